@@ -1,0 +1,9 @@
+/** String literals of generated code. Everything printed between quotes goes through here. */
+
+/**
+ * A string as a TypeScript literal. JSON is a subset of TypeScript, but it leaves the two Unicode line separators bare,
+ * which many tools still take for the end of a line.
+ */
+export function literal(value: string): string {
+  return JSON.stringify(value).replace(/[\u2028\u2029]/g, (c) => (c === "\u2028" ? "\\u2028" : "\\u2029"));
+}

@@ -1,0 +1,84 @@
+/** Identifiers: how an rpc is called in TypeScript, and how clashes are settled. */
+import type { DescFile, DescMethod } from "@bufbuild/protobuf";
+
+/**
+ * Names a client or handler must not have as methods, beyond those protobuf-es escapes itself (`constructor`,
+ * `toString`, `toJSON`, `valueOf`). A method `then` would make every client a thenable, which `await` calls.
+ */
+const unsafeMethodNames = new Set([
+  "__proto__",
+  "arguments",
+  "catch",
+  "finally",
+  "hasOwnProperty",
+  "length",
+  "name",
+  "prototype",
+  "then",
+]);
+
+/** The name of an rpc as a method in TypeScript. `$` cannot occur in a proto file, so the escape never meets a name. */
+export function methodName(method: DescMethod): string {
+  return unsafeMethodNames.has(method.localName) ? `${method.localName}$` : method.localName;
+}
+
+/**
+ * Rpcs of one service that would be one method in TypeScript, such as `GetFoo` and `getFoo`, as sentences for the user.
+ * Renaming one of them silently would make names depend on the order of the file.
+ */
+export function findClashes(file: DescFile): string[] {
+  const clashes: string[] = [];
+  for (const service of file.services) {
+    const seen = new Map<string, DescMethod>();
+    for (const method of service.methods) {
+      const name = methodName(method);
+      const other = seen.get(name);
+      if (other) {
+        clashes.push(`${file.proto.name}: ${other} and ${method} are both "${name}" in TypeScript, rename one of them`);
+      }
+      seen.set(name, method);
+    }
+  }
+  return clashes;
+}
+
+/** A set of taken identifiers that hands out free ones. */
+export class Scope {
+  /** What has been handed out, in that order. */
+  readonly claimed: string[] = [];
+  private readonly taken: Set<string>;
+
+  constructor(reserved: Iterable<string>) {
+    this.taken = new Set(reserved);
+  }
+
+  /** The wanted identifier, with as many `$` appended as it takes to be free. */
+  claim(wanted: string): string {
+    let name = wanted;
+    while (this.taken.has(name)) {
+      name += "$";
+    }
+    this.taken.add(name);
+    this.claimed.push(name);
+    return name;
+  }
+}
+
+/**
+ * Identifiers no import may have in a generated file: the globals its signatures use, and words that TypeScript refuses
+ * as the name of an import or of a type though a message may have them. (Keywords are escaped by protoc-gen-es.)
+ */
+export const unbindable: readonly string[] = [
+  "AsyncIterable",
+  "Promise",
+  "any",
+  "arguments",
+  "as",
+  "async",
+  "await",
+  "eval",
+  "never",
+  "symbol",
+  "undefined",
+  "unknown",
+];

@@ -1,0 +1,83 @@
+/** What protoc-gen-es writes for a proto file: the module, and the names of messages, enums and schemas in it. */
+import type { DescEnum, DescFile, DescMessage } from "@bufbuild/protobuf";
+import { nestedTypes } from "@bufbuild/protobuf/reflect";
+import { safeIdentifier } from "@bufbuild/protoplugin";
+import { memo } from "./memo.ts";
+
+/** The type and the schema of a message, and where to import both from. */
+export interface PbMessage {
+  readonly shape: string;
+  readonly schema: string;
+  /** A package, or a path under the output folder that begins with `./`. */
+  readonly from: string;
+}
+
+export interface PbNames {
+  /** Everything the module of a proto file exports for its descriptors. */
+  exports(file: DescFile): ReadonlySet<string>;
+  message(message: DescMessage): PbMessage;
+}
+
+interface PbModule {
+  readonly names: ReadonlySet<string>;
+  readonly messages: ReadonlyMap<DescMessage, PbMessage>;
+}
+
+/**
+ * Makes a look-up that reads each proto file once: the plugin kit's own names a whole file anew on every call. `from`
+ * says where the module of a file is imported from.
+ */
+export function createPbNames(from: (file: DescFile) => string): PbNames {
+  const moduleOf = memo((file: DescFile) => nameModule(file, from(file)));
+  return {
+    exports: (file) => moduleOf(file).names,
+    message: (message) => {
+      const found = moduleOf(message.file).messages.get(message);
+      if (!found) {
+        throw new Error(`${message} is missing from ${message.file}`);
+      }
+      return found;
+    },
+  };
+}
+
+/**
+ * The names of all descriptors of a file, by the rules and in the order of protoc-gen-es: types first, then the rest;
+ * a name that is taken gets `$`, then `$1`, `$2` and so on.
+ */
+function nameModule(file: DescFile, from: string): PbModule {
+  const names = new Set<string>();
+  const claim = (ideal: string): string => {
+    for (let i = 0; ; i++) {
+      const salt = i === 0 ? "" : i === 1 ? "$" : `$${i - 1}`;
+      const name = safeIdentifier(ideal + salt);
+      if (!names.has(name)) {
+        names.add(name);
+        return name;
+      }
+    }
+  };
+  const types = [...nestedTypes(file)];
+  const shapes = new Map<DescMessage | DescEnum, string>();
+  for (const type of types) {
+    if (type.kind === "message" || type.kind === "enum") {
+      shapes.set(type, claim(flatName(file, type.typeName)));
+    }
+  }
+  claim(`file_${file.name.replace(/[^a-zA-Z0-9_]+/g, "_")}`);
+  const messages = new Map<DescMessage, PbMessage>();
+  for (const type of types) {
+    const flat = flatName(file, type.typeName);
+    const schema = claim(type.kind === "message" || type.kind === "enum" ? `${flat}Schema` : flat);
+    if (type.kind === "message") {
+      messages.set(type, { shape: shapes.get(type) ?? flat, schema, from });
+    }
+  }
+  return { names, messages };
+}
+
+/** `Outer_Inner` for `my.package.Outer.Inner`. */
+function flatName(file: DescFile, typeName: string): string {
+  const prefix = file.proto.package;
+  return typeName.slice(prefix === "" ? 0 : prefix.length + 1).replaceAll(".", "_");
+}
