@@ -1,0 +1,117 @@
+/**
+ * The conversation between the benchmark and its child processes. The parent asks, the child answers, one question at a
+ * time; a child that loses its parent exits.
+ */
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { onCpuNanoseconds } from "./cpu-time.ts";
+
+/** What a child can be asked, by the name of the question. */
+export type Answers = Readonly<Record<string, (argument: never) => unknown>>;
+
+interface Question {
+  readonly name: string;
+  readonly argument?: unknown;
+}
+
+/** The first message is the bare announcement that the child is ready; every other one answers a question. */
+interface Answer {
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+/** How long a child may think. No window of a benchmark comes near. */
+const patienceMs = 60_000;
+
+/** The parent's end. */
+export class Child {
+  /** The script, as error messages call it. */
+  readonly name: string;
+  readonly #process: ChildProcess;
+
+  private constructor(script: URL, process: ChildProcess) {
+    this.name = script.pathname.split("/").slice(-2).join("/");
+    this.#process = process;
+  }
+
+  /** Starts a script in a process of its own, tied to one CPU if one is given, and waits until it answers. */
+  static async start(script: URL, cpu?: number): Promise<Child> {
+    const args = [...process.execArgv, fileURLToPath(script)];
+    // A table on our stdout stays a table: what children print goes to stderr.
+    const options: SpawnOptions = { stdio: ["ignore", 2, 2, "ipc"] };
+    const child = new Child(
+      script,
+      cpu === undefined
+        ? spawn(process.execPath, args, options)
+        : spawn("taskset", ["-c", String(cpu), process.execPath, ...args], options),
+    );
+    await child.#answer();
+    return child;
+  }
+
+  async ask<T>(name: string, argument?: unknown): Promise<T> {
+    const answer = this.#answer();
+    this.#process.send({ name, argument } satisfies Question);
+    return (await answer) as T;
+  }
+
+  /** Microseconds that all threads of the child have spent on a CPU so far. */
+  async cpuMicros(): Promise<number> {
+    const nanoseconds = onCpuNanoseconds(this.#process.pid ?? 0);
+    return nanoseconds === undefined ? this.ask<number>("cpuMicros") : nanoseconds / 1000;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const exit = once(this.#process, "exit");
+    this.#process.disconnect();
+    await exit;
+  }
+
+  #answer(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const settle = () => {
+        clearTimeout(timer);
+        this.#process.off("message", onMessage).off("exit", onExit);
+      };
+      const onMessage = (answer: Answer) => {
+        settle();
+        if (answer.error === undefined) resolve(answer.value);
+        else reject(new Error(`${this.name}: ${answer.error}`));
+      };
+      const onExit = () => {
+        settle();
+        reject(new Error(`${this.name} exited before it answered`));
+      };
+      const timer = setTimeout(() => {
+        settle();
+        this.#process.kill("SIGKILL");
+        reject(new Error(`${this.name} did not answer in ${patienceMs / 1000} s`));
+      }, patienceMs);
+      this.#process.once("message", onMessage).once("exit", onExit);
+    });
+  }
+}
+
+/** The child's end: announces that it is ready, then answers until the parent has gone. */
+export function answerParent(answers: Answers): void {
+  // tsx turns source maps on, which nobody measured here would do in production.
+  process.setSourceMapsEnabled(false);
+  const all: Answers = { cpuMicros: () => sum(process.cpuUsage()), ...answers };
+  process.on("message", async ({ name, argument }: Question) => {
+    try {
+      process.send?.({ value: await all[name]?.(argument as never) } satisfies Answer);
+    } catch (error) {
+      process.send?.({
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      } satisfies Answer);
+    }
+  });
+  process.on("disconnect", () => process.exit());
+  process.send?.({} satisfies Answer);
+}
+
+function sum(usage: NodeJS.CpuUsage): number {
+  return usage.user + usage.system;
+}

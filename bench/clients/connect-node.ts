@@ -1,0 +1,11 @@
+/** `@connectrpc/connect-node` with its gRPC transport. */
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { echoRequest } from "../echo.ts";
+import { EchoService } from "../gen/echo_pb.ts";
+import { answerCalls, checkEcho } from "./caller.ts";
+
+answerCalls((baseUrl) => {
+  const client = createClient(EchoService, createGrpcTransport({ baseUrl }));
+  return async () => checkEcho(await client.echo(echoRequest));
+});

@@ -1,0 +1,95 @@
+/** Who is compared with whom, under which load, and how much ours may cost. */
+import type { Load } from "./load/load.ts";
+import type { Recorder } from "./measurement.ts";
+
+export interface Contest {
+  readonly name: string;
+  readonly title: string;
+  /** Whose CPU time is measured. The folder of the same name, in the plural, holds the entrants. */
+  readonly subject: "server" | "client";
+  readonly load: Load;
+  readonly entrants: readonly string[];
+  /** The most that a call of ours may cost in CPU, as a multiple of what it costs a peer. */
+  readonly goals: Readonly<Record<string, number>>;
+}
+
+/** Several contests with their processes running. */
+export interface Contests {
+  /** Visits every entrant of every contest once. */
+  round(record: Recorder): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The name of our own entrant. Every other one is a peer. */
+export const ours = "triple";
+
+const grpcEntrants = ["http2-bytes", "http2-protobuf", "grpc-js", "connect-node", ours];
+const grpcServerGoals = { "http2-bytes": 1.25, "http2-protobuf": 1.25, "grpc-js": 1 };
+
+export const contests: readonly Contest[] = [
+  {
+    name: "b-server-4x32",
+    title: "B, server, 4 connections x 32 streams",
+    subject: "server",
+    load: { protocol: "grpc", codec: "proto", connections: 4, inFlight: 32 },
+    entrants: grpcEntrants,
+    goals: grpcServerGoals,
+  },
+  {
+    name: "b-server-1x1",
+    title: "B, server, 1 connection x 1 stream",
+    subject: "server",
+    load: { protocol: "grpc", codec: "proto", connections: 1, inFlight: 1 },
+    entrants: grpcEntrants,
+    goals: grpcServerGoals,
+  },
+  {
+    name: "a-server-json",
+    title: "A over HTTP/1.1, server, JSON, 16 connections",
+    subject: "server",
+    load: { protocol: "http-rpc", codec: "json", connections: 16, inFlight: 1 },
+    entrants: ["http1-json", ours],
+    goals: { "http1-json": 1.2 },
+  },
+  {
+    name: "a-server-proto",
+    title: "A over HTTP/1.1, server, binary, 16 connections",
+    subject: "server",
+    load: { protocol: "http-rpc", codec: "proto", connections: 16, inFlight: 1 },
+    entrants: ["http1-proto", ours],
+    goals: { "http1-proto": 1.2 },
+  },
+  {
+    name: "b-client-1x32",
+    title: "B, client, 1 connection x 32 calls in flight",
+    subject: "client",
+    load: { protocol: "grpc", codec: "proto", connections: 1, inFlight: 32 },
+    entrants: grpcEntrants,
+    goals: {},
+  },
+  {
+    name: "b-client-1x1",
+    title: "B, client, 1 connection x 1 call in flight",
+    subject: "client",
+    load: { protocol: "grpc", codec: "proto", connections: 1, inFlight: 1 },
+    entrants: grpcEntrants,
+    goals: {},
+  },
+];
+
+/** The contests and entrants of the given names; a name of neither kind is an error. No names of a kind: all of it. */
+export function selectContests(names: readonly string[]): Contest[] {
+  const entrants = new Set(contests.flatMap((contest) => contest.entrants));
+  const wantedContests = names.filter((name) => contests.some((contest) => contest.name === name));
+  const wantedEntrants = names.filter((name) => entrants.has(name));
+  const unknown = names.filter((name) => !wantedContests.includes(name) && !wantedEntrants.includes(name));
+  if (unknown.length > 0) throw new RangeError(`no contest and no entrant is called ${unknown.join(" or ")}`);
+  return contests
+    .filter((contest) => wantedContests.length === 0 || wantedContests.includes(contest.name))
+    .map((contest) => ({ ...contest, entrants: contest.entrants.filter(isWanted) }))
+    .filter((contest) => contest.entrants.length > 0);
+
+  function isWanted(entrant: string): boolean {
+    return wantedEntrants.length === 0 || wantedEntrants.includes(entrant);
+  }
+}

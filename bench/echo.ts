@@ -1,0 +1,40 @@
+/** The one message that every contest sends and expects back, in each form it takes on the wire. */
+import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { EchoRequestSchema } from "./gen/echo_pb.ts";
+
+export const echoPath = "/bench.v1.EchoService/Echo";
+
+export const echoRequest = create(EchoRequestSchema, {
+  id: "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+  name: "Tea, first flush, 250 g",
+  quantity: 480,
+  gift: true,
+  price: 18.75,
+  digest: Uint8Array.from({ length: 21 }, (_, index) => index * 12),
+});
+
+/** The message in binary: 100 bytes. */
+export const echoProto = toBinary(EchoRequestSchema, echoRequest);
+
+/** The message behind the five bytes that every gRPC message starts with. */
+export const echoEnvelope = envelope(echoProto);
+
+/** The answer of sub-protocol A in JSON: one object. */
+export const echoJson = Buffer.from(toJsonString(EchoRequestSchema, echoRequest));
+
+/** The request of sub-protocol A in JSON: the array of the method's one argument. */
+export const echoJsonArguments = Buffer.from(`[${echoJson}]`);
+
+/** Length-Prefixed-Message → Compressed-Flag Message-Length Message, never compressed here. */
+export function envelope(message: Uint8Array): Buffer {
+  const framed = Buffer.allocUnsafe(5 + message.length);
+  framed[0] = 0;
+  framed.writeUInt32BE(message.length, 1);
+  framed.set(message, 5);
+  return framed;
+}
+
+/** The message of an envelope that holds exactly one. */
+export function unwrap(framed: Uint8Array): Uint8Array {
+  return framed.subarray(5);
+}

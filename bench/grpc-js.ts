@@ -1,0 +1,26 @@
+/** The service as `@grpc/proto-loader` reads it: what most users of `@grpc/grpc-js` run. */
+import { fileURLToPath } from "node:url";
+import {
+  type ChannelCredentials,
+  type Client,
+  type GrpcObject,
+  loadPackageDefinition,
+  type ServiceClientConstructor,
+  type ServiceError,
+} from "@grpc/grpc-js";
+import { loadSync } from "@grpc/proto-loader";
+
+interface EchoClient extends Client {
+  echo<Message>(request: Message, answered: (error: ServiceError | null, answer?: Message) => void): void;
+}
+
+interface EchoClientConstructor extends ServiceClientConstructor {
+  new (address: string, credentials: ChannelCredentials): EchoClient;
+}
+
+const definition = loadSync(fileURLToPath(new URL("proto/echo.proto", import.meta.url)), { defaults: true });
+const { bench } = loadPackageDefinition(definition);
+const { v1 } = bench as GrpcObject;
+const { EchoService } = v1 as GrpcObject;
+
+export const EchoServiceClient = EchoService as EchoClientConstructor;

@@ -1,0 +1,44 @@
+/** What a load on a server is, and what is known after it has run. */
+import { Latencies } from "../latencies.ts";
+
+export interface Load {
+  readonly protocol: "grpc" | "http-rpc";
+  /** How the message is encoded; `json` exists in `http-rpc` only. */
+  readonly codec: "proto" | "json";
+  readonly connections: number;
+  /** Calls open at any time on each connection. */
+  readonly inFlight: number;
+}
+
+export interface Tally {
+  readonly calls: number;
+  /** Answers that were not the message that was sent, and streams that were reset. */
+  readonly errors: number;
+  readonly seconds: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** The calls of one run, as they end. Shared by all its connections. */
+export class Score {
+  readonly latencies = new Latencies();
+  readonly startedAt = performance.now();
+  errors = 0;
+
+  tally(): Tally {
+    return {
+      calls: this.latencies.count,
+      errors: this.errors,
+      seconds: (performance.now() - this.startedAt) / 1000,
+      p50Ms: this.latencies.quantile(0.5),
+      p99Ms: this.latencies.quantile(0.99),
+    };
+  }
+}
+
+/** One connection to the server under load. */
+export interface Connection {
+  /** Keeps calls in flight until the given time of `performance.now()`, and settles when the last one has ended. */
+  run(until: number, score: Score): Promise<void>;
+  close(): void;
+}

@@ -1,0 +1,26 @@
+/** The process that puts servers under load. It outlives them all, so that every server meets it equally warm. */
+import { answerParent } from "../child.ts";
+import { openHttp1 } from "./http1.ts";
+import { openHttp2 } from "./http2.ts";
+import { type Connection, type Load, Score, type Tally } from "./load.ts";
+
+let connections: readonly Connection[] = [];
+
+answerParent({
+  async open({ port, load }: { port: number; load: Load }): Promise<void> {
+    const open = load.protocol === "grpc" ? openHttp2 : openHttp1;
+    connections = await Promise.all(Array.from({ length: load.connections }, () => open(port, load)));
+  },
+
+  async run(seconds: number): Promise<Tally> {
+    const score = new Score();
+    const until = score.startedAt + seconds * 1000;
+    await Promise.all(connections.map((connection) => connection.run(until, score)));
+    return score.tally();
+  },
+
+  close(): void {
+    for (const connection of connections) connection.close();
+    connections = [];
+  },
+});

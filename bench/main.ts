@@ -1,0 +1,48 @@
+/** `npm run bench`: servers and clients side by side, visited in turn for several rounds. */
+import { openClientContests } from "./client-contests.ts";
+import { type Contest, selectContests } from "./contest.ts";
+import { describeMachine } from "./machine.ts";
+import type { Measurement } from "./measurement.ts";
+import { type Options, readOptions, usage } from "./options.ts";
+import { reportJson, reportText } from "./report.ts";
+import type { Result } from "./result.ts";
+import { openServerContests } from "./server-contests.ts";
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  process.stdout.write(options.help ? usage : await bench(options));
+} catch (error) {
+  progress(error instanceof Error ? error.message : String(error));
+  // Children that still run see their parent go and follow.
+  process.exit(1);
+}
+
+async function bench({ rounds, seconds, only, json }: Options): Promise<string> {
+  const machine = describeMachine();
+  const contests = selectContests(only);
+  const results = new Map<Contest, Map<string, Measurement[]>>(contests.map((contest) => [contest, new Map()]));
+  const about = (subject: Contest["subject"]) => contests.filter((contest) => contest.subject === subject);
+
+  progress("starting the servers and warming them up");
+  const halves = [
+    await openServerContests(about("server"), seconds, machine),
+    await openClientContests(about("client"), seconds, machine),
+  ];
+  for (let round = 1; round <= rounds; round++) {
+    for (const half of halves) {
+      await half.round((contest, entrant, measurement) => {
+        const measurements = results.get(contest);
+        measurements?.set(entrant, [...(measurements.get(entrant) ?? []), measurement]);
+        progress(`round ${round} of ${rounds}: ${contest.name} ${entrant} ${measurement.cpuMicros.toFixed(1)} us`);
+      });
+    }
+  }
+  await Promise.all(halves.map((half) => half.stop()));
+
+  const listed = [...results].map(([contest, measurements]): Result => ({ contest, rounds: measurements }));
+  return `${json ? reportJson(machine, listed) : reportText(machine, listed)}\n`;
+}
+
+function progress(line: string): void {
+  process.stderr.write(`${line}\n`);
+}

@@ -1,0 +1,59 @@
+/** One visit to one entrant, and what many visits come to. */
+import type { Child } from "./child.ts";
+import type { Contest } from "./contest.ts";
+import type { Tally } from "./load/load.ts";
+
+export interface Measurement {
+  /** CPU time of the measured process per call, all its threads together. */
+  readonly cpuMicros: number;
+  /** The same of the process at the other end of the connections. */
+  readonly otherCpuMicros: number;
+  /** The share of the time that the measured process was on a CPU; far below 1, it was waiting for the other end. */
+  readonly busy: number;
+  readonly callsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** Takes every measurement as it is made. */
+export type Recorder = (contest: Contest, entrant: string, measurement: Measurement) => void;
+
+/** Measures the CPU time of both ends around a run of calls. Calls that went wrong measure nothing: they end it all. */
+export async function measure(subject: Child, other: Child, run: () => Promise<Tally>): Promise<Measurement> {
+  const subjectBefore = await subject.cpuMicros();
+  const otherBefore = await other.cpuMicros();
+  const { calls, errors, seconds, p50Ms, p99Ms } = await run();
+  const subjectMicros = (await subject.cpuMicros()) - subjectBefore;
+  const otherMicros = (await other.cpuMicros()) - otherBefore;
+  if (errors > 0 || calls === 0) throw new Error(`${subject.name}: ${errors} calls failed, ${calls} succeeded`);
+  return {
+    cpuMicros: subjectMicros / calls,
+    otherCpuMicros: otherMicros / calls,
+    busy: subjectMicros / (seconds * 1e6),
+    callsPerSecond: calls / seconds,
+    p50Ms,
+    p99Ms,
+  };
+}
+
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export function spread(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  const at = (index: number) => sorted[index] ?? Number.NaN;
+  return { median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2, min: at(0), max: at(sorted.length - 1) };
+}
+
+/** One figure of one entrant as a multiple of another's, round by round: what disturbs a round disturbs both. */
+export function ratio(
+  figure: keyof Measurement,
+  entrant: readonly Measurement[],
+  peer: readonly Measurement[],
+): Spread {
+  return spread(entrant.map((measurement, round) => measurement[figure] / (peer[round]?.[figure] ?? Number.NaN)));
+}

@@ -1,0 +1,48 @@
+/** What the command line says. */
+import { parseArgs } from "node:util";
+
+export interface Options {
+  readonly rounds: number;
+  /** Length of one window of measurement. Every process warms up for twice as long. */
+  readonly seconds: number;
+  readonly only: readonly string[];
+  readonly json: boolean;
+  readonly help: boolean;
+}
+
+export const usage = `usage: npm run bench -- [options]
+
+  --rounds N     visits to every entrant (default 5)
+  --seconds S    length of each visit in seconds (default 0.7)
+  --only A,B     only these entrants or contests
+  --quick        2 rounds of 0.3 seconds
+  --json         prints every measurement as JSON instead of tables
+  --help         prints this
+`;
+
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: "string" },
+      seconds: { type: "string" },
+      only: { type: "string" },
+      quick: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  return {
+    rounds: Math.ceil(positive("rounds", values.rounds) ?? (values.quick ? 2 : 5)),
+    seconds: positive("seconds", values.seconds) ?? (values.quick ? 0.3 : 0.7),
+    only: values.only?.split(",") ?? [],
+    json: values.json,
+    help: values.help,
+  };
+}
+
+function positive(name: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (!(Number(value) > 0)) throw new RangeError(`--${name} wants a positive number`);
+  return Number(value);
+}

@@ -1,0 +1,73 @@
+/** The results for a reader: one table a contest, our ratios under it. */
+import { ours } from "./contest.ts";
+import type { Machine } from "./machine.ts";
+import { type Measurement, spread } from "./measurement.ts";
+import { type Comparison, compare, type Result } from "./result.ts";
+
+export function reportText(machine: Machine, results: readonly Result[]): string {
+  return [machineText(machine), ...results.map(resultText)].join("\n\n");
+}
+
+export function reportJson(machine: Machine, results: readonly Result[]): string {
+  const contests = results.map((result) => ({
+    name: result.contest.name,
+    rounds: Object.fromEntries(result.rounds),
+    comparisons: compare(result),
+  }));
+  return JSON.stringify({ machine, contests }, undefined, 2);
+}
+
+function machineText({ node, packages, processor, cores, pinned }: Machine): string {
+  const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`);
+  const pinning = pinned === undefined ? "not tied to CPUs" : `tied to CPUs ${pinned.subject} and ${pinned.other}`;
+  return [`Node ${node}, ${versions.join(", ")}`, `${cores} x ${processor}, the two ends ${pinning}`].join("\n");
+}
+
+function resultText(result: Result): string {
+  const { title, subject } = result.contest;
+  const other = subject === "server" ? "load us" : "server us";
+  const head = [subject, "CPU us/call", "min - max", "calls/s", "p50 ms", "p99 ms", "busy", other];
+  const rows = [...result.rounds].map(([entrant, measurements]) => entrantRow(entrant, measurements));
+  const ratios = compare(result).map(comparisonRow);
+  const tables = [[head, ...rows], ...(ratios.length > 0 ? [[ratioHead, ...ratios]] : [])];
+  return [title, ...tables.map(table)].join("\n\n");
+}
+
+function entrantRow(entrant: string, measurements: readonly Measurement[]): string[] {
+  const figure = (name: keyof Measurement) => spread(measurements.map((measurement) => measurement[name]));
+  const cpu = figure("cpuMicros");
+  return [
+    entrant,
+    number(cpu.median),
+    `${number(cpu.min)} - ${number(cpu.max)}`,
+    figure("callsPerSecond").median.toFixed(0),
+    number(figure("p50Ms").median),
+    number(figure("p99Ms").median),
+    `${(figure("busy").median * 100).toFixed(0)} %`,
+    number(figure("otherCpuMicros").median),
+  ];
+}
+
+const ratioHead = ["ratio", "CPU", "min - max", "calls/s", "goal for CPU"];
+
+function comparisonRow({ peer, cpu, callsPerSecond, goal }: Comparison): string[] {
+  return [
+    `${ours} / ${peer}`,
+    cpu.median.toFixed(2),
+    `${cpu.min.toFixed(2)} - ${cpu.max.toFixed(2)}`,
+    callsPerSecond.median.toFixed(2),
+    goal === undefined ? "" : `at most ${goal.toFixed(2)}: ${cpu.median <= goal ? "met" : "missed"}`,
+  ];
+}
+
+/** Three digits that matter. */
+function number(value: number): string {
+  return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
+}
+
+/** Columns as wide as their widest cell, the first one flush left, all others flush right. */
+function table(rows: readonly (readonly string[])[]): string {
+  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const pad = (cell: string, column: number) => (column === 0 ? cell.padEnd(width(0)) : cell.padStart(width(column)));
+  return rows.map((row) => row.map(pad).join("   ").trimEnd()).join("\n");
+}

@@ -1,0 +1,53 @@
+/** All servers at once, each in its own process, put under load in turn by a process that stays. */
+import { Child } from "./child.ts";
+import type { Contest, Contests } from "./contest.ts";
+import type { Tally } from "./load/load.ts";
+import type { Machine } from "./machine.ts";
+import { type Measurement, measure } from "./measurement.ts";
+
+/** Starts every server and warms it up under its first load. */
+export async function openServerContests(
+  contests: readonly Contest[],
+  seconds: number,
+  { pinned }: Machine,
+): Promise<Contests> {
+  const load = await Child.start(new URL("load/main.ts", import.meta.url), pinned?.other);
+  const servers = new Map<string, Child>();
+  for (const contest of contests) {
+    for (const entrant of contest.entrants) {
+      const key = serverKey(contest, entrant);
+      if (servers.has(key)) continue;
+      const server = await Child.start(new URL(`servers/${entrant}.ts`, import.meta.url), pinned?.subject);
+      servers.set(key, server);
+      await visit(server, contest, 2 * seconds);
+    }
+  }
+
+  async function visit(server: Child, contest: Contest, duration: number): Promise<Measurement> {
+    // Connecting costs CPU as well: it happens before the window that is measured.
+    await load.ask("open", { port: await server.ask("port"), load: contest.load });
+    const measurement = await measure(server, load, () => load.ask<Tally>("run", duration));
+    await load.ask("close");
+    return measurement;
+  }
+
+  return {
+    async round(record) {
+      for (const contest of contests) {
+        for (const entrant of contest.entrants) {
+          const server = servers.get(serverKey(contest, entrant));
+          if (server !== undefined) record(contest, entrant, await visit(server, contest, seconds));
+        }
+      }
+    },
+
+    async stop() {
+      await Promise.all([load, ...servers.values()].map((child) => child.stop()));
+    },
+  };
+}
+
+/** Contests of one sub-protocol and codec share a process; one that had to know all of ours would be slower in each. */
+function serverKey({ load }: Contest, entrant: string): string {
+  return `${load.protocol} ${load.codec} ${entrant}`;
+}

@@ -1,0 +1,10 @@
+/** `@connectrpc/connect-node`, which speaks gRPC among others. */
+import { createServer } from "node:http2";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { EchoService } from "../gen/echo_pb.ts";
+import { listen } from "./port.ts";
+
+const adapter = connectNodeAdapter({
+  routes: (router) => router.service(EchoService, { echo: (request) => request }),
+});
+await listen(createServer(adapter));

@@ -1,0 +1,15 @@
+/** How a server of the benchmark is reached: it picks a free port of the loopback interface and tells the parent. */
+import { once } from "node:events";
+import type { AddressInfo, Server } from "node:net";
+import { answerParent } from "../child.ts";
+
+export const loopback = "127.0.0.1";
+
+export function announcePort(port: number): void {
+  answerParent({ port: () => port });
+}
+
+export async function listen(server: Server): Promise<void> {
+  await once(server.listen(0, loopback), "listening");
+  announcePort((server.address() as AddressInfo).port);
+}
