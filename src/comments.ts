@@ -59,9 +59,15 @@ function proseLines(location: SourceCodeInfo_Location | undefined): string[] {
   return leading.length > 0 && trailing.length > 0 ? [...leading, "", ...trailing] : [...leading, ...trailing];
 }
 
-/** The lines of a comment, without the space after each comment sign and without blank lines around them. */
+/**
+ * The lines of a comment, without the space after each comment sign and without blank lines around them. A block that
+ * begins as JSDoc does has a star to spare.
+ */
 function commentLines(comment: string): string[] {
-  const lines = comment.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => harmless(line.replace(/^ /, "").trimEnd()));
+  const lines = comment
+    .replace(/^\*+/, "")
+    .split(/\r\n|[\n\r\u2028\u2029]/)
+    .map((line) => harmless(line.replace(/^ /, "").trimEnd()));
   const isText = (line: string): boolean => line !== "";
   return lines.slice(Math.max(lines.findIndex(isText), 0), lines.findLastIndex(isText) + 1);
 }

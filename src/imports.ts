@@ -43,12 +43,13 @@ export class Imports {
 
   /** For each module a statement for types and one for values: packages first, then files. */
   statements(): string[] {
-    const paths = [...this.modules.keys()].sort();
-    const sorted = [...paths.filter((path) => !relative.test(path)), ...paths.filter((path) => relative.test(path))];
-    return sorted.flatMap((path) => [
-      ...statement("import type", this.modules.get(path)?.types, path),
-      ...statement("import", this.modules.get(path)?.values, path),
-    ]);
+    const sortKey = (path: string): string => (relative.test(path) ? `1${path}` : `0${path}`);
+    return [...this.modules]
+      .sort(([a], [b]) => (sortKey(a) < sortKey(b) ? -1 : 1))
+      .flatMap(([path, { types, values }]) => [
+        ...statement("import type", types, path),
+        ...statement("import", values, path),
+      ]);
   }
 
   private claim(names: Map<string, string>, name: string): string {
@@ -64,7 +65,7 @@ interface NamedImports {
   readonly values: Map<string, string>;
 }
 
-function statement(keyword: string, names: ReadonlyMap<string, string> = new Map(), path: string): string[] {
+function statement(keyword: string, names: ReadonlyMap<string, string>, path: string): string[] {
   const parts = [...names].map(([name, local]) => (local === name ? name : `${name} as ${local}`)).sort();
   return parts.length > 0 ? [`${keyword} { ${parts.join(", ")} } from ${literal(path)};`] : [];
 }

@@ -1,0 +1,79 @@
+/** Comments of proto files in generated JSDoc. */
+import ts from "ts59";
+import { describe, expect, it } from "vitest";
+import { generate } from "./support/protos.ts";
+
+/** The JSDoc of the client's method for an rpc with the given comment before it and behind it. */
+function docOf(before: string, behind = ""): string {
+  const file = generate(`service S {\n${before}\nrpc R(M) returns (M);${behind}\n}\nmessage M {}`);
+  const end = file.indexOf("  r(request: MInit");
+  return file.slice(file.lastIndexOf("  /**", end), end);
+}
+
+/** The names of all tags TypeScript sees in a file. */
+function tagsIn(file: string): string[] {
+  const source = ts.createSourceFile("a.ts", file, ts.ScriptTarget.Latest, true);
+  const tags = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    for (const tag of ts.getJSDocTags(node)) {
+      tags.add(tag.tagName.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return [...tags];
+}
+
+describe("comments", () => {
+  it("come before the origin, leading ones before trailing ones", () => {
+    expect(docOf("// Before.\n//\n//   Indented.", " // Behind.")).toBe(`  /**
+   * Before.
+   *
+   *   Indented.
+   *
+   * Behind.
+   *
+   * @generated from rpc a.v1.S.R
+   */
+`);
+  });
+
+  it("lose blank lines around them and spaces behind them", () => {
+    expect(docOf("//\n// Text.   \n// \t\n//")).toBe(
+      "  /**\n   * Text.\n   *\n   * @generated from rpc a.v1.S.R\n   */\n",
+    );
+    expect(docOf("//\n//")).toBe("  /**\n   * @generated from rpc a.v1.S.R\n   */\n");
+  });
+
+  it("may be blocks, in the style of JSDoc too", () => {
+    expect(docOf("/* One. */")).toContain("  /**\n   * One.\n   *\n");
+    expect(docOf("/**\n * Two\n *   lines.\n */")).toContain("  /**\n   * Two\n   *   lines.\n   *\n");
+    expect(docOf("// * a bullet")).toContain("  /**\n   * * a bullet\n");
+  });
+
+  it("cannot end the block they are printed in", () => {
+    const file = generate("// */ export const x = 1; /*\nservice S {}");
+    expect(file).toContain(" * *\\/ export const x = 1; /*\n");
+    expect(file).not.toContain("*/ export const x");
+  });
+
+  it("hold no tags but ours", () => {
+    const file = generate(`
+      // @param one at the start
+      // and @returns in the middle, a@b.example, (@see) and \`@code\`
+      //   @deprecated after spaces
+      service S {
+        // @deprecated not really
+        rpc R(M) returns (M);
+      }
+      message M {}`);
+    expect(file).toContain(
+      " * \\@param one at the start\n * and \\@returns in the middle, a@b.example, (@see) and `@code`\n",
+    );
+    expect(tagsIn(file)).toEqual(["generated"]);
+  });
+
+  it("break lines where Unicode does", () => {
+    expect(docOf("// One\u2028Two\u2029Three\rFour")).toContain("   * One\n   * Two\n   * Three\n   * Four\n");
+  });
+});

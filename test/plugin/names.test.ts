@@ -1,0 +1,137 @@
+/** Names: what an rpc is called in TypeScript, and what happens when two things want one name. */
+import { createEcmaScriptPlugin } from "@bufbuild/protoplugin";
+import { describe, expect, it } from "vitest";
+import { buildDescriptors, compile, generate, requestFor, root, run } from "./support/protos.ts";
+
+function service(...rpcs: string[]): string {
+  return `service S { ${rpcs.map((name) => `rpc ${name}(M) returns (M);`).join(" ")} }\nmessage M {}`;
+}
+
+describe("methods", () => {
+  it.each([
+    ["Then", "then$"],
+    ["Catch", "catch$"],
+    ["Finally", "finally$"],
+    ["__proto__", "__proto__$"],
+    ["Prototype", "prototype$"],
+    ["HasOwnProperty", "hasOwnProperty$"],
+    ["Arguments", "arguments$"],
+    ["Name", "name$"],
+    ["Length", "length$"],
+    ["Constructor", "constructor$"],
+    ["ToString", "toString$"],
+    ["Delete", "delete"],
+    ["GetHTTPThing", "getHTTPThing"],
+    ["snake_case", "snake_case"],
+  ])("for rpc %s is %s", (rpc, name) => {
+    const file = generate(service(rpc));
+    expect(file).toContain(`\n  ${name}(request: MInit, options?: CallOptions): Promise<M>;`);
+    expect(file).toContain(`\n    ${name}: S_${name},`);
+    expect(file).toContain(`\n  path: "/a.v1.S/${rpc}",`);
+  });
+
+  it("that would be one are an error that names all of them", () => {
+    expect(() => generate(service("GetFoo", "getFoo", "Then", "then", "Other"))).toThrow(
+      [
+        'a/v1/a.proto: rpc a.v1.S.GetFoo and rpc a.v1.S.getFoo are both "getFoo" in TypeScript, rename one of them',
+        'a/v1/a.proto: rpc a.v1.S.Then and rpc a.v1.S.then are both "then$" in TypeScript, rename one of them',
+      ].join("\n"),
+    );
+  });
+});
+
+describe("exports", () => {
+  it("leave the names of messages, enums and extensions alone, used or not", () => {
+    const file = generate(`
+      ${service("R")}
+      message SClient {}
+      enum SHandler { ZERO = 0; }
+      message SDef {}
+      message S_r {}
+      message createSClient {}
+      message MInit {}
+    `);
+    const names = [...file.matchAll(/^export (?:const|function|interface|type) ([\w$]+)/gm)].map(([, name]) => name);
+    expect(names).toEqual(["MInit$", "SClient$", "SHandler$", "S_r$", "SDef$", "createSClient$"]);
+  });
+
+  it("tell two messages of one name apart, the file's own first", () => {
+    const set = compile({
+      "a.proto":
+        'syntax = "proto3";\npackage a;\nimport "b.proto";\nservice S { rpc R(b.M) returns (M); }\nmessage M {}',
+      "b.proto": 'syntax = "proto3";\npackage b;\nmessage M {}',
+    });
+    const file = run(requestFor(set)).get("a_triple.ts");
+    expect(file).toContain("\nexport type MInit$ = MessageInitShape<typeof MSchema$>;");
+    expect(file).toContain("\nexport type MInit = MessageInitShape<typeof MSchema>;");
+    expect(file).toContain("\n  r(request: MInit$, options?: CallOptions): Promise<M>;");
+  });
+});
+
+describe("imports", () => {
+  it("step aside for what the file exports and for what its signatures need of the language", () => {
+    const file = generate(`
+      service Service { rpc R(Promise) returns (CallOptions); }
+      message Promise {}
+      message CallOptions {}`);
+    expect(file).toContain('import type { CallOptions, Promise as Promise$ } from "./a_pb";');
+    expect(file).toContain("CallOptions as CallOptions$,");
+    expect(file).toContain("ServiceDef as ServiceDef$,");
+    expect(file).toContain("\n  r(request: PromiseInit, options?: CallOptions$): Promise<CallOptions>;");
+    expect(file).toContain("\nexport const ServiceDef: ServiceDef$<ServiceClient, ServiceHandler> = {");
+  });
+
+  it("of words that cannot be bound are made under an alias", () => {
+    const words = ["await", "any", "unknown", "never", "symbol", "undefined", "eval", "arguments", "async", "as"];
+    const rpcs = words.map((word, i) => `rpc R${i}(${word}) returns (${word});`);
+    const file = generate(`service S { ${rpcs.join("\n")} }\n${words.map((word) => `message ${word} {}`).join("\n")}`);
+    for (const word of words) {
+      expect(file).toContain(` ${word} as ${word}$`);
+    }
+  });
+});
+
+/** What a file imports from generated messages, as the exported names with their paths. */
+function pbImports(file: string): string[] {
+  return [...file.matchAll(/^import (?:type )?\{ (.*) \} from (".*");$/gm)]
+    .filter(([, , path]) => /_pb\b|wkt/.test(path ?? ""))
+    .flatMap(([, names = "", path]) => names.split(", ").map((name) => `${name.replace(/ as .*/, "")} from ${path}`))
+    .sort();
+}
+
+/** Imports the same messages with the plugin kit's own look-up. */
+const kit = createEcmaScriptPlugin({
+  name: "kit",
+  version: "v1",
+  parseOptions: () => ({}),
+  generateTs(schema) {
+    for (const file of schema.files) {
+      const f = schema.generateFile(`${file.name}_triple.ts`);
+      for (const { input, output } of file.services.flatMap((service) => service.methods)) {
+        f.print(f.importShape(input), f.importShape(output), f.importSchema(input), f.importSchema(output));
+      }
+    }
+  },
+});
+
+describe("names and paths of protoc-gen-es", () => {
+  const fixtures = buildDescriptors(root);
+  it.each([
+    "",
+    "import_extension=js",
+    "import_extension=ts",
+    "rewrite_imports=./fixture/**/*_pb.js:@acme/protos/",
+    "rewrite_imports=./fixture/**/*_pb.js:../elsewhere,import_extension=ts",
+    "rewrite_imports=@bufbuild/protobuf/wkt:@acme/wkt",
+    "map_imports=fixture/other/:@acme/other",
+    "map_imports=fixture/other/:./mapped,import_extension=js",
+  ])("are those of the plugin kit with %s", (parameter) => {
+    const request = requestFor(fixtures, `target=ts,${parameter}`.replace(/,$/, ""));
+    const expected = run(request, kit);
+    const actual = run(request);
+    expect([...actual.keys()]).toEqual([...expected.keys()].filter((name) => actual.has(name)).sort());
+    for (const [name, content] of actual) {
+      expect(pbImports(content), name).toEqual(pbImports(expected.get(name) ?? ""));
+    }
+  });
+});
