@@ -1,0 +1,144 @@
+/**
+ * The language of methods: what is called, with what, and what comes back. A stub, an interceptor, a protocol's client
+ * half and a user's handler all speak it, on both ends of the wire.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { Metadata } from "./metadata.ts";
+
+/** The four kinds of call. Sub-protocol A carries only `unary` (spec: What the service does). */
+export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
+
+/** One method of a service, as generated code declares it. Plain data, shared by clients, servers and interceptors. */
+export interface Method {
+  readonly kind: MethodKind;
+  /** Full name of the service, such as `greet.v1.GreetService`. */
+  readonly service: string;
+  /** Name of the method as declared, such as `Greet`. */
+  readonly name: string;
+  /** Path of a call: `/<service>/<name>` (spec: Call addressing fields). */
+  readonly path: string;
+  readonly input: DescMessage;
+  readonly output: DescMessage;
+  /** What the service's author promised about calling the method twice. Default: nothing. */
+  readonly idempotency?: "no_side_effects" | "idempotent";
+  readonly deprecated?: boolean;
+}
+
+/** A service: its methods by the name they have in TypeScript. `C` is its client interface, `H` its handler interface. */
+export interface ServiceDef<C extends object, H extends object> {
+  /** Full name of the service, such as `greet.v1.GreetService`. */
+  readonly typeName: string;
+  readonly methods: Readonly<Record<string, Method>>;
+  /** The version and group a client asks for and a server answers to, unless told otherwise. Default: neither. */
+  readonly selector?: Selector;
+  readonly "~types"?: { readonly client: C; readonly handler: H };
+}
+
+/** Which of several services under one name is meant (spec: Versioning, point 4). */
+export interface Selector {
+  readonly version?: string | undefined;
+  readonly group?: string | undefined;
+}
+
+/** A key for values that travel with a call inside one process, from interceptor to handler. */
+export interface ContextKey<T> {
+  readonly id: symbol;
+  readonly defaultValue: T;
+}
+
+/** Makes a key for {@link ContextValues}. The description shows up in debuggers only. */
+export function createContextKey<T>(defaultValue: T, description?: string): ContextKey<T> {
+  return { id: Symbol(description), defaultValue };
+}
+
+/** Values that travel with a call inside one process. They never reach the wire. */
+export interface ContextValues {
+  /** The value under the key, or the key's default value. */
+  get<T>(key: ContextKey<T>): T;
+  set<T>(key: ContextKey<T>, value: T): this;
+  delete(key: ContextKey<unknown>): this;
+}
+
+/** How long a call may live, and what travels with it inside the process. */
+export interface CallContext {
+  /**
+   * Fires when the call is cancelled, its deadline passes, its peer is lost or its server shuts down; never on success.
+   * Made on first use. `undefined` where nothing can end the call early.
+   */
+  readonly signal: AbortSignal | undefined;
+  /** Milliseconds left until the deadline, 0 when it has passed; `undefined` without a deadline. */
+  timeoutMs(): number | undefined;
+  readonly values: ContextValues;
+}
+
+interface CallRequestBase {
+  readonly method: Method;
+  /** Metadata of the request. Interceptors may change it in place. */
+  readonly headers: Metadata;
+  readonly selector: Selector;
+  readonly context: CallContext;
+}
+/** A call with one message each way. */
+export interface UnaryRequest extends CallRequestBase {
+  readonly stream: false;
+  /** The message as its sender gave it: on a client possibly an init shape, on a server always a full message. */
+  readonly message: object;
+}
+/** A call of any of the three streaming kinds. */
+export interface StreamRequest extends CallRequestBase {
+  readonly stream: true;
+  readonly messages: AsyncIterable<object>;
+}
+export type CallRequest = UnaryRequest | StreamRequest;
+
+interface CallResponseBase {
+  /** Leading metadata. */
+  readonly headers: Metadata;
+  /** Trailing metadata; complete when the last message has been read. */
+  readonly trailers: Metadata;
+}
+export interface UnaryResponse extends CallResponseBase {
+  readonly stream: false;
+  readonly message: object;
+}
+export interface StreamResponse extends CallResponseBase {
+  readonly stream: true;
+  readonly messages: AsyncIterable<object>;
+}
+export type CallResponse = UnaryResponse | StreamResponse;
+
+/** The language of methods. A failed call rejects, or its messages throw, with an `RpcError`. */
+export type Call = (request: CallRequest) => Promise<CallResponse>;
+
+/** Wraps calls, on a client or a server. The first of a list is the outermost. */
+export type Interceptor = (next: Call) => Call;
+
+/** Wraps a call in a list of interceptors, the first one outermost. */
+export function intercept(call: Call, interceptors: readonly Interceptor[] = []): Call {
+  return interceptors.reduceRight((next, interceptor) => interceptor(next), call);
+}
+
+/** The single message of a stream that may have only one. `refuse` makes the error for a stream that has not. */
+export async function onlyMessage(
+  messages: AsyncIterable<object>,
+  refuse: (received: "none" | "more than one") => Error,
+): Promise<object> {
+  let found: object | undefined;
+  for await (const message of messages) {
+    if (found !== undefined) throw refuse("more than one");
+    found = message;
+  }
+  if (found === undefined) throw refuse("none");
+  return found;
+}
+
+/** A stream of one message. */
+export async function* oneMessage(message: object | Promise<object>): AsyncGenerator<object, void> {
+  yield message;
+}
+
+/** What a server's protocol finds behind a path: the method, and the call that runs the user's code. */
+export interface Handler {
+  readonly method: Method;
+  readonly call: Call;
+}

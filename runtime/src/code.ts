@@ -1,0 +1,78 @@
+/**
+ * What went wrong, in one word: the codes of gRPC, which both sub-protocols share, and the statuses of sub-protocol A.
+ */
+
+/** The codes of an {@link RpcError}: gRPC's numbers and names (spec: Errors, sub-protocol B). */
+export const Code = {
+  Canceled: 1,
+  Unknown: 2,
+  InvalidArgument: 3,
+  DeadlineExceeded: 4,
+  NotFound: 5,
+  AlreadyExists: 6,
+  PermissionDenied: 7,
+  ResourceExhausted: 8,
+  FailedPrecondition: 9,
+  Aborted: 10,
+  OutOfRange: 11,
+  Unimplemented: 12,
+  Internal: 13,
+  Unavailable: 14,
+  DataLoss: 15,
+  Unauthenticated: 16,
+} as const;
+export type Code = (typeof Code)[keyof typeof Code];
+
+const CODE_NAMES = [
+  "ok",
+  "canceled",
+  "unknown",
+  "invalid_argument",
+  "deadline_exceeded",
+  "not_found",
+  "already_exists",
+  "permission_denied",
+  "resource_exhausted",
+  "failed_precondition",
+  "aborted",
+  "out_of_range",
+  "unimplemented",
+  "internal",
+  "unavailable",
+  "data_loss",
+  "unauthenticated",
+] as const;
+
+/** The name of a code as text and error bodies show it, such as `invalid_argument`. */
+export function codeName(code: Code): string {
+  return CODE_NAMES[code];
+}
+
+/** The code with that name, in the spelling of {@link codeName} or gRPC's upper case; `undefined` for any other text. */
+export function codeFromName(name: string): Code | undefined {
+  const lower = name.toLowerCase();
+  return codeFromNumber(
+    CODE_NAMES.indexOf((lower === "cancelled" ? "canceled" : lower) as (typeof CODE_NAMES)[number]),
+  );
+}
+
+/** The code with that number; `undefined` for 0 (ok) and for numbers no code has. */
+export function codeFromNumber(number: number): Code | undefined {
+  return Number.isInteger(number) && number >= 1 && number <= 16 ? (number as Code) : undefined;
+}
+
+/** The protocol error codes of sub-protocol A (spec: Errors, sub-protocol A: protocol error codes). */
+export const Status = {
+  Ok: 20,
+  SerializationError: 25,
+  ClientTimeout: 30,
+  ServerTimeout: 31,
+  ChannelInactive: 35,
+  BadRequest: 40,
+  BadResponse: 50,
+  ServiceNotFound: 60,
+  ServiceError: 70,
+  ServerError: 80,
+  ClientError: 90,
+} as const;
+export type Status = (typeof Status)[keyof typeof Status];

@@ -1,0 +1,85 @@
+/**
+ * Codecs turn messages into bytes and back. A codec's name is its part of the content type: `application/<name>` in
+ * sub-protocol A, `application/grpc+<name>` in sub-protocol B.
+ */
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  isMessage,
+  type JsonValue,
+  type Message,
+  type MessageInitShape,
+  type Registry,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+
+/** Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. */
+export interface Codec {
+  /** Lower-case name, such as `proto` or `json`. */
+  readonly name: string;
+  /** `message` is a message of the type, or its init shape. */
+  encode(type: DescMessage, message: object): Uint8Array;
+  decode(type: DescMessage, bytes: Uint8Array): object;
+  /** Only codecs that write JSON text have this: sub-protocol A puts such values into its array of arguments. */
+  readonly values?: JsonValues;
+}
+
+/** The same encoding one step earlier: JSON values rather than text. */
+export interface JsonValues {
+  toValue(type: DescMessage, message: object): JsonValue;
+  fromValue(type: DescMessage, value: JsonValue): object;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** Protobuf's binary format: `application/proto`, `application/grpc+proto`. */
+export const protoCodec: Codec = {
+  name: "proto",
+  encode: (type, message) => toBinary(type, toMessage(type, message)),
+  decode: (type, bytes) => fromBinary(type, bytes),
+};
+
+export interface JsonCodecOptions {
+  /** Resolves `google.protobuf.Any` and extensions in JSON. Default: none are known. */
+  readonly registry?: Registry;
+}
+
+/**
+ * Protobuf's JSON format: `application/json`, `application/grpc+json`. Reads lowerCamel and proto names and ignores
+ * unknown fields; writes lowerCamel names and leaves out default values.
+ */
+export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
+  const registry = options.registry === undefined ? {} : { registry: options.registry };
+  const read = { ignoreUnknownFields: true, ...registry };
+  const values: JsonValues = {
+    toValue: (type, message) => toJson(type, toMessage(type, message), registry),
+    fromValue: (type, value) => fromJson(type, value, read),
+  };
+  return {
+    name: "json",
+    encode: (type, message) => encodeJson(values.toValue(type, message)),
+    decode: (type, bytes) => values.fromValue(type, decodeJson(bytes)),
+    values,
+  };
+}
+
+/** The JSON codec with no registry. */
+export const jsonCodec: Codec = createJsonCodec();
+
+/** JSON text in UTF-8. */
+export function encodeJson(value: JsonValue): Uint8Array {
+  return encoder.encode(JSON.stringify(value));
+}
+
+/** The value of JSON text. Throws on bytes that are not UTF-8; a byte order mark is skipped. */
+export function decodeJson(bytes: Uint8Array): JsonValue {
+  return JSON.parse(decoder.decode(bytes)) as JsonValue;
+}
+
+function toMessage(type: DescMessage, message: object): Message {
+  return isMessage(message, type) ? message : create(type, message as MessageInitShape<DescMessage>);
+}

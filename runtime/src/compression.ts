@@ -1,0 +1,64 @@
+/**
+ * Compressions of message bytes, and the choice between them. The wire name of a compression is an encoding.
+ */
+
+/** A way to make bytes smaller. Public and stable: register your own beside the built-in ones. */
+export interface Compression {
+  /** The encoding's lower-case name on the wire, such as `gzip`. */
+  readonly name: string;
+  compress(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
+  /** Must stop, and throw a `RangeError`, before its output grows beyond `maxBytes`. */
+  decompress(bytes: Uint8Array, maxBytes: number): Uint8Array | Promise<Uint8Array>;
+}
+
+/** The name of "not compressed". */
+export const IDENTITY = "identity";
+
+/** The compression with that encoding name; `undefined` if it is not registered. */
+export function findCompression(compressions: readonly Compression[], encoding: string): Compression | undefined {
+  return compressions.find((compression) => compression.name === encoding);
+}
+
+/** The names, best first, for `accept-encoding` and `grpc-accept-encoding`. */
+export function encodingList(compressions: readonly Compression[], separator: string): string {
+  return compressions.map((compression) => compression.name).join(separator);
+}
+
+/**
+ * The compression a peer would like best among ours; `undefined` for identity. Equal wishes are settled by our order.
+ *
+ *     Accept-Encoding = [ coding [ ";" "q=" qvalue ] *( "," coding [ ";" "q=" qvalue ] ) ]
+ */
+export function negotiateCompression(
+  compressions: readonly Compression[],
+  acceptEncoding: string | undefined,
+): Compression | undefined {
+  if (acceptEncoding === undefined || compressions.length === 0) return undefined;
+  const wishes = parseQualities(acceptEncoding);
+  const wildcard = wishes.get("*") ?? 0;
+  let best: Compression | undefined;
+  let bestQuality = 0;
+  for (const compression of compressions) {
+    const quality = wishes.get(compression.name) ?? wildcard;
+    if (quality > bestQuality) {
+      best = compression;
+      bestQuality = quality;
+    }
+  }
+  const identity = wishes.get(IDENTITY);
+  return identity !== undefined && identity > bestQuality ? undefined : best;
+}
+
+/** More wishes than this are not read: nobody has that many, and an attacker's list must not cost us time. */
+const MAX_WISHES = 32;
+
+function parseQualities(list: string): Map<string, number> {
+  const wishes = new Map<string, number>();
+  for (const item of list.split(",", MAX_WISHES)) {
+    const [name = "", ...parameters] = item.split(";");
+    const quality = parameters.map((parameter) => parameter.trim().toLowerCase()).find((p) => p.startsWith("q="));
+    const value = quality === undefined ? 1 : Number(quality.slice(2));
+    if (value >= 0 && value <= 1) wishes.set(name.trim().toLowerCase(), value);
+  }
+  return wishes;
+}

@@ -1,0 +1,177 @@
+/**
+ * Deadlines and cancellation: the only clock above the engines. A timeout is a duration, as it travels on the wire; a
+ * deadline is an instant, on the monotonic clock.
+ */
+import type { CallContext, ContextKey, ContextValues } from "./call.ts";
+import { Code, type Status } from "./code.ts";
+import { abortError, RpcError } from "./error.ts";
+
+/** The longest delay `setTimeout` takes; longer ones fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export interface ContextOptions {
+  /** Milliseconds the call may take. `undefined` or `Infinity`: as long as it likes. 0: its time is up already. */
+  readonly timeoutMs?: number | undefined;
+  /** The status of sub-protocol A for a deadline that passes on this side. */
+  readonly timeoutStatus: Status;
+  /** A caller's signal, which ends the call. */
+  readonly signal?: AbortSignal | undefined;
+  /** An exchange, whose signal is made on demand and tells that nobody waits for the call any more. */
+  readonly exchange?: { readonly signal: AbortSignal | undefined };
+  readonly values?: ContextValues | undefined;
+}
+
+/** The context of a running call, with the means to run it. Close it when the call is over, or use {@link run}. */
+export class OpenContext implements CallContext {
+  readonly #options: ContextOptions;
+  readonly #deadline: number | undefined;
+  #values: ContextValues | undefined;
+  /** Why the call ended early, if it did. */
+  #ended: RpcError | undefined;
+  #onEnded: ((error: RpcError) => void) | undefined;
+  #controller: AbortController | undefined;
+  #release: (() => void)[] = NOTHING;
+
+  constructor(options: ContextOptions) {
+    this.#options = options;
+    this.#values = options.values;
+    const { timeoutMs, signal } = options;
+    if (timeoutMs !== undefined && timeoutMs !== Number.POSITIVE_INFINITY) {
+      this.#deadline = performance.now() + timeoutMs;
+      if (timeoutMs <= 0) this.#expire();
+      else this.#release = [startTimer(timeoutMs, () => this.#expire())];
+    }
+    if (signal !== undefined) {
+      this.#release = [...this.#release, onAbort(signal, (error) => this.#end(error))];
+    }
+  }
+
+  get signal(): AbortSignal | undefined {
+    // Without a deadline another's signal will do: no controller, no listener.
+    if (this.#deadline === undefined) return this.#options.signal ?? this.#options.exchange?.signal;
+    if (this.#controller === undefined) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      if (this.#ended !== undefined) controller.abort(this.#ended);
+      const exchangeSignal = this.#options.exchange?.signal;
+      if (exchangeSignal !== undefined) {
+        this.#release = [...this.#release, onAbort(exchangeSignal, (error) => controller.abort(error))];
+      }
+    }
+    return this.#controller.signal;
+  }
+
+  timeoutMs(): number | undefined {
+    return this.#deadline === undefined ? undefined : Math.max(0, this.#deadline - performance.now());
+  }
+
+  get values(): ContextValues {
+    this.#values ??= new Values();
+    return this.#values;
+  }
+
+  /** Settles as `work` does, or rejects when the call ends early, whichever comes first; then closes the context. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.race(work);
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Settles as `work` does, or rejects when the call ends early, whichever comes first. `work` is not started late. */
+  race<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    if (!this.#limited) return work();
+    return new Promise<T>((resolve, reject) => {
+      this.#onEnded = reject;
+      work().then(resolve, reject);
+    });
+  }
+
+  /** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
+  each<T>(items: AsyncIterable<T>): AsyncIterable<T> {
+    return this.#limited ? this.#raceEach(items) : items;
+  }
+
+  /** Stops the timer and lets go of the caller's signal. The context's own signal will not fire any more. */
+  close(): void {
+    for (const release of this.#release) release();
+    this.#release = NOTHING;
+  }
+
+  get #limited(): boolean {
+    return this.#deadline !== undefined || this.#options.signal !== undefined;
+  }
+
+  async *#raceEach<T>(items: AsyncIterable<T>): AsyncGenerator<T, void> {
+    const iterator = items[Symbol.asyncIterator]();
+    let finished = false;
+    try {
+      for (;;) {
+        const result = await this.race(() => iterator.next());
+        if (result.done) {
+          finished = true;
+          return;
+        }
+        yield result.value;
+      }
+    } finally {
+      this.close();
+      // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
+      if (!finished) iterator.return?.()?.catch(() => {});
+    }
+  }
+
+  #expire(): void {
+    const status = this.#options.timeoutStatus;
+    this.#end(new RpcError(Code.DeadlineExceeded, "the deadline has passed", { status }));
+  }
+
+  #end(error: RpcError): void {
+    this.#ended ??= error;
+    this.#controller?.abort(this.#ended);
+    this.#onEnded?.(this.#ended);
+  }
+}
+
+const NOTHING: (() => void)[] = [];
+
+class Values implements ContextValues {
+  readonly #values = new Map<symbol, unknown>();
+  get<T>(key: ContextKey<T>): T {
+    return this.#values.has(key.id) ? (this.#values.get(key.id) as T) : key.defaultValue;
+  }
+  set<T>(key: ContextKey<T>, value: T): this {
+    this.#values.set(key.id, value);
+    return this;
+  }
+  delete(key: ContextKey<unknown>): this {
+    this.#values.delete(key.id);
+    return this;
+  }
+}
+
+/** Values to hand to a call, for its interceptors to read. */
+export function createContextValues(): ContextValues {
+  return new Values();
+}
+
+/** Calls back once after that many milliseconds, however many. Returns what stops it. */
+export function startTimer(delayMs: number, callback: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout>;
+  const arm = (left: number): void => {
+    timer = left > MAX_TIMER_MS ? setTimeout(() => arm(left - MAX_TIMER_MS), MAX_TIMER_MS) : setTimeout(callback, left);
+  };
+  arm(delayMs);
+  return () => clearTimeout(timer);
+}
+
+/** Calls back when the signal fires, at once if it has. Returns what removes the listener. */
+export function onAbort(signal: AbortSignal | undefined, callback: (error: RpcError) => void): () => void {
+  if (signal === undefined) return () => {};
+  const listener = (): void => callback(abortError(signal));
+  if (signal.aborted) listener();
+  else signal.addEventListener("abort", listener, { once: true });
+  return () => signal.removeEventListener("abort", listener);
+}

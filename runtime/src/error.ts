@@ -1,0 +1,98 @@
+/**
+ * The one error of the runtime. Everything that fails a call becomes an `RpcError` where it enters the house.
+ */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { anyIs, anyUnpack } from "@bufbuild/protobuf/wkt";
+import { Code, codeName, type Status } from "./code.ts";
+import { Metadata, type MetadataInit } from "./metadata.ts";
+
+/** A typed detail of an error, as `google.protobuf.Any` has it; `anyPack` of protobuf-es makes one. */
+export interface ErrorDetail {
+  readonly typeUrl: string;
+  readonly value: Uint8Array;
+}
+
+export interface RpcErrorOptions {
+  /** Typed details for the caller. Default: none. */
+  readonly details?: readonly ErrorDetail[];
+  /** Metadata that travels with the error, as trailing metadata. Default: none. */
+  readonly metadata?: MetadataInit | undefined;
+  /** Leading metadata of the response that failed. Default: none. */
+  readonly headers?: MetadataInit | undefined;
+  /** What led to the error. It stays inside the process. */
+  readonly cause?: unknown;
+  /** The protocol error code of sub-protocol A. The runtime sets it; a handler has no need to. */
+  readonly status?: Status | undefined;
+}
+
+const BRAND = Symbol.for("triple-es.RpcError");
+
+/**
+ * A failed call: thrown by clients, and thrown by handlers to choose what the caller sees (spec: Errors).
+ *
+ * `code`, message, details and metadata travel over the wire; `cause` and the stack do not.
+ */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: Code;
+  /** The message without the code in front, as it travels. */
+  readonly rawMessage: string;
+  readonly details: readonly ErrorDetail[];
+  /** Trailing metadata of the failed call. */
+  readonly metadata: Metadata;
+  /** Leading metadata of the failed call. */
+  readonly headers: Metadata;
+  /** The protocol error code of sub-protocol A that was received, or that the runtime will send. */
+  readonly status: Status | undefined;
+
+  constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
+    super(
+      `[${codeName(code)}]${message && ` ${message}`}`,
+      options.cause === undefined ? {} : { cause: options.cause },
+    );
+    this.code = code;
+    this.rawMessage = message;
+    this.details = options.details ?? [];
+    this.metadata = new Metadata(options.metadata);
+    this.headers = new Metadata(options.headers);
+    this.status = options.status;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** True for an `RpcError` of any copy of this package, so that two installed copies understand each other. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === "object" && value !== null && BRAND in value;
+  }
+
+  /**
+   * Makes an `RpcError` of anything that was thrown:
+   * an `RpcError` stays as it is, an `AbortError` becomes canceled, a `TimeoutError` deadline exceeded, and all else
+   * `fallback` (default: unknown) with the thrown value as its cause.
+   */
+  static from(reason: unknown, fallback: Code = Code.Unknown): RpcError {
+    if (reason instanceof RpcError) return reason;
+    const name = reason instanceof Error ? reason.name : "";
+    if (name === "AbortError") return new RpcError(Code.Canceled, "the call was cancelled", { cause: reason });
+    if (name === "TimeoutError")
+      return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
+    return new RpcError(fallback, reason instanceof Error ? reason.message : String(reason), { cause: reason });
+  }
+}
+
+/** The error of a call whose signal has fired. A reason of the caller's own making counts as a cancellation. */
+export function abortError(signal: AbortSignal): RpcError {
+  return RpcError.from(signal.reason, Code.Canceled);
+}
+
+/** The details of an error that are messages of that type. Ones that cannot be decoded are left out. */
+export function findDetails<Desc extends DescMessage>(error: RpcError, type: Desc): MessageShape<Desc>[] {
+  return error.details.flatMap(({ typeUrl, value }) => {
+    const any = { $typeName: "google.protobuf.Any", typeUrl, value } as const;
+    try {
+      const message = anyIs(any, type) ? anyUnpack(any, type) : undefined;
+      return message === undefined ? [] : [message];
+    } catch {
+      return [];
+    }
+  });
+}

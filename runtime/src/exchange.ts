@@ -1,0 +1,108 @@
+/**
+ * The language of the wire: one HTTP request and its response as plain values. Engines move them, protocols make and
+ * read them, and because both ends use the same types a server's exchange can stand in for a network.
+ */
+import { Code, Status } from "./code.ts";
+import { RpcError } from "./error.ts";
+import type { Metadata } from "./metadata.ts";
+
+export interface HttpRequest {
+  readonly method: string;
+  /** The request target, starting with `/`. */
+  readonly path: string;
+  readonly version: "1.1" | "2";
+  readonly headers: Metadata;
+  readonly body: Body;
+  /** Fires when the sender gives up or is lost. Engines make it on demand; `undefined` where nothing can abort. */
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Metadata;
+  readonly body: Body;
+  /** Complete when the body has ended. */
+  readonly trailers: Metadata;
+}
+
+/** The language of the wire. Rejects with an `RpcError` if there is no response. */
+export type Exchange = (request: HttpRequest) => Promise<HttpResponse>;
+
+/** The bytes of a request or response. Read it once, by one of its ways. Leaving the iteration early cancels the rest. */
+export interface Body extends AsyncIterable<Uint8Array> {
+  /** All bytes, where they are known from the start, so that an engine can write them in one flush. */
+  readonly whole?: Uint8Array | undefined;
+  /** All bytes. Rejects with resource_exhausted, without buffering further, if there are more than `limit`. */
+  bytes(limit: number): Promise<Uint8Array>;
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+class WholeBody implements Body {
+  readonly whole: Uint8Array;
+  constructor(whole: Uint8Array) {
+    this.whole = whole;
+  }
+  async bytes(limit: number): Promise<Uint8Array> {
+    if (this.whole.byteLength > limit) throw tooLarge(limit);
+    return this.whole;
+  }
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
+    if (this.whole.byteLength > 0) yield this.whole;
+  }
+}
+
+class StreamBody implements Body {
+  readonly whole = undefined;
+  readonly #chunks: AsyncIterable<Uint8Array>;
+  constructor(chunks: AsyncIterable<Uint8Array>) {
+    this.#chunks = chunks;
+  }
+  async bytes(limit: number): Promise<Uint8Array> {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of this.#chunks) {
+      length += chunk.byteLength;
+      if (length > limit) throw tooLarge(limit);
+      chunks.push(chunk);
+    }
+    return concat(chunks, length);
+  }
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return this.#chunks[Symbol.asyncIterator]();
+  }
+}
+
+/** A body whose bytes are all known. */
+export function wholeBody(bytes: Uint8Array): Body {
+  return new WholeBody(bytes);
+}
+
+/** A body that comes in pieces. */
+export function streamBody(chunks: AsyncIterable<Uint8Array>): Body {
+  return new StreamBody(chunks);
+}
+
+/** A body without bytes. */
+export const emptyBody: Body = wholeBody(NO_BYTES);
+
+/** Joins chunks; one alone is returned as it is. */
+export function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  if (chunks.length <= 1) return chunks[0] ?? NO_BYTES;
+  const joined = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return joined;
+}
+
+/** The error of a message or body over the limit. */
+export function tooLarge(limit: number): RpcError {
+  return new RpcError(
+    Code.ResourceExhausted,
+    `message is larger than the limit of ${limit} bytes (option maxMessageBytes of the receiver)`,
+    { status: Status.BadRequest },
+  );
+}

@@ -1,0 +1,159 @@
+/**
+ * Sub-protocol B, client half: turns an exchange over HTTP/2 into a call (spec: Sub-protocol B).
+ */
+import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call.ts";
+import { Code } from "../code.ts";
+import type { Compression } from "../compression.ts";
+import { RpcError } from "../error.ts";
+import { type Body, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
+import { Metadata } from "../metadata.ts";
+import {
+  appendMetadata,
+  type ClientProtocol,
+  compressMessage,
+  decompressMessage,
+  requireCodec,
+  writeSelector,
+} from "../protocol.ts";
+import { VERSION } from "../version.ts";
+import { type Envelope, encodeEnvelope, readEnvelopes, readOnlyEnvelope } from "./envelope.ts";
+import { codecNameOf, formatTimeout, readResponseCompression, requestFields } from "./headers.ts";
+import { httpStatusError, readError, userMetadata } from "./status.ts";
+
+/** Makes the client half of sub-protocol B. */
+export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
+  const codec = requireCodec(options);
+  const fields = requestFields(codec, options, `grpc-ts-triple-es/${VERSION}`);
+
+  async function call(request: CallRequest): ReturnType<Call> {
+    try {
+      return await (request.stream ? callStream(request) : callUnary(request));
+    } catch (reason) {
+      throw RpcError.from(reason, Code.Internal);
+    }
+  }
+
+  async function callUnary(request: UnaryRequest): ReturnType<Call> {
+    const { method } = request;
+    const response = await exchange(httpRequest(request, wholeBody(await encode(method, request.message))));
+    const headers = userMetadata(response.headers);
+    const compression = checkResponse(response);
+    let envelope: Envelope | RpcError;
+    try {
+      envelope = await readOnlyEnvelope(response.body, options.maxMessageBytes, cardinalityError);
+    } catch (reason) {
+      envelope = RpcError.from(reason, Code.Internal);
+    }
+    // How the server says the call ended counts for more than what is wrong with its body.
+    const failure = readEnd(response, headers);
+    if (failure !== undefined) throw failure;
+    if (envelope instanceof RpcError) throw envelope;
+    const message = await decode(method, envelope, compression);
+    return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
+  }
+
+  async function callStream(request: StreamRequest): ReturnType<Call> {
+    const response = await exchange(httpRequest(request, streamBody(encodeEach(request))));
+    const headers = userMetadata(response.headers);
+    const compression = checkResponse(response);
+    const trailers = new Metadata();
+    return { stream: true, messages: decodeEach(request.method, response, compression, trailers), headers, trailers };
+  }
+
+  function httpRequest(request: CallRequest, body: Body): HttpRequest {
+    const headers = new Metadata(fields);
+    const timeoutMs = request.context.timeoutMs();
+    if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
+    writeSelector(headers, request.selector);
+    if (request.headers.size > 0) appendMetadata(headers, request.headers);
+    return { method: "POST", path: request.method.path, version: "2", headers, body, signal: request.context.signal };
+  }
+
+  async function encode(method: Method, message: object): Promise<Uint8Array> {
+    const { bytes, compressed } = await compressMessage(
+      codec.encode(method.input, message),
+      options.sendCompression,
+      options,
+    );
+    return encodeEnvelope({ compressed, data: bytes });
+  }
+
+  async function* encodeEach({ method, messages }: StreamRequest): AsyncGenerator<Uint8Array, void> {
+    for await (const message of messages) yield await encode(method, message);
+  }
+
+  async function* decodeEach(
+    method: Method,
+    response: HttpResponse,
+    compression: Compression | undefined,
+    trailers: Metadata,
+  ): AsyncGenerator<object, void> {
+    for await (const envelope of readEnvelopes(response.body, options.maxMessageBytes)) {
+      yield await decode(method, envelope, compression);
+    }
+    const failure = readEnd(response, userMetadata(response.headers));
+    if (failure !== undefined) throw failure;
+    trailers.appendAll(userMetadata(response.trailers));
+  }
+
+  async function decode(
+    method: Method,
+    { compressed, data }: Envelope,
+    compression: Compression | undefined,
+  ): Promise<object> {
+    let bytes = data;
+    if (compressed) {
+      if (compression === undefined) {
+        throw new RpcError(Code.Internal, "a message is marked as compressed, but grpc-encoding names no compression");
+      }
+      bytes = await decompressMessage(data, compression.name, options, internalError);
+    }
+    try {
+      return codec.decode(method.output, bytes);
+    } catch (cause) {
+      throw internalError(`response cannot be decoded as ${method.output.typeName}: ${reasonOf(cause)}`, cause);
+    }
+  }
+
+  /** Refuses a response that is not gRPC's. Peers send `grpc-status` with any HTTP status, and then it counts. */
+  function checkResponse(response: HttpResponse): Compression | undefined {
+    const contentType = response.headers.get("content-type");
+    const name = codecNameOf(contentType);
+    if (name === undefined || (response.status !== 200 && !response.headers.has("grpc-status"))) {
+      cancel(response.body);
+      throw httpStatusError(response.status, contentType);
+    }
+    // A bare application/grpc says nothing about the codec.
+    if (name !== codec.name && contentType?.includes("+")) {
+      cancel(response.body);
+      throw new RpcError(Code.Internal, `asked for application/grpc+${codec.name}, but the server sent ${contentType}`);
+    }
+    return readResponseCompression(response.headers, options);
+  }
+
+  return call;
+};
+
+/** How the call ended: by its trailers, or by its headers if there is nothing else. */
+function readEnd(response: HttpResponse, headers: Metadata): RpcError | undefined {
+  const trailersOnly = response.trailers.size === 0 && response.headers.has("grpc-status");
+  return trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers);
+}
+
+function cancel(body: Body): void {
+  body[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => {});
+}
+
+function cardinalityError(received: string): RpcError {
+  return new RpcError(Code.Unimplemented, `a unary call is answered with one message, but ${received} was received`);
+}
+
+function internalError(message: string, cause: unknown): RpcError {
+  return new RpcError(Code.Internal, message, { cause });
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

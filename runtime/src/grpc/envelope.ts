@@ -1,0 +1,119 @@
+/**
+ * Envelopes: the length-prefixed messages that the body of a gRPC request or response consists of.
+ *
+ *     Length-Prefixed-Message → Compressed-Flag Message-Length Message
+ *     Compressed-Flag         → 0 / 1                  ; one byte
+ *     Message-Length          → {length of Message}    ; four bytes, unsigned, big endian
+ */
+import { Code } from "../code.ts";
+import { RpcError } from "../error.ts";
+import { type Body, concat, tooLarge } from "../exchange.ts";
+
+/** One message as it travels. */
+export interface Envelope {
+  readonly compressed: boolean;
+  readonly data: Uint8Array;
+}
+
+/** Bytes in front of every message. */
+export const PREFIX_BYTES = 5;
+
+/** Puts a message into its envelope. */
+export function encodeEnvelope({ compressed, data }: Envelope): Uint8Array {
+  const length = data.byteLength;
+  const bytes = new Uint8Array(PREFIX_BYTES + length);
+  bytes[0] = compressed ? 1 : 0;
+  bytes[1] = length >>> 24;
+  bytes[2] = length >>> 16;
+  bytes[3] = length >>> 8;
+  bytes[4] = length;
+  bytes.set(data, PREFIX_BYTES);
+  return bytes;
+}
+
+/** Takes envelopes out of chunks, however the chunks are cut. */
+export class EnvelopeReader {
+  readonly #maxBytes: number;
+  #chunks: Uint8Array[] = [];
+  #buffered = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#buffered += chunk.byteLength;
+  }
+
+  /**
+   * The next complete envelope; `undefined` until more chunks are pushed. Throws resource_exhausted as soon as a prefix
+   * announces more than the limit, before its message is buffered, and internal for a flag that does not exist.
+   */
+  next(): Envelope | undefined {
+    if (this.#buffered < PREFIX_BYTES) return undefined;
+    const head = this.#join(PREFIX_BYTES);
+    const flag = head[0] as number;
+    const length =
+      (head[1] as number) * 0x1000000 +
+      (((head[2] as number) << 16) | ((head[3] as number) << 8) | (head[4] as number));
+    if (flag > 1) throw new RpcError(Code.Internal, `envelope has the unknown flags 0x${flag.toString(16)}`);
+    if (length > this.#maxBytes) throw tooLarge(this.#maxBytes);
+    const end = PREFIX_BYTES + length;
+    if (this.#buffered < end) return undefined;
+    const bytes = this.#join(end);
+    this.#drop(end);
+    return { compressed: flag === 1, data: bytes.subarray(PREFIX_BYTES, end) };
+  }
+
+  /** Checks, at the end of the body, that no envelope was cut off. */
+  finish(): void {
+    if (this.#buffered > 0) {
+      throw new RpcError(Code.Internal, `body ended in the middle of an envelope, after ${this.#buffered} bytes of it`);
+    }
+  }
+
+  /** A chunk that starts at the current position and holds at least `length` bytes. */
+  #join(length: number): Uint8Array {
+    const first = this.#chunks[0] as Uint8Array;
+    if (first.byteLength >= length) return first;
+    const joined = concat(this.#chunks, this.#buffered);
+    this.#chunks = [joined];
+    return joined;
+  }
+
+  #drop(length: number): void {
+    const first = this.#chunks[0] as Uint8Array;
+    if (first.byteLength === length) this.#chunks.shift();
+    else this.#chunks[0] = first.subarray(length);
+    this.#buffered -= length;
+  }
+}
+
+/** The envelopes of a body, one after the other. */
+export async function* readEnvelopes(body: Body, maxBytes: number): AsyncGenerator<Envelope, void> {
+  const reader = new EnvelopeReader(maxBytes);
+  for await (const chunk of body) {
+    reader.push(chunk);
+    for (let envelope = reader.next(); envelope !== undefined; envelope = reader.next()) yield envelope;
+  }
+  reader.finish();
+}
+
+/** The one envelope of a unary body. `refuse` makes the error for a body that has none or several. */
+export async function readOnlyEnvelope(
+  body: Body,
+  maxBytes: number,
+  refuse: (received: "none" | "more than one") => RpcError,
+): Promise<Envelope> {
+  const reader = new EnvelopeReader(maxBytes);
+  reader.push(await body.bytes(PREFIX_BYTES + maxBytes));
+  const envelope = reader.next();
+  if (envelope !== undefined) {
+    if (reader.next() !== undefined) throw refuse("more than one");
+    reader.finish();
+    return envelope;
+  }
+  reader.finish();
+  throw refuse("none");
+}

@@ -1,0 +1,104 @@
+/**
+ * The headers of sub-protocol B as typed values (spec: Sub-protocol B request headers). No other room reads them by name.
+ */
+import { Code, Status } from "../code.ts";
+import type { Codec } from "../codec.ts";
+import { type Compression, encodingList, findCompression, IDENTITY, negotiateCompression } from "../compression.ts";
+import { RpcError } from "../error.ts";
+import { Metadata } from "../metadata.ts";
+import { checkMetadata, headersProblem, type ProtocolOptions } from "../protocol.ts";
+
+//     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
+const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
+
+/** The codec's name in a gRPC content type, `proto` if there is none; `undefined` if the type is not gRPC's. */
+export function codecNameOf(contentType: string | undefined): string | undefined {
+  const match = contentType === undefined ? null : CONTENT_TYPE.exec(contentType);
+  return match === null ? undefined : (match[1]?.toLowerCase() ?? "proto");
+}
+
+/** What the headers of a request say. */
+export interface RequestHeaders {
+  readonly timeoutMs: number | undefined;
+  /** The compression the request's messages may have; `undefined`: none. */
+  readonly compression: Compression | undefined;
+  /** The compression to answer with; `undefined`: none. */
+  readonly responseCompression: Compression | undefined;
+}
+
+/** Reads the headers of a request, and refuses what cannot be understood. */
+export function readRequestHeaders(headers: Metadata, options: ProtocolOptions): RequestHeaders {
+  const problem = headersProblem(headers);
+  if (problem !== undefined) throw new RpcError(Code.ResourceExhausted, problem);
+  checkMetadata(headers);
+  const encoding = headers.get("grpc-encoding");
+  const compression = encoding === undefined ? undefined : findCompression(options.compressions, encoding);
+  if (encoding !== undefined && encoding !== IDENTITY && compression === undefined) {
+    const known = encodingList(options.compressions, ", ");
+    throw new RpcError(Code.Unimplemented, `grpc-encoding "${encoding}" is not supported; supported are: ${known}`);
+  }
+  return {
+    timeoutMs: parseTimeout(headers.get("grpc-timeout")),
+    compression,
+    responseCompression: negotiateCompression(options.compressions, headers.get("grpc-accept-encoding")),
+  };
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+
+/**
+ * Milliseconds of a `grpc-timeout` (spec: Limits).
+ *
+ *     Timeout      → TimeoutValue TimeoutUnit
+ *     TimeoutValue → {positive integer of at most 8 digits}   ; 0 is taken too: peers send it when time is up
+ *     TimeoutUnit  → "H" / "M" / "S" / "m" / "u" / "n"
+ */
+export function parseTimeout(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const unit = UNIT_MS[value.slice(-1)];
+  if (unit === undefined || !/^[0-9]{1,8}[HMSmun]$/.test(value)) {
+    throw new RpcError(
+      Code.InvalidArgument,
+      `grpc-timeout "${value}" must be at most 8 digits followed by one of H M S m u n`,
+      { status: Status.BadRequest },
+    );
+  }
+  return Number(value.slice(0, -1)) * unit;
+}
+
+/** A `grpc-timeout` of that many milliseconds, in the smallest unit that fits; never less than asked for. */
+export function formatTimeout(timeoutMs: number): string {
+  const ms = Math.ceil(timeoutMs);
+  if (ms < 1e8) return `${ms}m`;
+  const seconds = Math.ceil(ms / 1000);
+  return seconds < 1e8 ? `${seconds}S` : `${Math.min(Math.ceil(seconds / 3600), 99_999_999)}H`;
+}
+
+/** The fields that every request of a client has in common, in the order gRPC asks for. */
+export function requestFields(codec: Codec, options: ProtocolOptions, userAgent: string): Metadata {
+  const headers = new Metadata({ "content-type": `application/grpc+${codec.name}`, te: "trailers" });
+  headers.append("user-agent", userAgent);
+  if (options.sendCompression !== undefined) headers.append("grpc-encoding", options.sendCompression.name);
+  if (options.compressions.length > 0) {
+    headers.append("grpc-accept-encoding", encodingList(options.compressions, ","));
+  }
+  return headers;
+}
+
+/** The fields that every response in that content type has in common. */
+export function responseFields(contentType: string, options: ProtocolOptions): Metadata {
+  const headers = new Metadata({ "content-type": contentType });
+  if (options.compressions.length > 0) {
+    headers.append("grpc-accept-encoding", encodingList(options.compressions, ","));
+  }
+  return headers;
+}
+
+/** The compression of a response's messages; `undefined`: none. Refuses one we did not ask for. */
+export function readResponseCompression(headers: Metadata, options: ProtocolOptions): Compression | undefined {
+  const encoding = headers.get("grpc-encoding");
+  if (encoding === undefined || encoding === IDENTITY) return undefined;
+  const compression = findCompression(options.compressions, encoding);
+  if (compression !== undefined) return compression;
+  throw new RpcError(Code.Internal, `the server answered with the grpc-encoding "${encoding}", which is not supported`);
+}

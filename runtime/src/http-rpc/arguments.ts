@@ -1,0 +1,41 @@
+/**
+ * Arguments: how the body of a sub-protocol A request holds what a method is called with (spec: Payload of sub-protocol A).
+ *
+ * In JSON the body is an array of the arguments in order; a method with a Protocol Buffers request has exactly one.
+ * Every known peer but the specification sends that argument bare, so both are read.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { Codec } from "../codec.ts";
+import { decodeJson, encodeJson } from "../codec.ts";
+import { badRequest } from "./headers.ts";
+
+/** Messages whose own JSON may be an array: for them an array with one element is the array of arguments. */
+const ARRAY_LIKE = new Set(["google.protobuf.ListValue", "google.protobuf.Value"]);
+
+/** Encodes a request's message as the arguments of its method. */
+export function encodeArguments(
+  codec: Codec,
+  type: DescMessage,
+  message: object,
+  form: "array" | "object",
+): Uint8Array {
+  if (codec.values === undefined || form === "object") return codec.encode(type, message);
+  return encodeJson([codec.values.toValue(type, message)]);
+}
+
+/** Decodes the arguments of a method into its request's message. Throws for bytes that are not in the codec's format. */
+export function decodeArguments(codec: Codec, type: DescMessage, bytes: Uint8Array): object {
+  if (codec.values === undefined) return codec.decode(type, bytes);
+  if (bytes.byteLength === 0) throw badRequest("the body is empty; it must be a JSON array with one argument");
+  const body = decodeJson(bytes);
+  if (!Array.isArray(body) || (body.length !== 1 && ARRAY_LIKE.has(type.typeName))) {
+    return codec.values.fromValue(type, body);
+  }
+  const [argument] = body;
+  if (body.length !== 1 || argument === undefined) {
+    throw badRequest(
+      `the body has ${body.length} arguments; it must be a JSON array with exactly one ${type.typeName}`,
+    );
+  }
+  return codec.values.fromValue(type, argument);
+}

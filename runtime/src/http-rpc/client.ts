@@ -1,0 +1,124 @@
+/**
+ * Sub-protocol A, client half: turns an HTTP exchange into a unary call (spec: Sub-protocol A: unary call).
+ */
+import type { Call, UnaryRequest, UnaryResponse } from "../call.ts";
+import { Code, Status } from "../code.ts";
+import { encodingList, findCompression, IDENTITY } from "../compression.ts";
+import { RpcError } from "../error.ts";
+import { type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
+import { Metadata } from "../metadata.ts";
+import {
+  appendMetadata,
+  type ClientProtocol,
+  compressMessage,
+  decompressMessage,
+  requireCodec,
+  writeSelector,
+} from "../protocol.ts";
+import { encodeArguments } from "./arguments.ts";
+import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
+import { readErrorResponse } from "./status.ts";
+
+/** Error bodies beyond this are not read: the HTTP status has to do. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** Makes the client half of sub-protocol A. */
+export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => {
+  const codec = requireCodec(options);
+  const fields = new Metadata({
+    "content-type": `application/${codec.name}`,
+    "tri-protocol-version": PROTOCOL_VERSION,
+  });
+  if (options.compressions.length > 0) fields.append("accept-encoding", encodingList(options.compressions, ", "));
+
+  /** Makes the call. An error that the server answered with is returned; what is thrown went wrong on this side. */
+  async function call(request: UnaryRequest): Promise<UnaryResponse | RpcError> {
+    const { input, output } = request.method;
+    const response = await exchange(
+      await encode(request, encodeArguments(codec, input, request.message, options.jsonBody)),
+    );
+    const metadata = splitMetadata(response.headers);
+    if (response.status !== 200) return await readFailure(response, metadata);
+    const bytes = await readBody(response);
+    try {
+      return { stream: false, message: codec.decode(output, bytes), ...metadata };
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw badResponse(`the response cannot be decoded as ${output.typeName}: ${reason}`, cause);
+    }
+  }
+
+  /** Encode, then compress (spec: Payload of sub-protocol A). */
+  async function encode(request: UnaryRequest, message: Uint8Array): Promise<HttpRequest> {
+    const headers = new Metadata(fields);
+    const { bytes, compressed } = await compressMessage(message, options.sendCompression, options);
+    if (compressed && options.sendCompression) headers.append("content-encoding", options.sendCompression.name);
+    const timeoutMs = request.context.timeoutMs();
+    if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatTimeout(timeoutMs));
+    writeSelector(headers, request.selector);
+    appendMetadata(headers, request.headers);
+    const { path } = request.method;
+    return { method: "POST", path, version: "2", headers, body: wholeBody(bytes), signal: request.context.signal };
+  }
+
+  async function readBody(response: HttpResponse): Promise<Uint8Array> {
+    const contentType = response.headers.get("content-type");
+    if (codecNameOf(contentType) !== codec.name) {
+      throw badResponse(`asked for application/${codec.name}, but the server sent ${contentType ?? "no content type"}`);
+    }
+    return inflate(response, await response.body.bytes(options.maxMessageBytes));
+  }
+
+  async function inflate(response: HttpResponse, bytes: Uint8Array): Promise<Uint8Array> {
+    const encoding = response.headers.get("content-encoding")?.toLowerCase() ?? IDENTITY;
+    if (encoding === IDENTITY) return bytes;
+    if (findCompression(options.compressions, encoding) === undefined) {
+      throw badResponse(`the server answered with the content encoding "${encoding}", which is not supported`);
+    }
+    return decompressMessage(bytes, encoding, options, badResponse);
+  }
+
+  async function readFailure(
+    response: HttpResponse,
+    { headers, trailers }: { headers: Metadata; trailers: Metadata },
+  ): Promise<RpcError> {
+    let bytes: Uint8Array | undefined;
+    try {
+      bytes = await inflate(response, await response.body.bytes(MAX_ERROR_BYTES));
+    } catch {
+      // A body that cannot be read tells nothing; the HTTP status still does.
+    }
+    return readErrorResponse(response.status, bytes, { headers, metadata: trailers });
+  }
+
+  return async (request) => {
+    if (request.stream) {
+      const { path, kind } = request.method;
+      const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; use the protocol "grpc" for it`;
+      throw new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
+    }
+    const outcome = await call(request).catch((reason) => {
+      throw localError(RpcError.from(reason, Code.Internal));
+    });
+    if (outcome instanceof RpcError) throw outcome;
+    return outcome;
+  };
+};
+
+/** Statuses that only a client makes (spec: Errors, sub-protocol A), by the code of what went wrong here. */
+const LOCAL_STATUS: Readonly<Partial<Record<Code, Status>>> = {
+  [Code.DeadlineExceeded]: Status.ClientTimeout,
+  [Code.Unavailable]: Status.ChannelInactive,
+  [Code.ResourceExhausted]: Status.BadResponse,
+};
+
+/** An error of this side, with the status the specification has for it. */
+function localError(error: RpcError): RpcError {
+  const { code, rawMessage, headers, metadata, cause } = error;
+  const status = LOCAL_STATUS[code] ?? (error.status === Status.BadResponse ? error.status : Status.ClientError);
+  return status === error.status ? error : new RpcError(code, rawMessage, { headers, metadata, status, cause });
+}
+
+function badResponse(message: string, cause?: unknown): RpcError {
+  return new RpcError(Code.Internal, message, { status: Status.BadResponse, cause });
+}

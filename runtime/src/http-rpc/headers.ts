@@ -1,0 +1,117 @@
+/**
+ * The headers of sub-protocol A as typed values (spec: Call addressing fields). No other room reads them by name.
+ */
+import { Code, Status } from "../code.ts";
+import { type Compression, encodingList, findCompression, IDENTITY, negotiateCompression } from "../compression.ts";
+import { RpcError } from "../error.ts";
+import { Metadata } from "../metadata.ts";
+import { checkMetadata, headersProblem, isReservedName, type ProtocolOptions } from "../protocol.ts";
+import { Refusal } from "./status.ts";
+
+/** The value of `tri-protocol-version` that clients send (spec: Versioning, points 1 and 3). */
+export const PROTOCOL_VERSION = "1.0.0";
+
+/** Marks trailing metadata among the response headers (spec: Success response). */
+export const TRAILER_PREFIX = "trailer-";
+
+const CODEC_ALIASES: Readonly<Record<string, string>> = { protobuf: "proto", "x-protobuf": "proto" };
+
+//     media-type = "application" "/" codec *( OWS ";" OWS parameter )
+const CONTENT_TYPE = /^\s*application\/([!#$%&'*+.^_`|~0-9a-z-]+)\s*(?:;(.*))?$/i;
+const CHARSET = /(?:^|;)\s*charset\s*=\s*"?([^";\s]*)"?\s*(?:;|$)/i;
+
+/** The codec's name in a content type; `undefined` if it names none, or text in a charset other than UTF-8. */
+export function codecNameOf(contentType: string | undefined): string | undefined {
+  const match = contentType === undefined ? null : CONTENT_TYPE.exec(contentType);
+  if (match === null) return undefined;
+  const charset = CHARSET.exec(match[2] ?? "")?.[1]?.toLowerCase();
+  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") return undefined;
+  const name = (match[1] as string).toLowerCase();
+  return CODEC_ALIASES[name] ?? name;
+}
+
+/** What the headers of a request say, beside its content type. */
+export interface RequestHeaders {
+  readonly timeoutMs: number | undefined;
+  /** The compression of the request body; `undefined`: none. */
+  readonly compression: Compression | undefined;
+  /** The compression to answer with; `undefined`: none. */
+  readonly responseCompression: Compression | undefined;
+}
+
+/** Reads the headers of a request, and refuses what cannot be understood. */
+export function readRequestHeaders(headers: Metadata, options: ProtocolOptions): RequestHeaders {
+  const problem = headersProblem(headers);
+  if (problem !== undefined) throw new Refusal(431, Code.ResourceExhausted, problem);
+  checkVersion(headers.get("tri-protocol-version"), options.requireProtocolVersion);
+  checkMetadata(headers);
+  const encoding = headers.get("content-encoding")?.toLowerCase();
+  const compression = encoding === undefined ? undefined : findCompression(options.compressions, encoding);
+  if (encoding !== undefined && encoding !== IDENTITY && compression === undefined) {
+    const supported = encodingList(options.compressions, ", ");
+    throw new Refusal(
+      415,
+      Code.Internal,
+      `content encoding "${encoding}" is not supported; supported are: ${supported}`,
+      supported === "" ? {} : { "accept-encoding": supported },
+    );
+  }
+  return {
+    timeoutMs: readTimeout(headers),
+    compression,
+    responseCompression: negotiateCompression(options.compressions, headers.get("accept-encoding")),
+  };
+}
+
+/** `1`, `1.0` and `1.0.0` are one version: the grammar of the specification has the first, its samples the last. */
+function checkVersion(version: string | undefined, required: boolean): void {
+  if (version === undefined ? required : !/^1(?:\.0){0,2}$/.test(version)) {
+    const problem = version === undefined ? "is missing" : `is "${version}"`;
+    throw badRequest(`header tri-protocol-version ${problem}; it must be "${PROTOCOL_VERSION}"`);
+  }
+}
+
+/** The first is the specification's; its sample and dubbo-go have the others. The smallest wins. */
+const TIMEOUT_NAMES = ["tri-service-timeout", "rest-service-timeout", "triple-timeout-ms"];
+
+/** Milliseconds of the timeout headers: 1 to 10 digits, positive (spec: Limits). */
+function readTimeout(headers: Metadata): number | undefined {
+  let timeoutMs: number | undefined;
+  for (const name of TIMEOUT_NAMES) {
+    const value = headers.get(name);
+    if (value === undefined) continue;
+    if (!/^[0-9]{1,10}$/.test(value) || Number(value) === 0) {
+      throw badRequest(
+        `header ${name} is "${value}"; it must be a positive number of milliseconds of at most 10 digits`,
+      );
+    }
+    timeoutMs = Math.min(Number(value), timeoutMs ?? Number.POSITIVE_INFINITY);
+  }
+  return timeoutMs;
+}
+
+/** The longest timeout that the header can say; a longer one is as good as that. */
+const MAX_TIMEOUT_MS = 9_999_999_999;
+
+/** The value of `tri-service-timeout`: at least 1, because the header has no way to say that time is up. */
+export function formatTimeout(timeoutMs: number): string {
+  return String(Math.min(Math.max(1, Math.ceil(timeoutMs)), MAX_TIMEOUT_MS));
+}
+
+/** Takes the headers of a response apart into leading and trailing metadata. */
+export function splitMetadata(headers: Metadata): { headers: Metadata; trailers: Metadata } {
+  const leading: string[] = [];
+  const trailing: string[] = [];
+  const fields = headers.raw;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (name.startsWith(TRAILER_PREFIX)) trailing.push(name.slice(TRAILER_PREFIX.length), fields[i + 1] as string);
+    else if (!isReservedName(name)) leading.push(name, fields[i + 1] as string);
+  }
+  return { headers: Metadata.fromRaw(leading), trailers: Metadata.fromRaw(trailing) };
+}
+
+/** The error of a request that breaks the protocol's format. */
+export function badRequest(message: string, cause?: unknown): RpcError {
+  return new RpcError(Code.InvalidArgument, message, { status: Status.BadRequest, cause });
+}

@@ -1,0 +1,101 @@
+/**
+ * The door for every platform: what generated code and users need wherever they run.
+ */
+import { type Interceptor, intercept } from "./call.ts";
+import type { Transport } from "./client.ts";
+import { type Codec, jsonCodec, protoCodec } from "./codec.ts";
+import type { Compression } from "./compression.ts";
+import { createGrpcClient } from "./grpc/client.ts";
+import { createGrpcServer } from "./grpc/server.ts";
+import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { createHttpRpcServer } from "./http-rpc/server.ts";
+import { type ErrorHook, resolveOptions } from "./protocol.ts";
+import { createRouterWith, type Router } from "./router.ts";
+
+export {
+  type Call,
+  type CallContext,
+  type CallRequest,
+  type CallResponse,
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  type Interceptor,
+  type Method,
+  type MethodKind,
+  type Selector,
+  type ServiceDef,
+  type StreamRequest,
+  type StreamResponse,
+  type UnaryRequest,
+  type UnaryResponse,
+} from "./call.ts";
+export {
+  type BidiStreamingMethod,
+  type CallDefaults,
+  type CallOptions,
+  type ClientStreamingMethod,
+  createClient,
+  createStub,
+  type ServerStreamingMethod,
+  type Transport,
+  type UnaryMethod,
+} from "./client.ts";
+export { Code, codeFromName, codeName, Status } from "./code.ts";
+export { type Codec, createJsonCodec, type JsonCodecOptions, type JsonValues, jsonCodec, protoCodec } from "./codec.ts";
+export type { Compression } from "./compression.ts";
+export { createContextValues } from "./deadline.ts";
+export { type ErrorDetail, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
+export type { HandlerContext } from "./handler.ts";
+export { Metadata, type MetadataInit } from "./metadata.ts";
+export type { ErrorHook } from "./protocol.ts";
+export type { Router, ServiceOptions } from "./router.ts";
+
+export interface RouterOptions {
+  /** Around every call of every service, the first one outermost. */
+  readonly interceptors?: readonly Interceptor[] | undefined;
+  /** How messages may be encoded. Default: `proto` and `json`. */
+  readonly codecs?: readonly Codec[] | undefined;
+  /** How messages may be compressed, best first. Default on Node: gzip, br and deflate; elsewhere: not at all. */
+  readonly compressions?: readonly Compression[] | undefined;
+  /** Responses below this many bytes are not compressed. Default: 1,024. */
+  readonly compressMinBytes?: number | undefined;
+  /** Largest message accepted, in bytes, before and after inflating. Default: 4 MiB. */
+  readonly maxMessageBytes?: number | undefined;
+  /** Whether sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
+  readonly requireProtocolVersion?: boolean | undefined;
+  /** Told of every error that was hidden from the peer. Default: prints it with `console.error`. */
+  readonly onError?: ErrorHook | undefined;
+}
+
+/** Makes a router that answers both sub-protocols. It is what servers, handlers and in-memory transports are built on. */
+export function createRouter(options: RouterOptions = {}): Router {
+  const { codecs = [protoCodec, jsonCodec], compressions = [], interceptors = [] } = options;
+  const resolved = resolveOptions({ ...options, codecs, compressions });
+  return createRouterWith({
+    protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
+    interceptors,
+    onError: resolved.onError,
+  });
+}
+
+export interface InMemoryTransportOptions {
+  /** The sub-protocol: `grpc` is B, `http-rpc` is A. Default: `grpc`. */
+  readonly protocol?: "grpc" | "http-rpc" | undefined;
+  /** How messages are encoded. Default: `proto`. */
+  readonly codec?: "proto" | "json" | Codec | undefined;
+  /** Around every call, the first one outermost. */
+  readonly interceptors?: readonly Interceptor[] | undefined;
+}
+
+/**
+ * Makes a transport that calls a router in the same process. Everything but the network takes part: messages are
+ * encoded, metadata is checked, errors are rendered and read.
+ */
+export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
+  const { protocol = "grpc", codec = "proto" } = options;
+  const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
+  const codecs = [typeof codec === "string" ? (codec === "json" ? jsonCodec : protoCodec) : codec];
+  const call = createProtocol(router.exchange, resolveOptions({ codecs, compressions: [] }));
+  return { call: intercept(call, options.interceptors), close: async () => {} };
+}

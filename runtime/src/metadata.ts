@@ -1,0 +1,169 @@
+/**
+ * Metadata: the headers and trailers of a call, the only header currency between engines, protocols and user code.
+ */
+import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
+
+/** What metadata can be made of. Byte values need a name that ends in `-bin`. */
+export type MetadataInit =
+  | Iterable<readonly [name: string, value: string | Uint8Array]>
+  | { readonly [name: string]: string | Uint8Array | readonly (string | Uint8Array)[] | undefined };
+
+// Header-Name  → 1*( %x30-39 / %x61-7A / "_" / "-" / "." )
+// ASCII-Value  → 1*( %x20-%x7E )
+const HEADER_NAME = /^[0-9a-z_.-]+$/;
+const ASCII_VALUE = /^[ -~]+$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+
+/**
+ * An ordered list of header fields (spec: Custom metadata). Names may repeat and are kept in lower case.
+ *
+ * A name ending in `-bin` carries bytes: set them as a `Uint8Array`, read them with {@link getBinary}. On the wire they
+ * are base64, sent unpadded and read padded or not. Setting a field that breaks the grammar throws a `TypeError`, so
+ * nothing malformed is ever sent.
+ */
+export class Metadata implements Iterable<[name: string, value: string]> {
+  /** name, value, name, value …: what engines read and write, with no object per field. */
+  #fields: string[] = [];
+
+  constructor(init?: MetadataInit) {
+    if (init !== undefined) this.appendAll(init);
+  }
+
+  /** Takes over the flat list of fields an engine received. Names must be in lower case; nothing is checked. */
+  static fromRaw(fields: string[]): Metadata {
+    const metadata = new Metadata();
+    metadata.#fields = fields;
+    return metadata;
+  }
+
+  /** The fields as a flat list, for engines. Do not change it. */
+  get raw(): readonly string[] {
+    return this.#fields;
+  }
+
+  /** Number of fields. */
+  get size(): number {
+    return this.#fields.length / 2;
+  }
+
+  /** The value of the field; several values are joined with `, ` as HTTP does. */
+  get(name: string): string | undefined {
+    const fields = this.#fields;
+    let joined: string | undefined;
+    for (let i = 0; i < fields.length; i += 2) {
+      if (fields[i] === name) joined = joined === undefined ? fields[i + 1] : `${joined}, ${fields[i + 1]}`;
+    }
+    return joined === undefined && name !== name.toLowerCase() ? this.get(name.toLowerCase()) : joined;
+  }
+
+  /** Every value of the field, in order. */
+  getAll(name: string): string[] {
+    const key = name.toLowerCase();
+    const fields = this.#fields;
+    const values: string[] = [];
+    for (let i = 0; i < fields.length; i += 2) {
+      if (fields[i] === key) values.push(fields[i + 1] as string);
+    }
+    return values;
+  }
+
+  /** The bytes of a `-bin` field, the first where there are several. Throws a `TypeError` if they are not base64. */
+  getBinary(name: string): Uint8Array | undefined {
+    return this.getAllBinary(name)[0];
+  }
+
+  /** The bytes of every value of a `-bin` field. Peers and proxies may join values with commas; those are split again. */
+  getAllBinary(name: string): Uint8Array[] {
+    requireBinaryName(name);
+    return this.getAll(name).flatMap((joined) => joined.split(",").map((value) => decodeBinary(name, value.trim())));
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== undefined;
+  }
+
+  /** Replaces all values of the field with one. */
+  set(name: string, value: string | Uint8Array): this {
+    return this.delete(name).append(name, value);
+  }
+
+  /** Adds a field, beside those of the same name. */
+  append(name: string, value: string | Uint8Array): this {
+    const key = name.toLowerCase();
+    if (!HEADER_NAME.test(key)) {
+      throw new TypeError(`metadata name ${JSON.stringify(name)} must consist of the characters 0-9 a-z _ - .`);
+    }
+    this.#fields.push(key, encodeValue(key, value));
+    return this;
+  }
+
+  /** Adds every field of the other metadata, record or list. */
+  appendAll(init: MetadataInit): this {
+    if (init instanceof Metadata) {
+      // They were checked when they were set; a loop, because spreading a long list overflows the stack.
+      for (const field of init.#fields) this.#fields.push(field);
+      return this;
+    }
+    const entries = Symbol.iterator in init ? (init as Iterable<[string, string]>) : Object.entries(init);
+    for (const [name, value] of entries) {
+      if (value === undefined) continue;
+      for (const one of Array.isArray(value) ? value : [value]) this.append(name, one as string | Uint8Array);
+    }
+    return this;
+  }
+
+  delete(name: string): this {
+    const key = name.toLowerCase();
+    if (this.#fields.includes(key)) this.#fields = this.#filter((field) => field !== key);
+    return this;
+  }
+
+  /** A copy with only the fields whose name passes. */
+  filter(keep: (name: string) => boolean): Metadata {
+    return Metadata.fromRaw(this.#filter(keep));
+  }
+
+  *[Symbol.iterator](): Iterator<[name: string, value: string]> {
+    const fields = this.#fields;
+    for (let i = 0; i < fields.length; i += 2) yield [fields[i] as string, fields[i + 1] as string];
+  }
+
+  #filter(keep: (name: string) => boolean): string[] {
+    const kept: string[] = [];
+    for (let i = 0; i < this.#fields.length; i += 2) {
+      if (keep(this.#fields[i] as string)) kept.push(this.#fields[i] as string, this.#fields[i + 1] as string);
+    }
+    return kept;
+  }
+}
+
+/** Whether a wire value of a `-bin` field is base64, possibly several values joined with commas. */
+export function isBinaryValue(value: string): boolean {
+  return value.split(",").every((one) => BASE64.test(one.trim()));
+}
+
+function encodeValue(name: string, value: string | Uint8Array): string {
+  if (value instanceof Uint8Array) {
+    requireBinaryName(name);
+    return base64Encode(value, "std_raw");
+  }
+  if (name.endsWith("-bin")) {
+    if (isBinaryValue(value)) return value;
+    throw new TypeError(`metadata "${name}" carries bytes: give a Uint8Array, or a string in base64`);
+  }
+  if (ASCII_VALUE.test(value)) return value;
+  throw new TypeError(
+    `the value of metadata "${name}" must be printable ASCII and not empty; for other text use a name ending in "-bin"`,
+  );
+}
+
+function decodeBinary(name: string, value: string): Uint8Array {
+  if (!BASE64.test(value)) throw new TypeError(`the value of metadata "${name}" is not base64`);
+  return base64Decode(value);
+}
+
+function requireBinaryName(name: string): void {
+  if (!name.toLowerCase().endsWith("-bin")) {
+    throw new TypeError(`metadata "${name}" carries text: a name for bytes ends in "-bin"`);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The door for Node: servers that listen, and transports over HTTP/1.1 and HTTP/2.
+ */
+import type { AddressInfo } from "node:net";
+import { type Interceptor, intercept } from "./call.ts";
+import type { Transport } from "./client.ts";
+import { type Codec, jsonCodec, protoCodec } from "./codec.ts";
+import { type Compression, findCompression } from "./compression.ts";
+import { createGrpcClient } from "./grpc/client.ts";
+import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { createRouter, type Router, type RouterOptions } from "./index.ts";
+import { nodeCompressions } from "./node/compression.ts";
+import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
+import { type ConnectOptions, createConnector } from "./node/transport.ts";
+import { resolveOptions } from "./protocol.ts";
+
+export { brotli, deflate, gzip, nodeCompressions } from "./node/compression.ts";
+export type { CloseOptions, ListenOptions } from "./node/server.ts";
+export type { ClientTlsOptions } from "./node/transport.ts";
+
+export interface ServerOptions extends RouterOptions, ListenerOptions {}
+
+/** A server: a router with sockets. */
+export interface Server extends Router {
+  /** Starts to listen, on one port for HTTP/1.1 and HTTP/2. */
+  listen(options: ListenOptions): Promise<this>;
+  /** Where the server listens. Throws before it does, and for a Unix socket, which has no address. */
+  readonly address: AddressInfo;
+  /** Stops listening and waits for running calls, up to the grace period. Always settles. */
+  close(options?: CloseOptions): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Makes a server that speaks both sub-protocols. Add services, then listen. */
+export function createServer(options: ServerOptions = {}): Server {
+  const router = createRouter({ compressions: nodeCompressions, ...options });
+  const listener = new Listener(router.exchange, options);
+  const server: Server = {
+    exchange: router.exchange,
+    add(service, implementation, serviceOptions) {
+      router.add(service, implementation, serviceOptions);
+      return this;
+    },
+    async listen(listenOptions) {
+      await listener.listen(listenOptions);
+      return this;
+    },
+    get address() {
+      return listener.address;
+    },
+    close: (closeOptions = {}) => listener.close(closeOptions),
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+  return server;
+}
+
+export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
+  /** The sub-protocol: `grpc` is B, with all four kinds of call; `http-rpc` is A, unary only. Default: `grpc`. */
+  readonly protocol?: "grpc" | "http-rpc" | undefined;
+  /** The version of HTTP. Default: `2` for `grpc`, which has no other; `1.1` for `http-rpc`. */
+  readonly httpVersion?: "1.1" | "2" | undefined;
+  /** How messages are encoded. Default: `proto`. */
+  readonly codec?: "proto" | "json" | Codec | undefined;
+  /** The encoding to send messages with, such as `gzip`. Default: none. */
+  readonly compression?: string | undefined;
+  /** Compressions that are understood. Default: gzip, br and deflate. */
+  readonly compressions?: readonly Compression[] | undefined;
+  /** Messages below this many bytes are not compressed. Default: 1,024. */
+  readonly compressMinBytes?: number | undefined;
+  /** Largest message accepted from the server, in bytes. Default: 4 MiB. */
+  readonly maxMessageBytes?: number | undefined;
+  /** What `http-rpc` makes of a message in JSON: the specification's array of one, or the bare object. Default: `array`. */
+  readonly jsonBody?: "array" | "object" | undefined;
+  /** Around every call, the first one outermost. */
+  readonly interceptors?: readonly Interceptor[] | undefined;
+}
+
+/** Makes a transport to one server. Connections are made when they are needed. */
+export function createTransport(options: TransportOptions): Transport {
+  const { protocol = "grpc", compressions = nodeCompressions } = options;
+  const { httpVersion = protocol === "grpc" ? "2" : "1.1" } = options;
+  if (protocol === "grpc" && httpVersion !== "2") throw new TypeError(`protocol "grpc" needs httpVersion "2"`);
+  const connector = createConnector({ ...options, httpVersion });
+  const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
+  const call = createProtocol(
+    connector.exchange,
+    resolveOptions({
+      ...options,
+      codecs: [resolveCodec(options.codec)],
+      compressions,
+      sendCompression: requireCompression(compressions, options.compression),
+    }),
+  );
+  return { call: intercept(call, options.interceptors), close: () => connector.close() };
+}
+
+function resolveCodec(codec: TransportOptions["codec"] = "proto"): Codec {
+  if (typeof codec !== "string") return codec;
+  return codec === "json" ? jsonCodec : protoCodec;
+}
+
+function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {
+  if (name === undefined || name === "identity") return undefined;
+  const compression = findCompression(compressions, name);
+  if (compression !== undefined) return compression;
+  throw new TypeError(`compression "${name}" is not among: ${compressions.map((one) => one.name).join(", ")}`);
+}

@@ -1,0 +1,146 @@
+/**
+ * Bodies that come from a Node stream: the request of a server, the response of a client, over HTTP/1.1 and HTTP/2.
+ */
+import type { Readable, Writable } from "node:stream";
+import type { RpcError } from "../error.ts";
+import { type Body, concat, tooLarge } from "../exchange.ts";
+
+/** Chunks are taken from the stream until this many bytes wait to be read. */
+const HIGH_WATER_BYTES = 64 * 1024;
+
+export interface ReadableBodyOptions {
+  /** Why the stream closed before it had ended. */
+  readonly lost: () => RpcError;
+  /** Called when the reader is not interested in the rest. */
+  readonly cancel: () => void;
+}
+
+/** A Node stream as a body. Attach it before the stream can fail: it listens for errors from the start. */
+export class ReadableBody implements Body {
+  readonly whole = undefined;
+  readonly #stream: Readable;
+  readonly #options: ReadableBodyOptions;
+
+  constructor(stream: Readable, options: ReadableBodyOptions) {
+    this.#stream = stream;
+    this.#options = options;
+  }
+
+  bytes(limit: number): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      const stream = this.#stream;
+      const chunks: Uint8Array[] = [];
+      let length = 0;
+      const onData = (chunk: Uint8Array): void => {
+        length += chunk.byteLength;
+        if (length <= limit) {
+          chunks.push(chunk);
+          return;
+        }
+        // What follows flows on into nothing, so that the connection can be used again.
+        stream.removeListener("data", onData);
+        stream.resume();
+        this.#options.cancel();
+        reject(tooLarge(limit));
+      };
+      stream.on("data", onData);
+      stream.once("end", () => resolve(concat(chunks, length)));
+      stream.once("close", () => reject(this.#options.lost()));
+      if (stream.readableEnded) resolve(concat(chunks, length));
+      else if (stream.destroyed) reject(this.#options.lost());
+    });
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return new ChunkIterator(this.#stream, this.#options);
+  }
+}
+
+/** Hands out the chunks of a stream one by one, and stops the stream while nobody takes them. */
+class ChunkIterator implements AsyncIterator<Uint8Array> {
+  readonly #stream: Readable;
+  readonly #options: ReadableBodyOptions;
+  readonly #chunks: Uint8Array[] = [];
+  #waiting = 0;
+  #ended: boolean;
+  #failure: RpcError | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(stream: Readable, options: ReadableBodyOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#ended = stream.readableEnded;
+    if (!this.#ended && stream.destroyed) this.#failure = options.lost();
+    stream.on("data", (chunk: Uint8Array) => {
+      this.#chunks.push(chunk);
+      this.#waiting += chunk.byteLength;
+      if (this.#waiting > HIGH_WATER_BYTES) stream.pause();
+      this.#wake?.();
+    });
+    stream.once("end", () => {
+      this.#ended = true;
+      this.#wake?.();
+    });
+    stream.once("close", () => {
+      if (!this.#ended) this.#failure = options.lost();
+      this.#wake?.();
+    });
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    for (;;) {
+      const chunk = this.#chunks.shift();
+      if (chunk !== undefined) {
+        this.#waiting -= chunk.byteLength;
+        if (this.#waiting <= HIGH_WATER_BYTES && this.#stream.isPaused()) this.#stream.resume();
+        return { done: false, value: chunk };
+      }
+      if (this.#ended) return { done: true, value: undefined };
+      if (this.#failure !== undefined) throw this.#failure;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    if (!this.#ended) {
+      this.#ended = true;
+      this.#chunks.length = 0;
+      this.#stream.removeAllListeners("data").resume();
+      this.#options.cancel();
+      this.#wake?.();
+    }
+    return { done: true, value: undefined };
+  }
+}
+
+/** Writes a body piece by piece, at the pace of the stream, and ends the stream. Stops the body when the stream closes. */
+export async function pump(body: Body, stream: Writable): Promise<void> {
+  const iterator = body[Symbol.asyncIterator]();
+  let wake: (() => void) | undefined;
+  stream.on("drain", () => wake?.());
+  stream.once("close", () => {
+    wake?.();
+    iterator.return?.()?.catch(() => {});
+  });
+  while (!stream.destroyed) {
+    const { done, value } = await iterator.next();
+    if (done) {
+      stream.end();
+      return;
+    }
+    if (!stream.destroyed && !stream.write(value)) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
+}
+
+/** Tells a body that nobody will read it. */
+export function discard(body: Body): void {
+  body[Symbol.asyncIterator]()
+    .return?.()
+    ?.catch(() => {});
+}

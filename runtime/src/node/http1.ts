@@ -1,0 +1,202 @@
+/**
+ * The HTTP/1.1 engine, on `node:http`: moves exchanges over connections that are kept alive, as a server and as a client.
+ */
+import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
+import { request as httpsRequest, Agent as TlsAgent, type AgentOptions as TlsAgentOptions } from "node:https";
+import type { Duplex } from "node:stream";
+import { Code } from "../code.ts";
+import { onAbort } from "../deadline.ts";
+import { abortError, RpcError } from "../error.ts";
+import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
+import { Metadata } from "../metadata.ts";
+import { discard, pump, ReadableBody } from "./body.ts";
+import { connectionError } from "./error.ts";
+import type { ServerEngine } from "./http2.ts";
+
+/** Headers beyond this make `node:http` answer 431 by itself; below it the protocols count. */
+const MAX_HEADER_BYTES = 32 * 1024;
+/** How long the headers, and a whole request, may take to arrive; and how long a connection may be idle. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const KEEP_ALIVE_TIMEOUT_MS = 60_000;
+/** Of a request that was answered early, this much is read and thrown away to keep the connection. */
+const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
+
+/** Serves HTTP/1.1 connections. */
+export function serveHttp1(exchange: Exchange): ServerEngine {
+  const controllers = new Set<AbortController>();
+  let draining = false;
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: 5_000,
+    },
+    (incoming, outgoing) => {
+      incoming.on("error", () => {});
+      outgoing.on("error", () => {});
+      if (draining) outgoing.setHeader("connection", "close");
+      exchange(new ServerRequest(incoming, outgoing, controllers)).then(
+        (response) => respond(incoming, outgoing, response),
+        () => outgoing.destroy(),
+      );
+    },
+  );
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseMalformed(error, socket));
+  // The server never listens itself; without this event it would not enforce the timeouts above.
+  server.emit("listening");
+  return {
+    accept: (socket) => server.emit("connection", socket),
+    drain: () => {
+      draining = true;
+      server.close(() => {});
+      server.closeIdleConnections();
+    },
+    abort: (reason) => {
+      for (const controller of controllers) controller.abort(reason);
+    },
+  };
+}
+
+/** Answers what the parser could not make a request of, in a line that says so. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, text] =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? ["431 Request Header Fields Too Large", `the headers are larger than ${MAX_HEADER_BYTES} bytes`]
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? ["408 Request Timeout", "the request did not arrive in time"]
+        : ["400 Bad Request", "the request is not HTTP/1.1"];
+  const head = `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: ${text.length}`;
+  socket.end(`${head}\r\n\r\n${text}`);
+}
+
+class ServerRequest implements HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly version = "1.1";
+  readonly headers: Metadata;
+  readonly body: Body;
+  readonly #outgoing: ServerResponse;
+  readonly #controllers: Set<AbortController>;
+  #controller: AbortController | undefined;
+
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, controllers: Set<AbortController>) {
+    this.method = incoming.method ?? "";
+    this.path = incoming.url ?? "";
+    this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
+    this.body = new ReadableBody(incoming, { lost: clientGone, cancel: () => {} });
+    this.#outgoing = outgoing;
+    this.#controllers = controllers;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      this.#controllers.add(controller);
+      const onClose = (): void => {
+        this.#controllers.delete(controller);
+        if (!this.#outgoing.writableEnded) controller.abort(clientGone());
+      };
+      if (this.#outgoing.destroyed) onClose();
+      else this.#outgoing.once("close", onClose);
+    }
+    return this.#controller.signal;
+  }
+}
+
+function clientGone(): RpcError {
+  return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
+}
+
+async function respond(incoming: IncomingMessage, outgoing: ServerResponse, response: HttpResponse): Promise<void> {
+  const { whole } = response.body;
+  if (outgoing.destroyed) return discard(response.body);
+  const fields = [...response.headers.raw];
+  if (whole !== undefined) fields.push("content-length", String(whole.byteLength));
+  outgoing.writeHead(response.status, fields);
+  if (whole !== undefined) outgoing.end(whole);
+  else await pump(response.body, outgoing);
+  if (!incoming.complete) discardRest(incoming);
+}
+
+/** Reads a request to its end for nothing, so that the next one on the connection can be understood. */
+function discardRest(incoming: IncomingMessage): void {
+  let bytes = 0;
+  incoming.on("data", (chunk: Uint8Array) => {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_DISCARDED_BYTES) incoming.destroy();
+  });
+}
+
+export interface Http1Options {
+  /** For `https` origins: what `node:tls` takes. */
+  readonly tls: TlsAgentOptions | undefined;
+}
+
+/** Makes HTTP/1.1 exchanges with an origin, over connections that are kept alive. */
+export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Exchange; close: () => void } {
+  const secure = origin.protocol === "https:";
+  const agent = secure ? new TlsAgent({ ...tls, keepAlive: true }) : new Agent({ keepAlive: true });
+  const start = secure ? httpsRequest : httpRequest;
+  const target = {
+    agent,
+    protocol: origin.protocol,
+    hostname: origin.hostname.replace(/^\[|\]$/g, ""),
+    port: origin.port,
+  };
+  let closed = false;
+
+  const exchange: Exchange = ({ method, path, headers, body, signal }) => {
+    if (closed) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
+    if (signal?.aborted) return Promise.reject(abortError(signal));
+    return new Promise((resolve, reject) => {
+      const fields = ["host", origin.host, ...headers.raw];
+      if (body.whole !== undefined) fields.push("content-length", String(body.whole.byteLength));
+      const outgoing = start({ ...target, method, path, headers: fields as never });
+      let failure: RpcError | undefined;
+      const unlink = onAbort(signal, (error) => {
+        failure = error;
+        outgoing.destroy(error);
+      });
+      const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${origin.host} closed the connection`);
+      outgoing.on("error", (cause) => {
+        failure ??= connectionError(cause, origin.host);
+        reject(failure);
+      });
+      outgoing.on("close", () => {
+        unlink();
+        reject(lost());
+      });
+      outgoing.on("response", (incoming) => {
+        incoming.on("error", () => {});
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: Metadata.fromRaw(lowerNames(incoming.rawHeaders)),
+          body: new ReadableBody(incoming, { lost, cancel: () => incoming.destroy() }),
+          trailers: new Metadata(),
+        });
+      });
+      if (body.whole !== undefined) outgoing.end(body.whole);
+      else pump(body, outgoing).catch((reason) => outgoing.destroy(RpcError.from(reason, Code.Internal)));
+    });
+  };
+  return {
+    exchange,
+    close: () => {
+      closed = true;
+      agent.destroy();
+    },
+  };
+}
+
+/** Field names of HTTP/1.1 in the lower case that metadata has. */
+function lowerNames(raw: string[]): string[] {
+  return raw.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text));
+}

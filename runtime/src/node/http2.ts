@@ -1,0 +1,212 @@
+/**
+ * The HTTP/2 engine, on `node:http2`: moves exchanges over sessions, as a server and as a client. Calls and messages are
+ * unknown here.
+ */
+import {
+  type ClientHttp2Stream,
+  constants,
+  createServer,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Duplex } from "node:stream";
+import { Code } from "../code.ts";
+import { onAbort } from "../deadline.ts";
+import { abortError, RpcError } from "../error.ts";
+import { type Body, type Exchange, emptyBody, type HttpRequest, type HttpResponse } from "../exchange.ts";
+import { Metadata } from "../metadata.ts";
+import { discard, pump, ReadableBody } from "./body.ts";
+import { resetError } from "./error.ts";
+import type { SessionPool } from "./session.ts";
+
+/** Streams a peer may have open on one connection at a time. */
+const MAX_CONCURRENT_STREAMS = 100;
+/** Bytes a peer may send ahead of what is read: on one stream, and on one connection. */
+const STREAM_WINDOW_BYTES = 256 * 1024;
+const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
+/** Megabytes a session may hold before `node:http2` refuses new streams; its default of 10 is two large messages. */
+const MAX_SESSION_MEMORY_MB = 64;
+
+/** What serves the connections of a port that speak one version of HTTP. */
+export interface ServerEngine {
+  /** Takes over a connection. */
+  accept(socket: Duplex): void;
+  /** Lets running exchanges finish, and starts no new ones. */
+  drain(): void;
+  /** Tells the running exchanges that the server goes away. */
+  abort(reason: RpcError): void;
+}
+
+/** Serves HTTP/2 connections. */
+export function serveHttp2(exchange: Exchange): ServerEngine {
+  const sessions = new Set<ServerHttp2Session>();
+  const controllers = new Set<AbortController>();
+  const server = createServer({
+    maxSessionMemory: MAX_SESSION_MEMORY_MB,
+    settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, initialWindowSize: STREAM_WINDOW_BYTES },
+  });
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.on("close", () => sessions.delete(session));
+    // An error ends the session and all its streams; each exchange learns of it from its own stream.
+    session.on("error", () => {});
+    session.once("remoteSettings", () => {
+      if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    });
+  });
+  server.on("sessionError", () => {});
+  server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+    // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
+    stream.on("error", () => {});
+    exchange(new ServerRequest(stream, headers, raw, controllers)).then(
+      (response) => respond(stream, response),
+      () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+    );
+  });
+  return {
+    accept: (socket) => server.emit("connection", socket),
+    drain: () => {
+      for (const session of sessions) session.close();
+    },
+    abort: (reason) => {
+      for (const controller of controllers) controller.abort(reason);
+    },
+  };
+}
+
+class ServerRequest implements HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly version = "2";
+  readonly headers: Metadata;
+  readonly body: Body;
+  readonly #stream: ServerHttp2Stream;
+  readonly #controllers: Set<AbortController>;
+  #controller: AbortController | undefined;
+
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    raw: string[],
+    controllers: Set<AbortController>,
+  ) {
+    this.method = headers[":method"] ?? "";
+    this.path = headers[":path"] ?? "";
+    this.headers = withoutPseudoHeaders(raw);
+    this.body = new ReadableBody(stream, { lost: clientGone, cancel: () => {} });
+    this.#stream = stream;
+    this.#controllers = controllers;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      this.#controllers.add(controller);
+      const onClose = (): void => {
+        this.#controllers.delete(controller);
+        // A stream whose response has been handed over closes in the normal course of things.
+        if (!this.#stream.writableEnded) controller.abort(clientGone());
+      };
+      if (this.#stream.destroyed) onClose();
+      else this.#stream.once("close", onClose);
+    }
+    return this.#controller.signal;
+  }
+}
+
+function clientGone(): RpcError {
+  return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
+}
+
+async function respond(stream: ServerHttp2Stream, response: HttpResponse): Promise<void> {
+  const { body, trailers } = response;
+  if (stream.destroyed || stream.closed) return discard(body);
+  const headers = toHttp2Headers(response.headers);
+  headers[":status"] = response.status;
+  const { whole } = body;
+  if (whole?.byteLength === 0 && trailers.size === 0) {
+    stream.respond(headers, { endStream: true });
+  } else {
+    stream.respond(headers, { waitForTrailers: whole === undefined || trailers.size > 0 });
+    stream.once("wantTrailers", () => stream.sendTrailers(toHttp2Headers(trailers)));
+    if (whole === undefined) await pump(body, stream);
+    else stream.end(whole);
+  }
+  // The rest of a request that is answered already is of no use to anybody.
+  if (!stream.readableEnded) stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+}
+
+/** Makes HTTP/2 exchanges over the sessions of a pool. */
+export function connectHttp2(pool: SessionPool): Exchange {
+  const { scheme, authority } = pool;
+  return async (request) => {
+    const { signal, body } = request;
+    if (signal?.aborted) throw abortError(signal);
+    const session = await pool.acquire(signal);
+    const headers = toHttp2Headers(request.headers);
+    headers[":method"] = request.method;
+    headers[":path"] = request.path;
+    headers[":scheme"] = scheme;
+    headers[":authority"] = authority;
+    const stream = session.request(headers, { endStream: body === emptyBody });
+    const response = receive(stream, signal);
+    if (body.whole !== undefined) stream.end(body.whole);
+    else pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
+    return response;
+  };
+}
+
+function receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    let failure: RpcError | undefined;
+    const trailers: string[] = [];
+    const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
+    const unlink = onAbort(signal, (error) => {
+      failure ??= error;
+      cancel();
+      reject(error);
+    });
+    const lost = (): RpcError => failure ?? resetError(stream.rstCode);
+    stream.on("error", (error) => {
+      if (error instanceof RpcError) failure ??= error;
+    });
+    stream.on("trailers", (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+      for (const text of raw) trailers.push(text);
+    });
+    stream.on("response", (headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+      resolve({
+        status: Number(headers[":status"]),
+        headers: withoutPseudoHeaders(raw),
+        body: new ReadableBody(stream, { lost, cancel }),
+        trailers: Metadata.fromRaw(trailers),
+      });
+    });
+    stream.on("close", () => {
+      unlink();
+      reject(lost());
+    });
+  });
+}
+
+/** The fields of a received header block; the pseudo-headers come first in it. */
+function withoutPseudoHeaders(raw: string[]): Metadata {
+  let start = 0;
+  while (raw[start]?.startsWith(":")) start += 2;
+  return Metadata.fromRaw(start === 0 ? raw : raw.slice(start));
+}
+
+function toHttp2Headers(metadata: Metadata): OutgoingHttpHeaders {
+  const headers = Object.create(null) as OutgoingHttpHeaders;
+  const fields = metadata.raw;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    const existing = headers[name];
+    if (existing === undefined) headers[name] = value;
+    else headers[name] = Array.isArray(existing) ? [...existing, value] : [String(existing), value];
+  }
+  return headers;
+}

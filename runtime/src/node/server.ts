@@ -1,0 +1,147 @@
+/**
+ * Listening: one port for HTTP/1.1 and HTTP/2. The first bytes of a connection decide, or ALPN where there is TLS.
+ */
+import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
+import { Code } from "../code.ts";
+import { RpcError } from "../error.ts";
+import type { Exchange } from "../exchange.ts";
+import { serveHttp1 } from "./http1.ts";
+import { type ServerEngine, serveHttp2 } from "./http2.ts";
+
+export interface ListenOptions {
+  /** Port to listen on; 0 picks a free one. */
+  readonly port?: number | undefined;
+  /** Address to listen on. Default: all of the machine. */
+  readonly host?: string | undefined;
+  /** Path of a Unix socket to listen on, instead of a port. */
+  readonly path?: string | undefined;
+}
+
+export interface ListenerOptions {
+  /** Certificate and key, as `node:tls` takes them. Default: cleartext. */
+  readonly tls?: TlsOptions | undefined;
+}
+
+export interface CloseOptions {
+  /** How long running calls may go on, in milliseconds. Default: 30,000. */
+  readonly graceMs?: number | undefined;
+}
+
+/** Connections that are open at the same time. */
+const MAX_CONNECTIONS = 10_000;
+/** How long a new connection may take to say what it is, TLS included. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+/** How long a call may take to end once it has been told that the server goes away. */
+const ABORT_GRACE_MS = 1_000;
+/** The first bytes of every HTTP/2 connection, and of no HTTP/1.1 request. */
+const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
+
+/** The sockets of a server. */
+export class Listener {
+  readonly #server: NetServer;
+  readonly #sockets = new Set<Socket>();
+  readonly #http1: ServerEngine;
+  readonly #http2: ServerEngine;
+  #closing: Promise<void> | undefined;
+
+  constructor(exchange: Exchange, { tls }: ListenerOptions) {
+    this.#http1 = serveHttp1(exchange);
+    this.#http2 = serveHttp2(exchange);
+    this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls);
+    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+      // Sockets fail all the time; the engine that has taken one over hears of it by itself.
+      socket.on("error", () => {});
+      if (tls === undefined) this.#detect(socket);
+    });
+  }
+
+  /** Starts to listen. Rejects if the port cannot be had. */
+  listen({ port, host, path }: ListenOptions): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(path === undefined ? { port: port ?? 0, host } : { path }, () => {
+        this.#server.off("error", reject);
+        // An error of a single connection, such as too many open files, must not end the process.
+        this.#server.on("error", () => {});
+        resolve();
+      });
+    });
+  }
+
+  /** Where the server listens. Throws before it does, and for a Unix socket, which has no address. */
+  get address(): AddressInfo {
+    const address = this.#server.address();
+    if (typeof address === "object" && address !== null) return address;
+    throw new Error("the server does not listen on a port");
+  }
+
+  /**
+   * Stops listening, lets running calls finish, and cancels those that take longer than the grace period. Always
+   * settles; calling it again waits for the same end.
+   */
+  close({ graceMs = 30_000 }: CloseOptions): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#http1.drain();
+    this.#http2.drain();
+    const abort = setTimeout(() => {
+      const reason = new RpcError(Code.Unavailable, "the server is shutting down");
+      this.#http1.abort(reason);
+      this.#http2.abort(reason);
+    }, graceMs);
+    const destroy = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, graceMs + ABORT_GRACE_MS);
+    await closed;
+    clearTimeout(abort);
+    clearTimeout(destroy);
+  }
+
+  #createTlsServer(options: TlsOptions): NetServer {
+    const server = createTlsServer({
+      ALPNProtocols: ["h2", "http/1.1"],
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      ...options,
+    });
+    server.on("secureConnection", (socket: TLSSocket) => {
+      socket.on("error", () => {});
+      if (socket.alpnProtocol === "h2") this.#http2.accept(socket);
+      else if (socket.alpnProtocol === "http/1.1") this.#http1.accept(socket);
+      else this.#detect(socket);
+    });
+    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    return server;
+  }
+
+  /** Reads until the bytes are those of the HTTP/2 preface or cannot become them, and puts them back for the engine. */
+  #detect(socket: Socket): void {
+    let head: Buffer = Buffer.alloc(0);
+    const giveUp = (): void => {
+      socket.destroy();
+    };
+    const onReadable = (): void => {
+      const chunk: Buffer | null = socket.read();
+      if (chunk === null) return;
+      head = head.byteLength === 0 ? chunk : Buffer.concat([head, chunk]);
+      const length = Math.min(head.byteLength, HTTP2_PREFACE.byteLength);
+      const possible = head.subarray(0, length).equals(HTTP2_PREFACE.subarray(0, length));
+      if (possible && length < HTTP2_PREFACE.byteLength) return;
+      socket.off("readable", onReadable);
+      socket.off("timeout", giveUp);
+      socket.setTimeout(0);
+      socket.unshift(head);
+      (possible ? this.#http2 : this.#http1).accept(socket);
+    };
+    socket.setTimeout(HANDSHAKE_TIMEOUT_MS);
+    socket.on("timeout", giveUp);
+    socket.on("readable", onReadable);
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The router: finds the handler behind a path and lets the protocol of the request answer. It only chooses; what is
+ * said, even "not found", is the protocol's business.
+ */
+import type { Handler, Interceptor, Selector, ServiceDef } from "./call.ts";
+import type { Exchange } from "./exchange.ts";
+import { createHandlers } from "./handler.ts";
+import { type ErrorHook, readSelector, type ServerProtocol } from "./protocol.ts";
+
+/** Options of one service. */
+export interface ServiceOptions extends Selector {
+  /** Around the calls of this service, inside those of the router. */
+  readonly interceptors?: readonly Interceptor[];
+}
+
+export interface Router {
+  /**
+   * Adds a service. The implementation is an object or a class instance with a function for every method.
+   *
+   * The same service may be added again under another version or group (spec: Versioning, point 4); under the same ones
+   * it throws.
+   */
+  add<H extends object>(service: ServiceDef<object, H>, implementation: H, options?: ServiceOptions): this;
+  /** Answers one HTTP request. It never rejects. */
+  readonly exchange: Exchange;
+}
+
+interface Route {
+  readonly selector: Selector;
+  readonly handler: Handler;
+}
+
+export interface RouterSettings {
+  /** Tried in order. The last one answers whatever no other accepts. */
+  readonly protocols: readonly ServerProtocol[];
+  readonly interceptors: readonly Interceptor[];
+  readonly onError: ErrorHook;
+}
+
+export function createRouterWith(settings: RouterSettings): Router {
+  const routes = new Map<string, Route[]>();
+  const { protocols, interceptors, onError } = settings;
+
+  function find(path: string, wanted: Selector): Handler | undefined {
+    return routes.get(path)?.find(({ selector }) => matches(selector, wanted))?.handler;
+  }
+
+  return {
+    add(service, implementation, options = {}) {
+      const { version, group } = { ...service.selector, ...options };
+      const selector: Selector = { version, group };
+      const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
+      for (const handler of createHandlers(service, implementation, all)) {
+        const { path } = handler.method;
+        if (find(path, selector) !== undefined) throw new Error(`${path} has been added already`);
+        routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
+      }
+      return this;
+    },
+    exchange(request) {
+      const contentType = request.headers.get("content-type") ?? "";
+      const protocol = protocols.find((one) => one.accepts(contentType)) ?? protocols.at(-1);
+      if (protocol === undefined) throw new Error("a router needs a protocol");
+      return protocol.serve(request, find(request.path, readSelector(request.headers)));
+    },
+  };
+}
+
+/** Exactly the same; absent and empty are the same too. */
+function matches(registered: Selector, wanted: Selector): boolean {
+  return (registered.version || "") === (wanted.version || "") && (registered.group || "") === (wanted.group || "");
+}
