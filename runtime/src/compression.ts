@@ -24,17 +24,30 @@ export function encodingList(compressions: readonly Compression[], separator: st
   return compressions.map((compression) => compression.name).join(separator);
 }
 
+/** Different lists of wishes that are remembered. Peers have few; an attacker's many must not fill the memory. */
+const MAX_REMEMBERED = 100;
+
+/** Finds the compression a peer would like best among ours; `undefined` for identity. */
+export type Negotiation = (acceptEncoding: string | undefined) => Compression | undefined;
+
 /**
- * The compression a peer would like best among ours; `undefined` for identity. Equal wishes are settled by our order.
+ * Makes the negotiation for a list of compressions. Equal wishes are settled by the order of the list.
  *
  *     Accept-Encoding = [ coding [ ";" "q=" qvalue ] *( "," coding [ ";" "q=" qvalue ] ) ]
  */
-export function negotiateCompression(
-  compressions: readonly Compression[],
-  acceptEncoding: string | undefined,
-): Compression | undefined {
-  if (acceptEncoding === undefined || compressions.length === 0) return undefined;
-  const wishes = parseQualities(acceptEncoding);
+export function createNegotiation(compressions: readonly Compression[]): Negotiation {
+  const remembered = new Map<string, Compression | undefined>();
+  return (acceptEncoding) => {
+    if (acceptEncoding === undefined || compressions.length === 0) return undefined;
+    if (remembered.has(acceptEncoding)) return remembered.get(acceptEncoding);
+    const choice = choose(compressions, parseQualities(acceptEncoding));
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    remembered.set(acceptEncoding, choice);
+    return choice;
+  };
+}
+
+function choose(compressions: readonly Compression[], wishes: Map<string, number>): Compression | undefined {
   const wildcard = wishes.get("*") ?? 0;
   let best: Compression | undefined;
   let bestQuality = 0;

@@ -71,12 +71,8 @@ export class OpenContext implements CallContext {
   }
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first; then closes the context. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await this.race(work);
-    } finally {
-      this.close();
-    }
+  run<T>(work: () => Promise<T>): Promise<T> {
+    return this.#limited ? this.race(work).finally(() => this.close()) : work();
   }
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first. `work` is not started late. */

@@ -58,8 +58,8 @@ export function createHandlers<H extends object>(
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, unknown>)[name];
     const run = typeof implemented === "function" ? (implemented.bind(implementation) as Implementation) : undefined;
-    const call = run === undefined ? unimplemented(method) : implementations[method.kind](run, method);
-    return { method, call: guard(intercept(call, options.interceptors), options.onError) };
+    const call = run === undefined ? unimplemented(method) : implementations[method.kind](run, method, options.onError);
+    return { method, call: intercept(call, options.interceptors) };
   });
 }
 
@@ -68,26 +68,31 @@ type ServerStreaming = (message: object, context: HandlerContext) => AsyncIterab
 type ClientStreaming = (messages: AsyncIterable<object>, context: HandlerContext) => object | Promise<object>;
 type BidiStreaming = (messages: AsyncIterable<object>, context: HandlerContext) => AsyncIterable<object>;
 
-const implementations: Readonly<Record<Method["kind"], (run: Implementation, method: Method) => Call>> = {
-  unary: (run) => unaryCall(run as Unary),
-  server_streaming: (run, method) =>
+type CallMaker = (run: Implementation, method: Method, onError: ErrorHook) => Call;
+
+const implementations: Readonly<Record<Method["kind"], CallMaker>> = {
+  unary: (run, _method, onError) => unaryCall(run as Unary, onError),
+  server_streaming: (run, method, onError) =>
     streamCall(async (messages, context) => {
       const message = await onlyMessage(messages, (received) => cardinalityError(method, received));
       return (run as ServerStreaming)(message, context);
-    }),
-  client_streaming: (run) =>
-    streamCall((messages, context) => oneMessage(Promise.resolve((run as ClientStreaming)(messages, context)))),
-  bidi_streaming: (run) => streamCall(run as BidiStreaming),
+    }, onError),
+  client_streaming: (run, _method, onError) =>
+    streamCall(
+      (messages, context) => oneMessage(Promise.resolve((run as ClientStreaming)(messages, context))),
+      onError,
+    ),
+  bidi_streaming: (run, _method, onError) => streamCall(run as BidiStreaming, onError),
 };
 
-function unaryCall(run: Unary): Call {
+function unaryCall(run: Unary, onError: ErrorHook): Call {
   return async (request) => {
-    const { message } = request as UnaryRequest;
     const context = new OpenHandlerContext(request);
     try {
-      return { stream: false, message: await run(message, context), ...context.metadata };
+      const message = await run((request as UnaryRequest).message, context);
+      return { stream: false, message, headers: context.responseHeader, trailers: context.responseTrailer };
     } catch (reason) {
-      throw context.attach(reason);
+      throw context.failure(reason, onError);
     }
   };
 }
@@ -98,19 +103,20 @@ type Start = (
   context: HandlerContext,
 ) => AsyncIterable<object> | Promise<AsyncIterable<object>>;
 
-function streamCall(start: Start): Call {
+function streamCall(start: Start, onError: ErrorHook): Call {
   return async (request) => {
-    const { messages } = request as StreamRequest;
     const context = new OpenHandlerContext(request);
-    const headerSent = context.headerSent;
+    const { headerSent } = context;
     try {
-      const outputs = (await start(messages, context))[Symbol.asyncIterator]();
+      const started = await start((request as StreamRequest).messages, context);
+      const outputs = started[Symbol.asyncIterator]();
       // The response begins with its first message, so that a failure before it is a failure of the whole call.
       const first = outputs.next();
       await Promise.race([first, headerSent]);
-      return { stream: true, messages: resume(first, outputs), ...context.metadata };
+      const messages = resume(first, outputs, (reason) => hideForeign(reason, request.method, onError));
+      return { stream: true, messages, headers: context.responseHeader, trailers: context.responseTrailer };
     } catch (reason) {
-      throw context.attach(reason);
+      throw context.failure(reason, onError);
     }
   };
 }
@@ -119,6 +125,7 @@ function streamCall(start: Start): Call {
 async function* resume(
   first: Promise<IteratorResult<object>>,
   outputs: AsyncIterator<object>,
+  failure: (reason: unknown) => RpcError,
 ): AsyncGenerator<object, void> {
   let finished = false;
   try {
@@ -128,6 +135,9 @@ async function* resume(
       result = await outputs.next();
     }
     finished = true;
+  } catch (reason) {
+    finished = true;
+    throw failure(reason);
   } finally {
     if (!finished) await outputs.return?.();
   }
@@ -144,27 +154,10 @@ function cardinalityError(method: Method, received: string): RpcError {
 }
 
 /** Lets an `RpcError` pass; hides every other failure from the peer and tells the error hook of it, once. */
-function guard(call: Call, onError: ErrorHook): Call {
-  const convert = (reason: unknown, request: CallRequest): RpcError => {
-    if (reason instanceof RpcError) return reason;
-    onError(reason, request.method.path);
-    return new RpcError(Code.Unknown, HIDDEN_FAILURE, { status: Status.ServiceError, cause: reason });
-  };
-  async function* convertEach(messages: AsyncIterable<object>, request: CallRequest): AsyncGenerator<object, void> {
-    try {
-      for await (const message of messages) yield message;
-    } catch (reason) {
-      throw convert(reason, request);
-    }
-  }
-  return async (request) => {
-    try {
-      const response = await call(request);
-      return response.stream ? { ...response, messages: convertEach(response.messages, request) } : response;
-    } catch (reason) {
-      throw convert(reason, request);
-    }
-  };
+function hideForeign(reason: unknown, method: Method, onError: ErrorHook): RpcError {
+  if (reason instanceof RpcError) return reason;
+  onError(reason, method.path);
+  return new RpcError(Code.Unknown, HIDDEN_FAILURE, { cause: reason });
 }
 
 class OpenHandlerContext implements HandlerContext {
@@ -201,23 +194,20 @@ class OpenHandlerContext implements HandlerContext {
       this.#sendHeader = resolve;
     });
   }
-  get metadata(): { headers: Metadata; trailers: Metadata } {
-    return { headers: this.responseHeader, trailers: this.responseTrailer };
-  }
   /**
-   * What a handler threw, with the metadata it had set before. An error that came from a call of the handler's own loses
-   * the leading metadata and the status it had there. Other reasons stay as they are.
+   * What a handler threw, as the peer may see it, with the metadata that was set before. An error that came from a call
+   * of the handler's own loses the leading metadata and the status it had there.
    */
-  attach(reason: unknown): unknown {
-    if (!(reason instanceof RpcError)) return reason;
-    const { code, rawMessage, details, metadata, headers, status } = reason;
-    const plain = headers.size === 0 && status === undefined;
-    if (plain && this.responseHeader.size + this.responseTrailer.size === 0) return reason;
+  failure(reason: unknown, onError: ErrorHook): RpcError {
+    const error = hideForeign(reason, this.method, onError);
+    const { code, rawMessage, details, metadata, headers, status } = error;
+    const own = headers.size === 0 && status === undefined;
+    if (own && this.responseHeader.size + this.responseTrailer.size === 0) return error;
     return new RpcError(code, rawMessage, {
       details,
       headers: this.responseHeader,
       metadata: new Metadata(metadata).appendAll(this.responseTrailer),
-      cause: reason,
+      cause: error,
     });
   }
 }

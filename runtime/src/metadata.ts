@@ -99,16 +99,19 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   /** Adds every field of the other metadata, record or list. */
   appendAll(init: MetadataInit): this {
-    if (init instanceof Metadata) {
-      // They were checked when they were set; a loop, because spreading a long list overflows the stack.
-      for (const field of init.#fields) this.#fields.push(field);
-      return this;
-    }
+    if (init instanceof Metadata) return this.appendRaw(init.#fields);
     const entries = Symbol.iterator in init ? (init as Iterable<[string, string]>) : Object.entries(init);
     for (const [name, value] of entries) {
       if (value === undefined) continue;
       for (const one of Array.isArray(value) ? value : [value]) this.append(name, one as string | Uint8Array);
     }
+    return this;
+  }
+
+  /** Adds the flat list of fields an engine received. Names must be in lower case; nothing is checked. */
+  appendRaw(fields: readonly string[]): this {
+    // A loop, because spreading a long list overflows the stack.
+    for (const text of fields) this.#fields.push(text);
     return this;
   }
 

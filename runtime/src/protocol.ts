@@ -4,7 +4,7 @@
 import type { Call, Handler, Selector } from "./call.ts";
 import { Code, Status } from "./code.ts";
 import type { Codec } from "./codec.ts";
-import { type Compression, findCompression } from "./compression.ts";
+import type { Compression } from "./compression.ts";
 import { RpcError } from "./error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { isBinaryValue, type Metadata } from "./metadata.ts";
@@ -125,65 +125,66 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
   }
 }
 
-/** Refuses binary metadata that is not base64, so that reading it later cannot fail (spec: Custom metadata). */
-export function checkMetadata(headers: Metadata): void {
-  const fields = headers.raw;
-  for (let i = 0; i < fields.length; i += 2) {
-    const name = fields[i] as string;
-    if (name.endsWith("-bin") && !isBinaryValue(fields[i + 1] as string)) {
-      throw new RpcError(Code.InvalidArgument, `the value of metadata "${name}" is not base64`, {
-        status: Status.BadRequest,
-      });
-    }
-  }
-}
-
 /** Limits on the headers of a request: what is beyond them is refused, not truncated. */
 const MAX_HEADER_FIELDS = 100;
 const MAX_HEADER_BYTES = 16 * 1024;
 /** What HTTP/2 charges for each field beside its name and value. */
 const FIELD_OVERHEAD_BYTES = 32;
 
-/** What is too much about the headers of a request; `undefined` if they are within the limits. */
-export function headersProblem(headers: Metadata): string | undefined {
-  if (headers.size > MAX_HEADER_FIELDS)
-    return `${headers.size} header fields are more than the limit of ${MAX_HEADER_FIELDS}`;
+/** What is wrong with the headers of a request. */
+export type HeadersProblem = { readonly kind: "too large" | "malformed"; readonly message: string };
+
+/**
+ * Looks at every header of a request once: their number and size, and that binary metadata is base64, so that reading it
+ * later cannot fail (spec: Custom metadata). Returns `undefined` if all is well.
+ */
+export function checkHeaders(headers: Metadata): HeadersProblem | undefined {
+  const fields = headers.raw;
+  if (headers.size > MAX_HEADER_FIELDS) {
+    return {
+      kind: "too large",
+      message: `${headers.size} header fields are more than the limit of ${MAX_HEADER_FIELDS}`,
+    };
+  }
   let bytes = headers.size * FIELD_OVERHEAD_BYTES;
-  for (const text of headers.raw) bytes += text.length;
-  return bytes > MAX_HEADER_BYTES ? `the headers are larger than the limit of ${MAX_HEADER_BYTES} bytes` : undefined;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    bytes += name.length + value.length;
+    if (name.endsWith("-bin") && !isBinaryValue(value)) {
+      return { kind: "malformed", message: `the value of metadata "${name}" is not base64` };
+    }
+  }
+  if (bytes <= MAX_HEADER_BYTES) return undefined;
+  return { kind: "too large", message: `the headers are larger than the limit of ${MAX_HEADER_BYTES} bytes` };
 }
 
-/** Compresses a message for sending; one below the threshold, or without a compression, comes back as it is. */
-export async function compressMessage(
+/** Compresses a message for sending; `undefined` for one that is better sent as it is. */
+export function compressMessage(
   bytes: Uint8Array,
   compression: Compression | undefined,
   options: ProtocolOptions,
-): Promise<{ bytes: Uint8Array; compressed: boolean }> {
-  if (compression === undefined || bytes.byteLength < options.compressMinBytes) return { bytes, compressed: false };
-  return { bytes: await compression.compress(bytes), compressed: true };
+): Uint8Array | Promise<Uint8Array> | undefined {
+  if (compression === undefined || bytes.byteLength < options.compressMinBytes) return undefined;
+  return compression.compress(bytes);
 }
 
 /** Inflates a received message, up to the limit. `onBadData` makes the error for bytes that are not in that encoding. */
 export async function decompressMessage(
   bytes: Uint8Array,
-  encoding: string,
+  compression: Compression,
   options: ProtocolOptions,
   onBadData: (message: string, cause: unknown) => RpcError,
 ): Promise<Uint8Array> {
-  const compression = findCompression(options.compressions, encoding);
-  if (compression === undefined) throw new Error(`encoding ${encoding} was not checked before`);
+  const { maxMessageBytes } = options;
   try {
-    return await compression.decompress(bytes, options.maxMessageBytes);
+    return await compression.decompress(bytes, maxMessageBytes);
   } catch (cause) {
-    if (cause instanceof RangeError) throw tooLargeInflated(options.maxMessageBytes, cause);
-    throw onBadData(`message is not ${encoding} data`, cause);
+    if (!(cause instanceof RangeError)) throw onBadData(`message is not ${compression.name} data`, cause);
+    throw new RpcError(
+      Code.ResourceExhausted,
+      `message inflates to more than the limit of ${maxMessageBytes} bytes (option maxMessageBytes of the receiver)`,
+      { status: Status.BadRequest, cause },
+    );
   }
-}
-
-function tooLargeInflated(limit: number, cause: unknown): RpcError {
-  return new RpcError(
-    Code.ResourceExhausted,
-    `message inflates to more than the limit of ${limit} bytes (option maxMessageBytes of the receiver)`,
-    { status: Status.BadRequest, cause },
-  );
 }

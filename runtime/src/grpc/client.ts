@@ -16,13 +16,14 @@ import {
   writeSelector,
 } from "../protocol.ts";
 import { VERSION } from "../version.ts";
-import { type Envelope, encodeEnvelope, readEnvelopes, readOnlyEnvelope } from "./envelope.ts";
+import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
 import { codecNameOf, formatTimeout, readResponseCompression, requestFields } from "./headers.ts";
 import { httpStatusError, readError, userMetadata } from "./status.ts";
 
 /** Makes the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   const codec = requireCodec(options);
+  const { maxMessageBytes } = options;
   const fields = requestFields(codec, options, `grpc-ts-triple-es/${VERSION}`);
 
   async function call(request: CallRequest): ReturnType<Call> {
@@ -35,20 +36,22 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
 
   async function callUnary(request: UnaryRequest): ReturnType<Call> {
     const { method } = request;
-    const response = await exchange(httpRequest(request, wholeBody(await encode(method, request.message))));
+    const encoded = encode(method, request.message);
+    const body = wholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
+    const response = await exchange(httpRequest(request, body));
     const headers = userMetadata(response.headers);
     const compression = checkResponse(response);
-    let envelope: Envelope | RpcError;
+    let bytes: Uint8Array | undefined;
     try {
-      envelope = await readOnlyEnvelope(response.body, options.maxMessageBytes, cardinalityError);
+      bytes = await response.body.bytes(PREFIX_BYTES + maxMessageBytes);
     } catch (reason) {
-      envelope = RpcError.from(reason, Code.Internal);
+      // How the server says the call ended counts for more than what became of its body.
+      if (!hasStatus(response)) throw reason;
     }
-    // How the server says the call ended counts for more than what is wrong with its body.
     const failure = readEnd(response, headers);
     if (failure !== undefined) throw failure;
-    if (envelope instanceof RpcError) throw envelope;
-    const message = await decode(method, envelope, compression);
+    const { compressed, data } = onlyEnvelope(bytes ?? NO_BYTES, maxMessageBytes, cardinalityError);
+    const message = decode(method, compressed ? await inflate(data, compression) : data);
     return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
   }
 
@@ -69,17 +72,15 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     return { method: "POST", path: request.method.path, version: "2", headers, body, signal: request.context.signal };
   }
 
-  async function encode(method: Method, message: object): Promise<Uint8Array> {
-    const { bytes, compressed } = await compressMessage(
-      codec.encode(method.input, message),
-      options.sendCompression,
-      options,
-    );
-    return encodeEnvelope({ compressed, data: bytes });
+  function encode(method: Method, message: object): Uint8Array | Promise<Uint8Array> {
+    const data = codec.encode(method.input, message);
+    const compressed = compressMessage(data, options.sendCompression, options);
+    if (compressed === undefined) return encodeEnvelope(data);
+    return Promise.resolve(compressed).then((bytes) => encodeEnvelope(bytes, true));
   }
 
   async function* encodeEach({ method, messages }: StreamRequest): AsyncGenerator<Uint8Array, void> {
-    for await (const message of messages) yield await encode(method, message);
+    for await (const message of messages) yield encode(method, message);
   }
 
   async function* decodeEach(
@@ -88,26 +89,22 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     compression: Compression | undefined,
     trailers: Metadata,
   ): AsyncGenerator<object, void> {
-    for await (const envelope of readEnvelopes(response.body, options.maxMessageBytes)) {
-      yield await decode(method, envelope, compression);
+    for await (const { compressed, data } of readEnvelopes(response.body, maxMessageBytes)) {
+      yield decode(method, compressed ? await inflate(data, compression) : data);
     }
     const failure = readEnd(response, userMetadata(response.headers));
     if (failure !== undefined) throw failure;
     trailers.appendAll(userMetadata(response.trailers));
   }
 
-  async function decode(
-    method: Method,
-    { compressed, data }: Envelope,
-    compression: Compression | undefined,
-  ): Promise<object> {
-    let bytes = data;
-    if (compressed) {
-      if (compression === undefined) {
-        throw new RpcError(Code.Internal, "a message is marked as compressed, but grpc-encoding names no compression");
-      }
-      bytes = await decompressMessage(data, compression.name, options, internalError);
+  function inflate(data: Uint8Array, compression: Compression | undefined): Promise<Uint8Array> {
+    if (compression === undefined) {
+      throw new RpcError(Code.Internal, "a message is marked as compressed, but grpc-encoding names no compression");
     }
+    return decompressMessage(data, compression, options, internalError);
+  }
+
+  function decode(method: Method, bytes: Uint8Array): object {
     try {
       return codec.decode(method.output, bytes);
     } catch (cause) {
@@ -133,6 +130,12 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
 
   return call;
 };
+
+const NO_BYTES = new Uint8Array(0);
+
+function hasStatus({ headers, trailers }: HttpResponse): boolean {
+  return trailers.has("grpc-status") || headers.has("grpc-status");
+}
 
 /** How the call ended: by its trailers, or by its headers if there is nothing else. */
 function readEnd(response: HttpResponse, headers: Metadata): RpcError | undefined {

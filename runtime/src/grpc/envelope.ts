@@ -19,7 +19,7 @@ export interface Envelope {
 export const PREFIX_BYTES = 5;
 
 /** Puts a message into its envelope. */
-export function encodeEnvelope({ compressed, data }: Envelope): Uint8Array {
+export function encodeEnvelope(data: Uint8Array, compressed = false): Uint8Array {
   const length = data.byteLength;
   const bytes = new Uint8Array(PREFIX_BYTES + length);
   bytes[0] = compressed ? 1 : 0;
@@ -101,19 +101,16 @@ export async function* readEnvelopes(body: Body, maxBytes: number): AsyncGenerat
 }
 
 /** The one envelope of a unary body. `refuse` makes the error for a body that has none or several. */
-export async function readOnlyEnvelope(
-  body: Body,
+export function onlyEnvelope(
+  body: Uint8Array,
   maxBytes: number,
   refuse: (received: "none" | "more than one") => RpcError,
-): Promise<Envelope> {
+): Envelope {
   const reader = new EnvelopeReader(maxBytes);
-  reader.push(await body.bytes(PREFIX_BYTES + maxBytes));
+  reader.push(body);
   const envelope = reader.next();
-  if (envelope !== undefined) {
-    if (reader.next() !== undefined) throw refuse("more than one");
-    reader.finish();
-    return envelope;
-  }
+  if (envelope !== undefined && reader.next() !== undefined) throw refuse("more than one");
   reader.finish();
-  throw refuse("none");
+  if (envelope === undefined) throw refuse("none");
+  return envelope;
 }

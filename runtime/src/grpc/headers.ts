@@ -3,10 +3,10 @@
  */
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
-import { type Compression, encodingList, findCompression, IDENTITY, negotiateCompression } from "../compression.ts";
+import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
 import { RpcError } from "../error.ts";
 import { Metadata } from "../metadata.ts";
-import { checkMetadata, headersProblem, type ProtocolOptions } from "../protocol.ts";
+import { checkHeaders, type ProtocolOptions } from "../protocol.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
@@ -27,10 +27,15 @@ export interface RequestHeaders {
 }
 
 /** Reads the headers of a request, and refuses what cannot be understood. */
-export function readRequestHeaders(headers: Metadata, options: ProtocolOptions): RequestHeaders {
-  const problem = headersProblem(headers);
-  if (problem !== undefined) throw new RpcError(Code.ResourceExhausted, problem);
-  checkMetadata(headers);
+export function readRequestHeaders(
+  headers: Metadata,
+  options: ProtocolOptions,
+  negotiate: Negotiation,
+): RequestHeaders {
+  const problem = checkHeaders(headers);
+  if (problem !== undefined) {
+    throw new RpcError(problem.kind === "too large" ? Code.ResourceExhausted : Code.InvalidArgument, problem.message);
+  }
   const encoding = headers.get("grpc-encoding");
   const compression = encoding === undefined ? undefined : findCompression(options.compressions, encoding);
   if (encoding !== undefined && encoding !== IDENTITY && compression === undefined) {
@@ -40,7 +45,7 @@ export function readRequestHeaders(headers: Metadata, options: ProtocolOptions):
   return {
     timeoutMs: parseTimeout(headers.get("grpc-timeout")),
     compression,
-    responseCompression: negotiateCompression(options.compressions, headers.get("grpc-accept-encoding")),
+    responseCompression: negotiate(headers.get("grpc-accept-encoding")),
   };
 }
 

@@ -4,7 +4,7 @@
 import type { Handler, StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
-import type { Compression } from "../compression.ts";
+import { createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
@@ -17,71 +17,87 @@ import {
   readSelector,
   type ServerProtocol,
 } from "../protocol.ts";
-import { type Envelope, encodeEnvelope, readEnvelopes, readOnlyEnvelope } from "./envelope.ts";
+import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
 import { codecNameOf, type RequestHeaders, readRequestHeaders, responseFields } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
+/** What a content type decides. */
+interface ContentType {
+  readonly codec: Codec;
+  /** The fields that every response has. */
+  readonly fields: Metadata;
+}
+
 /** One call, from the moment its headers have been understood. */
-interface ServerCall extends RequestHeaders {
+interface ServerCall extends ContentType {
   readonly request: HttpRequest;
   readonly handler: Handler;
-  readonly codec: Codec;
-  /** Fields that every response in this content type has. */
-  readonly fields: Metadata;
+  readonly headers: RequestHeaders;
   readonly context: OpenContext;
 }
 
 /** Makes the server half of sub-protocol B. */
 export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
-  const codecs = new Map(options.codecs.map((codec) => [codec.name, codec]));
-  const contentTypes = ["application/grpc", ...options.codecs.map(({ name }) => `application/grpc+${name}`)];
-  const fieldsOf = new Map(contentTypes.map((type) => [type, responseFields(type, options)]));
+  const { maxMessageBytes } = options;
+  const negotiate = createNegotiation(options.compressions);
+  const contentTypes = createContentTypes(options);
+
+  function findContentType(contentType: string): ContentType | undefined {
+    // The spellings that peers send are in the table; parameters and capitals are taken off the rest.
+    const name = contentTypes.has(contentType) ? undefined : codecNameOf(contentType);
+    return contentTypes.get(name === undefined ? contentType : `application/grpc+${name}`);
+  }
 
   async function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
     if (request.version !== "2") return refuse(505, "gRPC needs HTTP/2");
     if (request.method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
-    const contentType = request.headers.get("content-type") ?? "";
-    const codec = codecs.get(codecNameOf(contentType) ?? "");
-    if (codec === undefined) {
-      const supported = contentTypes.join(", ");
-      return refuse(415, `content type ${contentType} is not supported; supported are: ${supported}`, {
+    const name = request.headers.get("content-type") ?? "";
+    const contentType = findContentType(name);
+    if (contentType === undefined) {
+      const supported = [...contentTypes.keys()].join(", ");
+      return refuse(415, `content type ${name} is not supported; supported are: ${supported}`, {
         "accept-post": supported,
       });
     }
-    const fields = fieldsOf.get(contentType) ?? responseFields(`application/grpc+${codec.name}`, options);
+    const { codec, fields } = contentType;
     try {
       if (handler === undefined) throw notFound(request.path);
-      const headers = readRequestHeaders(request.headers, options);
+      const headers = readRequestHeaders(request.headers, options, negotiate);
       const { timeoutMs } = headers;
       const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-      const call: ServerCall = { ...headers, request, handler, codec, fields, context };
-      return await (handler.method.kind === "unary" ? serveUnary(call) : serveStream(call));
+      const call: ServerCall = { request, handler, headers, codec, fields, context };
+      // With return await, so that the catch below sees what goes wrong.
+      if (handler.method.kind !== "unary") return await serveStream(call);
+      return await context.run(() => serveUnary(call));
     } catch (reason) {
       return trailersOnly(fields, asRpcError(reason, request.path));
     }
   }
 
-  function serveUnary(call: ServerCall): Promise<HttpResponse> {
-    return call.context.run(async () => {
-      const { request, handler, codec, context } = call;
-      const envelope = await readOnlyEnvelope(request.body, options.maxMessageBytes, cardinalityError);
-      const response = await handler.call({
-        stream: false,
-        method: handler.method,
-        message: await decode(call, envelope),
-        headers: request.headers,
-        selector: readSelector(request.headers),
-        context,
-      });
-      if (response.stream) throw new TypeError("an interceptor answered a unary call with a stream");
-      const data = codec.encode(handler.method.output, response.message);
-      return {
-        status: 200,
-        headers: responseHeaders(call, response.headers),
-        body: wholeBody(encodeEnvelope(await compress(data, call.responseCompression))),
-        trailers: okTrailers(response.trailers),
-      };
+  async function serveUnary(call: ServerCall): Promise<HttpResponse> {
+    const { request, handler, context } = call;
+    const { method } = handler;
+    const body = await request.body.bytes(PREFIX_BYTES + maxMessageBytes);
+    const envelope = onlyEnvelope(body, maxMessageBytes, cardinalityError);
+    const message = decode(call, envelope.compressed ? await inflate(call, envelope.data) : envelope.data);
+    const selector = readSelector(request.headers);
+    const response = await handler.call({
+      stream: false,
+      method,
+      message,
+      headers: request.headers,
+      selector,
+      context,
     });
+    if (response.stream) throw new TypeError("an interceptor answered a unary call with a stream");
+    const data = call.codec.encode(method.output, response.message);
+    const compressed = compressMessage(data, call.headers.responseCompression, options);
+    return {
+      status: 200,
+      headers: responseHeaders(call, response.headers),
+      body: wholeBody(compressed === undefined ? encodeEnvelope(data) : encodeEnvelope(await compressed, true)),
+      trailers: okTrailers(response.trailers),
+    };
   }
 
   async function serveStream(call: ServerCall): Promise<HttpResponse> {
@@ -112,8 +128,8 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   }
 
   async function* readMessages(call: ServerCall): AsyncGenerator<object, void> {
-    for await (const envelope of readEnvelopes(call.request.body, options.maxMessageBytes)) {
-      yield await decode(call, envelope);
+    for await (const { compressed, data } of readEnvelopes(call.request.body, maxMessageBytes)) {
+      yield decode(call, compressed ? await inflate(call, data) : data);
     }
   }
 
@@ -123,41 +139,37 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     response: StreamResponse,
     trailers: Metadata,
   ): AsyncGenerator<Uint8Array, void> {
-    const { handler, codec, context, responseCompression, request } = call;
+    const { handler, codec, context, headers, request } = call;
     try {
       for await (const message of context.each(response.messages)) {
         const data = codec.encode(handler.method.output, message);
-        yield encodeEnvelope(await compress(data, responseCompression));
+        const compressed = compressMessage(data, headers.responseCompression, options);
+        yield compressed === undefined ? encodeEnvelope(data) : encodeEnvelope(await compressed, true);
       }
       trailers.appendAll(okTrailers(response.trailers));
     } catch (reason) {
-      const error = asRpcError(reason, request.path);
-      writeError(trailers, error);
+      writeError(trailers, asRpcError(reason, request.path));
       trailers.appendAll(userMetadata(response.trailers));
     } finally {
       context.close();
     }
   }
 
-  async function decode(call: ServerCall, { compressed, data }: Envelope): Promise<object> {
-    const { input } = call.handler.method;
-    let bytes = data;
-    if (compressed) {
-      if (call.compression === undefined) {
-        throw new RpcError(Code.Internal, "a message is marked as compressed, but grpc-encoding names no compression");
-      }
-      bytes = await decompressMessage(data, call.compression.name, options, internalError);
+  function inflate(call: ServerCall, data: Uint8Array): Promise<Uint8Array> {
+    const { compression } = call.headers;
+    if (compression === undefined) {
+      throw new RpcError(Code.Internal, "a message is marked as compressed, but grpc-encoding names no compression");
     }
+    return decompressMessage(data, compression, options, internalError);
+  }
+
+  function decode(call: ServerCall, bytes: Uint8Array): object {
+    const { input } = call.handler.method;
     try {
       return call.codec.decode(input, bytes);
     } catch (cause) {
       throw internalError(`request cannot be decoded as ${input.typeName}: ${reasonOf(cause)}`, cause);
     }
-  }
-
-  async function compress(data: Uint8Array, compression: Compression | undefined): Promise<Envelope> {
-    const { bytes, compressed } = await compressMessage(data, compression, options);
-    return { compressed, data: bytes };
   }
 
   /** An error that is not meant for the peer is told to the hook and replaced by a fixed text. */
@@ -170,10 +182,23 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   return { accepts: (contentType) => /^application\/grpc(?:[+;\s]|$)/i.test(contentType), serve };
 }
 
+/** The content types that are answered, with parameters left off. */
+function createContentTypes(options: ProtocolOptions): Map<string, ContentType> {
+  const contentTypes = new Map<string, ContentType>();
+  const add = (name: string, codec: Codec): void => {
+    contentTypes.set(name, { codec, fields: responseFields(name, options) });
+  };
+  const proto = options.codecs.find(({ name }) => name === "proto");
+  if (proto !== undefined) add("application/grpc", proto);
+  for (const codec of options.codecs) add(`application/grpc+${codec.name}`, codec);
+  return contentTypes;
+}
+
 function responseHeaders(call: ServerCall, metadata: Metadata): Metadata {
-  if (metadata.size === 0 && call.responseCompression === undefined) return call.fields;
+  const { responseCompression } = call.headers;
+  if (metadata.size === 0 && responseCompression === undefined) return call.fields;
   const headers = new Metadata(call.fields);
-  if (call.responseCompression !== undefined) headers.append("grpc-encoding", call.responseCompression.name);
+  if (responseCompression !== undefined) headers.append("grpc-encoding", responseCompression.name);
   appendMetadata(headers, metadata);
   return headers;
 }

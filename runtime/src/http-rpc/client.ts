@@ -51,14 +51,21 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
   /** Encode, then compress (spec: Payload of sub-protocol A). */
   async function encode(request: UnaryRequest, message: Uint8Array): Promise<HttpRequest> {
     const headers = new Metadata(fields);
-    const { bytes, compressed } = await compressMessage(message, options.sendCompression, options);
+    const compressed = compressMessage(message, options.sendCompression, options);
     if (compressed && options.sendCompression) headers.append("content-encoding", options.sendCompression.name);
     const timeoutMs = request.context.timeoutMs();
     if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, request.selector);
     appendMetadata(headers, request.headers);
     const { path } = request.method;
-    return { method: "POST", path, version: "2", headers, body: wholeBody(bytes), signal: request.context.signal };
+    return {
+      method: "POST",
+      path,
+      version: "2",
+      headers,
+      body: wholeBody((await compressed) ?? message),
+      signal: request.context.signal,
+    };
   }
 
   async function readBody(response: HttpResponse): Promise<Uint8Array> {
@@ -72,10 +79,9 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
   async function inflate(response: HttpResponse, bytes: Uint8Array): Promise<Uint8Array> {
     const encoding = response.headers.get("content-encoding")?.toLowerCase() ?? IDENTITY;
     if (encoding === IDENTITY) return bytes;
-    if (findCompression(options.compressions, encoding) === undefined) {
-      throw badResponse(`the server answered with the content encoding "${encoding}", which is not supported`);
-    }
-    return decompressMessage(bytes, encoding, options, badResponse);
+    const compression = findCompression(options.compressions, encoding);
+    if (compression !== undefined) return decompressMessage(bytes, compression, options, badResponse);
+    throw badResponse(`the server answered with the content encoding "${encoding}", which is not supported`);
   }
 
   async function readFailure(

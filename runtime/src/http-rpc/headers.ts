@@ -2,10 +2,10 @@
  * The headers of sub-protocol A as typed values (spec: Call addressing fields). No other room reads them by name.
  */
 import { Code, Status } from "../code.ts";
-import { type Compression, encodingList, findCompression, IDENTITY, negotiateCompression } from "../compression.ts";
+import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
 import { RpcError } from "../error.ts";
 import { Metadata } from "../metadata.ts";
-import { checkMetadata, headersProblem, isReservedName, type ProtocolOptions } from "../protocol.ts";
+import { checkHeaders, isReservedName, type ProtocolOptions } from "../protocol.ts";
 import { Refusal } from "./status.ts";
 
 /** The value of `tri-protocol-version` that clients send (spec: Versioning, points 1 and 3). */
@@ -40,11 +40,15 @@ export interface RequestHeaders {
 }
 
 /** Reads the headers of a request, and refuses what cannot be understood. */
-export function readRequestHeaders(headers: Metadata, options: ProtocolOptions): RequestHeaders {
-  const problem = headersProblem(headers);
-  if (problem !== undefined) throw new Refusal(431, Code.ResourceExhausted, problem);
+export function readRequestHeaders(
+  headers: Metadata,
+  options: ProtocolOptions,
+  negotiate: Negotiation,
+): RequestHeaders {
+  const problem = checkHeaders(headers);
+  if (problem?.kind === "too large") throw new Refusal(431, Code.ResourceExhausted, problem.message);
+  if (problem !== undefined) throw badRequest(problem.message);
   checkVersion(headers.get("tri-protocol-version"), options.requireProtocolVersion);
-  checkMetadata(headers);
   const encoding = headers.get("content-encoding")?.toLowerCase();
   const compression = encoding === undefined ? undefined : findCompression(options.compressions, encoding);
   if (encoding !== undefined && encoding !== IDENTITY && compression === undefined) {
@@ -59,7 +63,7 @@ export function readRequestHeaders(headers: Metadata, options: ProtocolOptions):
   return {
     timeoutMs: readTimeout(headers),
     compression,
-    responseCompression: negotiateCompression(options.compressions, headers.get("accept-encoding")),
+    responseCompression: negotiate(headers.get("accept-encoding")),
   };
 }
 

@@ -4,6 +4,7 @@
 import type { Handler, UnaryResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
+import { createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import { type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
@@ -26,6 +27,7 @@ const NOSNIFF = ["x-content-type-options", "nosniff"] as const;
 /** Makes the server half of sub-protocol A. It answers every content type, if only to say which ones there are. */
 export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
   const codecs = new Map(options.codecs.map((codec) => [codec.name, codec]));
+  const negotiate = createNegotiation(options.compressions);
   const supported = options.codecs.map(({ name }) => `application/${name}`).join(", ");
 
   async function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
@@ -34,7 +36,7 @@ export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
       const contentType = request.headers.get("content-type");
       const codec = codecs.get(codecNameOf(contentType) ?? "");
       if (codec === undefined) throw unsupported(contentType, supported);
-      const headers = readRequestHeaders(request.headers, options);
+      const headers = readRequestHeaders(request.headers, options, negotiate);
       const { timeoutMs } = headers;
       const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
       return await context.run(async () => {
@@ -62,9 +64,7 @@ export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
     { input }: Handler["method"],
   ): Promise<object> {
     let bytes = await request.body.bytes(options.maxMessageBytes);
-    if (compression !== undefined) {
-      bytes = await decompressMessage(bytes, compression.name, options, serializationError);
-    }
+    if (compression !== undefined) bytes = await decompressMessage(bytes, compression, options, serializationError);
     try {
       return decodeArguments(codec, input, bytes);
     } catch (cause) {
@@ -82,12 +82,12 @@ export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
     { output }: Handler["method"],
   ): Promise<HttpResponse> {
     const encoded = codec.encode(output, response.message);
-    const { bytes, compressed } = await compressMessage(encoded, responseCompression, options);
+    const compressed = compressMessage(encoded, responseCompression, options);
     const headers = Metadata.fromRaw(["content-type", `application/${codec.name}`, ...NOSNIFF]);
-    if (compressed && responseCompression !== undefined) headers.append("content-encoding", responseCompression.name);
+    if (compressed && responseCompression) headers.append("content-encoding", responseCompression.name);
     appendMetadata(headers, response.headers);
     appendMetadata(headers, response.trailers, TRAILER_PREFIX);
-    return { status: 200, headers, body: wholeBody(bytes), trailers: new Metadata() };
+    return { status: 200, headers, body: wholeBody((await compressed) ?? encoded), trailers: new Metadata() };
   }
 
   /** An error that is not meant for the peer is told to the hook and replaced by a fixed text. */

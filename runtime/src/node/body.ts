@@ -8,6 +8,8 @@ import { type Body, concat, tooLarge } from "../exchange.ts";
 /** Chunks are taken from the stream until this many bytes wait to be read. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
+const NO_BYTES = new Uint8Array(0);
+
 export interface ReadableBodyOptions {
   /** Why the stream closed before it had ended. */
   readonly lost: () => RpcError;
@@ -15,7 +17,7 @@ export interface ReadableBodyOptions {
   readonly cancel: () => void;
 }
 
-/** A Node stream as a body. Attach it before the stream can fail: it listens for errors from the start. */
+/** A Node stream as a body. The stream's owner listens for its errors; here its closing tells enough. */
 export class ReadableBody implements Body {
   readonly whole = undefined;
   readonly #stream: Readable;
@@ -29,25 +31,35 @@ export class ReadableBody implements Body {
   bytes(limit: number): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const stream = this.#stream;
-      const chunks: Uint8Array[] = [];
+      let first: Uint8Array | undefined;
+      let chunks: Uint8Array[] | undefined;
       let length = 0;
+      let settled = false;
       const onData = (chunk: Uint8Array): void => {
         length += chunk.byteLength;
-        if (length <= limit) {
-          chunks.push(chunk);
-          return;
-        }
-        // What follows flows on into nothing, so that the connection can be used again.
-        stream.removeListener("data", onData);
-        stream.resume();
-        this.#options.cancel();
-        reject(tooLarge(limit));
+        if (length > limit) {
+          settled = true;
+          // What follows flows on into nothing, so that the connection can be used again.
+          stream.removeListener("data", onData);
+          stream.resume();
+          this.#options.cancel();
+          reject(tooLarge(limit));
+        } else if (first === undefined) first = chunk;
+        else if (chunks === undefined) chunks = [first, chunk];
+        else chunks.push(chunk);
+      };
+      const onEnd = (): void => {
+        settled = true;
+        resolve(chunks === undefined ? (first ?? NO_BYTES) : concat(chunks, length));
+      };
+      const onClose = (): void => {
+        if (!settled) reject(this.#options.lost());
       };
       stream.on("data", onData);
-      stream.once("end", () => resolve(concat(chunks, length)));
-      stream.once("close", () => reject(this.#options.lost()));
-      if (stream.readableEnded) resolve(concat(chunks, length));
-      else if (stream.destroyed) reject(this.#options.lost());
+      stream.on("end", onEnd);
+      stream.on("close", onClose);
+      if (stream.readableEnded) onEnd();
+      else if (stream.destroyed) onClose();
     });
   }
 

@@ -161,6 +161,7 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
       if (body.whole !== undefined) fields.push("content-length", String(body.whole.byteLength));
       const outgoing = start({ ...target, method, path, headers: fields as never });
       let failure: RpcError | undefined;
+      let responded = false;
       const unlink = onAbort(signal, (error) => {
         failure = error;
         outgoing.destroy(error);
@@ -172,9 +173,10 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
       });
       outgoing.on("close", () => {
         unlink();
-        reject(lost());
+        if (!responded) reject(lost());
       });
       outgoing.on("response", (incoming) => {
+        responded = true;
         incoming.on("error", () => {});
         resolve({
           status: incoming.statusCode ?? 0,

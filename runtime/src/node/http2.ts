@@ -152,41 +152,50 @@ export function connectHttp2(pool: SessionPool): Exchange {
     headers[":scheme"] = scheme;
     headers[":authority"] = authority;
     const stream = session.request(headers, { endStream: body === emptyBody });
-    const response = receive(stream, signal);
+    const response = receive(stream, signal, () => pool.release(session));
     if (body.whole !== undefined) stream.end(body.whole);
     else pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
     return response;
   };
 }
 
-function receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined): Promise<HttpResponse> {
+function receive(
+  stream: ClientHttp2Stream,
+  signal: AbortSignal | undefined,
+  release: () => void,
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     let failure: RpcError | undefined;
-    const trailers: string[] = [];
+    let responded = false;
+    const trailers = new Metadata();
     const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
-    const unlink = onAbort(signal, (error) => {
-      failure ??= error;
-      cancel();
-      reject(error);
-    });
     const lost = (): RpcError => failure ?? resetError(stream.rstCode);
+    const unlink =
+      signal &&
+      onAbort(signal, (error) => {
+        failure ??= error;
+        cancel();
+        reject(error);
+      });
     stream.on("error", (error) => {
       if (error instanceof RpcError) failure ??= error;
     });
     stream.on("trailers", (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      for (const text of raw) trailers.push(text);
+      trailers.appendRaw(raw);
     });
     stream.on("response", (headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+      responded = true;
       resolve({
         status: Number(headers[":status"]),
         headers: withoutPseudoHeaders(raw),
         body: new ReadableBody(stream, { lost, cancel }),
-        trailers: Metadata.fromRaw(trailers),
+        trailers,
       });
     });
     stream.on("close", () => {
-      unlink();
-      reject(lost());
+      release();
+      unlink?.();
+      if (!responded) reject(lost());
     });
   });
 }

@@ -25,8 +25,13 @@ export interface SessionOptions {
 export interface SessionPool {
   readonly scheme: string;
   readonly authority: string;
-  /** A session that takes new streams. Rejects as unavailable if none can be made, or when the signal fires first. */
+  /**
+   * A session to open one stream on; it keeps the program running until it is released. Rejects as unavailable if none
+   * can be made, or when the signal fires first.
+   */
   acquire(signal: AbortSignal | undefined): Promise<ClientHttp2Session>;
+  /** Tells that the stream for which the session was acquired has closed. */
+  release(session: ClientHttp2Session): void;
   /** Lets running streams finish and refuses new ones. */
   close(): Promise<void>;
 }
@@ -37,7 +42,8 @@ const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
 
 /** Makes the pool of an origin, such as `http://localhost:50051`. No connection is made before the first call. */
 export function createSessionPool(origin: URL, options: SessionOptions): SessionPool {
-  const open = new Set<ClientHttp2Session>();
+  /** The sessions that are open, with the number of their streams. */
+  const open = new Map<ClientHttp2Session, number>();
   let current: Promise<ClientHttp2Session> | undefined;
   let closed = false;
 
@@ -48,7 +54,7 @@ export function createSessionPool(origin: URL, options: SessionOptions): Session
       if (current === starting) current = undefined;
     };
     starting.then((session) => {
-      open.add(session);
+      open.set(session, 0);
       // A session that is going away serves its streams to the end; new ones go to the next session.
       session.once("goaway", forget);
       session.once("close", () => {
@@ -65,15 +71,23 @@ export function createSessionPool(origin: URL, options: SessionOptions): Session
     authority: origin.host,
     async acquire(signal) {
       if (closed) throw new RpcError(Code.Unavailable, "the transport is closed");
-      const session = await unlessAborted(current ?? start(), signal);
+      let session = await unlessAborted(current ?? start(), signal);
       // It may have been lost while this call was waiting for its turn.
-      return session.closed || session.destroyed ? unlessAborted(current ?? start(), signal) : session;
+      if (session.closed || session.destroyed) session = await unlessAborted(current ?? start(), signal);
+      const streams = open.get(session) ?? 0;
+      if (streams === 0) session.ref();
+      open.set(session, streams + 1);
+      return session;
+    },
+    release(session) {
+      const streams = (open.get(session) ?? 1) - 1;
+      if (streams === 0 && !session.destroyed) session.unref();
+      if (open.has(session)) open.set(session, streams);
     },
     async close() {
       closed = true;
-      const starting = await current?.catch(() => undefined);
-      if (starting !== undefined) open.add(starting);
-      await Promise.all([...open].map(closeSession));
+      await current?.catch(() => {});
+      await Promise.all([...open.keys()].map(closeSession));
     },
   };
 }
@@ -98,26 +112,12 @@ function openSession(origin: URL, options: SessionOptions): Promise<ClientHttp2S
     session.once("connect", () => {
       stopTimer();
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-      holdProcessWhileBusy(session);
+      // An idle connection must not keep a program from ending.
+      session.unref();
       session.setTimeout(options.idleTimeoutMs, () => session.close());
       resolve(session);
     });
   });
-}
-
-/** An idle connection must not keep a program from ending; one with calls on it must. */
-function holdProcessWhileBusy(session: ClientHttp2Session): void {
-  const request = session.request.bind(session);
-  let streams = 0;
-  session.unref();
-  session.request = (...args) => {
-    const stream = request(...args);
-    if (streams++ === 0) session.ref();
-    stream.once("close", () => {
-      if (--streams === 0) session.unref();
-    });
-    return stream;
-  };
 }
 
 function closeSession(session: ClientHttp2Session): Promise<void> {
