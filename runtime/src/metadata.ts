@@ -14,6 +14,9 @@ const HEADER_NAME = /^[0-9a-z_.-]+$/;
 const ASCII_VALUE = /^[ -~]+$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
+/** What every metadata starts with. Most of them stay empty; the first field makes a list of its own. */
+const NO_FIELDS: string[] = [];
+
 /**
  * An ordered list of header fields (spec: Custom metadata). Names may repeat and are kept in lower case.
  *
@@ -23,7 +26,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3
  */
 export class Metadata implements Iterable<[name: string, value: string]> {
   /** name, value, name, value …: what engines read and write, with no object per field. */
-  #fields: string[] = [];
+  #fields: string[] = NO_FIELDS;
 
   constructor(init?: MetadataInit) {
     if (init !== undefined) this.appendAll(init);
@@ -93,8 +96,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     if (!HEADER_NAME.test(key)) {
       throw new TypeError(`metadata name ${JSON.stringify(name)} must consist of the characters 0-9 a-z _ - .`);
     }
-    this.#fields.push(key, encodeValue(key, value));
-    return this;
+    return this.#push(key, encodeValue(key, value));
   }
 
   /** Adds every field of the other metadata, record or list. */
@@ -110,8 +112,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   /** Adds the flat list of fields an engine received. Names must be in lower case; nothing is checked. */
   appendRaw(fields: readonly string[]): this {
-    // A loop, because spreading a long list overflows the stack.
-    for (const text of fields) this.#fields.push(text);
+    for (let i = 0; i < fields.length; i += 2) this.#push(fields[i] as string, fields[i + 1] as string);
     return this;
   }
 
@@ -129,6 +130,12 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   *[Symbol.iterator](): Iterator<[name: string, value: string]> {
     const fields = this.#fields;
     for (let i = 0; i < fields.length; i += 2) yield [fields[i] as string, fields[i + 1] as string];
+  }
+
+  #push(name: string, value: string): this {
+    if (this.#fields === NO_FIELDS) this.#fields = [name, value];
+    else this.#fields.push(name, value);
+    return this;
   }
 
   #filter(keep: (name: string) => boolean): string[] {

@@ -42,7 +42,10 @@ export function createRouterWith(settings: RouterSettings): Router {
   const { protocols, interceptors, onError } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
-    return routes.get(path)?.find(({ selector }) => matches(selector, wanted))?.handler;
+    for (const { selector, handler } of routes.get(path) ?? []) {
+      if (matches(selector, wanted)) return handler;
+    }
+    return undefined;
   }
 
   return {

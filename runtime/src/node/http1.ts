@@ -35,8 +35,8 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       connectionsCheckingInterval: 5_000,
     },
     (incoming, outgoing) => {
-      incoming.on("error", () => {});
-      outgoing.on("error", () => {});
+      incoming.on("error", ignore);
+      outgoing.on("error", ignore);
       if (draining) outgoing.setHeader("connection", "close");
       exchange(new ServerRequest(incoming, outgoing, controllers)).then(
         (response) => respond(incoming, outgoing, response),
@@ -90,7 +90,7 @@ class ServerRequest implements HttpRequest {
     this.method = incoming.method ?? "";
     this.path = incoming.url ?? "";
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, { lost: clientGone, cancel: () => {} });
+    this.body = new ReadableBody(incoming, SERVER_BODY);
     this.#outgoing = outgoing;
     this.#controllers = controllers;
   }
@@ -110,6 +110,9 @@ class ServerRequest implements HttpRequest {
     return this.#controller.signal;
   }
 }
+
+const ignore = (): void => {};
+const SERVER_BODY = { lost: clientGone, cancel: ignore };
 
 function clientGone(): RpcError {
   return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
@@ -200,5 +203,10 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
 
 /** Field names of HTTP/1.1 in the lower case that metadata has. */
 function lowerNames(raw: string[]): string[] {
-  return raw.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text));
+  const fields = new Array<string>(raw.length);
+  for (let i = 0; i < raw.length; i += 2) {
+    fields[i] = (raw[i] as string).toLowerCase();
+    fields[i + 1] = raw[i + 1] as string;
+  }
+  return fields;
 }

@@ -59,7 +59,7 @@ export function serveHttp2(exchange: Exchange): ServerEngine {
   server.on("sessionError", () => {});
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
     // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
-    stream.on("error", () => {});
+    stream.on("error", ignore);
     exchange(new ServerRequest(stream, headers, raw, controllers)).then(
       (response) => respond(stream, response),
       () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
@@ -95,7 +95,7 @@ class ServerRequest implements HttpRequest {
     this.method = headers[":method"] ?? "";
     this.path = headers[":path"] ?? "";
     this.headers = withoutPseudoHeaders(raw);
-    this.body = new ReadableBody(stream, { lost: clientGone, cancel: () => {} });
+    this.body = new ReadableBody(stream, SERVER_BODY);
     this.#stream = stream;
     this.#controllers = controllers;
   }
@@ -117,27 +117,37 @@ class ServerRequest implements HttpRequest {
   }
 }
 
+const ignore = (): void => {};
+const SERVER_BODY = { lost: clientGone, cancel: ignore };
+
 function clientGone(): RpcError {
   return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
 }
 
-async function respond(stream: ServerHttp2Stream, response: HttpResponse): Promise<void> {
-  const { body, trailers } = response;
-  if (stream.destroyed || stream.closed) return discard(body);
-  const headers = toHttp2Headers(response.headers);
-  headers[":status"] = response.status;
+function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, trailers }: HttpResponse): void {
+  if (stream.destroyed || stream.closed) {
+    discard(body);
+    return;
+  }
   const { whole } = body;
+  const headers = toHttp2Headers(metadata);
+  headers[":status"] = status;
   if (whole?.byteLength === 0 && trailers.size === 0) {
     stream.respond(headers, { endStream: true });
+  } else if (whole !== undefined && trailers.size === 0) {
+    stream.respond(headers);
+    stream.end(whole);
   } else {
-    stream.respond(headers, { waitForTrailers: whole === undefined || trailers.size > 0 });
-    stream.once("wantTrailers", () => stream.sendTrailers(toHttp2Headers(trailers)));
-    if (whole === undefined) await pump(body, stream);
+    stream.respond(headers, WAIT_FOR_TRAILERS);
+    stream.on("wantTrailers", () => stream.sendTrailers(toHttp2Headers(trailers)));
+    if (whole === undefined) pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
     else stream.end(whole);
   }
   // The rest of a request that is answered already is of no use to anybody.
-  if (!stream.readableEnded) stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+  if (!stream.readableEnded) stream.on("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
 }
+
+const WAIT_FOR_TRAILERS = { waitForTrailers: true };
 
 /** Makes HTTP/2 exchanges over the sessions of a pool. */
 export function connectHttp2(pool: SessionPool): Exchange {
@@ -207,7 +217,22 @@ function withoutPseudoHeaders(raw: string[]): Metadata {
   return Metadata.fromRaw(start === 0 ? raw : raw.slice(start));
 }
 
+/**
+ * Metadata in the form `node:http2` wants. Protocols use the same few values for most responses, and Node copies what it
+ * is given, so the forms are kept.
+ */
 function toHttp2Headers(metadata: Metadata): OutgoingHttpHeaders {
+  let headers = convertedHeaders.get(metadata);
+  if (headers === undefined) {
+    headers = convertHeaders(metadata);
+    convertedHeaders.set(metadata, headers);
+  }
+  return headers;
+}
+
+const convertedHeaders = new WeakMap<Metadata, OutgoingHttpHeaders>();
+
+function convertHeaders(metadata: Metadata): OutgoingHttpHeaders {
   const headers = Object.create(null) as OutgoingHttpHeaders;
   const fields = metadata.raw;
   for (let i = 0; i < fields.length; i += 2) {
