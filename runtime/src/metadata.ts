@@ -27,6 +27,7 @@ const NO_FIELDS: string[] = [];
 export class Metadata implements Iterable<[name: string, value: string]> {
   /** name, value, name, value …: what engines read and write, with no object per field. */
   #fields: string[] = NO_FIELDS;
+  #frozen = false;
 
   constructor(init?: MetadataInit) {
     if (init !== undefined) this.appendAll(init);
@@ -37,6 +38,17 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     const metadata = new Metadata();
     metadata.#fields = fields;
     return metadata;
+  }
+
+  /** Whether the fields can no longer change, so that an engine may remember what it made of them. */
+  get frozen(): boolean {
+    return this.#frozen;
+  }
+
+  /** Makes every further change throw. For values that many calls share. */
+  freeze(): this {
+    this.#frozen = true;
+    return this;
   }
 
   /** The fields as a flat list, for engines. Do not change it. */
@@ -93,7 +105,8 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   /** Adds a field, beside those of the same name. */
   append(name: string, value: string | Uint8Array): this {
     const key = name.toLowerCase();
-    if (!HEADER_NAME.test(key)) {
+    // Engines keep fields in objects, where this one name means something else.
+    if (!HEADER_NAME.test(key) || key === "__proto__") {
       throw new TypeError(`metadata name ${JSON.stringify(name)} must consist of the characters 0-9 a-z _ - .`);
     }
     return this.#push(key, encodeValue(key, value));
@@ -118,6 +131,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   delete(name: string): this {
     const key = name.toLowerCase();
+    if (this.#frozen) throw new TypeError("this metadata is shared by many calls and cannot be changed");
     if (this.#fields.includes(key)) this.#fields = this.#filter((field) => field !== key);
     return this;
   }
@@ -133,6 +147,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   #push(name: string, value: string): this {
+    if (this.#frozen) throw new TypeError("this metadata is shared by many calls and cannot be changed");
     if (this.#fields === NO_FIELDS) this.#fields = [name, value];
     else this.#fields.push(name, value);
     return this;

@@ -39,8 +39,10 @@ export function readRequestHeaders(
   const encoding = headers.get("grpc-encoding");
   const compression = encoding === undefined ? undefined : findCompression(options.compressions, encoding);
   if (encoding !== undefined && encoding !== IDENTITY && compression === undefined) {
-    const known = encodingList(options.compressions, ", ");
-    throw new RpcError(Code.Unimplemented, `grpc-encoding "${encoding}" is not supported; supported are: ${known}`);
+    const known = encodingList(options.compressions, ",");
+    throw new RpcError(Code.Unimplemented, `grpc-encoding "${encoding}" is not supported; supported are: ${known}`, {
+      headers: known === "" ? {} : { "grpc-accept-encoding": known },
+    });
   }
   return {
     timeoutMs: parseTimeout(headers.get("grpc-timeout")),
@@ -84,15 +86,6 @@ export function requestFields(codec: Codec, options: ProtocolOptions, userAgent:
   const headers = new Metadata({ "content-type": `application/grpc+${codec.name}`, te: "trailers" });
   headers.append("user-agent", userAgent);
   if (options.sendCompression !== undefined) headers.append("grpc-encoding", options.sendCompression.name);
-  if (options.compressions.length > 0) {
-    headers.append("grpc-accept-encoding", encodingList(options.compressions, ","));
-  }
-  return headers;
-}
-
-/** The fields that every response in that content type has in common. */
-export function responseFields(contentType: string, options: ProtocolOptions): Metadata {
-  const headers = new Metadata({ "content-type": contentType });
   if (options.compressions.length > 0) {
     headers.append("grpc-accept-encoding", encodingList(options.compressions, ","));
   }

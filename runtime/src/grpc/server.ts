@@ -18,7 +18,7 @@ import {
   type ServerProtocol,
 } from "../protocol.ts";
 import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
-import { codecNameOf, type RequestHeaders, readRequestHeaders, responseFields } from "./headers.ts";
+import { codecNameOf, type RequestHeaders, readRequestHeaders } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
 /** What a content type decides. */
@@ -186,7 +186,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
 function createContentTypes(options: ProtocolOptions): Map<string, ContentType> {
   const contentTypes = new Map<string, ContentType>();
   const add = (name: string, codec: Codec): void => {
-    contentTypes.set(name, { codec, fields: responseFields(name, options) });
+    contentTypes.set(name, { codec, fields: new Metadata({ "content-type": name }).freeze() });
   };
   const proto = options.codecs.find(({ name }) => name === "proto");
   if (proto !== undefined) add("application/grpc", proto);

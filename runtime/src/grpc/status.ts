@@ -31,8 +31,8 @@ export function httpStatusError(httpStatus: number, contentType: string | undefi
   );
 }
 
-/** The trailers of most calls that succeed: one value for all, so that an engine can recognise it. Do not change it. */
-const OK_TRAILERS = Metadata.fromRaw(["grpc-status", "0"]);
+/** The trailers of most calls that succeed. */
+const OK_TRAILERS = Metadata.fromRaw(["grpc-status", "0"]).freeze();
 
 /** The trailers of a call that succeeded. */
 export function okTrailers(trailers: Metadata): Metadata {

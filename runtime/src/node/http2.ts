@@ -217,30 +217,31 @@ function withoutPseudoHeaders(raw: string[]): Metadata {
   return Metadata.fromRaw(start === 0 ? raw : raw.slice(start));
 }
 
-/**
- * Metadata in the form `node:http2` wants. Protocols use the same few values for most responses, and Node copies what it
- * is given, so the forms are kept.
- */
+/** The forms of metadata that many responses share. Node copies what it is given, so they can be used again. */
+const sharedHeaders = new WeakMap<Metadata, OutgoingHttpHeaders>();
+
 function toHttp2Headers(metadata: Metadata): OutgoingHttpHeaders {
-  let headers = convertedHeaders.get(metadata);
+  if (!metadata.frozen) return convertHeaders(metadata);
+  let headers = sharedHeaders.get(metadata);
   if (headers === undefined) {
     headers = convertHeaders(metadata);
-    convertedHeaders.set(metadata, headers);
+    sharedHeaders.set(metadata, headers);
   }
   return headers;
 }
 
-const convertedHeaders = new WeakMap<Metadata, OutgoingHttpHeaders>();
-
 function convertHeaders(metadata: Metadata): OutgoingHttpHeaders {
-  const headers = Object.create(null) as OutgoingHttpHeaders;
+  // A plain literal: an object without a prototype would be several times slower to copy, which Node does. The one name
+  // that means something else on it cannot be set on metadata.
+  const headers: OutgoingHttpHeaders = {};
   const fields = metadata.raw;
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
     const existing = headers[name];
     if (existing === undefined) headers[name] = value;
-    else headers[name] = Array.isArray(existing) ? [...existing, value] : [String(existing), value];
+    else if (Array.isArray(existing)) existing.push(value);
+    else if (name !== "__proto__") headers[name] = [String(existing), value];
   }
   return headers;
 }
