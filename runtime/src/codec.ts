@@ -70,6 +70,12 @@ export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
 /** The JSON codec with no registry. */
 export const jsonCodec: Codec = createJsonCodec();
 
+/** The built-in codec with that name; a codec is returned as it is. */
+export function findCodec(codec: "proto" | "json" | Codec): Codec {
+  if (typeof codec !== "string") return codec;
+  return codec === "json" ? jsonCodec : protoCodec;
+}
+
 /** JSON text in UTF-8. */
 export function encodeJson(value: JsonValue): Uint8Array {
   return encoder.encode(JSON.stringify(value));

@@ -3,7 +3,7 @@
  */
 import { type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
-import { type Codec, jsonCodec, protoCodec } from "./codec.ts";
+import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
@@ -95,7 +95,7 @@ export interface InMemoryTransportOptions {
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto" } = options;
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
-  const codecs = [typeof codec === "string" ? (codec === "json" ? jsonCodec : protoCodec) : codec];
+  const codecs = [findCodec(codec)];
   const call = createProtocol(router.exchange, resolveOptions({ codecs, compressions: [] }));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

@@ -4,7 +4,7 @@
 import type { AddressInfo } from "node:net";
 import { type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
-import { type Codec, jsonCodec, protoCodec } from "./codec.ts";
+import { type Codec, findCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
@@ -86,17 +86,12 @@ export function createTransport(options: TransportOptions): Transport {
     connector.exchange,
     resolveOptions({
       ...options,
-      codecs: [resolveCodec(options.codec)],
+      codecs: [findCodec(options.codec ?? "proto")],
       compressions,
       sendCompression: requireCompression(compressions, options.compression),
     }),
   );
   return { call: intercept(call, options.interceptors), close: () => connector.close() };
-}
-
-function resolveCodec(codec: TransportOptions["codec"] = "proto"): Codec {
-  if (typeof codec !== "string") return codec;
-  return codec === "json" ? jsonCodec : protoCodec;
 }
 
 function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {

@@ -64,9 +64,15 @@ export function createRouterWith(settings: RouterSettings): Router {
       const contentType = request.headers.get("content-type") ?? "";
       const protocol = protocols.find((one) => one.accepts(contentType)) ?? protocols.at(-1);
       if (protocol === undefined) throw new Error("a router needs a protocol");
-      return protocol.serve(request, find(request.path, readSelector(request.headers)));
+      return protocol.serve(request, find(withoutQuery(request.path), readSelector(request.headers)));
     },
   };
+}
+
+/** The part of a request target that names a method. Everything after it is nobody's business here. */
+function withoutQuery(target: string): string {
+  const end = target.indexOf("?");
+  return end < 0 ? target : target.slice(0, end);
 }
 
 /** Exactly the same; absent and empty are the same too. */
