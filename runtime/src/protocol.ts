@@ -75,6 +75,15 @@ export function requireCodec(options: ProtocolOptions): Codec {
   return codec;
 }
 
+/** What the headers of a request say in either sub-protocol, beside its content type. */
+export interface RequestHeaders {
+  readonly timeoutMs: number | undefined;
+  /** The compression that the request's messages may have; `undefined`: none. */
+  readonly compression: Compression | undefined;
+  /** The compression to answer with; `undefined`: none. */
+  readonly responseCompression: Compression | undefined;
+}
+
 /** Reads which version and group of a service is meant (spec: Versioning, point 4). */
 export function readSelector(headers: Metadata): Selector {
   return { version: headers.get("tri-service-version"), group: headers.get("tri-service-group") };

@@ -6,7 +6,7 @@ import type { Codec } from "../codec.ts";
 import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
 import { RpcError } from "../error.ts";
 import { Metadata } from "../metadata.ts";
-import { checkHeaders, type ProtocolOptions } from "../protocol.ts";
+import { checkHeaders, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
@@ -15,15 +15,6 @@ const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
 export function codecNameOf(contentType: string | undefined): string | undefined {
   const match = contentType === undefined ? null : CONTENT_TYPE.exec(contentType);
   return match === null ? undefined : (match[1]?.toLowerCase() ?? "proto");
-}
-
-/** What the headers of a request say. */
-export interface RequestHeaders {
-  readonly timeoutMs: number | undefined;
-  /** The compression the request's messages may have; `undefined`: none. */
-  readonly compression: Compression | undefined;
-  /** The compression to answer with; `undefined`: none. */
-  readonly responseCompression: Compression | undefined;
 }
 
 /** Reads the headers of a request, and refuses what cannot be understood. */

@@ -14,11 +14,12 @@ import {
   compressMessage,
   decompressMessage,
   type ProtocolOptions,
+  type RequestHeaders,
   readSelector,
   type ServerProtocol,
 } from "../protocol.ts";
 import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
-import { codecNameOf, type RequestHeaders, readRequestHeaders } from "./headers.ts";
+import { codecNameOf, readRequestHeaders } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
 /** What a content type decides. */

@@ -51,7 +51,7 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
   /** Encode, then compress (spec: Payload of sub-protocol A). */
   async function encode(request: UnaryRequest, message: Uint8Array): Promise<HttpRequest> {
     const headers = new Metadata(fields);
-    const compressed = compressMessage(message, options.sendCompression, options);
+    const compressed = await compressMessage(message, options.sendCompression, options);
     if (compressed && options.sendCompression) headers.append("content-encoding", options.sendCompression.name);
     const timeoutMs = request.context.timeoutMs();
     if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatTimeout(timeoutMs));
@@ -63,7 +63,7 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
       path,
       version: "2",
       headers,
-      body: wholeBody((await compressed) ?? message),
+      body: wholeBody(compressed ?? message),
       signal: request.context.signal,
     };
   }

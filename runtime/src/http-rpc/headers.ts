@@ -2,10 +2,10 @@
  * The headers of sub-protocol A as typed values (spec: Call addressing fields). No other room reads them by name.
  */
 import { Code, Status } from "../code.ts";
-import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
+import { encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
 import { RpcError } from "../error.ts";
 import { Metadata } from "../metadata.ts";
-import { checkHeaders, isReservedName, type ProtocolOptions } from "../protocol.ts";
+import { checkHeaders, isReservedName, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
 import { Refusal } from "./status.ts";
 
 /** The value of `tri-protocol-version` that clients send (spec: Versioning, points 1 and 3). */
@@ -28,15 +28,6 @@ export function codecNameOf(contentType: string | undefined): string | undefined
   if (charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") return undefined;
   const name = (match[1] as string).toLowerCase();
   return CODEC_ALIASES[name] ?? name;
-}
-
-/** What the headers of a request say, beside its content type. */
-export interface RequestHeaders {
-  readonly timeoutMs: number | undefined;
-  /** The compression of the request body; `undefined`: none. */
-  readonly compression: Compression | undefined;
-  /** The compression to answer with; `undefined`: none. */
-  readonly responseCompression: Compression | undefined;
 }
 
 /** Reads the headers of a request, and refuses what cannot be understood. */

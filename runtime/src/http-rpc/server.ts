@@ -1,7 +1,7 @@
 /**
  * Sub-protocol A, server half: answers an HTTP request by making a unary call (spec: Sub-protocol A: unary call).
  */
-import type { Handler, UnaryResponse } from "../call.ts";
+import type { Handler, Method } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
 import { createNegotiation } from "../compression.ts";
@@ -14,80 +14,82 @@ import {
   compressMessage,
   decompressMessage,
   type ProtocolOptions,
+  type RequestHeaders,
   readSelector,
   type ServerProtocol,
 } from "../protocol.ts";
 import { decodeArguments } from "./arguments.ts";
-import { codecNameOf, type RequestHeaders, readRequestHeaders, TRAILER_PREFIX } from "./headers.ts";
+import { codecNameOf, readRequestHeaders, TRAILER_PREFIX } from "./headers.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./status.ts";
 
-/** Says that the body is what its content type says, so that no browser takes an answer for a page. */
-const NOSNIFF = ["x-content-type-options", "nosniff"] as const;
+/** What a content type decides. */
+interface ContentType {
+  readonly codec: Codec;
+  /** The fields that every response has. */
+  readonly fields: Metadata;
+}
+
+/** One call, from the moment its headers have been understood. */
+interface ServerCall extends ContentType {
+  readonly request: HttpRequest;
+  readonly handler: Handler;
+  readonly headers: RequestHeaders;
+  readonly context: OpenContext;
+}
 
 /** Makes the server half of sub-protocol A. It answers every content type, if only to say which ones there are. */
 export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
-  const codecs = new Map(options.codecs.map((codec) => [codec.name, codec]));
+  const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
-  const supported = options.codecs.map(({ name }) => `application/${name}`).join(", ");
+  const contentTypes = createContentTypes(options);
 
-  async function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
+  function findContentType(contentType: string | undefined): ContentType {
+    const found =
+      contentTypes.get(contentType ?? "") ?? contentTypes.get(`application/${codecNameOf(contentType) ?? ""}`);
+    if (found === undefined) throw unsupported(contentType, [...contentTypes.keys()].join(", "));
+    return found;
+  }
+
+  async function serve(request: HttpRequest, found: Handler | undefined): Promise<HttpResponse> {
     try {
-      const { method } = checkRequest(request, handler);
-      const contentType = request.headers.get("content-type");
-      const codec = codecs.get(codecNameOf(contentType) ?? "");
-      if (codec === undefined) throw unsupported(contentType, supported);
+      const handler = checkRequest(request, found);
+      const { codec, fields } = findContentType(request.headers.get("content-type"));
       const headers = readRequestHeaders(request.headers, options, negotiate);
       const { timeoutMs } = headers;
       const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-      return await context.run(async () => {
-        const response = await (handler as Handler).call({
-          stream: false,
-          method,
-          message: await readMessage(request, codec, headers, method),
-          headers: request.headers,
-          selector: readSelector(request.headers),
-          context,
-        });
-        if (response.stream) throw new TypeError("an interceptor answered a unary call with a stream");
-        return await success(response, codec, headers, method);
-      });
+      const call: ServerCall = { request, handler, headers, codec, fields, context };
+      // With return await, so that the catch below sees what goes wrong.
+      return await context.run(() => serveUnary(call));
     } catch (reason) {
       return failure(asRpcError(reason, request.path));
     }
   }
 
-  /** Decompress, then decode (spec: Payload of sub-protocol A). */
-  async function readMessage(
-    request: HttpRequest,
-    codec: Codec,
-    { compression }: RequestHeaders,
-    { input }: Handler["method"],
-  ): Promise<object> {
-    let bytes = await request.body.bytes(options.maxMessageBytes);
-    if (compression !== undefined) bytes = await decompressMessage(bytes, compression, options, serializationError);
-    try {
-      return decodeArguments(codec, input, bytes);
-    } catch (cause) {
-      if (cause instanceof RpcError) throw cause;
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw serializationError(`the body cannot be decoded as ${input.typeName}: ${reason}`, cause);
-    }
-  }
-
-  /** Encode, then compress. */
-  async function success(
-    response: UnaryResponse,
-    codec: Codec,
-    { responseCompression }: RequestHeaders,
-    { output }: Handler["method"],
-  ): Promise<HttpResponse> {
-    const encoded = codec.encode(output, response.message);
-    const compressed = compressMessage(encoded, responseCompression, options);
-    const headers = Metadata.fromRaw(["content-type", `application/${codec.name}`, ...NOSNIFF]);
+  /** Decompress, decode, call, encode, compress (spec: Payload of sub-protocol A). */
+  async function serveUnary(call: ServerCall): Promise<HttpResponse> {
+    const { request, handler, codec, context } = call;
+    const { method } = handler;
+    const { compression, responseCompression } = call.headers;
+    const body = await request.body.bytes(maxMessageBytes);
+    const bytes = compression && (await decompressMessage(body, compression, options, serializationError));
+    const message = decode(codec, method, bytes ?? body);
+    const selector = readSelector(request.headers);
+    const response = await handler.call({
+      stream: false,
+      method,
+      message,
+      headers: request.headers,
+      selector,
+      context,
+    });
+    if (response.stream) throw new TypeError("an interceptor answered a unary call with a stream");
+    const data = codec.encode(method.output, response.message);
+    const compressed = await compressMessage(data, responseCompression, options);
+    const headers = new Metadata(call.fields);
     if (compressed && responseCompression) headers.append("content-encoding", responseCompression.name);
     appendMetadata(headers, response.headers);
     appendMetadata(headers, response.trailers, TRAILER_PREFIX);
-    return { status: 200, headers, body: wholeBody((await compressed) ?? encoded), trailers: new Metadata() };
+    return { status: 200, headers, body: wholeBody(compressed ?? data), trailers: NO_TRAILERS };
   }
 
   /** An error that is not meant for the peer is told to the hook and replaced by a fixed text. */
@@ -131,16 +133,44 @@ function unsupported(contentType: string | undefined, supported: string): Refusa
   return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported}`, { "accept-post": supported });
 }
 
+function createContentTypes({ codecs }: ProtocolOptions): Map<string, ContentType> {
+  return new Map(
+    codecs.map((codec) => {
+      const name = `application/${codec.name}`;
+      return [name, { codec, fields: responseFields(name) }];
+    }),
+  );
+}
+
+/** `nosniff` says that the body is what its content type says, so that no browser takes an answer for a page. */
+function responseFields(contentType: string): Metadata {
+  return new Metadata({ "content-type": contentType, "x-content-type-options": "nosniff" }).freeze();
+}
+
+function decode(codec: Codec, { input }: Method, bytes: Uint8Array): object {
+  try {
+    return decodeArguments(codec, input, bytes);
+  } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw serializationError(`the body cannot be decoded as ${input.typeName}: ${reason}`, cause);
+  }
+}
+
+/** Trailing metadata travels among the headers. */
+const NO_TRAILERS = new Metadata().freeze();
+const ERROR_FIELDS = responseFields("application/json");
+
 /** The one place where an error becomes a response. */
 function failure(error: RpcError): HttpResponse {
-  const headers = Metadata.fromRaw(["content-type", "application/json", ...NOSNIFF]);
+  const headers = new Metadata(ERROR_FIELDS);
   headers.appendAll(error.headers);
   for (const [name, value] of error.metadata) headers.append(TRAILER_PREFIX + name, value);
   return {
     status: httpStatusOf(error),
     headers,
     body: wholeBody(encodeErrorBody(error)),
-    trailers: new Metadata(),
+    trailers: NO_TRAILERS,
   };
 }
 

@@ -12,6 +12,7 @@ import { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
 import { connectionError } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";
+import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
 /** Headers beyond this make `node:http` answer 431 by itself; below it the protocols count. */
 const MAX_HEADER_BYTES = 32 * 1024;
@@ -24,7 +25,7 @@ const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
 /** Serves HTTP/1.1 connections. */
 export function serveHttp1(exchange: Exchange): ServerEngine {
-  const controllers = new Set<AbortController>();
+  const signals = new ExchangeSignals();
   let draining = false;
   const server = createServer(
     {
@@ -38,7 +39,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
       if (draining) outgoing.setHeader("connection", "close");
-      exchange(new ServerRequest(incoming, outgoing, controllers)).then(
+      exchange(new ServerRequest(incoming, outgoing, signals)).then(
         (response) => respond(incoming, outgoing, response),
         () => outgoing.destroy(),
       );
@@ -54,9 +55,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       server.close(() => {});
       server.closeIdleConnections();
     },
-    abort: (reason) => {
-      for (const controller of controllers) controller.abort(reason);
-    },
+    abort: (reason) => signals.abort(reason),
   };
 }
 
@@ -76,6 +75,9 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(`${head}\r\n\r\n${text}`);
 }
 
+/** For errors that another event tells of too; without a listener they would end the process. */
+const ignore = (): void => {};
+
 class ServerRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -83,39 +85,22 @@ class ServerRequest implements HttpRequest {
   readonly headers: Metadata;
   readonly body: Body;
   readonly #outgoing: ServerResponse;
-  readonly #controllers: Set<AbortController>;
-  #controller: AbortController | undefined;
+  readonly #signals: ExchangeSignals;
+  #signal: AbortSignal | undefined;
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse, controllers: Set<AbortController>) {
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, signals: ExchangeSignals) {
     this.method = incoming.method ?? "";
     this.path = incoming.url ?? "";
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, SERVER_BODY);
+    this.body = new ReadableBody(incoming, REQUEST_BODY);
     this.#outgoing = outgoing;
-    this.#controllers = controllers;
+    this.#signals = signals;
   }
 
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      const controller = new AbortController();
-      this.#controller = controller;
-      this.#controllers.add(controller);
-      const onClose = (): void => {
-        this.#controllers.delete(controller);
-        if (!this.#outgoing.writableEnded) controller.abort(clientGone());
-      };
-      if (this.#outgoing.destroyed) onClose();
-      else this.#outgoing.once("close", onClose);
-    }
-    return this.#controller.signal;
+    this.#signal ??= this.#signals.create(this.#outgoing);
+    return this.#signal;
   }
-}
-
-const ignore = (): void => {};
-const SERVER_BODY = { lost: clientGone, cancel: ignore };
-
-function clientGone(): RpcError {
-  return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
 }
 
 async function respond(incoming: IncomingMessage, outgoing: ServerResponse, response: HttpResponse): Promise<void> {

@@ -20,6 +20,7 @@ import { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
 import { resetError } from "./error.ts";
 import type { SessionPool } from "./session.ts";
+import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
 /** Streams a peer may have open on one connection at a time. */
 const MAX_CONCURRENT_STREAMS = 100;
@@ -42,7 +43,7 @@ export interface ServerEngine {
 /** Serves HTTP/2 connections. */
 export function serveHttp2(exchange: Exchange): ServerEngine {
   const sessions = new Set<ServerHttp2Session>();
-  const controllers = new Set<AbortController>();
+  const signals = new ExchangeSignals();
   const server = createServer({
     maxSessionMemory: MAX_SESSION_MEMORY_MB,
     settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, initialWindowSize: STREAM_WINDOW_BYTES },
@@ -60,7 +61,7 @@ export function serveHttp2(exchange: Exchange): ServerEngine {
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
     // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
     stream.on("error", ignore);
-    exchange(new ServerRequest(stream, headers, raw, controllers)).then(
+    exchange(new ServerRequest(stream, headers, raw, signals)).then(
       (response) => respond(stream, response),
       () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
     );
@@ -70,11 +71,12 @@ export function serveHttp2(exchange: Exchange): ServerEngine {
     drain: () => {
       for (const session of sessions) session.close();
     },
-    abort: (reason) => {
-      for (const controller of controllers) controller.abort(reason);
-    },
+    abort: (reason) => signals.abort(reason),
   };
 }
+
+/** For errors that another event tells of too; without a listener they would end the process. */
+const ignore = (): void => {};
 
 class ServerRequest implements HttpRequest {
   readonly method: string;
@@ -83,45 +85,22 @@ class ServerRequest implements HttpRequest {
   readonly headers: Metadata;
   readonly body: Body;
   readonly #stream: ServerHttp2Stream;
-  readonly #controllers: Set<AbortController>;
-  #controller: AbortController | undefined;
+  readonly #signals: ExchangeSignals;
+  #signal: AbortSignal | undefined;
 
-  constructor(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    raw: string[],
-    controllers: Set<AbortController>,
-  ) {
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: string[], signals: ExchangeSignals) {
     this.method = headers[":method"] ?? "";
     this.path = headers[":path"] ?? "";
     this.headers = withoutPseudoHeaders(raw);
-    this.body = new ReadableBody(stream, SERVER_BODY);
+    this.body = new ReadableBody(stream, REQUEST_BODY);
     this.#stream = stream;
-    this.#controllers = controllers;
+    this.#signals = signals;
   }
 
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      const controller = new AbortController();
-      this.#controller = controller;
-      this.#controllers.add(controller);
-      const onClose = (): void => {
-        this.#controllers.delete(controller);
-        // A stream whose response has been handed over closes in the normal course of things.
-        if (!this.#stream.writableEnded) controller.abort(clientGone());
-      };
-      if (this.#stream.destroyed) onClose();
-      else this.#stream.once("close", onClose);
-    }
-    return this.#controller.signal;
+    this.#signal ??= this.#signals.create(this.#stream);
+    return this.#signal;
   }
-}
-
-const ignore = (): void => {};
-const SERVER_BODY = { lost: clientGone, cancel: ignore };
-
-function clientGone(): RpcError {
-  return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
 }
 
 function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, trailers }: HttpResponse): void {

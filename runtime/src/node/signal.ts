@@ -1,0 +1,36 @@
+/**
+ * The signals of the exchanges a server has running: made on demand, fired when the client is lost or the server goes.
+ */
+import type { Writable } from "node:stream";
+import { Code } from "../code.ts";
+import { RpcError } from "../error.ts";
+import type { ReadableBodyOptions } from "./body.ts";
+
+export class ExchangeSignals {
+  readonly #controllers = new Set<AbortController>();
+
+  /** A signal that fires if the stream of a response closes before the response has been handed over. */
+  create(response: Writable): AbortSignal {
+    const controller = new AbortController();
+    this.#controllers.add(controller);
+    const onClose = (): void => {
+      this.#controllers.delete(controller);
+      if (!response.writableEnded) controller.abort(clientGone());
+    };
+    if (response.destroyed) onClose();
+    else response.once("close", onClose);
+    return controller.signal;
+  }
+
+  /** Fires all of them. */
+  abort(reason: RpcError): void {
+    for (const controller of this.#controllers) controller.abort(reason);
+  }
+}
+
+function clientGone(): RpcError {
+  return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
+}
+
+/** How a server reads the body of a request. What is not read flows on into nothing. */
+export const REQUEST_BODY: ReadableBodyOptions = { lost: clientGone, cancel: () => {} };
