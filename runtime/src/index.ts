@@ -5,11 +5,12 @@ import { type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
+import type { ErrorHook } from "./error.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
-import { type ErrorHook, resolveOptions } from "./protocol.ts";
+import { resolveOptions } from "./protocol.ts";
 import { createRouterWith, type Router } from "./router.ts";
 
 export {
@@ -45,10 +46,9 @@ export { Code, codeFromName, codeName, Status } from "./code.ts";
 export { type Codec, createJsonCodec, type JsonCodecOptions, type JsonValues, jsonCodec, protoCodec } from "./codec.ts";
 export type { Compression } from "./compression.ts";
 export { createContextValues } from "./deadline.ts";
-export { type ErrorDetail, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
+export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
 export type { HandlerContext } from "./handler.ts";
 export { Metadata, type MetadataInit } from "./metadata.ts";
-export type { ErrorHook } from "./protocol.ts";
 export type { Router, ServiceOptions } from "./router.ts";
 
 export interface RouterOptions {

@@ -3,9 +3,10 @@
  * said, even "not found", is the protocol's business.
  */
 import type { Handler, Interceptor, Selector, ServiceDef } from "./call.ts";
+import type { ErrorHook } from "./error.ts";
 import type { Exchange } from "./exchange.ts";
 import { createHandlers } from "./handler.ts";
-import { type ErrorHook, readSelector, type ServerProtocol } from "./protocol.ts";
+import { readSelector, type ServerProtocol } from "./protocol.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
