@@ -18,7 +18,7 @@ import { abortError, RpcError } from "../error.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, type HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
-import { resetError } from "./error.ts";
+import { connectionError, resetError } from "./error.ts";
 import type { SessionPool } from "./session.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
@@ -61,10 +61,10 @@ export function serveHttp2(exchange: Exchange): ServerEngine {
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
     // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
     stream.on("error", ignore);
-    exchange(new ServerRequest(stream, headers, raw, signals)).then(
-      (response) => respond(stream, response),
-      () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
-    );
+    exchange(new ServerRequest(stream, headers, raw, signals))
+      .then((response) => respond(stream, response))
+      // Such as a header that Node will not send: the call has failed, the session has not.
+      .catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
   });
   return {
     accept: (socket) => server.emit("connection", socket),
@@ -118,12 +118,21 @@ function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, t
     stream.end(whole);
   } else {
     stream.respond(headers, WAIT_FOR_TRAILERS);
-    stream.on("wantTrailers", () => stream.sendTrailers(toHttp2Headers(trailers)));
+    stream.on("wantTrailers", () => {
+      stream.sendTrailers(toHttp2Headers(trailers));
+      closeUnread(stream);
+    });
     if (whole === undefined) pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
     else stream.end(whole);
+    return;
   }
-  // The rest of a request that is answered already is of no use to anybody.
-  if (!stream.readableEnded) stream.on("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+  // Not for a response with trailers: its "finish" comes before they have been sent.
+  stream.on("finish", () => closeUnread(stream));
+}
+
+/** The rest of a request that is answered already is of no use to anybody. */
+function closeUnread(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
@@ -140,7 +149,13 @@ export function connectHttp2(pool: SessionPool): Exchange {
     headers[":path"] = request.path;
     headers[":scheme"] = scheme;
     headers[":authority"] = authority;
-    const stream = session.request(headers, { endStream: body === emptyBody });
+    let stream: ClientHttp2Stream;
+    try {
+      stream = session.request(headers, { endStream: body === emptyBody });
+    } catch (cause) {
+      pool.release(session);
+      throw connectionError(cause, authority);
+    }
     const response = receive(stream, signal, () => pool.release(session));
     if (body.whole !== undefined) stream.end(body.whole);
     else pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
