@@ -13,6 +13,7 @@ import {
   appendMetadata,
   compressMessage,
   decompressMessage,
+  isReservedName,
   type ProtocolOptions,
   type RequestHeaders,
   readSelector,
@@ -164,8 +165,11 @@ const ERROR_FIELDS = responseFields("application/json");
 /** The one place where an error becomes a response. */
 function failure(error: RpcError): HttpResponse {
   const headers = new Metadata(ERROR_FIELDS);
-  headers.appendAll(error.headers);
-  for (const [name, value] of error.metadata) headers.append(TRAILER_PREFIX + name, value);
+  // Only a refusal speaks for the protocol. Other errors may come from a user's code, or from a call further on.
+  headers.appendAll("httpStatus" in error ? error.headers : error.headers.filter((name) => !isReservedName(name)));
+  for (const [name, value] of error.metadata) {
+    if (!isReservedName(name)) headers.appendRaw([TRAILER_PREFIX + name, value]);
+  }
   return {
     status: httpStatusOf(error),
     headers,
