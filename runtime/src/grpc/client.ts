@@ -48,7 +48,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       // How the server says the call ended counts for more than what became of its body.
       if (!hasStatus(response)) throw reason;
     }
-    const failure = readEnd(response, headers);
+    const failure = readEnd(response, headers, bytes === undefined || bytes.byteLength > 0);
     if (failure !== undefined) throw failure;
     const { compressed, data } = onlyEnvelope(bytes ?? NO_BYTES, maxMessageBytes, cardinalityError);
     const message = decode(method, compressed ? await inflate(data, compression) : data);
@@ -89,10 +89,12 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     compression: Compression | undefined,
     trailers: Metadata,
   ): AsyncGenerator<object, void> {
+    let hasBody = false;
     for await (const { compressed, data } of readEnvelopes(response.body, maxMessageBytes)) {
+      hasBody = true;
       yield decode(method, compressed ? await inflate(data, compression) : data);
     }
-    const failure = readEnd(response, userMetadata(response.headers));
+    const failure = readEnd(response, userMetadata(response.headers), hasBody);
     if (failure !== undefined) throw failure;
     trailers.appendAll(userMetadata(response.trailers));
   }
@@ -137,9 +139,9 @@ function hasStatus({ headers, trailers }: HttpResponse): boolean {
   return trailers.has("grpc-status") || headers.has("grpc-status");
 }
 
-/** How the call ended: by its trailers, or by its headers if there is nothing else. */
-function readEnd(response: HttpResponse, headers: Metadata): RpcError | undefined {
-  const trailersOnly = response.trailers.size === 0 && response.headers.has("grpc-status");
+/** How the call ended: by its trailers, or by its headers where there is nothing else, neither body nor trailers. */
+function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
+  const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
   return trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers);
 }
 
