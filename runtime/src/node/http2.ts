@@ -156,24 +156,34 @@ export function connectHttp2(pool: SessionPool): Exchange {
       pool.release(session);
       throw connectionError(cause, authority);
     }
-    const response = receive(stream, signal, () => pool.release(session));
+    const response = receive(stream, signal, {
+      release: () => pool.release(session),
+      // A stream that goes down with its connection looks like one that was reset, but nobody has judged the call.
+      lost: (cause) =>
+        session.destroyed ? connectionError(cause ?? CLOSED_BY_PEER, authority) : resetError(stream.rstCode),
+    });
     if (body.whole !== undefined) stream.end(body.whole);
     else pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
     return response;
   };
 }
 
-function receive(
-  stream: ClientHttp2Stream,
-  signal: AbortSignal | undefined,
-  release: () => void,
-): Promise<HttpResponse> {
+const CLOSED_BY_PEER = new Error("the server closed the connection");
+
+interface StreamEnd {
+  readonly release: () => void;
+  /** Why the stream closed before it had ended; `cause` is what Node said about it, if anything. */
+  readonly lost: (cause: Error | undefined) => RpcError;
+}
+
+function receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined, end: StreamEnd): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     let failure: RpcError | undefined;
+    let cause: Error | undefined;
     let responded = false;
     const trailers = new Metadata();
     const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
-    const lost = (): RpcError => failure ?? resetError(stream.rstCode);
+    const lost = (): RpcError => failure ?? end.lost(cause);
     const unlink =
       signal &&
       onAbort(signal, (error) => {
@@ -183,6 +193,7 @@ function receive(
       });
     stream.on("error", (error) => {
       if (error instanceof RpcError) failure ??= error;
+      else cause ??= error;
     });
     stream.on("trailers", (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
       trailers.appendRaw(raw);
@@ -197,7 +208,7 @@ function receive(
       });
     });
     stream.on("close", () => {
-      release();
+      end.release();
       unlink?.();
       if (!responded) reject(lost());
     });

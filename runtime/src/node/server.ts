@@ -116,9 +116,8 @@ export class Listener {
     });
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", () => {});
-      if (socket.alpnProtocol === "h2") this.#http2.accept(socket);
-      else if (socket.alpnProtocol === "http/1.1") this.#http1.accept(socket);
-      else this.#detect(socket);
+      // HTTP/2 over TLS is agreed on by ALPN or not at all (RFC 9113, section 3.2).
+      (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
     });
     server.on("tlsClientError", (_error, socket) => socket.destroy());
     return server;
