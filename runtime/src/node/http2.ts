@@ -130,9 +130,12 @@ function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, t
   stream.on("finish", () => closeUnread(stream));
 }
 
-/** The rest of a request that is answered already is of no use to anybody. */
+/**
+ * The rest of a request that is answered already is of no use to anybody. The reset waits until the answer has been
+ * written: it would overtake it.
+ */
 function closeUnread(stream: ServerHttp2Stream): void {
-  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+  if (!stream.readableEnded) setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
 }
 
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
