@@ -49,7 +49,7 @@ export { createContextValues } from "./deadline.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
 export type { HandlerContext } from "./handler.ts";
 export { Metadata, type MetadataInit } from "./metadata.ts";
-export type { Router, ServiceOptions } from "./router.ts";
+export type { AddedService, Router, ServiceOptions } from "./router.ts";
 
 export interface RouterOptions {
   /** Around every call of every service, the first one outermost. */
