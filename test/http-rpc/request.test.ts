@@ -64,7 +64,7 @@ describe("the content type", () => {
   ])("%j is unsupported media, answered with what is supported", async (type) => {
     const answer = await exchange(rpcRequest({ headers: { "content-type": type } }));
     expect([answer.status, answer.headers.get("accept-post")]).toEqual([415, "application/proto, application/json"]);
-    expect(answer.headers.getAll("content-type")).toEqual(["application/json"]);
+    expect(answer.headers.getAll("content-type")).toEqual(["application/json; charset=utf-8"]);
     expect(await jsonOf(answer)).toMatchObject({ status: 40 });
   });
 

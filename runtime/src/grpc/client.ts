@@ -24,7 +24,7 @@ import { httpStatusError, readError, userMetadata } from "./status.ts";
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   const codec = requireCodec(options);
   const { maxMessageBytes } = options;
-  const fields = requestFields(codec, options, `grpc-ts-triple-es/${VERSION}`);
+  const fields = requestFields(codec, options, `grpc-ts-triple-es/${VERSION}`).freeze();
 
   async function call(request: CallRequest): ReturnType<Call> {
     try {
@@ -64,12 +64,27 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   function httpRequest(request: CallRequest, body: Body): HttpRequest {
+    const { method, context } = request;
+    return {
+      method: "POST",
+      path: method.path,
+      version: "2",
+      headers: requestHeaders(request),
+      body,
+      signal: context.signal,
+    };
+  }
+
+  function requestHeaders({ headers: metadata, selector, context }: CallRequest): Metadata {
+    const timeoutMs = context.timeoutMs();
+    const plain = timeoutMs === undefined && selector.version === undefined && selector.group === undefined;
+    // Most calls have nothing to add, and an engine recognises the fields they share.
+    if (plain && metadata.size === 0) return fields;
     const headers = new Metadata(fields);
-    const timeoutMs = request.context.timeoutMs();
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
-    writeSelector(headers, request.selector);
-    if (request.headers.size > 0) appendMetadata(headers, request.headers);
-    return { method: "POST", path: request.method.path, version: "2", headers, body, signal: request.context.signal };
+    writeSelector(headers, selector);
+    appendMetadata(headers, metadata);
+    return headers;
   }
 
   function encode(method: Method, message: object): Uint8Array | Promise<Uint8Array> {
