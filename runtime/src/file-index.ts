@@ -24,13 +24,12 @@ export class FileIndex {
     for (const imported of file.dependencies) this.add(imported);
   }
 
-  /** Adds the files of the messages of a service. Returns whether the file that declares the service is now known. */
-  addService(service: ServiceDef<object, object>): boolean {
+  /** Adds the files of the messages of a service, one of which usually declares the service as well. */
+  addService(service: ServiceDef<object, object>): void {
     for (const { input, output } of Object.values(service.methods)) {
       this.add(input.file);
       this.add(output.file);
     }
-    return this.#symbols.has(service.typeName);
   }
 
   byName(name: string): DescFile | undefined {

@@ -30,8 +30,8 @@ const MAX_REQUESTS = 1000;
 export function addReflection(router: Router, options: ReflectionOptions = {}): void {
   const { files = [], ...serviceOptions } = options;
   const schema = new RouterSchema(router, files);
-  schema.refresh();
-  if (schema.missing.length > 0) throw new TypeError(missingText(schema.missing));
+  const missing = schema.services().filter((name) => schema.files.bySymbol(name) === undefined);
+  if (missing.length > 0) throw new TypeError(missingText(missing));
   router.add(ReflectionDef, { serverReflectionInfo: (requests) => answerEach(requests, schema) }, serviceOptions);
   router.add(AlphaReflectionDef, { serverReflectionInfo: (requests) => answerEach(requests, schema) }, serviceOptions);
 }
@@ -46,24 +46,23 @@ function missingText(services: readonly string[]): string {
 /** What the services of a router, the ones added so far, are made of. */
 class RouterSchema {
   readonly files = new FileIndex();
-  /** Services whose file cannot be found. */
-  readonly missing: string[] = [];
   readonly #router: Router;
   #read = 0;
 
   constructor(router: Router, files: readonly DescFile[]) {
     this.#router = router;
     for (const file of files) this.files.add(file);
+    this.refresh();
   }
 
   /** Takes in the services that were added since. */
   refresh(): void {
-    for (; this.#read < this.#router.services.length; this.#read++) {
-      const service = this.#router.services[this.#read]?.service;
-      if (service !== undefined && !this.files.addService(service)) this.missing.push(service.typeName);
-    }
+    const { services } = this.#router;
+    for (const { service } of services.slice(this.#read)) this.files.addService(service);
+    this.#read = services.length;
   }
 
+  /** Full names of the services. */
   services(): string[] {
     return [...new Set(this.#router.services.map(({ service }) => service.typeName))].sort();
   }
@@ -122,7 +121,7 @@ function answer({ messageRequest: asked }: Request, schema: RouterSchema, sent: 
       return fileAnswer(files, files.byName(asked.value), sent, `there is no file "${asked.value}"`);
     case "fileContainingSymbol": {
       const unknown = `there is no symbol "${asked.value}"`;
-      const reason = schema.missing.includes(asked.value) ? missingText([asked.value]) : unknown;
+      const reason = schema.services().includes(asked.value) ? missingText([asked.value]) : unknown;
       return fileAnswer(files, files.bySymbol(asked.value), sent, reason);
     }
     case "fileContainingExtension": {
