@@ -15,10 +15,10 @@ const FLOORS: readonly (readonly string[])[] = [
   ["code", "metadata", "version", "gen/messages"],
   ["error", "call"],
   ["codec", "compression", "deadline", "exchange", "file-index"],
-  ["protocol", "client", "handler"],
-  ["http-rpc/", "grpc/", "router", "stub"],
+  ["protocol", "client", "handler", "observation"],
+  ["http-rpc/", "grpc/", "router", "stub", "logger"],
   ["node/", "gen/services"],
-  ["index", "fetch", "node", "health", "reflection"],
+  ["index", "fetch", "node", "health", "reflection", "opentelemetry"],
 ];
 const DOORS = 6;
 
@@ -68,6 +68,7 @@ function objection({ from, to }: Import): string | undefined {
     return room === "node/" || room === "node" ? undefined : "only engines and the door for Node may import node:*";
   }
   if (!to.startsWith(RUNTIME)) {
+    if (room === "opentelemetry" && to === "@opentelemetry/api") return undefined;
     return /^@bufbuild\/protobuf(?:\/|$)/.test(to) ? undefined : "the runtime depends on @bufbuild/protobuf alone";
   }
   const [target, targetRoom] = [floorOf(to), roomOf(to)];
@@ -144,6 +145,7 @@ describe("the rules themselves", () => {
     ["generated services importing a door", "runtime/src/gen/a_triple.ts", "runtime/src/index.ts"],
     ["a wing importing generated services", "runtime/src/grpc/server.ts", "runtime/src/gen/a_triple.ts"],
     ["a third dependency", "runtime/src/node/http2.ts", "undici"],
+    ["OpenTelemetry outside its door", "runtime/src/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/client.ts", "runtime/src/call.ts"],
   ])("forbid %s, naming the file and the import", (_rule, from, to) => {

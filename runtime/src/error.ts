@@ -89,7 +89,7 @@ export type ErrorHook = (error: unknown, path: string) => void;
 
 /** Calls a user's hook. What it throws, at once or later, is printed, because it must not become the failure of a call. */
 export function callHook(name: string, hook: () => unknown): void {
-  const report = (reason: unknown): void => console.error(`triple-es: the hook ${name} failed:`, reason);
+  const report = (reason: unknown): void => console.error(`triple-es: ${name} failed:`, reason);
   try {
     const result = hook();
     if (result instanceof Promise) result.catch(report);

@@ -12,13 +12,13 @@ export { HealthCheckResponse_ServingStatus as ServingStatus } from "./gen/grpc/h
 export { createHealthClient, type HealthClient, HealthDef } from "./gen/grpc/health/v1/health_triple.ts";
 
 /** `unknown` is for a service that cannot tell yet; clients treat it like `not_serving`. */
-export type HealthStatus = keyof typeof SERVING_STATUS;
+export type HealthStatus = "unknown" | "serving" | "not_serving";
 
-const SERVING_STATUS = {
+const SERVING_STATUS: Readonly<Record<HealthStatus, ServingStatus>> = {
   unknown: ServingStatus.UNKNOWN,
   serving: ServingStatus.SERVING,
   not_serving: ServingStatus.NOT_SERVING,
-} as const;
+};
 
 /** What a server says of its health. */
 export interface Health {

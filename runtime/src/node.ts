@@ -56,7 +56,7 @@ export function createServer(options: ServerOptions = {}): Server {
       closing.add(callback);
     },
     close(closeOptions = {}) {
-      for (const callback of closing) callHook("onClose", callback);
+      for (const callback of closing) callHook("the hook onClose", callback);
       closing.clear();
       return listener.close(closeOptions);
     },

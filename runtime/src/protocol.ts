@@ -62,7 +62,8 @@ export function resolveOptions(given: GivenOptions): ProtocolOptions {
     maxMessageBytes,
     jsonBody: given.jsonBody ?? "array",
     requireProtocolVersion: given.requireProtocolVersion ?? false,
-    onError: onError === undefined ? printError : (error, path) => callHook("onError", () => onError(error, path)),
+    onError:
+      onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path)),
   };
 }
 

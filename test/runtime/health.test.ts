@@ -19,7 +19,9 @@ function watch(client: HealthClient, service: string, signal?: AbortSignal) {
 }
 
 describe.each(["grpc", "http-rpc"] as const)("Check over %s", (protocol) => {
-  const router = createRouter().add(GreetServiceDef, greeter).add(GreetServiceDef, greeter, { group: "g", version: "2" });
+  const router = createRouter()
+    .add(GreetServiceDef, greeter)
+    .add(GreetServiceDef, greeter, { group: "g", version: "2" });
   const health = addHealth(router);
   const client = connect(router, protocol);
   const check = async (service: string) => (await client.check({ service })).status;
