@@ -27,7 +27,7 @@ export interface Router {
    * The same service may be added again under another version or group (spec: Versioning, point 4); under the same ones
    * it throws.
    */
-  add<H extends object>(service: ServiceDef<object, H>, implementation: H, options?: ServiceOptions): this;
+  add<H extends object>(service: ServiceDef<object, H>, implementation: NoInfer<H>, options?: ServiceOptions): this;
   /** What has been added so far, in that order. A service under two versions or groups is there twice. */
   readonly services: readonly AddedService[];
   /** Answers one HTTP request. It never rejects. */

@@ -42,15 +42,18 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const headers = userMetadata(response.headers);
     const compression = checkResponse(response);
     let bytes: Uint8Array | undefined;
+    let lost: unknown;
     try {
       bytes = await response.body.bytes(PREFIX_BYTES + maxMessageBytes);
     } catch (reason) {
       // How the server says the call ended counts for more than what became of its body.
       if (!hasStatus(response)) throw reason;
+      lost = reason;
     }
     const failure = readEnd(response, headers, bytes === undefined || bytes.byteLength > 0);
     if (failure !== undefined) throw failure;
-    const { compressed, data } = onlyEnvelope(bytes ?? NO_BYTES, maxMessageBytes, cardinalityError);
+    if (bytes === undefined) throw lost;
+    const { compressed, data } = onlyEnvelope(bytes, maxMessageBytes, cardinalityError);
     const message = decode(method, compressed ? await inflate(data, compression) : data);
     return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
   }
@@ -142,13 +145,16 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       cancel(response.body);
       throw new RpcError(Code.Internal, `asked for application/grpc+${codec.name}, but the server sent ${contentType}`);
     }
-    return readResponseCompression(response.headers, options);
+    try {
+      return readResponseCompression(response.headers, options);
+    } catch (reason) {
+      cancel(response.body);
+      throw reason;
+    }
   }
 
   return call;
 };
-
-const NO_BYTES = new Uint8Array(0);
 
 function hasStatus({ headers, trailers }: HttpResponse): boolean {
   return trailers.has("grpc-status") || headers.has("grpc-status");
