@@ -1,6 +1,6 @@
 /**
- * grpcurl as a judge of health, reflection and errors: it knows no proto file but what the server tells it. The comment
- * in `.ci/grpcurl.sh` says how to install it.
+ * grpcurl and buf curl as judges of health, reflection and errors: they know no proto file but what the server tells
+ * them. `.ci/grpcurl.sh` installs grpcurl.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -99,5 +99,20 @@ describe.skipIf(!installed)("grpcurl (needs grpcurl: sh .ci/grpcurl.sh)", () => 
     const watched = await run("-max-time", "1", "-d", '{"service":"acme.Shop"}', "grpc.health.v1.Health/Watch");
     expect(JSON.parse(watched.stdout)).toEqual({ status: "SERVICE_UNKNOWN" });
     expect(watched.code).toBe(64 + Code.DeadlineExceeded);
+  });
+});
+
+describe("buf curl without a schema", () => {
+  it.each(["grpc-v1", "grpc-v1alpha"])("learns it by reflection: %s", async (version) => {
+    const { server, baseUrl } = await startServer();
+    addReflection(server);
+    const options = ["curl", "--protocol", "grpc", "--http2-prior-knowledge", "--reflect-protocol", version];
+    const call = (...args: string[]) =>
+      promisify(execFile)("node_modules/.bin/buf", [...options, ...args], { timeout: 15_000 });
+    const data = ["--data", '{"name":"Ada"}'];
+    const { stdout } = await call(...data, `${baseUrl}/greet.v1.GreetService/Greet`);
+    expect(JSON.parse(stdout)).toEqual({ greeting: "Hello, Ada!" });
+    const { stderr } = await call(...data, `${baseUrl}/greet.v1.GreetService/Missing`).catch((reason) => reason);
+    expect(stderr).toContain("Missing");
   });
 });
