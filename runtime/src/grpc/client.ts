@@ -84,6 +84,8 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     // Most calls have nothing to add, and an engine recognises the fields they share.
     if (plain && metadata.size === 0) return fields;
     const headers = new Metadata(fields);
+    // Who calls may name themselves; the field must not be there twice.
+    if (metadata.has("user-agent")) headers.delete("user-agent");
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, selector);
     appendMetadata(headers, metadata);
