@@ -1,25 +1,19 @@
 /**
- * The HTTP/2 engine, on `node:http2`: moves exchanges over sessions, as a server and as a client. Calls and messages are
- * unknown here.
+ * The server's HTTP/2 engine, on `node:http2`: every stream is an exchange. Calls and messages are unknown here.
  */
 import {
-  type ClientHttp2Stream,
   constants,
   createServer,
   type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Duplex } from "node:stream";
-import { Code } from "../code.ts";
-import { onAbort } from "../deadline.ts";
-import { abortError, RpcError } from "../error.ts";
-import { type Body, type Exchange, emptyBody, type HttpRequest, type HttpResponse } from "../exchange.ts";
-import { Metadata } from "../metadata.ts";
+import type { RpcError } from "../error.ts";
+import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
+import type { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
-import { connectionError, resetError } from "./error.ts";
-import type { SessionPool } from "./session.ts";
+import { readFields, toHttp2Headers } from "./headers.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
 /** Streams a peer may have open on one connection at a time. */
@@ -91,7 +85,7 @@ class ServerRequest implements HttpRequest {
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: string[], signals: ExchangeSignals) {
     this.method = headers[":method"] ?? "";
     this.path = headers[":path"] ?? "";
-    this.headers = withoutPseudoHeaders(raw);
+    this.headers = readFields(raw);
     this.body = new ReadableBody(stream, REQUEST_BODY);
     this.#stream = stream;
     this.#signals = signals;
@@ -139,124 +133,3 @@ function closeUnread(stream: ServerHttp2Stream): void {
 }
 
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
-
-/** Makes HTTP/2 exchanges over the sessions of a pool. */
-export function connectHttp2(pool: SessionPool): Exchange {
-  const { scheme, authority } = pool;
-  return async (request) => {
-    const { signal, body } = request;
-    if (signal?.aborted) throw abortError(signal);
-    const session = await pool.acquire(signal);
-    const headers = toHttp2Headers(request.headers);
-    headers[":method"] = request.method;
-    headers[":path"] = request.path;
-    headers[":scheme"] = scheme;
-    headers[":authority"] = authority;
-    // Node ends a stream before it resets it, and the server would take what it has for the whole request. It does not
-    // when a signal resets the stream.
-    const abort = body.whole === undefined ? new AbortController() : undefined;
-    let stream: ClientHttp2Stream;
-    try {
-      stream = session.request(
-        headers,
-        abort === undefined ? { endStream: body === emptyBody } : { signal: abort.signal },
-      );
-    } catch (cause) {
-      pool.release(session);
-      throw connectionError(cause, authority);
-    }
-    const response = receive(stream, signal, {
-      release: () => pool.release(session),
-      cancel: () => (abort === undefined ? stream.close(constants.NGHTTP2_CANCEL) : abort.abort()),
-      // A stream that goes down with its connection looks like one that was reset, but nobody has judged the call.
-      lost: (cause) =>
-        session.destroyed ? connectionError(cause ?? CLOSED_BY_PEER, authority) : resetError(stream.rstCode),
-    });
-    if (body.whole !== undefined) stream.end(body.whole);
-    else pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
-    return response;
-  };
-}
-
-const CLOSED_BY_PEER = new Error("the server closed the connection");
-
-interface StreamEnd {
-  readonly release: () => void;
-  readonly cancel: () => void;
-  /** Why the stream closed before it had ended; `cause` is what Node said about it, if anything. */
-  readonly lost: (cause: Error | undefined) => RpcError;
-}
-
-function receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined, end: StreamEnd): Promise<HttpResponse> {
-  return new Promise((resolve, reject) => {
-    let failure: RpcError | undefined;
-    let cause: Error | undefined;
-    let responded = false;
-    const trailers = new Metadata();
-    const lost = (): RpcError => failure ?? end.lost(cause);
-    const unlink =
-      signal &&
-      onAbort(signal, (error) => {
-        failure ??= error;
-        end.cancel();
-        reject(error);
-      });
-    stream.on("error", (error) => {
-      if (error instanceof RpcError) failure ??= error;
-      else cause ??= error;
-    });
-    stream.on("trailers", (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      trailers.appendRaw(raw);
-    });
-    stream.on("response", (headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      responded = true;
-      resolve({
-        status: Number(headers[":status"]),
-        headers: withoutPseudoHeaders(raw),
-        body: new ReadableBody(stream, { lost, cancel: end.cancel }),
-        trailers,
-      });
-    });
-    stream.on("close", () => {
-      end.release();
-      unlink?.();
-      if (!responded) reject(lost());
-    });
-  });
-}
-
-/** The fields of a received header block; the pseudo-headers come first in it. */
-function withoutPseudoHeaders(raw: string[]): Metadata {
-  let start = 0;
-  while (raw[start]?.startsWith(":")) start += 2;
-  return Metadata.fromRaw(start === 0 ? raw : raw.slice(start));
-}
-
-/** The forms of metadata that many responses share. Node copies what it is given, so they can be used again. */
-const sharedHeaders = new WeakMap<Metadata, OutgoingHttpHeaders>();
-
-function toHttp2Headers(metadata: Metadata): OutgoingHttpHeaders {
-  if (!metadata.frozen) return convertHeaders(metadata);
-  let headers = sharedHeaders.get(metadata);
-  if (headers === undefined) {
-    headers = convertHeaders(metadata);
-    sharedHeaders.set(metadata, headers);
-  }
-  return headers;
-}
-
-function convertHeaders(metadata: Metadata): OutgoingHttpHeaders {
-  // A plain literal: an object without a prototype would be several times slower to copy, which Node does. The one name
-  // that means something else on it cannot be set on metadata.
-  const headers: OutgoingHttpHeaders = {};
-  const fields = metadata.raw;
-  for (let i = 0; i < fields.length; i += 2) {
-    const name = fields[i] as string;
-    const value = fields[i + 1] as string;
-    const existing = headers[name];
-    if (existing === undefined) headers[name] = value;
-    else if (Array.isArray(existing)) existing.push(value);
-    else if (name !== "__proto__") headers[name] = [String(existing), value];
-  }
-  return headers;
-}
