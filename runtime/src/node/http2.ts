@@ -7,17 +7,17 @@ import {
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
+  type ServerOptions,
 } from "node:http2";
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 import type { RpcError } from "../error.ts";
-import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import type { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
+import { type Limits, SessionGuard, sweepIntervalMs } from "./guard.ts";
 import { readFields, toHttp2Headers } from "./headers.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
-/** Streams a peer may have open on one connection at a time. */
-const MAX_CONCURRENT_STREAMS = 100;
 /** Bytes a peer may send ahead of what is read: on one stream, and on one connection. */
 const STREAM_WINDOW_BYTES = 256 * 1024;
 const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
@@ -27,7 +27,7 @@ const MAX_SESSION_MEMORY_MB = 64;
 /** What serves the connections of a port that speak one version of HTTP. */
 export interface ServerEngine {
   /** Takes over a connection. */
-  accept(socket: Duplex): void;
+  accept(socket: Socket): void;
   /** Lets running exchanges finish, and starts no new ones. */
   drain(): void;
   /** Tells the running exchanges that the server goes away. */
@@ -35,35 +35,67 @@ export interface ServerEngine {
 }
 
 /** Serves HTTP/2 connections. */
-export function serveHttp2(exchange: Exchange): ServerEngine {
-  const sessions = new Set<ServerHttp2Session>();
+export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
+  const guards = new Map<ServerHttp2Session, SessionGuard>();
   const signals = new ExchangeSignals();
   const server = createServer({
     maxSessionMemory: MAX_SESSION_MEMORY_MB,
-    settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, initialWindowSize: STREAM_WINDOW_BYTES },
-  });
+    settings: { maxConcurrentStreams: limits.maxStreams, initialWindowSize: STREAM_WINDOW_BYTES },
+    // Behind the guard, which counts the same and then ends the connection.
+    streamResetBurst: 2 * limits.cancelBurst,
+    streamResetRate: 2 * limits.cancelsPerSecond,
+  } as ServerOptions);
+  /** The connection that a session is being made on. */
+  let accepting: Socket | undefined;
+  let sweeping: NodeJS.Timeout | undefined;
+
+  function sweep(): void {
+    const now = performance.now();
+    for (const guard of guards.values()) guard.sweep(now);
+  }
+
   server.on("session", (session) => {
-    sessions.add(session);
-    session.on("close", () => sessions.delete(session));
+    const socket = accepting;
+    if (socket === undefined) return;
+    guards.set(session, new SessionGuard(session, socket, limits));
+    sweeping ??= setInterval(sweep, sweepIntervalMs(limits)).unref();
+    // Not the session's own "close", which does not always come.
+    socket.on("close", () => {
+      guards.delete(session);
+      if (guards.size > 0) return;
+      clearInterval(sweeping);
+      sweeping = undefined;
+    });
     // An error ends the session and all its streams; each exchange learns of it from its own stream.
-    session.on("error", () => {});
+    session.on("error", ignore);
     session.once("remoteSettings", () => {
       if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
   });
-  server.on("sessionError", () => {});
+  server.on("sessionError", ignore);
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
     // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
     stream.on("error", ignore);
-    exchange(new ServerRequest(stream, headers, raw, signals))
+    const guard = stream.session && guards.get(stream.session as ServerHttp2Session);
+    if (!guard?.admit(stream)) return;
+    const request = new ServerRequest(stream, headers, raw, signals);
+    guard.watch(stream, request.body);
+    exchange(request)
       .then((response) => respond(stream, response))
-      // Such as a header that Node will not send: the call has failed, the session has not.
-      .catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+      .then(guard.finished, () => {
+        guard.finished();
+        // Such as a header that Node will not send: the call has failed, the session has not.
+        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      });
   });
   return {
-    accept: (socket) => server.emit("connection", socket),
+    accept: (socket) => {
+      accepting = socket;
+      server.emit("connection", socket);
+      accepting = undefined;
+    },
     drain: () => {
-      for (const session of sessions) session.close();
+      for (const session of guards.keys()) session.close();
     },
     abort: (reason) => signals.abort(reason),
   };
@@ -77,7 +109,7 @@ class ServerRequest implements HttpRequest {
   readonly path: string;
   readonly version = "2";
   readonly headers: Metadata;
-  readonly body: Body;
+  readonly body: ReadableBody;
   readonly #stream: ServerHttp2Stream;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
@@ -97,10 +129,14 @@ class ServerRequest implements HttpRequest {
   }
 }
 
-function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, trailers }: HttpResponse): void {
+/** Hands a response over. What is a promise settles when a body that comes in pieces has ended. */
+function respond(
+  stream: ServerHttp2Stream,
+  { status, headers: metadata, body, trailers }: HttpResponse,
+): undefined | Promise<void> {
   if (stream.destroyed || stream.closed) {
     discard(body);
-    return;
+    return undefined;
   }
   const { whole } = body;
   const headers = toHttp2Headers(metadata);
@@ -116,12 +152,13 @@ function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, t
       stream.sendTrailers(toHttp2Headers(trailers));
       setImmediate(closeUnread, stream);
     });
-    if (whole === undefined) pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
-    else stream.end(whole);
-    return;
+    if (whole === undefined) return pump(body, stream);
+    stream.end(whole);
+    return undefined;
   }
   // Not for a response with trailers: its "finish" comes before they have been sent.
   stream.on("finish", () => setImmediate(closeUnread, stream));
+  return undefined;
 }
 
 /**
