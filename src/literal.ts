@@ -1,4 +1,4 @@
-/** String literals of generated code. Everything printed between quotes goes through here. */
+/** Names and strings in generated code. Everything printed between quotes goes through here. */
 
 /**
  * A string as a TypeScript literal. JSON is a subset of TypeScript, but it leaves the two Unicode line separators bare,
@@ -6,4 +6,9 @@
  */
 export function literal(value: string): string {
   return JSON.stringify(value).replace(/[\u2028\u2029]/g, (c) => (c === "\u2028" ? "\\u2028" : "\\u2029"));
+}
+
+/** A name as the key of a property: bare if it can be. */
+export function propertyKey(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
 }

@@ -36,6 +36,7 @@ export {
   type CallOptions,
   type ClientStreamingMethod,
   createClient,
+  createFakeClient,
   createStub,
   type ServerStreamingMethod,
   type Transport,
@@ -46,7 +47,7 @@ export { type Codec, createJsonCodec, type JsonCodecOptions, type JsonValues, js
 export type { Compression } from "./compression.ts";
 export { createContextValues } from "./deadline.ts";
 export { type ErrorDetail, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
-export type { HandlerContext } from "./handler.ts";
+export { type HandlerContext, unimplemented } from "./handler.ts";
 export { Metadata, type MetadataInit } from "./metadata.ts";
 export type { ErrorHook } from "./protocol.ts";
 export type { Router, ServiceOptions } from "./router.ts";
