@@ -80,6 +80,10 @@ function proseLines(location: SourceCodeInfo_Location | undefined): string[] {
   return leading.length > 0 && trailing.length > 0 ? [...leading, "", ...trailing] : [...leading, ...trailing];
 }
 
+/** What only steers terminals has no place in source code. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+
 const lineBreaks = /\r\n|[\n\r\u2028\u2029]/;
 
 /**
@@ -91,27 +95,23 @@ function commentLines(comment: string): string[] {
   const lines = comment
     .replace(/^\*+/, "")
     .split(lineBreaks)
-    .map((line) => prose(line.replace(/^ /, "").trimEnd()));
+    .map((line) => prose(line.replace(controls, "").replace(/^ /, "").trimEnd()));
   const isText = (line: string): boolean => line !== "";
   return lines.slice(Math.max(lines.findIndex(isText), 0), lines.findLastIndex(isText) + 1);
 }
 
-/**
- * Keeps prose prose: an `@word` in it is no tag (TypeScript accepts them in mid-line), and nothing in it tells a
- * debugger where to find a source map.
- */
+/** Keeps prose prose: an `@word` in it is no tag (TypeScript accepts them in mid-line). */
 function prose(line: string): string {
-  return line.replace(/(?<=^|\s)@(?=\S)/g, "\\@").replace(/([#@]\s*)(?=source(?:Mapping)?URL)/g, "$1\\");
+  return line.replace(/(?<=^|\s)@(?=\S)/g, "\\@");
 }
 
-/** A line that stays one line of one comment. Characters that only steer terminals have no place in source code. */
+/** A line that stays one line of one comment, and names no source map to a debugger. */
 function closed(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
-  const controls = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
   return line
     .replace(/[\n\r\u2028\u2029]/g, " ")
     .replace(controls, "")
-    .replaceAll("*/", "*\\/");
+    .replaceAll("*/", "*\\/")
+    .replace(/([#@]\s*)(?=source(?:Mapping)?URL)/g, "$1\\");
 }
 
 /** Lines as line comments. The space keeps a slash or a hash of the author's from becoming a directive. */

@@ -69,7 +69,7 @@ function oneofType(oneof: DescOneof, names: InitNames): string {
     const { type } = fieldType(field, names);
     return `{ case: ${literal(field.localName)}; value: ${type} }`;
   });
-  return [...cases, "{ case: undefined; value?: undefined }"].map((type) => `\n    | ${type}`).join("");
+  return [...cases, "{ case: undefined; value?: undefined }"].join(" | ");
 }
 
 /** The type of a field, by the rules of protoc-gen-es, and whether the message itself has it as undefined. */

@@ -17,7 +17,7 @@ export function checkPaths(request: CodeGeneratorRequest): void {
     const shown = JSON.stringify(name);
     if (!known.has(name)) mistakes.push(`${shown} is to be generated, but it is not in the request`);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-    if (/^$|^\/|^[A-Za-z]:|[\\\u0000-\u001f]|(^|\/)\.\.?(\/|$)|\/\//.test(name)) {
+    if (/^$|^\/|^[A-Za-z]:|[\\\u0000-\u001f]|(^|\/)\.\.?(\/|$)|\/\/|\p{Surrogate}/u.test(name)) {
       mistakes.push(`${shown} is not a path under the root of the proto files`);
     }
     const other = byLowerCase.get(name.toLowerCase());
