@@ -2,14 +2,17 @@
 import { describe, jsDoc } from "./comments.ts";
 import type { FunctionDeclaration, InterfaceDeclaration, Parameter } from "./declaration.ts";
 import type { ImportedModule } from "./imports.ts";
+import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
 import type { Anchor } from "./source-map.ts";
+import { givenStream } from "./stream.ts";
 
 /** Method syntax, not properties: editors scaffold an implementation of it, and a fake is an object literal. */
 export function clientInterface(
   service: ServiceOutline,
   runtime: ImportedModule,
   anchor: Anchor,
+  options: TripleOptions,
 ): InterfaceDeclaration {
   const names = service.leftOut.map(({ name }) => name).join(", ");
   const comment =
@@ -25,16 +28,16 @@ export function clientInterface(
   };
 
   function signature({ method, input, output }: MethodOutline): string {
-    const options = `options?: ${runtime.type("CallOptions")}`;
+    const callOptions = `options?: ${runtime.type("CallOptions")}`;
     switch (method.methodKind) {
       case "unary":
-        return `(request: ${input.init()}, ${options}): Promise<${output.shape()}>`;
+        return `(request: ${input.init()}, ${callOptions}): Promise<${output.shape()}>`;
       case "server_streaming":
-        return `(request: ${input.init()}, ${options}): AsyncIterable<${output.shape()}>`;
+        return `(request: ${input.init()}, ${callOptions}): AsyncIterable<${output.shape()}>`;
       case "client_streaming":
-        return `(requests: AsyncIterable<${input.init()}>, ${options}): Promise<${output.shape()}>`;
+        return `(requests: ${givenStream(input.init(), options)}, ${callOptions}): Promise<${output.shape()}>`;
       case "bidi_streaming":
-        return `(requests: AsyncIterable<${input.init()}>, ${options}): AsyncIterable<${output.shape()}>`;
+        return `(requests: ${givenStream(input.init(), options)}, ${callOptions}): AsyncIterable<${output.shape()}>`;
     }
   }
 }

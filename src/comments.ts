@@ -24,15 +24,22 @@ const { number: serviceField } = FileDescriptorProtoSchema.field.service;
 const { number: messageField } = FileDescriptorProtoSchema.field.messageType;
 const { number: enumField } = FileDescriptorProtoSchema.field.enumType;
 
-/**
- * Indexes the text of a file; of its messages and enums only if they are `wanted`, since most locations are theirs. The
- * plugin kit's own search walks all locations of the file for each descriptor.
- */
-export function indexSource(file: DescFile, wanted: boolean): SourceText {
+/** What is wanted of the text beside the comments on services. Most locations are of no interest to anybody. */
+export interface Interests {
+  readonly messages: boolean;
+  readonly positions: boolean;
+}
+
+/** Indexes the text of a file. The plugin kit's own search walks all locations of the file for each descriptor. */
+export function indexSource(file: DescFile, wanted: Interests): SourceText {
   const locations = new Map<string, SourceCodeInfo_Location>();
   for (const location of file.proto.sourceCodeInfo?.location ?? []) {
     const [field] = location.path;
-    if (wanted || (field !== messageField && field !== enumField)) {
+    const isCommented =
+      location.leadingComments !== "" ||
+      location.trailingComments !== "" ||
+      location.leadingDetachedComments.length > 0;
+    if ((isCommented || wanted.positions) && (wanted.messages || (field !== messageField && field !== enumField))) {
       locations.set(location.path.join(), location);
     }
   }
@@ -105,8 +112,13 @@ function prose(line: string): string {
   return line.replace(/(?<=^|\s)@(?=\S)/g, "\\@");
 }
 
+/** What few lines have, so that the others need no more than one look. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are looked for
+const suspicious = /[\u0000-\u0008\u000a-\u001f\u007f\u2028\u2029]|\*\/|source(?:Mapping)?URL/;
+
 /** A line that stays one line of one comment, and names no source map to a debugger. */
 function closed(line: string): string {
+  if (!suspicious.test(line)) return line;
   return line
     .replace(/[\n\r\u2028\u2029]/g, " ")
     .replace(controls, "")

@@ -63,12 +63,12 @@ function serviceDeclarations(
   const client = parts.has("client");
   const server = parts.has("server");
   return services.flatMap((service): Declaration[] => [
-    ...(client ? [clientInterface(service, runtime, anchor)] : []),
-    ...(server ? [handlerInterface(service, runtime, anchor)] : []),
+    ...(client ? [clientInterface(service, runtime, anchor, options)] : []),
+    ...(server ? [handlerInterface(service, runtime, anchor, options)] : []),
     ...service.methods.map((method) => methodConstant(method, runtime, anchor, options)),
     serviceDefinition(service, runtime, anchor, options),
     ...(client ? [clientFactory(service, runtime, anchor)] : []),
-    ...(server && serverBase ? [handlerBase(service, runtime, anchor)] : []),
+    ...(server && serverBase ? [handlerBase(service, runtime, anchor, options)] : []),
     ...(client && fakes ? [fakeFactory(service, runtime, anchor)] : []),
   ]);
 }

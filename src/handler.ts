@@ -2,14 +2,17 @@
 import { describe, jsDoc } from "./comments.ts";
 import type { Callable, ClassDeclaration, InterfaceDeclaration } from "./declaration.ts";
 import type { ImportedModule } from "./imports.ts";
+import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
 import type { Anchor } from "./source-map.ts";
+import { givenStream } from "./stream.ts";
 
 /** Full messages come in, and whatever makes a message goes out. Named types only: editors copy them faithfully. */
 export function handlerInterface(
   service: ServiceOutline,
   runtime: ImportedModule,
   anchor: Anchor,
+  options: TripleOptions,
 ): InterfaceDeclaration {
   return {
     kind: "interface",
@@ -18,7 +21,7 @@ export function handlerInterface(
     members: () =>
       service.methods
         .map((method) => {
-          const { parameter, type, returns } = signature(method);
+          const { parameter, type, returns } = signature(method, options);
           const name = anchor(method.name, method.position);
           const parameters = `${parameter}: ${type}, context: ${runtime.type("HandlerContext")}`;
           return `${describe(method, "  ")}\n  ${name}(${parameters}): ${returns};\n`;
@@ -28,7 +31,12 @@ export function handlerInterface(
 }
 
 /** Every method refuses its calls, so a server still compiles when its service gets another method. */
-export function handlerBase(service: ServiceOutline, runtime: ImportedModule, anchor: Anchor): ClassDeclaration {
+export function handlerBase(
+  service: ServiceOutline,
+  runtime: ImportedModule,
+  anchor: Anchor,
+  options: TripleOptions,
+): ClassDeclaration {
   return {
     kind: "class",
     doc: jsDoc([`Answers every call of ${service.service.typeName} as not implemented: extend it, method by method.`]),
@@ -39,28 +47,35 @@ export function handlerBase(service: ServiceOutline, runtime: ImportedModule, an
         doc: describe(method, "  "),
         name: anchor(method.name, method.position),
         parameters: [
-          { name: `_${signature(method).parameter}`, type: () => signature(method).type },
+          { name: `_${signature(method, options).parameter}`, type: () => signature(method, options).type },
           { name: "context", type: () => runtime.type("HandlerContext") },
         ],
-        returns: () => signature(method).returns,
+        returns: () => signature(method, options).returns,
         result: () => `${runtime.value("unimplemented")}(context)`,
       }),
     ),
   };
 }
 
-function signature({ method, input, output }: MethodOutline): { parameter: string; type: string; returns: string } {
+interface Signature {
+  readonly parameter: string;
+  readonly type: string;
+  readonly returns: string;
+}
+
+function signature({ method, input, output }: MethodOutline, options: TripleOptions): Signature {
   const one = { parameter: "request", type: input.shape() };
   const many = { parameter: "requests", type: `AsyncIterable<${input.shape()}>` };
   const init = output.init();
+  const stream = givenStream(init, options);
   switch (method.methodKind) {
     case "unary":
       return { ...one, returns: `${init} | Promise<${init}>` };
     case "server_streaming":
-      return { ...one, returns: `AsyncIterable<${init}>` };
+      return { ...one, returns: stream };
     case "client_streaming":
       return { ...many, returns: `${init} | Promise<${init}>` };
     case "bidi_streaming":
-      return { ...many, returns: `AsyncIterable<${init}>` };
+      return { ...many, returns: stream };
   }
 }

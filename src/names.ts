@@ -49,6 +49,7 @@ export class Scope {
  * as the name of an import or of a type though a message may have them. (Keywords are escaped by protoc-gen-es.)
  */
 export const unbindable: readonly string[] = [
+  "AsyncGenerator",
   "AsyncIterable",
   "Partial",
   "Promise",

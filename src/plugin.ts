@@ -63,12 +63,15 @@ function print(schema: Schema, own: OwnOptions, target: Target): void {
   if (!anyFile) {
     return;
   }
-  const writesFields = options.messages === "json" || options.initTypes === "expanded";
+  const wanted = {
+    messages: options.messages === "json" || options.initTypes === "expanded",
+    positions: options.protoSourceMap !== undefined,
+  };
   const tools = {
     options,
     generator: identity,
     pb: createPbNames((file) => anyFile.f.importSchema(file).from),
-    textOf: memo((file: DescFile) => indexSource(file, writesFields)),
+    textOf: memo((file: DescFile) => indexSource(file, wanted)),
   };
   for (const { file, path, f } of files) {
     const { text, map } = generatedFile(file, path, target, tools);

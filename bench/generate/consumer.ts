@@ -64,7 +64,7 @@ function clientOf(set: FileDescriptorSet): string {
   return sourceOf(set, (service, alias) => {
     const calls = service.method.map(({ name, clientStreaming, serverStreaming }) => {
       const init = `{ name: "a", tags: ["b"], choice: { case: "text", value: "c" } }`;
-      const input = clientStreaming ? `(async function* () { yield ${init} as const; })() as never` : init;
+      const input = clientStreaming ? `(async function* () { yield { name: "a", tags: ["b"] }; })()` : init;
       const call = `client.${name.charAt(0).toLowerCase()}${name.slice(1)}(${input})`;
       return serverStreaming
         ? `  for await (const { name } of ${call}) print(name);`
