@@ -36,7 +36,8 @@ export function generatedFile(
     .map((declaration) => printDeclaration(declaration, target, isCommonJs ? "" : "export "))
     .filter((text) => text !== "");
   // The imports stand first but are known last.
-  const imports = outlined.imports.statements(isCommonJs ? "legacy_commonjs" : "module").join("\n");
+  const language = isCommonJs ? "CommonJS" : target === "js" ? "JavaScript" : "TypeScript";
+  const imports = outlined.imports.statements(language).join("\n");
   const blocks = isCommonJs ? [commonJs, imports, ...body, exportStatements(declarations)] : [imports, ...body];
   const text = `${head}\n${blocks.filter((block) => block !== "").join("\n\n")}`;
   if (!isMapped) return { text };

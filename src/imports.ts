@@ -66,15 +66,18 @@ export class Imports {
     };
   }
 
-  /** For each module a statement for types and one for values: packages first, then files. */
-  statements(style: "module" | "legacy_commonjs"): string[] {
+  /** For each module a statement for types, but not in JavaScript, and one for values: packages first, then files. */
+  statements(language: "TypeScript" | "JavaScript" | "CommonJS"): string[] {
     const sortKey = (path: string): string => (relative.test(path) ? `1${path}` : `0${path}`);
     return [...this.modules]
       .sort(([a], [b]) => (sortKey(a) < sortKey(b) ? -1 : 1))
       .flatMap(([path, names]) =>
-        style === "module"
-          ? [...statement("import type", names, "type", path), ...statement("import", names, "value", path)]
-          : requirement(names, path),
+        language === "CommonJS"
+          ? requirement(names, path)
+          : [
+              ...(language === "TypeScript" ? statement("import type", names, "type", path) : []),
+              ...statement("import", names, "value", path),
+            ],
       );
   }
 }
