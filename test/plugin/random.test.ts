@@ -1,10 +1,15 @@
 /** Requests no compiler would make: whatever stands in them, the output parses and holds nothing but declarations. */
 import { create } from "@bufbuild/protobuf";
-import { CodeGeneratorRequestSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import {
+  CodeGeneratorRequestSchema,
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+} from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { plugin } from "../../src/plugin.ts";
 import { hostileNames, hostileStrings } from "./support/hostile.ts";
+import { Project } from "./support/project.ts";
 import { foreignShapes } from "./support/shapes.ts";
 
 const text = fc
@@ -105,6 +110,36 @@ const parameters = [
   "target=ts+js,messages=json",
   "target=ts,messages=none,parts=client",
 ];
+
+describe("random requests", () => {
+  const project = new Project();
+  afterAll(() => project[Symbol.dispose]());
+
+  // The seed is fixed, so that a compiler is started once for files that stay the same.
+  const protoFile = fc
+    .sample(draft, { numRuns: 60, seed: 36 })
+    .map((draft, i) =>
+      fileOf({ ...draft, file: `r${i}/a.proto`, packageName: `r${i}${draft.packageName === "" ? "" : ".nested"}` }),
+    );
+  const request = (parameter: string, protoFile: FileDescriptorProto[]) =>
+    create(CodeGeneratorRequestSchema, { parameter, protoFile, fileToGenerate: protoFile.map(({ name }) => name) });
+  const usable = protoFile.filter((file) => plugin.run(request("target=ts", [file])).error === "");
+
+  beforeAll(
+    () => project.generateMessages(request("target=ts,import_extension=js,erasable_syntax=true", usable)),
+    60_000,
+  );
+
+  it.each(["server_base=true,fakes=true,java_names=true", "init_types=expanded", "messages=json"])(
+    "type-check with %s",
+    (options) => {
+      expect(usable.length).toBeGreaterThan(40);
+      project.generate(request(`target=ts,import_extension=js,${options}`, usable));
+      expect(project.diagnostics().filter((line) => line.includes("_triple"))).toEqual([]);
+    },
+    60_000,
+  );
+});
 
 const numRuns = Number(process.env["RANDOM_REQUESTS"] ?? 300);
 
