@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { consumerContest } from "./consumer.ts";
-import { measure, type PluginName, requestOf, type Usage } from "./plugins.ts";
+import { installPeers, measure, type PluginName, requestOf, type Usage } from "./plugins.ts";
 import { type Size, synthesize } from "./protos.ts";
 
 const { values } = parseArgs({
@@ -28,6 +28,8 @@ const tall = (rpcs: number): Size => ({
   messagesPerFile: rpcs * 2,
 });
 const small: Size = { files: 1, servicesPerFile: 1, rpcsPerService: 4, messagesPerFile: 4 };
+
+installPeers();
 
 const ours = "protoc-gen-triple-es";
 const is = (name: string): boolean => values.only === undefined || values.only === name;

@@ -1,5 +1,6 @@
 /** The plugins that are compared, and how one of them is run and measured. */
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
@@ -17,6 +18,16 @@ export const plugins = {
   "protoc-gen-connect-es": here("./peers/node_modules/@connectrpc/protoc-gen-connect-es/bin/protoc-gen-connect-es"),
 } as const;
 export type PluginName = keyof typeof plugins;
+
+/** Peers that cannot live in the repository's own tree are installed when they are first needed. */
+export function installPeers(): void {
+  if (existsSync(plugins["protoc-gen-connect-es"])) return;
+  const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--workspaces=false", "--silent"], {
+    cwd: here("./peers"),
+    stdio: ["ignore", 2, 2],
+  });
+  if (status !== 0) throw new Error("npm ci failed in bench/generate/peers");
+}
 
 export interface Usage {
   /** User and system CPU time of the process, in seconds. */
