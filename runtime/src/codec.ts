@@ -33,7 +33,9 @@ export interface JsonValues {
   fromValue(type: DescMessage, value: JsonValue): object;
 }
 
-const encoder = new TextEncoder();
+/** Where there is a Buffer, it makes UTF-8 several times faster than a TextEncoder does. */
+const encodeUtf8: (text: string) => Uint8Array =
+  typeof Buffer === "function" ? (text) => Buffer.from(text) : (text) => new TextEncoder().encode(text);
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Protobuf's binary format: `application/proto`, `application/grpc+proto`. */
@@ -78,7 +80,7 @@ export function findCodec(codec: "proto" | "json" | Codec): Codec {
 
 /** JSON text in UTF-8. */
 export function encodeJson(value: JsonValue): Uint8Array {
-  return encoder.encode(JSON.stringify(value));
+  return encodeUtf8(JSON.stringify(value));
 }
 
 /** The value of JSON text. Throws on bytes that are not UTF-8; a byte order mark is skipped. */

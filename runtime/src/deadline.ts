@@ -31,6 +31,7 @@ export class OpenContext implements CallContext {
   #onEnded: ((error: RpcError) => void) | undefined;
   #controller: AbortController | undefined;
   #release: (() => void)[] = NOTHING;
+  #closed = false;
 
   constructor(options: ContextOptions) {
     this.#options = options;
@@ -53,7 +54,7 @@ export class OpenContext implements CallContext {
       const controller = new AbortController();
       this.#controller = controller;
       if (this.#ended !== undefined) controller.abort(this.#ended);
-      const exchangeSignal = this.#options.exchange?.signal;
+      const exchangeSignal = this.#closed ? undefined : this.#options.exchange?.signal;
       if (exchangeSignal !== undefined) {
         this.#release = [...this.#release, onAbort(exchangeSignal, (error) => controller.abort(error))];
       }
@@ -94,6 +95,7 @@ export class OpenContext implements CallContext {
   close(): void {
     for (const release of this.#release) release();
     this.#release = NOTHING;
+    this.#closed = true;
   }
 
   get #limited(): boolean {

@@ -84,6 +84,9 @@ export function abortError(signal: AbortSignal): RpcError {
   return RpcError.from(signal.reason, Code.Canceled);
 }
 
+/** Told of an error that was not an `RpcError`, with the path of the call it happened in. It must not throw. */
+export type ErrorHook = (error: unknown, path: string) => void;
+
 /** The details of an error that are messages of that type. Ones that cannot be decoded are left out. */
 export function findDetails<Desc extends DescMessage>(error: RpcError, type: Desc): MessageShape<Desc>[] {
   return error.details.flatMap(({ typeUrl, value }) => {

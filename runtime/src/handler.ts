@@ -18,9 +18,8 @@ import {
   type UnaryRequest,
 } from "./call.ts";
 import { Code, Status } from "./code.ts";
-import { RpcError } from "./error.ts";
+import { type ErrorHook, RpcError } from "./error.ts";
 import { Metadata } from "./metadata.ts";
-import type { ErrorHook } from "./protocol.ts";
 
 /** What a handler knows of its call, and may add to the response. */
 export interface HandlerContext extends CallContext {

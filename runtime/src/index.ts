@@ -5,12 +5,13 @@ import { type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
+import type { ErrorHook } from "./error.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
-import { type ErrorHook, resolveOptions } from "./protocol.ts";
-import { createRouterWith, type Router } from "./router.ts";
+import { resolveOptions } from "./protocol.ts";
+import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 
 export {
   type Call,
@@ -46,11 +47,10 @@ export { Code, codeFromName, codeName, Status } from "./code.ts";
 export { type Codec, createJsonCodec, type JsonCodecOptions, type JsonValues, jsonCodec, protoCodec } from "./codec.ts";
 export type { Compression } from "./compression.ts";
 export { createContextValues } from "./deadline.ts";
-export { type ErrorDetail, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
+export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
 export { type HandlerContext, unimplemented } from "./handler.ts";
 export { Metadata, type MetadataInit } from "./metadata.ts";
-export type { ErrorHook } from "./protocol.ts";
-export type { Router, ServiceOptions } from "./router.ts";
+export type { Router, ServiceOptions, VersionMatch } from "./router.ts";
 
 export interface RouterOptions {
   /** Around every call of every service, the first one outermost. */
@@ -65,6 +65,8 @@ export interface RouterOptions {
   readonly maxMessageBytes?: number | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
+  /** How a request's version and group choose a service: the same ones, or Dubbo's fallback. Default: `exact`. */
+  readonly versionMatch?: VersionMatch | undefined;
   /** Told of every error that was hidden from the peer. Default: prints it with `console.error`. */
   readonly onError?: ErrorHook | undefined;
 }
@@ -77,6 +79,7 @@ export function createRouter(options: RouterOptions = {}): Router {
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
     onError: resolved.onError,
+    versionMatch: options.versionMatch ?? "exact",
   });
 }
 

@@ -125,7 +125,9 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   /** Adds the flat list of fields an engine received. Names must be in lower case; nothing is checked. */
   appendRaw(fields: readonly string[]): this {
-    for (let i = 0; i < fields.length; i += 2) this.#push(fields[i] as string, fields[i + 1] as string);
+    // Counted first: the list may be this one, which grows.
+    const { length } = fields;
+    for (let i = 0; i < length; i += 2) this.#push(fields[i] as string, fields[i + 1] as string);
     return this;
   }
 

@@ -5,7 +5,7 @@ import type { Call, Handler, Selector } from "./call.ts";
 import { Code, Status } from "./code.ts";
 import type { Codec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
-import { RpcError } from "./error.ts";
+import { type ErrorHook, RpcError } from "./error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { isBinaryValue, type Metadata } from "./metadata.ts";
 
@@ -39,9 +39,6 @@ export interface ProtocolOptions {
   /** Told of every error whose text the peer does not get to see, once each. */
   readonly onError: ErrorHook;
 }
-
-/** Told of an error that was not an `RpcError`, with the path of the call it happened in. It must not throw. */
-export type ErrorHook = (error: unknown, path: string) => void;
 
 /** 4 MiB, as gRPC has it. */
 const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;

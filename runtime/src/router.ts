@@ -3,9 +3,10 @@
  * said, even "not found", is the protocol's business.
  */
 import type { Handler, Interceptor, Selector, ServiceDef } from "./call.ts";
+import type { ErrorHook } from "./error.ts";
 import type { Exchange } from "./exchange.ts";
 import { createHandlers } from "./handler.ts";
-import { type ErrorHook, readSelector, type ServerProtocol } from "./protocol.ts";
+import { readSelector, type ServerProtocol } from "./protocol.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
@@ -20,7 +21,7 @@ export interface Router {
    * The same service may be added again under another version or group (spec: Versioning, point 4); under the same ones
    * it throws.
    */
-  add<H extends object>(service: ServiceDef<object, H>, implementation: H, options?: ServiceOptions): this;
+  add<H extends object>(service: ServiceDef<object, H>, implementation: NoInfer<H>, options?: ServiceOptions): this;
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
 }
@@ -35,13 +36,27 @@ export interface RouterSettings {
   readonly protocols: readonly ServerProtocol[];
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
+  readonly versionMatch: VersionMatch;
 }
+
+/**
+ * How the version and group of a request choose among the services of one name (spec: Versioning, point 4). `exact`: they
+ * must be the same. `fallback`: where none is the same, version 1.0.0 of the same group will do, then the service that has
+ * neither, as in Dubbo for Java.
+ */
+export type VersionMatch = "exact" | "fallback";
 
 export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, Route[]>();
-  const { protocols, interceptors, onError } = settings;
+  const { protocols, interceptors, onError, versionMatch } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
+    const found = findExactly(path, wanted);
+    if (found !== undefined || versionMatch === "exact") return found;
+    return findExactly(path, { version: "1.0.0", group: wanted.group }) ?? findExactly(path, {});
+  }
+
+  function findExactly(path: string, wanted: Selector): Handler | undefined {
     for (const { selector, handler } of routes.get(path) ?? []) {
       if (matches(selector, wanted)) return handler;
     }
@@ -55,7 +70,7 @@ export function createRouterWith(settings: RouterSettings): Router {
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       for (const handler of createHandlers(service, implementation, all)) {
         const { path } = handler.method;
-        if (find(path, selector) !== undefined) throw new Error(`${path} has been added already`);
+        if (findExactly(path, selector) !== undefined) throw new Error(`${path} has been added already`);
         routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
       }
       return this;

@@ -27,7 +27,8 @@ describe("the packed plugin", () => {
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "triple-es-packed-"));
-    npm(root, "pack", "--silent", "--pack-destination", folder);
+    npm(root, "run", "--silent", "build:plugin");
+    npm(root, "pack", "--silent", "--ignore-scripts", "--pack-destination", folder);
     const [tarball = ""] = readdirSync(folder);
     writeFileSync(join(folder, "package.json"), "{}");
     // Offline: whatever it needed beside itself would have to come from somewhere.

@@ -13,6 +13,7 @@ import {
   appendMetadata,
   compressMessage,
   decompressMessage,
+  isReservedName,
   type ProtocolOptions,
   type RequestHeaders,
   readSelector,
@@ -160,14 +161,20 @@ function decode(codec: Codec, { input }: Method, bytes: Uint8Array): object {
 /** Trailing metadata travels among the headers. */
 const NO_TRAILERS = new Metadata().freeze();
 const ERROR_FIELDS = responseFields("application/json");
+/** A peer that sent a content type of its own may take bare application/json for an error of a protocol of its own. */
+const UNSUPPORTED_FIELDS = responseFields("application/json; charset=utf-8");
 
 /** The one place where an error becomes a response. */
 function failure(error: RpcError): HttpResponse {
-  const headers = new Metadata(ERROR_FIELDS);
-  headers.appendAll(error.headers);
-  for (const [name, value] of error.metadata) headers.append(TRAILER_PREFIX + name, value);
+  const status = httpStatusOf(error);
+  const headers = new Metadata(status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS);
+  // Only a refusal speaks for the protocol. Other errors may come from a user's code, or from a call further on.
+  headers.appendAll("httpStatus" in error ? error.headers : error.headers.filter((name) => !isReservedName(name)));
+  for (const [name, value] of error.metadata) {
+    if (!isReservedName(name)) headers.appendRaw([TRAILER_PREFIX + name, value]);
+  }
   return {
-    status: httpStatusOf(error),
+    status,
     headers,
     body: wholeBody(encodeErrorBody(error)),
     trailers: NO_TRAILERS,

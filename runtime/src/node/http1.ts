@@ -23,6 +23,12 @@ const KEEP_ALIVE_TIMEOUT_MS = 60_000;
 /** Of a request that was answered early, this much is read and thrown away to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
+/**
+ * Bodies up to this size are handed to Node as text, one character per byte: it then joins them with the headers and
+ * writes once, where it would write two buffers.
+ */
+const MAX_JOINED_BYTES = 16 * 1024;
+
 /** Serves HTTP/1.1 connections. */
 export function serveHttp1(exchange: Exchange): ServerEngine {
   const signals = new ExchangeSignals();
@@ -38,11 +44,14 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
     (incoming, outgoing) => {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
-      if (draining) outgoing.setHeader("connection", "close");
-      exchange(new ServerRequest(incoming, outgoing, signals)).then(
-        (response) => respond(incoming, outgoing, response),
-        () => outgoing.destroy(),
-      );
+      exchange(new ServerRequest(incoming, outgoing, signals))
+        .then((response) => {
+          // Asked now and not when the request came: the server may have begun to close in between.
+          if (draining) outgoing.shouldKeepAlive = false;
+          return respond(incoming, outgoing, response);
+        })
+        // Such as a header that Node will not send: the call has failed, and the peer must not wait for it.
+        .catch(() => outgoing.destroy());
     },
   );
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseMalformed(error, socket));
@@ -109,8 +118,9 @@ async function respond(incoming: IncomingMessage, outgoing: ServerResponse, resp
   const fields = [...response.headers.raw];
   if (whole !== undefined) fields.push("content-length", String(whole.byteLength));
   outgoing.writeHead(response.status, fields);
-  if (whole !== undefined) outgoing.end(whole);
-  else await pump(response.body, outgoing);
+  if (whole === undefined) await pump(response.body, outgoing);
+  else if (whole.byteLength > MAX_JOINED_BYTES) outgoing.end(whole);
+  else outgoing.end(Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString("latin1"), "latin1");
   if (!incoming.complete) discardRest(incoming);
 }
 
@@ -140,6 +150,11 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
     port: origin.port,
   };
   let closed = false;
+  let running = 0;
+  const finish = (): void => {
+    running--;
+    if (closed && running === 0) agent.destroy();
+  };
 
   const exchange: Exchange = ({ method, path, headers, body, signal }) => {
     if (closed) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
@@ -148,6 +163,7 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
       const fields = ["host", origin.host, ...headers.raw];
       if (body.whole !== undefined) fields.push("content-length", String(body.whole.byteLength));
       const outgoing = start({ ...target, method, path, headers: fields as never });
+      running++;
       let failure: RpcError | undefined;
       let responded = false;
       const unlink = onAbort(signal, (error) => {
@@ -160,6 +176,7 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
         reject(failure);
       });
       outgoing.on("close", () => {
+        finish();
         unlink();
         if (!responded) reject(lost());
       });
@@ -181,7 +198,7 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
     exchange,
     close: () => {
       closed = true;
-      agent.destroy();
+      if (running === 0) agent.destroy();
     },
   };
 }

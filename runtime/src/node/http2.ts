@@ -18,7 +18,7 @@ import { abortError, RpcError } from "../error.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, type HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
-import { resetError } from "./error.ts";
+import { connectionError, resetError } from "./error.ts";
 import type { SessionPool } from "./session.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
@@ -61,10 +61,10 @@ export function serveHttp2(exchange: Exchange): ServerEngine {
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
     // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
     stream.on("error", ignore);
-    exchange(new ServerRequest(stream, headers, raw, signals)).then(
-      (response) => respond(stream, response),
-      () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
-    );
+    exchange(new ServerRequest(stream, headers, raw, signals))
+      .then((response) => respond(stream, response))
+      // Such as a header that Node will not send: the call has failed, the session has not.
+      .catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
   });
   return {
     accept: (socket) => server.emit("connection", socket),
@@ -118,12 +118,24 @@ function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, t
     stream.end(whole);
   } else {
     stream.respond(headers, WAIT_FOR_TRAILERS);
-    stream.on("wantTrailers", () => stream.sendTrailers(toHttp2Headers(trailers)));
+    stream.on("wantTrailers", () => {
+      stream.sendTrailers(toHttp2Headers(trailers));
+      setImmediate(closeUnread, stream);
+    });
     if (whole === undefined) pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
     else stream.end(whole);
+    return;
   }
-  // The rest of a request that is answered already is of no use to anybody.
-  if (!stream.readableEnded) stream.on("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+  // Not for a response with trailers: its "finish" comes before they have been sent.
+  stream.on("finish", () => setImmediate(closeUnread, stream));
+}
+
+/**
+ * The rest of a request that is answered already is of no use to anybody. Called a turn after the answer was handed
+ * over: a reset in the same turn would overtake it.
+ */
+function closeUnread(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
@@ -140,34 +152,58 @@ export function connectHttp2(pool: SessionPool): Exchange {
     headers[":path"] = request.path;
     headers[":scheme"] = scheme;
     headers[":authority"] = authority;
-    const stream = session.request(headers, { endStream: body === emptyBody });
-    const response = receive(stream, signal, () => pool.release(session));
+    // Node ends a stream before it resets it, and the server would take what it has for the whole request. It does not
+    // when a signal resets the stream.
+    const abort = body.whole === undefined ? new AbortController() : undefined;
+    let stream: ClientHttp2Stream;
+    try {
+      stream = session.request(
+        headers,
+        abort === undefined ? { endStream: body === emptyBody } : { signal: abort.signal },
+      );
+    } catch (cause) {
+      pool.release(session);
+      throw connectionError(cause, authority);
+    }
+    const response = receive(stream, signal, {
+      release: () => pool.release(session),
+      cancel: () => (abort === undefined ? stream.close(constants.NGHTTP2_CANCEL) : abort.abort()),
+      // A stream that goes down with its connection looks like one that was reset, but nobody has judged the call.
+      lost: (cause) =>
+        session.destroyed ? connectionError(cause ?? CLOSED_BY_PEER, authority) : resetError(stream.rstCode),
+    });
     if (body.whole !== undefined) stream.end(body.whole);
     else pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
     return response;
   };
 }
 
-function receive(
-  stream: ClientHttp2Stream,
-  signal: AbortSignal | undefined,
-  release: () => void,
-): Promise<HttpResponse> {
+const CLOSED_BY_PEER = new Error("the server closed the connection");
+
+interface StreamEnd {
+  readonly release: () => void;
+  readonly cancel: () => void;
+  /** Why the stream closed before it had ended; `cause` is what Node said about it, if anything. */
+  readonly lost: (cause: Error | undefined) => RpcError;
+}
+
+function receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined, end: StreamEnd): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     let failure: RpcError | undefined;
+    let cause: Error | undefined;
     let responded = false;
     const trailers = new Metadata();
-    const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
-    const lost = (): RpcError => failure ?? resetError(stream.rstCode);
+    const lost = (): RpcError => failure ?? end.lost(cause);
     const unlink =
       signal &&
       onAbort(signal, (error) => {
         failure ??= error;
-        cancel();
+        end.cancel();
         reject(error);
       });
     stream.on("error", (error) => {
       if (error instanceof RpcError) failure ??= error;
+      else cause ??= error;
     });
     stream.on("trailers", (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
       trailers.appendRaw(raw);
@@ -177,12 +213,12 @@ function receive(
       resolve({
         status: Number(headers[":status"]),
         headers: withoutPseudoHeaders(raw),
-        body: new ReadableBody(stream, { lost, cancel }),
+        body: new ReadableBody(stream, { lost, cancel: end.cancel }),
         trailers,
       });
     });
     stream.on("close", () => {
-      release();
+      end.release();
       unlink?.();
       if (!responded) reject(lost());
     });

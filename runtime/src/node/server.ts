@@ -41,6 +41,8 @@ const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
 export class Listener {
   readonly #server: NetServer;
   readonly #sockets = new Set<Socket>();
+  /** Those that have not yet said what they speak. */
+  readonly #undecided = new Set<Socket>();
   readonly #http1: ServerEngine;
   readonly #http2: ServerEngine;
   #closing: Promise<void> | undefined;
@@ -92,6 +94,7 @@ export class Listener {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#http1.drain();
     this.#http2.drain();
+    for (const socket of this.#undecided) socket.destroy();
     const abort = setTimeout(() => {
       const reason = new RpcError(Code.Unavailable, "the server is shutting down");
       this.#http1.abort(reason);
@@ -113,9 +116,8 @@ export class Listener {
     });
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", () => {});
-      if (socket.alpnProtocol === "h2") this.#http2.accept(socket);
-      else if (socket.alpnProtocol === "http/1.1") this.#http1.accept(socket);
-      else this.#detect(socket);
+      // HTTP/2 over TLS is agreed on by ALPN or not at all (RFC 9113, section 3.2).
+      (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
     });
     server.on("tlsClientError", (_error, socket) => socket.destroy());
     return server;
@@ -136,10 +138,13 @@ export class Listener {
       if (possible && length < HTTP2_PREFACE.byteLength) return;
       socket.off("readable", onReadable);
       socket.off("timeout", giveUp);
+      this.#undecided.delete(socket);
       socket.setTimeout(0);
       socket.unshift(head);
       (possible ? this.#http2 : this.#http1).accept(socket);
     };
+    this.#undecided.add(socket);
+    socket.once("close", () => this.#undecided.delete(socket));
     socket.setTimeout(HANDSHAKE_TIMEOUT_MS);
     socket.on("timeout", giveUp);
     socket.on("readable", onReadable);

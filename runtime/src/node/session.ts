@@ -57,11 +57,14 @@ export function createSessionPool(origin: URL, options: SessionOptions): Session
       open.set(session, 0);
       // A session that is going away serves its streams to the end; new ones go to the next session.
       session.once("goaway", forget);
+      session.setTimeout(options.idleTimeoutMs, () => {
+        forget();
+        session.close();
+      });
       session.once("close", () => {
         open.delete(session);
         forget();
       });
-      if (session.destroyed) forget();
     }, forget);
     return starting;
   }
@@ -70,18 +73,23 @@ export function createSessionPool(origin: URL, options: SessionOptions): Session
     scheme: origin.protocol.slice(0, -1),
     authority: origin.host,
     async acquire(signal) {
-      if (closed) throw new RpcError(Code.Unavailable, "the transport is closed");
-      let session = await unlessAborted(current ?? start(), signal);
-      // It may have been lost while this call was waiting for its turn.
-      if (session.closed || session.destroyed) session = await unlessAborted(current ?? start(), signal);
-      const streams = open.get(session) ?? 0;
-      if (streams === 0) session.ref();
-      open.set(session, streams + 1);
-      return session;
+      for (;;) {
+        if (closed) throw new RpcError(Code.Unavailable, "the transport is closed");
+        const starting = current ?? start();
+        const session = await unlessAborted(starting, signal);
+        if (!session.closed && !session.destroyed) {
+          const streams = open.get(session) ?? 0;
+          if (streams === 0) session.ref();
+          open.set(session, streams + 1);
+          return session;
+        }
+        // It was lost while this call was waiting for its turn.
+        if (current === starting) current = undefined;
+      }
     },
     release(session) {
       const streams = (open.get(session) ?? 1) - 1;
-      if (streams === 0 && !session.destroyed) session.unref();
+      if (streams === 0 && !session.closed && !session.destroyed) session.unref();
       if (open.has(session)) open.set(session, streams);
     },
     async close() {
@@ -114,7 +122,6 @@ function openSession(origin: URL, options: SessionOptions): Promise<ClientHttp2S
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       // An idle connection must not keep a program from ending.
       session.unref();
-      session.setTimeout(options.idleTimeoutMs, () => session.close());
       resolve(session);
     });
   });
@@ -122,8 +129,10 @@ function openSession(origin: URL, options: SessionOptions): Promise<ClientHttp2S
 
 function closeSession(session: ClientHttp2Session): Promise<void> {
   return new Promise((resolve) => {
-    if (session.destroyed) resolve();
-    else session.close(resolve);
+    if (session.destroyed) return resolve();
+    // Whoever waits for the end must not be left behind by a program that has nothing else to do.
+    session.ref();
+    session.close(resolve);
   });
 }
 

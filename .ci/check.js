@@ -1,0 +1,97 @@
+/**
+ * Everything that must hold before a change is merged: `npm run check`. Runs every step even if one fails, shows the
+ * output of those that do, and ends with a line that counts them and the tests.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const temporary = mkdtempSync(join(tmpdir(), "triple-es-check-"));
+const testReport = join(temporary, "tests.json");
+const env = { ...process.env, PATH: `${join(root, "node_modules", ".bin")}${delimiter}${process.env.PATH}` };
+
+/** What generators write, and what must be the same after they have run again. */
+const GENERATED = ["examples/gen", "runtime/src/gen", "fixtures/gen", "fixtures/options/gen", "bench/gen"];
+
+const steps = [
+  ["format", () => run("biome format . && buf format --diff --exit-code")],
+  ["lint", () => run("biome lint . && buf lint")],
+  ["types", () => run("npm run --silent types")],
+  ["generated files", checkGenerated],
+  ["build", () => run("npm run --silent build")],
+  ["packages", () => run("npm run --silent packages")],
+  ["unused code", () => run("knip")],
+];
+
+const count = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
+
+for (const [name, step] of steps) {
+  const start = Date.now();
+  const problem = step();
+  count[problem === undefined ? "passed" : "failed"] += 1;
+  if (problem !== undefined) failures.push(name);
+  console.log(
+    `${problem === undefined ? "ok    " : "FAILED"}  ${name}  (${((Date.now() - start) / 1000).toFixed(1)} s)`,
+  );
+  if (problem !== undefined) console.log(`\n${problem.trim()}\n`);
+}
+runTests();
+rmSync(temporary, { recursive: true });
+
+if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
+console.log(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ""}`);
+process.exit(count.failed === 0 ? 0 : 1);
+
+/** What a command printed if it failed; `undefined` if it did not. */
+function run(command) {
+  const { status, stdout, stderr, error } = spawnSync(command, { cwd: root, env, shell: true, encoding: "utf8" });
+  return status === 0 ? undefined : `$ ${command}\n${error?.message ?? ""}${stdout}${stderr}`;
+}
+
+/** Generates again and compares, so that neither a schema nor the generator changes without what follows from it. */
+function checkGenerated() {
+  const before = readGenerated();
+  const failed = run("npm run --silent generate");
+  if (failed !== undefined) return failed;
+  const after = readGenerated();
+  const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (name) => before.get(name) !== after.get(name),
+  );
+  return changed.length === 0
+    ? undefined
+    : `npm run generate changes:\n${changed.map((name) => `  ${name}\n`).join("")}`;
+}
+
+function readGenerated() {
+  const files = GENERATED.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name)),
+  );
+  return new Map(files.map((file) => [relative(root, file), readFileSync(file, "utf8")]));
+}
+
+/** The README's test command, with a second reporter to count by. Its own output goes straight to the reader. */
+function runTests() {
+  const command = `npm test -- --reporter=default --reporter=json --outputFile.json=${JSON.stringify(testReport)}`;
+  const { status } = spawnSync(command, { cwd: root, env, shell: true, stdio: ["ignore", "inherit", "inherit"] });
+  const report = readReport();
+  count.passed += report.numPassedTests;
+  count.failed += report.numFailedTests;
+  count.skipped += report.numPendingTests + report.numTodoTests;
+  // A file that cannot be loaded, or an error outside all tests, fails the run and no test.
+  if (status !== 0 && report.numFailedTests === 0) count.failed += 1;
+  if (status !== 0) failures.push("tests");
+}
+
+function readReport() {
+  try {
+    return JSON.parse(readFileSync(testReport, "utf8"));
+  } catch {
+    return { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 };
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The client under test: makes the calls that the runner describes, and tells how each went. Started once.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { create, type DescMessage } from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { Metadata, RpcError, type Transport } from "triple-es";
+import { createTransport } from "triple-es/node";
+import {
+  type ClientCompatRequest,
+  ClientCompatRequestSchema,
+  ClientCompatResponseSchema,
+} from "./gen/connectrpc/conformance/v1/client_compat_pb.ts";
+import { Codec, StreamType } from "./gen/connectrpc/conformance/v1/config_pb.ts";
+import {
+  BidiStreamRequestSchema,
+  ClientStreamRequestSchema,
+  type ConformancePayload,
+  ConformancePayloadSchema,
+  IdempotentUnaryRequestSchema,
+  ServerStreamRequestSchema,
+  UnaryRequestSchema,
+  UnimplementedRequestSchema,
+} from "./gen/connectrpc/conformance/v1/service_pb.ts";
+import { createConformanceServiceClient } from "./gen/connectrpc/conformance/v1/service_triple.ts";
+import { readMessages, writeMessage } from "./pipe.ts";
+import { appendHeaders, encodings, fromRpcError, jsonCodec, toHeaders } from "./translation.ts";
+
+/** What is known of a call so far; it is told even if the call fails. */
+class Outcome {
+  readonly payloads: ConformancePayload[] = [];
+  headers = new Metadata();
+  trailers = new Metadata();
+  error: RpcError | undefined;
+
+  add({ payload }: { payload?: ConformancePayload | undefined }): void {
+    this.payloads.push(payload ?? create(ConformancePayloadSchema));
+  }
+}
+
+function connect(request: ClientCompatRequest): Transport {
+  const { host, port, serverTlsCert, clientTlsCreds: creds } = request;
+  const secure = serverTlsCert.byteLength > 0;
+  return createTransport({
+    baseUrl: `${secure ? "https" : "http"}://${host}:${port}`,
+    codec: request.codec === Codec.JSON ? jsonCodec : "proto",
+    compression: encodings[request.compression],
+    compressMinBytes: 0,
+    maxMessageBytes: request.messageReceiveLimit || undefined,
+    tls: secure
+      ? {
+          ca: Buffer.from(serverTlsCert),
+          ...(creds === undefined ? {} : { cert: Buffer.from(creds.cert), key: Buffer.from(creds.key) }),
+        }
+      : undefined,
+  });
+}
+
+async function makeCall(request: ClientCompatRequest, transport: Transport): Promise<Outcome> {
+  const client = createConformanceServiceClient(transport);
+  const outcome = new Outcome();
+  const controller = new AbortController();
+  const { cancelTiming } = request.cancel ?? {};
+  const headers = new Metadata();
+  appendHeaders(headers, request.requestHeaders);
+  const options = {
+    headers,
+    signal: controller.signal,
+    timeoutMs: request.timeoutMs,
+    onHeader: (received: Metadata) => {
+      outcome.headers = received;
+    },
+    onTrailer: (received: Metadata) => {
+      outcome.trailers = received;
+    },
+  };
+
+  const cancelAfterSend = async (): Promise<void> => {
+    if (request.cancel === undefined || cancelTiming?.case === "afterNumResponses") return;
+    if (cancelTiming?.case === "afterCloseSendMs") await delay(cancelTiming.value);
+    controller.abort();
+  };
+
+  /** In full duplex every request waits for the response to the one before. */
+  const fullDuplex = request.streamType === StreamType.FULL_DUPLEX_BIDI_STREAM;
+  let responded = (): void => {};
+
+  /** The request messages, at the pace that is asked for. */
+  async function* send<Desc extends DescMessage>(type: Desc) {
+    for (const any of request.requestMessages) {
+      if (request.requestDelayMs > 0) await delay(request.requestDelayMs);
+      const message = anyUnpack(any, type);
+      if (message === undefined) throw new Error(`${any.typeUrl} is not ${type.typeName}`);
+      const response = new Promise<void>((resolve) => {
+        responded = resolve;
+      });
+      yield message;
+      if (fullDuplex) await response;
+    }
+    if (cancelTiming?.case === "beforeCloseSend") {
+      controller.abort();
+      // Keep the sending side open until the cancellation has been seen.
+      await delay(10);
+    } else {
+      // When this generator ends, the sending side is closed; the cancellation follows that.
+      setImmediate(cancelAfterSend);
+    }
+  }
+
+  async function only<Desc extends DescMessage>(type: Desc) {
+    for await (const message of send(type)) return message;
+    throw new Error("the test has no request message");
+  }
+
+  async function receive(responses: AsyncIterable<{ payload?: ConformancePayload | undefined }>): Promise<void> {
+    for await (const response of responses) {
+      outcome.add(response);
+      responded();
+      if (cancelTiming?.case === "afterNumResponses" && outcome.payloads.length >= cancelTiming.value)
+        controller.abort();
+    }
+  }
+
+  try {
+    switch (request.method) {
+      case "Unary": {
+        const message = await only(UnaryRequestSchema);
+        if (request.cancel !== undefined) setImmediate(cancelAfterSend);
+        outcome.add(await client.unary(message, options));
+        break;
+      }
+      case "IdempotentUnary":
+        outcome.add(await client.idempotentUnary(await only(IdempotentUnaryRequestSchema), options));
+        break;
+      case "Unimplemented":
+        await client.unimplemented(await only(UnimplementedRequestSchema), options);
+        break;
+      case "ServerStream": {
+        const message = await only(ServerStreamRequestSchema);
+        if (request.cancel !== undefined) setImmediate(cancelAfterSend);
+        await receive(client.serverStream(message, options));
+        break;
+      }
+      case "ClientStream":
+        outcome.add(await client.clientStream(send(ClientStreamRequestSchema), options));
+        break;
+      case "BidiStream":
+        await receive(client.bidiStream(send(BidiStreamRequestSchema), options));
+        break;
+      default:
+        throw new Error(`no such method: ${request.method}`);
+    }
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    outcome.error = error;
+    if (outcome.headers.size === 0) outcome.headers = error.headers;
+    outcome.trailers = error.metadata;
+  }
+  return outcome;
+}
+
+async function run(request: ClientCompatRequest): Promise<void> {
+  const { testName } = request;
+  const transport = connect(request);
+  try {
+    const { payloads, headers, trailers, error } = await makeCall(request, transport);
+    writeMessage(ClientCompatResponseSchema, {
+      testName,
+      result: {
+        case: "response",
+        value: {
+          payloads,
+          responseHeaders: toHeaders(headers),
+          responseTrailers: toHeaders(trailers),
+          ...(error === undefined ? {} : { error: fromRpcError(error) }),
+        },
+      },
+    });
+  } catch (error) {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    writeMessage(ClientCompatResponseSchema, { testName, result: { case: "error", value: { message } } });
+  } finally {
+    await transport.close();
+  }
+}
+
+/** More at a time would make the timing of cancellations depend on how busy this process is. */
+const MAX_RUNNING = 16;
+const running = new Set<Promise<void>>();
+for await (const request of readMessages(ClientCompatRequestSchema)) {
+  const task = run(request).finally(() => running.delete(task));
+  running.add(task);
+  if (running.size >= MAX_RUNNING) await Promise.race(running);
+}
+await Promise.all(running);

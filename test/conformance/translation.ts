@@ -1,0 +1,65 @@
+/**
+ * Between the suite's words and ours: headers, errors and the codecs and compressions that both programs use.
+ */
+import { create, createRegistry, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { type Code, createJsonCodec, type Metadata, RpcError } from "triple-es";
+import { Compression, type Code as ConformanceCode } from "./gen/connectrpc/conformance/v1/config_pb.ts";
+import {
+  BidiStreamRequestSchema,
+  ClientStreamRequestSchema,
+  type Error as ConformanceError,
+  ConformancePayload_RequestInfoSchema,
+  type ErrorSchema,
+  type Header,
+  HeaderSchema,
+  IdempotentUnaryRequestSchema,
+  ServerStreamRequestSchema,
+  UnaryRequestSchema,
+} from "./gen/connectrpc/conformance/v1/service_pb.ts";
+
+/** JSON with the messages that the suite puts into `google.protobuf.Any`. */
+export const jsonCodec = createJsonCodec({
+  registry: createRegistry(
+    UnaryRequestSchema,
+    ServerStreamRequestSchema,
+    ClientStreamRequestSchema,
+    BidiStreamRequestSchema,
+    IdempotentUnaryRequestSchema,
+    ConformancePayload_RequestInfoSchema,
+  ),
+});
+
+/** The suite's compressions by the name we send. `undefined`: none. */
+export const encodings: Readonly<Record<Compression, string | undefined>> = {
+  [Compression.UNSPECIFIED]: undefined,
+  [Compression.IDENTITY]: undefined,
+  [Compression.GZIP]: "gzip",
+  [Compression.BR]: "br",
+  [Compression.ZSTD]: "zstd",
+  [Compression.DEFLATE]: "deflate",
+  [Compression.SNAPPY]: "snappy",
+};
+
+export function appendHeaders(metadata: Metadata, headers: readonly Header[]): void {
+  for (const { name, value } of headers) for (const one of value) metadata.append(name, one);
+}
+
+export function toHeaders(metadata: Metadata): Header[] {
+  const names = new Set([...metadata].map(([name]) => name));
+  return [...names].map((name) => create(HeaderSchema, { name, value: metadata.getAll(name) }));
+}
+
+/** The error that a test asks a server for. `details` are added to its own. */
+export function toRpcError({ code, message, details }: ConformanceError, added: readonly Any[] = []): RpcError {
+  return new RpcError(code as number as Code, message ?? "", { details: [...details, ...added] });
+}
+
+/** How a client reports an error. */
+export function fromRpcError(error: RpcError): MessageInitShape<typeof ErrorSchema> {
+  return {
+    code: error.code as number as ConformanceCode,
+    message: error.rawMessage,
+    details: error.details.map(({ typeUrl, value }) => ({ typeUrl, value })),
+  };
+}

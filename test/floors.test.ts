@@ -1,0 +1,171 @@
+/** Who may import whom: the floors of the runtime, its two wings, its doors, and the plugin beside them. */
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Project, type SourceFile } from "ts-morph";
+import { describe, expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const RUNTIME = "runtime/src/";
+
+/** The rooms of the runtime from the ground up. A name that ends in `/` stands for every file of the folder. */
+const FLOORS: readonly (readonly string[])[] = [
+  ["code", "metadata", "version", "gen/"],
+  ["error", "call"],
+  ["codec", "compression", "deadline", "exchange"],
+  ["protocol", "client", "handler", "plain-json"],
+  ["http-rpc/", "grpc/", "router"],
+  ["node/"],
+  ["index", "fetch", "json", "node"],
+];
+/** Doors that open another door and add to it. */
+const doorsOfDoors: ReadonlyMap<string, string> = new Map([
+  ["node", "index"],
+  ["json", "fetch"],
+]);
+const ENGINES = 5;
+const DOORS = 6;
+
+/** One import: who, whom, and both as they appear in a message. */
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+const project = new Project({ compilerOptions: { allowImportingTsExtensions: true } });
+project.addSourceFilesAtPaths([join(ROOT, "runtime/src/**/*.ts"), join(ROOT, "src/**/*.ts")]);
+
+const nameOf = (file: SourceFile): string => relative(ROOT, file.getFilePath());
+const files = project.getSourceFiles().map(nameOf).sort();
+const imports = project.getSourceFiles().flatMap(importsOf);
+
+/** Every module a file imports or exports again, types and dynamic imports included. */
+function importsOf(file: SourceFile): Import[] {
+  const from = nameOf(file);
+  return file.getImportStringLiterals().map((literal) => {
+    const specifier = literal.getLiteralValue();
+    return { from, to: specifier.startsWith(".") ? join(dirname(from), specifier) : specifier };
+  });
+}
+
+/** The entry of {@link FLOORS} a file of the runtime belongs to. */
+function roomOf(file: string): string {
+  const path = file.slice(RUNTIME.length).replace(/\.ts$/, "");
+  const slash = path.indexOf("/");
+  return slash < 0 ? path : path.slice(0, slash + 1);
+}
+
+function floorOf(file: string): number {
+  return FLOORS.findIndex((rooms) => rooms.includes(roomOf(file)));
+}
+
+/** Why the import is forbidden; `undefined` if it is allowed. */
+function objection({ from, to }: Import): string | undefined {
+  if (from.startsWith("src/")) {
+    const allowed = to.startsWith("src/") || /^(?:@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)|node:)/.test(to);
+    return allowed ? undefined : "the plugin may import only itself, the plugin kit and node:*";
+  }
+  const floor = floorOf(from);
+  const room = roomOf(from);
+  if (to.startsWith("node:")) {
+    return room === "node/" || room === "node" ? undefined : "only engines and the door for Node may import node:*";
+  }
+  if (!to.startsWith(RUNTIME)) {
+    return /^@bufbuild\/protobuf(?:\/|$)/.test(to) ? undefined : "the runtime depends on @bufbuild/protobuf alone";
+  }
+  const [target, targetRoom] = [floorOf(to), roomOf(to)];
+  if (room.endsWith("/") && room === targetRoom) return undefined;
+  if (floor === DOORS) {
+    if (target < DOORS || doorsOfDoors.get(room) === targetRoom) return undefined;
+    return "a door may import what is below the doors";
+  }
+  if (target < floor && !(floor === ENGINES && target === 4)) return undefined;
+  return `floor ${floor} may not import from floor ${target}`;
+}
+
+const objections = (list: readonly Import[]): string[] =>
+  list.flatMap((one) => {
+    const reason = objection(one);
+    return reason === undefined ? [] : [`${one.from} imports ${one.to}: ${reason}`];
+  });
+
+/** The first way round in a circle that the imports allow. */
+function findCycle(list: readonly Import[]): string | undefined {
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): string | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file].join(" imports ");
+    if (done.has(file)) return undefined;
+    for (const { to } of list.filter(({ from }) => from === file)) {
+      const cycle = visit(to, [...path, file]);
+      if (cycle !== undefined) return cycle;
+    }
+    done.add(file);
+    return undefined;
+  };
+  for (const { from } of list) {
+    const cycle = visit(from, []);
+    if (cycle !== undefined) return cycle;
+  }
+  return undefined;
+}
+
+describe("the floors", () => {
+  it("have a place for every file of the runtime", () => {
+    const rooms = files.filter((file) => file.startsWith(RUNTIME));
+    expect(rooms.length).toBeGreaterThan(30);
+    expect(rooms.filter((file) => floorOf(file) < 0)).toEqual([]);
+  });
+
+  it("are kept by every import, types included", () => {
+    expect(imports.length).toBeGreaterThan(100);
+    expect(objections(imports)).toEqual([]);
+  });
+
+  it("have no cycles, types included", () => {
+    expect(findCycle(imports)).toBeUndefined();
+  });
+});
+
+describe("the rules themselves", () => {
+  const forbidden = (from: string, to: string): string[] => objections([{ from, to }]);
+
+  it.each([
+    ["a floor importing from one above", "runtime/src/error.ts", "runtime/src/call.ts"],
+    ["a room importing from its own floor", "runtime/src/handler.ts", "runtime/src/protocol.ts"],
+    ["one wing importing the other", "runtime/src/grpc/client.ts", "runtime/src/http-rpc/status.ts"],
+    ["the router knowing a wing", "runtime/src/router.ts", "runtime/src/grpc/server.ts"],
+    ["a wing knowing the router", "runtime/src/http-rpc/server.ts", "runtime/src/router.ts"],
+    ["an engine importing a wing", "runtime/src/node/http2.ts", "runtime/src/grpc/envelope.ts"],
+    ["an engine importing the router", "runtime/src/node/server.ts", "runtime/src/router.ts"],
+    ["a room below importing a door", "runtime/src/node/server.ts", "runtime/src/index.ts"],
+    [
+      "a door importing another, other than node importing index and json importing fetch",
+      "runtime/src/fetch.ts",
+      "runtime/src/index.ts",
+    ],
+    ["node:* in the portable part", "runtime/src/deadline.ts", "node:timers"],
+    ["a third dependency", "runtime/src/node/http2.ts", "undici"],
+    ["the plugin running the runtime", "src/client.ts", "triple-es"],
+    ["the plugin reaching into the runtime", "src/client.ts", "runtime/src/call.ts"],
+  ])("forbid %s, naming the file and the import", (_rule, from, to) => {
+    expect(forbidden(from, to)).toEqual([expect.stringContaining(`${from} imports ${to}: `)]);
+  });
+
+  it.each([
+    ["runtime/src/grpc/client.ts", "runtime/src/grpc/envelope.ts"],
+    ["runtime/src/grpc/status.ts", "runtime/src/gen/google/rpc/status_pb.ts"],
+    ["runtime/src/node/http2.ts", "runtime/src/protocol.ts"],
+    ["runtime/src/node.ts", "runtime/src/index.ts"],
+    ["runtime/src/fetch.ts", "runtime/src/router.ts"],
+  ])("allow %s to import %s", (from, to) => {
+    expect(forbidden(from, to)).toEqual([]);
+  });
+
+  it("find a cycle", () => {
+    const circle = [
+      { from: "a", to: "b" },
+      { from: "b", to: "c" },
+      { from: "c", to: "b" },
+    ];
+    expect(findCycle(circle)).toBe("b imports c imports b");
+  });
+});

@@ -1,0 +1,219 @@
+/**
+ * One cleartext port for HTTP/1.1 and HTTP/2: the first bytes of a connection decide.
+ */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { request } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { connect, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer } from "triple-es/node";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { envelope, Http1Connection, Http2Connection } from "../support/connection.ts";
+import { connectGreeter, greeter, openSocket, startServer } from "../support/server.ts";
+
+const PATH = "/greet.v1.GreetService/Greet";
+const JSON_TYPE = { "content-type": "application/json" };
+const HTTP2_PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/** A SETTINGS frame without settings. */
+const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+
+describe("one cleartext port", () => {
+  it("answers HTTP/1.1 and HTTP/2, and both sub-protocols over HTTP/2", async () => {
+    const { baseUrl } = await startServer();
+    const options = [
+      { protocol: "http-rpc", httpVersion: "1.1" },
+      { protocol: "http-rpc", httpVersion: "2" },
+      { protocol: "grpc", httpVersion: "2" },
+    ] as const;
+    for (const one of options) {
+      expect((await connectGreeter(baseUrl, one).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    }
+  });
+
+  it("understands an HTTP/1.1 request that arrives one byte at a time", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    const body = '[{"name":"Ada"}]';
+    const head = `POST ${PATH} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+    for (const character of head + body) {
+      connection.write(character);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((await connection.answer()).body.toString()).toBe('{"greeting":"Hello, Ada!"}');
+  });
+
+  it("tells an HTTP/1.1 method that starts like the HTTP/2 preface from it", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    connection.write("P");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    connection.write("ROPFIND / HTTP/1.1\r\nhost: a\r\n\r\n");
+    expect((await connection.answer()).status).toBe(404);
+  });
+
+  it("understands the HTTP/2 preface that arrives one byte at a time", async () => {
+    const { port } = await startServer();
+    const socket = await openSocket(port);
+    const received = new Promise<Buffer>((resolve) => socket.once("data", resolve));
+    for (const byte of Buffer.concat([Buffer.from(HTTP2_PREFACE), EMPTY_SETTINGS])) {
+      socket.write(Uint8Array.of(byte));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    // The type of the first frame a server sends: SETTINGS.
+    expect((await received)[3]).toBe(4);
+  });
+
+  it("answers garbage with 400 in plain HTTP/1.1 and closes the connection", async () => {
+    const { port } = await startServer();
+    const socket = await openSocket(port);
+    const chunks: Buffer[] = [];
+    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+    socket.write("\x16\x03\x01 this is no HTTP\r\n\r\n");
+    await new Promise((resolve) => socket.once("close", resolve));
+    expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nconnection: close\r\n/);
+  });
+
+  it("closes a connection that speaks garbage after the HTTP/2 preface, and goes on serving others", async () => {
+    const { port, baseUrl } = await startServer();
+    const socket = await openSocket(port);
+    socket.resume();
+    socket.write(`${HTTP2_PREFACE}garbage that is not a frame, long enough to be taken for the header of one`);
+    await new Promise((resolve) => socket.once("close", resolve));
+    expect((await connectGreeter(baseUrl).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+  });
+
+  it("gives a connection that says nothing 10 seconds, and takes the limit back once it has spoken", async () => {
+    const setTimeouts = vi.spyOn(Socket.prototype, "setTimeout");
+    onTestFinished(() => setTimeouts.mockRestore());
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    await vi.waitFor(() => expect(setTimeouts.mock.calls.map(([delay]) => delay)).toContain(10_000));
+    const silent = setTimeouts.mock.contexts[setTimeouts.mock.calls.findIndex(([delay]) => delay === 10_000)];
+    setTimeouts.mockClear();
+    await connection.post(PATH, JSON_TYPE, "[{}]");
+    const own = setTimeouts.mock.calls.filter((_, i) => setTimeouts.mock.contexts[i] === silent);
+    expect(own[0]?.[0]).toBe(0);
+  });
+
+  it("destroys a silent connection whose time is up", async () => {
+    const setTimeouts = vi.spyOn(Socket.prototype, "setTimeout");
+    onTestFinished(() => setTimeouts.mockRestore());
+    const { port } = await startServer();
+    const socket = await openSocket(port);
+    await vi.waitFor(() => expect(setTimeouts.mock.calls.map(([delay]) => delay)).toContain(10_000));
+    const silent = setTimeouts.mock.contexts[setTimeouts.mock.calls.findIndex(([delay]) => delay === 10_000)] as Socket;
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.resume();
+    silent.emit("timeout");
+    await closed;
+  });
+});
+
+describe("several calls on one connection", () => {
+  it("are answered in order over HTTP/1.1, also when they are sent at once", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    const posts = ["Ada", "Bob"].map((name) => {
+      const body = JSON.stringify([{ name }]);
+      return `POST ${PATH} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    });
+    connection.write(posts.join(""));
+    expect((await connection.answer()).body.toString()).toBe('{"greeting":"Hello, Ada!"}');
+    expect((await connection.answer()).body.toString()).toBe('{"greeting":"Hello, Bob!"}');
+  });
+
+  it("may belong to both sub-protocols over HTTP/2", async () => {
+    const { baseUrl } = await startServer();
+    const connection = new Http2Connection(baseUrl);
+    const [plain, grpc] = await Promise.all([
+      connection.post(PATH, JSON_TYPE, '[{"name":"Ada"}]'),
+      connection.post(PATH, { "content-type": "application/grpc+json" }, envelope('{"name":"Ada"}')),
+    ]);
+    expect(plain.body.toString()).toBe('{"greeting":"Hello, Ada!"}');
+    expect(grpc.body).toEqual(envelope('{"greeting":"Hello, Ada!"}'));
+    expect(grpc.trailers["grpc-status"]).toBe("0");
+  });
+});
+
+describe("listening", () => {
+  it("on a port that is taken is refused, and says which", async () => {
+    const { port } = await startServer();
+    const second = createServer();
+    await expect(second.listen({ port, host: "127.0.0.1" })).rejects.toThrow(`EADDRINUSE`);
+    await second.close();
+  });
+
+  it("tells its address only while there is one", async () => {
+    expect(() => createServer().address).toThrow("the server does not listen on a port");
+    const { server, port } = await startServer();
+    expect(server.address).toEqual({ address: "127.0.0.1", family: "IPv4", port });
+  });
+
+  it("works on a Unix socket for both versions of HTTP, over connections that are kept alive", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "triple-es-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, "server.sock");
+    const server = createServer().add(GreetServiceDef, greeter);
+    await server.listen({ path });
+    onTestFinished(() => server.close({ graceMs: 0 }));
+    expect(() => server.address).toThrow("the server does not listen on a port");
+
+    const socket = connect(path);
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    const http1 = new Http1Connection(socket);
+    for (const name of ["Ada", "Bob"]) {
+      const { status, body } = await http1.post(PATH, JSON_TYPE, JSON.stringify([{ name }]));
+      expect([status, body.toString()]).toEqual([200, `{"greeting":"Hello, ${name}!"}`]);
+    }
+
+    const http2 = new Http2Connection("http://localhost", { createConnection: () => connect(path) });
+    for (const name of ["Ada", "Bob"]) {
+      const { body } = await http2.post(
+        PATH,
+        { "content-type": "application/grpc+json" },
+        envelope(`{"name":"${name}"}`),
+      );
+      expect(body).toEqual(envelope(`{"greeting":"Hello, ${name}!"}`));
+    }
+    await server.close();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it("answers a request that asks for an upgrade to HTTP/2 in HTTP/1.1", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    const upgrade = { connection: "upgrade, http2-settings", upgrade: "h2c", "http2-settings": "AAMAAABk" };
+    const { status } = await connection.post(PATH, { ...JSON_TYPE, ...upgrade }, "[{}]");
+    expect(status).toBe(200);
+  });
+
+  it("tells a client that asks first to go on with its body", async () => {
+    const { port } = await startServer();
+    const outgoing = request({
+      port,
+      host: "127.0.0.1",
+      path: PATH,
+      method: "POST",
+      headers: { ...JSON_TYPE, expect: "100-continue", "content-length": 4, connection: "close" },
+    });
+    outgoing.on("continue", () => outgoing.end("[{}]"));
+    outgoing.flushHeaders();
+    const incoming = await new Promise<{ statusCode?: number; resume(): void }>((resolve) =>
+      outgoing.on("response", resolve),
+    );
+    incoming.resume();
+    expect(incoming.statusCode).toBe(200);
+  });
+
+  it("lets one connection have 100 calls at a time and no more", async () => {
+    const { baseUrl } = await startServer();
+    const session = connectHttp2(baseUrl);
+    onTestFinished(() => session.destroy());
+    const settings = await new Promise((resolve) => session.once("remoteSettings", resolve));
+    expect(settings).toMatchObject({ maxConcurrentStreams: 100, initialWindowSize: 256 * 1024 });
+  });
+});

@@ -1,0 +1,124 @@
+/**
+ * TLS: the version of HTTP is agreed on by ALPN, and both sides may ask for certificates.
+ */
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { Code } from "triple-es";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Certificates, createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { Http1Connection } from "../support/connection.ts";
+import { connectGreeter, failureOf, openSocket, type RunningServer, startServer } from "../support/server.ts";
+
+const PATH = "/greet.v1.GreetService/Greet";
+
+describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
+  const certificates = (hasOpenssl ? createCertificates() : undefined) as Certificates;
+  const { ca, server: identity, client, stranger } = certificates ?? {};
+
+  const start = (): Promise<RunningServer> => startServer({}, { tls: identity });
+  const startMutual = (): Promise<RunningServer> =>
+    startServer({}, { tls: { ...identity, ca, requestCert: true, rejectUnauthorized: true } });
+
+  async function handshake(port: number, options: ConnectionOptions): Promise<TLSSocket> {
+    const socket = connect({ port, host: "127.0.0.1", ca, ...options });
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    await new Promise((resolve, reject) => {
+      socket.once("secureConnect", resolve);
+      socket.once("error", reject);
+    });
+    return socket;
+  }
+
+  it("prefers HTTP/2 where a client takes both", async () => {
+    const { port } = await start();
+    const socket = await handshake(port, { ALPNProtocols: ["http/1.1", "h2"] });
+    expect(socket.alpnProtocol).toBe("h2");
+  });
+
+  it("serves HTTP/1.1 to a client that takes nothing else", async () => {
+    const { port } = await start();
+    const socket = await handshake(port, { ALPNProtocols: ["http/1.1"] });
+    expect(socket.alpnProtocol).toBe("http/1.1");
+    const answer = await new Http1Connection(socket).post(PATH, { "content-type": "application/json" }, "[{}]");
+    expect(answer.status).toBe(200);
+  });
+
+  it("serves HTTP/1.1 to a client that does not negotiate, and refuses HTTP/2 there with 400", async () => {
+    const { port } = await start();
+    const polite = await handshake(port, {});
+    expect(polite.alpnProtocol).toBe(false);
+    const answer = await new Http1Connection(polite).post(PATH, { "content-type": "application/json" }, "[{}]");
+    expect(answer.status).toBe(200);
+
+    const presumptuous = await handshake(port, {});
+    const connection = new Http1Connection(presumptuous);
+    connection.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    expect((await connection.answer()).status).toBe(400);
+  });
+
+  it("answers calls over HTTP/2 and HTTP/1.1 from one port", async () => {
+    const { baseUrl } = await start();
+    for (const options of [{ protocol: "grpc" }, { protocol: "http-rpc" }] as const) {
+      const greeter = connectGreeter(baseUrl, { ...options, tls: { ca } });
+      expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    }
+  });
+
+  it.each([{ protocol: "grpc" }, { protocol: "http-rpc" }] as const)(
+    "a $protocol client refuses a server whose certificate it does not trust, unless told to",
+    async (options) => {
+      const { baseUrl } = await start();
+      const { code, rawMessage } = await failureOf(connectGreeter(baseUrl, options).greet({}));
+      expect(code).toBe(Code.Unavailable);
+      expect(rawMessage).toMatch(/connection to 127\.0\.0\.1:\d+ failed: unable to verify/);
+      const careless = connectGreeter(baseUrl, { ...options, tls: { rejectUnauthorized: false } });
+      expect((await careless.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    },
+  );
+
+  it.each([{ protocol: "grpc" }, { protocol: "http-rpc" }] as const)(
+    "a $protocol client refuses a certificate that is for somebody else",
+    async (options) => {
+      const { baseUrl } = await start();
+      const { code, rawMessage } = await failureOf(
+        connectGreeter(baseUrl, { ...options, tls: { ca, servername: "other.example" } }).greet({}),
+      );
+      expect(code).toBe(Code.Unavailable);
+      expect(rawMessage).toContain("other.example");
+    },
+  );
+
+  it.each([{ protocol: "grpc" }, { protocol: "http-rpc" }] as const)(
+    "a server that asks for certificates takes the calls of a $protocol client it trusts, and of no other",
+    async (options) => {
+      const { baseUrl } = await startMutual();
+      const trusted = connectGreeter(baseUrl, { ...options, tls: { ca, ...client } });
+      expect((await trusted.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+      for (const tls of [{ ca }, { ca, ...stranger }]) {
+        expect((await failureOf(connectGreeter(baseUrl, { ...options, tls }).greet({}))).code).toBe(Code.Unavailable);
+      }
+    },
+  );
+
+  it("a client that speaks cleartext gets an error, and the server goes on", async () => {
+    const { port, baseUrl } = await start();
+    for (const protocol of ["grpc", "http-rpc"] as const) {
+      const error = await failureOf(connectGreeter(`http://127.0.0.1:${port}`, { protocol }).greet({}));
+      expect(error.code).toBe(Code.Unavailable);
+    }
+    const socket = await openSocket(port);
+    socket.resume();
+    socket.write("GET / HTTP/1.1\r\n\r\n");
+    await new Promise((resolve) => socket.once("close", resolve));
+    expect((await connectGreeter(baseUrl, { tls: { ca } }).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+  });
+
+  it("a client that speaks TLS to a cleartext server gets an error", async () => {
+    const { port } = await startServer();
+    for (const protocol of ["grpc", "http-rpc"] as const) {
+      const error = await failureOf(connectGreeter(`https://127.0.0.1:${port}`, { protocol, tls: { ca } }).greet({}));
+      expect(error.code).toBe(Code.Unavailable);
+    }
+  });
+});

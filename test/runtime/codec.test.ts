@@ -1,0 +1,93 @@
+/** Codecs: what JSON and binary read and write. */
+import { create, createRegistry, isMessage, type Message } from "@bufbuild/protobuf";
+import { AnySchema, anyPack, DurationSchema, FieldSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { GreetEachRequestSchema, GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
+import {
+  type Codec,
+  createJsonCodec,
+  decodeJson,
+  encodeJson,
+  findCodec,
+  jsonCodec,
+  protoCodec,
+} from "../../runtime/src/codec.ts";
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+describe.each<[string, Codec]>([
+  ["proto", protoCodec],
+  ["json", jsonCodec],
+])("the %s codec", (name, codec) => {
+  it("has the name of its content type", () => {
+    expect(codec.name).toBe(name);
+    expect(findCodec(name as "proto" | "json")).toBe(codec);
+    expect(findCodec(codec)).toBe(codec);
+  });
+
+  it("gives back what it was given", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "grapheme" })), (names) => {
+        const message = create(GreetEachRequestSchema, { names });
+        const decoded = codec.decode(GreetEachRequestSchema, codec.encode(GreetEachRequestSchema, message));
+        expect(decoded).toEqual(message);
+      }),
+    );
+  });
+
+  it("takes init shapes for messages, nested ones too", () => {
+    const init = { name: "T", fields: [{ name: "f", number: 1 }] };
+    const decoded = codec.decode(TypeSchema, codec.encode(TypeSchema, init));
+    expect(isMessage(decoded as Message, TypeSchema)).toBe(true);
+    expect(decoded).toEqual(create(TypeSchema, init));
+  });
+
+  it("throws on bytes that are not in its format", () => {
+    expect(() => codec.decode(GreetRequestSchema, Uint8Array.of(0xff, 0xff))).toThrow();
+  });
+});
+
+describe("JSON", () => {
+  it("is read in both spellings of a field", () => {
+    const camel = jsonCodec.decode(FieldSchema, bytesOf('{"typeUrl":"t","jsonName":"j"}'));
+    const snake = jsonCodec.decode(FieldSchema, bytesOf('{"type_url":"t","json_name":"j"}'));
+    expect(snake).toEqual(camel);
+    expect(camel).toMatchObject({ typeUrl: "t", jsonName: "j" });
+  });
+
+  it("is written in lowerCamel, without default values", () => {
+    expect(text(jsonCodec.encode(FieldSchema, { typeUrl: "t", jsonName: "", number: 0 }))).toBe('{"typeUrl":"t"}');
+  });
+
+  it("may have fields nobody knows, at any depth", () => {
+    const decoded = jsonCodec.decode(TypeSchema, bytesOf('{"name":"T","new":[1],"fields":[{"name":"f","x":{}}]}'));
+    expect(decoded).toMatchObject({ name: "T", fields: [{ name: "f" }] });
+  });
+
+  it("may begin with a byte order mark and space", () => {
+    expect(jsonCodec.decode(GreetRequestSchema, bytesOf('\uFEFF \r\n\t{"name":"Ada"}'))).toMatchObject({ name: "Ada" });
+  });
+
+  it("is UTF-8 and nothing else", () => {
+    expect(() => decodeJson(Uint8Array.of(0x22, 0xe4, 0x22))).toThrow();
+    expect(decodeJson(bytesOf('"ä"'))).toBe("ä");
+    expect([...encodeJson("ä😀")]).toEqual([...bytesOf('"ä😀"')]);
+  });
+
+  it("has values, which binary has not", () => {
+    expect(jsonCodec.values?.toValue(DurationSchema, { seconds: 3n })).toBe("3s");
+    expect(jsonCodec.values?.fromValue(DurationSchema, "3s")).toMatchObject({ seconds: 3n });
+    expect(protoCodec.values).toBeUndefined();
+  });
+
+  it("resolves google.protobuf.Any with a registry, both ways", () => {
+    const any = anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "Ada" }));
+    const codec = createJsonCodec({ registry: createRegistry(GreetRequestSchema) });
+    const json = codec.encode(AnySchema, any);
+    expect(decodeJson(json)).toEqual({ "@type": "type.googleapis.com/greet.v1.GreetRequest", name: "Ada" });
+    expect(codec.decode(AnySchema, json)).toEqual(any);
+    expect(() => jsonCodec.encode(AnySchema, any)).toThrow(/greet\.v1\.GreetRequest/);
+  });
+});

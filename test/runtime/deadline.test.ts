@@ -1,0 +1,411 @@
+/** Deadlines and cancellation of one call. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createContextKey } from "../../runtime/src/call.ts";
+import { Code, Status } from "../../runtime/src/code.ts";
+import {
+  type ContextOptions,
+  createContextValues,
+  OpenContext,
+  onAbort,
+  startTimer,
+} from "../../runtime/src/deadline.ts";
+import { RpcError } from "../../runtime/src/error.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+const open = (options: Partial<ContextOptions> = {}): OpenContext =>
+  new OpenContext({ timeoutStatus: Status.ServerTimeout, ...options });
+
+const never = new Promise<never>(() => {});
+
+/** What the promise rejected with, so far. */
+function rejection(promise: Promise<unknown>): { error?: RpcError } {
+  const seen: { error?: RpcError } = {};
+  promise.catch((error: RpcError) => {
+    seen.error = error;
+  });
+  return seen;
+}
+
+/** An exchange that counts how often its signal was asked for. */
+function exchange(): { readonly signal: AbortSignal; abort(): void; asked: number } {
+  const controller = new AbortController();
+  return {
+    asked: 0,
+    get signal() {
+      this.asked++;
+      return controller.signal;
+    },
+    abort: () => controller.abort(new RpcError(Code.Canceled, "peer is gone")),
+  };
+}
+
+describe("startTimer", () => {
+  it.each([1, 1000, 2 ** 31 - 1, 2 ** 31, 30 * DAY_MS, 100 * DAY_MS])(
+    "calls back once after %d ms, not before",
+    (delay) => {
+      const callback = vi.fn();
+      startTimer(delay, callback);
+      vi.advanceTimersByTime(delay - 1);
+      expect(callback).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(1);
+      expect(callback).toHaveBeenCalledTimes(1);
+    },
+  );
+
+  it.each([1000, 100 * DAY_MS])("is stopped at any time before %d ms", (delay) => {
+    const callback = vi.fn();
+    const stop = startTimer(delay, callback);
+    vi.advanceTimersByTime(delay - 1);
+    stop();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.advanceTimersByTime(delay);
+    expect(callback).not.toHaveBeenCalled();
+  });
+});
+
+describe("onAbort", () => {
+  it("calls back with the reason as an RpcError, at once if the signal has fired", () => {
+    const callback = vi.fn();
+    onAbort(AbortSignal.abort(), callback);
+    expect(callback.mock.calls).toEqual([[expect.objectContaining({ code: Code.Canceled })]]);
+  });
+
+  it("does not call back once it is released", () => {
+    const controller = new AbortController();
+    const callback = vi.fn();
+    onAbort(controller.signal, callback)();
+    controller.abort();
+    expect(callback).not.toHaveBeenCalled();
+  });
+
+  it("does nothing without a signal", () => {
+    expect(() => onAbort(undefined, () => {})()).not.toThrow();
+  });
+});
+
+describe("a deadline", () => {
+  it("ends the work with its status when it passes, and not before", async () => {
+    const context = open({ timeoutMs: 100 });
+    const seen = rejection(context.run(() => never));
+    await vi.advanceTimersByTimeAsync(99);
+    expect(seen.error).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(seen.error).toMatchObject({ code: Code.DeadlineExceeded, status: Status.ServerTimeout });
+  });
+
+  it("may lie further ahead than a timer reaches", async () => {
+    const context = open({ timeoutMs: 60 * DAY_MS });
+    const seen = rejection(context.run(() => never));
+    await vi.advanceTimersByTimeAsync(60 * DAY_MS - 1);
+    expect(seen.error).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(seen.error?.code).toBe(Code.DeadlineExceeded);
+  });
+
+  it("of 0 ms has passed already, and the work is not started", async () => {
+    const work = vi.fn(() => never);
+    const context = open({ timeoutMs: 0 });
+    expect(context.signal?.aborted).toBe(true);
+    await expect(context.run(work)).rejects.toMatchObject({ code: Code.DeadlineExceeded });
+    expect(work).not.toHaveBeenCalled();
+  });
+
+  it("is told as the milliseconds left, never below 0", () => {
+    const context = open({ timeoutMs: 100 });
+    expect(context.timeoutMs()).toBe(100);
+    vi.advanceTimersByTime(30);
+    expect(context.timeoutMs()).toBe(70);
+    vi.advanceTimersByTime(1000);
+    expect(context.timeoutMs()).toBe(0);
+  });
+
+  it.each([undefined, Number.POSITIVE_INFINITY])("of %s is none", async (timeoutMs) => {
+    const context = open({ timeoutMs });
+    expect(context.timeoutMs()).toBeUndefined();
+    expect(context.signal).toBeUndefined();
+    expect(vi.getTimerCount()).toBe(0);
+    await expect(context.run(async () => 1)).resolves.toBe(1);
+  });
+
+  it("leaves results and errors of the work as they are", async () => {
+    const broken = new Error("broken");
+    await expect(open({ timeoutMs: 100 }).run(async () => 1)).resolves.toBe(1);
+    await expect(open({ timeoutMs: 100 }).run(() => Promise.reject(broken))).rejects.toBe(broken);
+  });
+
+  it("does not leave a late failure of the work unhandled", async () => {
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    let fail: (error: Error) => void = () => {};
+    const seen = rejection(
+      open({ timeoutMs: 10 }).run(
+        () =>
+          new Promise((_resolve, reject) => {
+            fail = reject;
+          }),
+      ),
+    );
+    await vi.advanceTimersByTimeAsync(10);
+    fail(new Error("too late"));
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", unhandled);
+    expect(seen.error?.code).toBe(Code.DeadlineExceeded);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+});
+
+describe("the signal", () => {
+  it("fires when the deadline passes, with the error of the call", async () => {
+    const context = open({ timeoutMs: 10 });
+    const { signal } = context;
+    const seen = rejection(context.run(() => never));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(signal?.reason).toBe(seen.error);
+  });
+
+  it("never fires on success, however long one waits", async () => {
+    const peer = exchange();
+    const context = open({ timeoutMs: 10, exchange: peer });
+    const { signal } = context;
+    await context.run(async () => {});
+    await vi.advanceTimersByTimeAsync(1000);
+    peer.abort();
+    expect(signal?.aborted).toBe(false);
+  });
+
+  it("is one signal, however often it is asked for", () => {
+    const context = open({ timeoutMs: 10 });
+    expect(context.signal).toBe(context.signal);
+    context.close();
+  });
+
+  it("is not made unless somebody asks", async () => {
+    let made = 0;
+    const { AbortController: Original } = globalThis;
+    const peer = exchange();
+    vi.stubGlobal(
+      "AbortController",
+      class extends Original {
+        readonly number = ++made;
+      },
+    );
+    await open({ timeoutMs: 10, exchange: peer }).run(async () => {});
+    await open({ exchange: peer }).run(async () => {});
+    expect([peer.asked, made]).toEqual([0, 0]);
+    const asked = open({ timeoutMs: 10, exchange: peer });
+    expect(asked.signal?.aborted).toBe(false);
+    expect([peer.asked, made]).toEqual([1, 1]);
+    asked.close();
+    vi.unstubAllGlobals();
+  });
+
+  it("is the exchange's own where there is no deadline", () => {
+    const peer = exchange();
+    expect(open({ exchange: peer }).signal).toBe(peer.signal);
+  });
+
+  it("fires when the peer is lost, with a deadline too", () => {
+    const peer = exchange();
+    const context = open({ timeoutMs: 10, exchange: peer });
+    const { signal } = context;
+    peer.abort();
+    expect(signal?.reason).toMatchObject({ code: Code.Canceled, rawMessage: "peer is gone" });
+    context.close();
+  });
+
+  it("has fired already if it is asked for after the end", async () => {
+    const context = open({ timeoutMs: 10 });
+    const seen = rejection(context.run(() => never));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(context.signal?.reason).toBe(seen.error);
+  });
+});
+
+describe("a caller's signal", () => {
+  it("ends the work, and the context lets go of it afterwards", async () => {
+    const controller = new AbortController();
+    const removed = vi.spyOn(controller.signal, "removeEventListener");
+    const context = open({ signal: controller.signal });
+    const seen = rejection(context.run(() => never));
+    controller.abort("had enough");
+    await vi.advanceTimersByTimeAsync(0);
+    expect(seen.error).toMatchObject({ code: Code.Canceled, rawMessage: "had enough" });
+    expect(removed).toHaveBeenCalled();
+  });
+
+  it("that has fired already keeps the work from starting", async () => {
+    const work = vi.fn(() => never);
+    await expect(open({ signal: AbortSignal.abort() }).run(work)).rejects.toMatchObject({ code: Code.Canceled });
+    expect(work).not.toHaveBeenCalled();
+  });
+
+  it("that fires first wins over the deadline, for good", async () => {
+    const controller = new AbortController();
+    const context = open({ signal: controller.signal, timeoutMs: 10 });
+    const { signal } = context;
+    controller.abort();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(signal?.reason).toMatchObject({ code: Code.Canceled });
+    await expect(context.run(() => never)).rejects.toMatchObject({ code: Code.Canceled });
+  });
+
+  it("has no listener left after success", async () => {
+    const controller = new AbortController();
+    const added = vi.spyOn(controller.signal, "addEventListener");
+    const removed = vi.spyOn(controller.signal, "removeEventListener");
+    const context = open({ signal: controller.signal, timeoutMs: 10 });
+    void context.signal;
+    await context.run(async () => {});
+    expect(removed.mock.calls.length).toBe(added.mock.calls.length);
+    expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
+      added.mock.calls.map(([, listener]) => listener),
+    );
+  });
+});
+
+describe("close", () => {
+  it("stops the timer and lets go of every signal", () => {
+    const controller = new AbortController();
+    const peer = exchange();
+    const context = open({ timeoutMs: 10, signal: controller.signal, exchange: peer });
+    const { signal } = context;
+    context.close();
+    expect(vi.getTimerCount()).toBe(0);
+    controller.abort();
+    peer.abort();
+    expect(signal?.aborted).toBe(false);
+  });
+
+  it("may be called twice", () => {
+    const context = open({ timeoutMs: 10 });
+    context.close();
+    expect(() => context.close()).not.toThrow();
+  });
+
+  it("is final for a signal that is asked for later", () => {
+    const peer = exchange();
+    const context = open({ timeoutMs: 10, exchange: peer });
+    context.close();
+    const { signal } = context;
+    peer.abort();
+    expect(signal?.aborted).toBe(false);
+  });
+});
+
+describe("each", () => {
+  /** Items that note whether their iteration was ended. */
+  function items(source: AsyncIterable<number> | Iterable<number>): {
+    list: AsyncGenerator<number>;
+    ended: () => boolean;
+  } {
+    let ended = false;
+    async function* list(): AsyncGenerator<number> {
+      try {
+        yield* source;
+      } finally {
+        ended = true;
+      }
+    }
+    return { list: list(), ended: () => ended };
+  }
+
+  async function collect(all: AsyncIterable<number>, into: number[] = []): Promise<number[]> {
+    for await (const one of all) into.push(one);
+    return into;
+  }
+
+  it("yields all items, then stops the timer", async () => {
+    const context = open({ timeoutMs: 10 });
+    const { list } = items([1, 2, 3]);
+    await expect(collect(context.each(list))).resolves.toEqual([1, 2, 3]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("gives the items as they are where nothing can end the call", () => {
+    const { list } = items([1]);
+    expect(open().each(list)).toBe(list);
+  });
+
+  it("ends with the deadline, even while an item is awaited", async () => {
+    async function* slow(): AsyncGenerator<number> {
+      yield 1;
+      await never;
+    }
+    const got: number[] = [];
+    const seen = rejection(collect(open({ timeoutMs: 10 }).each(slow()), got));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(got).toEqual([1]);
+    expect(seen.error?.code).toBe(Code.DeadlineExceeded);
+  });
+
+  it("ends the items when its reader leaves, and stops the timer", async () => {
+    const context = open({ timeoutMs: 10 });
+    const { list, ended } = items([1, 2, 3]);
+    for await (const one of context.each(list)) if (one === 2) break;
+    await vi.advanceTimersByTimeAsync(0);
+    expect(ended()).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("ends the items when the caller cancels between two of them", async () => {
+    const controller = new AbortController();
+    const { list, ended } = items([1, 2, 3]);
+    const got: number[] = [];
+    const reading = (async () => {
+      for await (const one of open({ signal: controller.signal }).each(list)) {
+        got.push(one);
+        controller.abort();
+      }
+    })();
+    await expect(reading).rejects.toMatchObject({ code: Code.Canceled });
+    expect(got).toEqual([1]);
+    expect(ended()).toBe(true);
+  });
+
+  it("passes on an error of the items", async () => {
+    const broken = new Error("broken");
+    // biome-ignore lint/correctness/useYield: it fails before it has anything to yield
+    async function* failing(): AsyncGenerator<number> {
+      throw broken;
+    }
+    await expect(collect(open({ timeoutMs: 10 }).each(failing()))).rejects.toBe(broken);
+  });
+});
+
+describe("context values", () => {
+  const key = createContextKey("nobody", "user");
+
+  it("have the key's default until one is set, and again after it is deleted", () => {
+    const { values } = open();
+    expect(values.get(key)).toBe("nobody");
+    expect(values.set(key, "Ada").get(key)).toBe("Ada");
+    expect(values.delete(key).get(key)).toBe("nobody");
+  });
+
+  it("tell a value that is undefined from none", () => {
+    const maybe = createContextKey<string | undefined>("default");
+    expect(createContextValues().set(maybe, undefined).get(maybe)).toBeUndefined();
+  });
+
+  it("are told apart by key, not by description", () => {
+    const other = createContextKey("else", "user");
+    expect(createContextValues().set(key, "Ada").get(other)).toBe("else");
+  });
+
+  it("are the caller's where it gives some, and otherwise the call's own", () => {
+    const given = createContextValues();
+    expect(open({ values: given }).values).toBe(given);
+    const context = open();
+    expect(context.values).toBe(context.values);
+    expect(open().values).not.toBe(open().values);
+  });
+});

@@ -1,0 +1,77 @@
+/** Bodies: known from the start or in pieces, and the limit on them. */
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { Code } from "../../runtime/src/code.ts";
+import { type Body, concat, emptyBody, streamBody, wholeBody } from "../../runtime/src/exchange.ts";
+import { chunked } from "../support/greeter.ts";
+
+const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i);
+
+async function chunksOf(body: Body): Promise<number[]> {
+  const lengths: number[] = [];
+  for await (const chunk of body) lengths.push(chunk.byteLength);
+  return lengths;
+}
+
+describe("a whole body", () => {
+  it("is known at once, and iterates over one chunk", async () => {
+    const data = bytes(3);
+    const body = wholeBody(data);
+    expect(body.whole).toBe(data);
+    expect(await body.bytes(3)).toBe(data);
+    expect(await chunksOf(body)).toEqual([3]);
+  });
+
+  it("without bytes iterates over none", async () => {
+    expect(await chunksOf(emptyBody)).toEqual([]);
+    expect(await emptyBody.bytes(0)).toHaveLength(0);
+  });
+});
+
+describe("a body in pieces", () => {
+  it("joins to the same bytes however it is cut", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 10 })), async (chunks) => {
+        const all = Uint8Array.from(chunks.flatMap((chunk) => [...chunk]));
+        expect(await streamBody(chunked(chunks)).bytes(all.byteLength)).toEqual(all);
+        expect(concat(chunks, all.byteLength)).toEqual(all);
+      }),
+    );
+  });
+
+  it("is not known at once", () => {
+    expect(streamBody(chunked([bytes(1)])).whole).toBeUndefined();
+  });
+});
+
+describe.each([
+  ["whole", (chunks: Uint8Array[]) => wholeBody(concat(chunks, 6))],
+  ["in pieces", (chunks: Uint8Array[]) => streamBody(chunked(chunks))],
+])("the limit on a body %s", (_form, make) => {
+  const chunks = [bytes(3), bytes(3)];
+
+  it("lets as many bytes pass", async () => {
+    expect(await make(chunks).bytes(6)).toHaveLength(6);
+  });
+
+  it("refuses one byte more", async () => {
+    await expect(make(chunks).bytes(5)).rejects.toMatchObject({
+      code: Code.ResourceExhausted,
+      rawMessage: expect.stringContaining("5 bytes"),
+    });
+  });
+});
+
+it("a body over the limit is left as soon as that is known", async () => {
+  const left = vi.fn();
+  let made = 0;
+  function* endless(): Generator<Uint8Array> {
+    for (;;) {
+      made++;
+      yield bytes(10);
+    }
+  }
+  await expect(streamBody(chunked(endless(), left)).bytes(25)).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  expect(made).toBe(3);
+  expect(left).toHaveBeenCalledTimes(1);
+});

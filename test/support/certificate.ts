@@ -1,0 +1,60 @@
+/**
+ * Keys and certificates for tests, made by openssl while the tests run, so that none is ever kept.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Whether certificates can be made here. Tests that need one are skipped where they cannot. */
+export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Certificates {
+  /** What both sides trust. */
+  readonly ca: string;
+  /** For 127.0.0.1 and localhost. */
+  readonly server: Certificate;
+  readonly client: Certificate;
+  /** Of the same name as `client`, but of nobody's making that is trusted. */
+  readonly stranger: Certificate;
+}
+
+const EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+
+/** Makes an authority, and certificates of it for a server and a client. */
+export function createCertificates(): Certificates {
+  const folder = mkdtempSync(join(tmpdir(), "triple-es-"));
+  const at = (name: string): string => join(folder, name);
+  const openssl = (...args: string[]): void => {
+    execFileSync("openssl", args, { stdio: "pipe" });
+  };
+  const read = (name: string): Certificate => ({
+    cert: readFileSync(at(`${name}.crt`), "utf8"),
+    key: readFileSync(at(`${name}.key`), "utf8"),
+  });
+  const selfSigned = (name: string): void => {
+    const files = ["-keyout", at(`${name}.key`), "-out", at(`${name}.crt`)];
+    openssl("req", "-x509", ...EC_KEY, ...files, "-days", "1", "-subj", `/CN=${name}`);
+  };
+  const signed = (name: string, extensions: string): void => {
+    openssl("req", ...EC_KEY, "-keyout", at(`${name}.key`), "-out", at(`${name}.csr`), "-subj", `/CN=${name}`);
+    writeFileSync(at(`${name}.ext`), extensions);
+    const issuer = ["-CA", at("ca.crt"), "-CAkey", at("ca.key"), "-CAcreateserial"];
+    const files = ["-in", at(`${name}.csr`), "-out", at(`${name}.crt`), "-extfile", at(`${name}.ext`)];
+    openssl("x509", "-req", ...issuer, ...files, "-days", "1");
+  };
+  try {
+    selfSigned("ca");
+    signed("server", "subjectAltName=DNS:localhost,IP:127.0.0.1");
+    signed("client", "extendedKeyUsage=clientAuth");
+    selfSigned("stranger");
+    return { ca: read("ca").cert, server: read("server"), client: read("client"), stranger: read("stranger") };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

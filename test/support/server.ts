@@ -1,0 +1,154 @@
+/**
+ * Servers and clients for tests. Servers listen on a free port of the loopback address; everything is closed when the
+ * test is over.
+ */
+import { connect as connectNet, createServer as createNetServer, type Socket } from "node:net";
+import { type CallDefaults, type ErrorHook, RpcError, type Transport } from "triple-es";
+import { createServer, createTransport, type Server, type ServerOptions, type TransportOptions } from "triple-es/node";
+import { expect, onTestFinished } from "vitest";
+import {
+  createGreetServiceClient,
+  type GreetServiceClient,
+  GreetServiceDef,
+  type GreetServiceHandler,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+
+/** Greets everybody in all four kinds of call, as the comments of the proto file promise. */
+export const greeter: GreetServiceHandler = {
+  greet: ({ name }) => ({ greeting: `Hello, ${name}!` }),
+  async *greetEach({ names }) {
+    for (const name of names) yield { greeting: `Hello, ${name}!` };
+  },
+  async greetTogether(requests) {
+    const names: string[] = [];
+    for await (const { name } of requests) names.push(name);
+    return { greeting: `Hello, ${names.join(" and ")}!` };
+  },
+  async *greetOnArrival(requests) {
+    for await (const { name } of requests) yield { greeting: `Hello, ${name}!` };
+  },
+};
+
+export interface RunningServer {
+  readonly server: Server;
+  readonly port: number;
+  readonly baseUrl: string;
+}
+
+/** Starts a greeter on a free port, with some of its methods replaced. Errors that nobody expects fail the test. */
+export async function startServer(
+  handler: Partial<GreetServiceHandler> = {},
+  options: ServerOptions = {},
+  port = 0,
+): Promise<RunningServer> {
+  const server = createServer({ onError: failOnError, ...options }).add(GreetServiceDef, { ...greeter, ...handler });
+  await server.listen({ port, host: "127.0.0.1" });
+  onTestFinished(() => server.close({ graceMs: 0 }));
+  const { port: bound } = server.address;
+  const scheme = options.tls === undefined ? "http" : "https";
+  return { server, port: bound, baseUrl: `${scheme}://127.0.0.1:${bound}` };
+}
+
+const failOnError: ErrorHook = (error, path) => {
+  queueMicrotask(() => {
+    throw new Error(`unexpected failure in ${path}`, { cause: error });
+  });
+};
+
+/** A transport that is closed when the test is over. */
+export function openTransport(baseUrl: string, options: Omit<TransportOptions, "baseUrl"> = {}): Transport {
+  const transport = createTransport({ baseUrl, ...options });
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+/** A client of the greeter on a transport of its own. */
+export function connectGreeter(
+  baseUrl: string,
+  options: Omit<TransportOptions, "baseUrl"> = {},
+  defaults: CallDefaults = {},
+): GreetServiceClient {
+  return createGreetServiceClient(openTransport(baseUrl, options), defaults);
+}
+
+/** Requests that arrive one after the other. */
+export async function* arriving(...names: string[]): AsyncGenerator<{ name: string }, void> {
+  for (const name of names) yield { name };
+}
+
+/** The greetings of a stream of responses. */
+export async function greetings(responses: AsyncIterable<{ greeting: string }>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const { greeting } of responses) all.push(greeting);
+  return all;
+}
+
+/** The error a call fails with. */
+export async function failureOf(call: Promise<unknown> | AsyncIterable<unknown>): Promise<RpcError> {
+  try {
+    if (Symbol.asyncIterator in call) for await (const _ of call);
+    else await call;
+  } catch (error) {
+    expect(error).toBeInstanceOf(RpcError);
+    return error as RpcError;
+  }
+  throw new Error("the call was expected to fail");
+}
+
+/** A promise with its ends in hand, for tests that wait for something to happen on the other side. */
+export function signalled<T = void>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((fulfil) => {
+    resolve = fulfil;
+  });
+  return { promise, resolve };
+}
+
+/** Waits until the signal fires, and tells why it did. */
+export function aborted(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(signal.reason);
+    else signal.addEventListener("abort", () => resolve(signal.reason), { once: true });
+  });
+}
+
+/** A peer that does with its connections whatever the test wants. Returns the port it listens on. */
+export async function startPeer(onSocket: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createNetServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+    onSocket(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the peer does not listen");
+  return address.port;
+}
+
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createNetServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("there is no free port");
+  return address.port;
+}
+
+/** A TCP connection to a server, destroyed when the test is over. */
+export async function openSocket(port: number): Promise<Socket> {
+  const socket = connectNet({ port, host: "127.0.0.1" });
+  socket.on("error", () => {});
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  await new Promise((resolve) => socket.once("connect", resolve));
+  return socket;
+}
