@@ -44,7 +44,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     let bytes: Uint8Array | undefined;
     let lost: unknown;
     try {
-      bytes = await response.body.bytes(PREFIX_BYTES + maxMessageBytes);
+      bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES);
     } catch (reason) {
       // How the server says the call ended counts for more than what became of its body.
       if (!hasStatus(response)) throw reason;
