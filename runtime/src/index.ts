@@ -37,6 +37,7 @@ export {
   type CallOptions,
   type ClientStreamingMethod,
   createClient,
+  createFakeClient,
   createStub,
   type ServerStreamingMethod,
   type Transport,
@@ -47,7 +48,7 @@ export { type Codec, createJsonCodec, type JsonCodecOptions, type JsonValues, js
 export type { Compression } from "./compression.ts";
 export { createContextValues } from "./deadline.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
-export type { HandlerContext } from "./handler.ts";
+export { type HandlerContext, unimplemented } from "./handler.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./logger.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./metadata.ts";
 export type { AddedService, Router, ServiceOptions, VersionMatch } from "./router.ts";
