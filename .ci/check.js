@@ -24,6 +24,11 @@ const steps = [
   ["build", () => run("npm run --silent build")],
   ["packages", () => run("npm run --silent packages")],
   ["unused code", () => run("knip")],
+  // Not installed by `npm ci` in the root: the plugins that bench:generate compares with.
+  [
+    "lock files",
+    () => run("npm --prefix bench/generate/peers ci --dry-run --ignore-scripts --workspaces=false --no-audit"),
+  ],
 ];
 
 const count = { passed: 0, failed: 0, skipped: 0 };

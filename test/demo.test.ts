@@ -1,5 +1,5 @@
 /** The demo, as `npm run demo` runs it: every answer checked, options refused or obeyed, and an end when told. */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { ROOT } from "./support/documents.ts";
+import { ROOT, readBlocks } from "./support/documents.ts";
 
 const DEMO = ["--conditions=triple-source", "--import", "tsx", "examples/demo/main.ts"];
 
@@ -40,8 +40,8 @@ describe("the demo", () => {
       ":path: /greet.v1.GreetService/GreetOnArrival",
       '> DATA      0000000007 0a05447562626f  {"name":"Dubbo"}',
       "< TRAILERS  grpc-status: 0",
-      '< {"status":70,"message":"nobody to greet: the name is empty"}',
-      "grpc-message: nobody to greet: the name is empty",
+      '< {"status":70,"message":"the name is empty"}',
+      "grpc-message: the name is empty",
       "grpc-timeout: ",
       "seal-bin: AQL/",
       "seal-bin: /wIB",
@@ -130,6 +130,24 @@ describe("the demo with --serve", () => {
     expect(await ended).toEqual([0, null]);
     await expect(fetch(`http://${address}/`)).rejects.toThrow();
   });
+
+  it.skipIf(spawnSync("curl", ["--version"]).status !== 0)(
+    "gives the README's curl lines the answers they have there",
+    async () => {
+      const { address } = await serve();
+      const lines = readBlocks("README.md").flatMap(({ text }) => text.split("\n"));
+      const told = lines.flatMap((line, index) =>
+        line.startsWith("curl ") ? [[line, lines[index + 1]] as const] : [],
+      );
+      expect(told.length).toBeGreaterThan(1);
+      for (const [line, answer] of told) {
+        const command = line
+          .replace("curl ", "curl --silent --show-error --noproxy '*' ")
+          .replace("localhost:50051", address);
+        expect(`# ${(await promisify(execFile)("sh", ["-c", command])).stdout}`).toBe(answer);
+      }
+    },
+  );
 
   it("stops when the npm that runs it is told to", async () => {
     const { address } = await serve("npm", ["run", "--silent", "demo", "--"], copyOfRoot());

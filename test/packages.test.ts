@@ -1,16 +1,18 @@
 /**
- * The packages as users get them: built, packed, installed from the tarballs in an empty folder as the README says, and
- * put to work there with no source of ours in reach.
+ * The packages as users get them: built and packed, then the README's way "from a proto file to a call" line by line in
+ * an empty folder, with no source of ours in reach.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROOT, readBlocks } from "./support/documents.ts";
+import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
 
 const run = promisify(execFile);
 const INSTALL = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
@@ -53,65 +55,97 @@ const { status } = await createHealthClient(transports.grpc).check({ service: "g
 console.log(status);
 await Promise.all(Object.values(transports).map((transport) => transport.close()));
 `;
-const TSCONFIG = {
-  compilerOptions: {
-    target: "ES2022",
-    module: "NodeNext",
-    types: ["node"],
-    strict: true,
-    verbatimModuleSyntax: true,
-    rootDir: "src",
-    outDir: "dist",
-  },
-  include: ["src"],
-};
+
+/** The blocks of the README's section, in its order: files to write and lines to run. */
+const section = sectionOf("From a proto file to a call");
+const steps = section.filter(({ repository }) => !repository);
+const packing = section.filter(({ repository }) => repository);
 
 let folder: string;
 let project: string;
 /** File names inside each tarball. */
 let packed: Map<string, string[]>;
+/** Stands in for the port of the README. */
+let port: number;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "triple-es-packages-"));
   project = join(folder, "project");
   mkdirSync(join(project, "src"), { recursive: true });
-  await run("npm", ["run", "build"], { cwd: ROOT });
-  const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder, "--workspaces"];
-  const { stdout } = await run("npm", [...pack, "--include-workspace-root"], { cwd: ROOT });
+  const [build = "", pack = ""] = linesToRun(packing).filter((line) => line !== "npm ci");
+  await run("sh", ["-c", build], { cwd: ROOT });
+  const quiet = `--json --ignore-scripts --pack-destination ${folder}`;
+  const { stdout } = await run("sh", ["-c", `${pack} ${quiet}`], { cwd: ROOT });
   const tarballs = Object.values(JSON.parse(stdout)) as { name: string; filename: string; files: { path: string }[] }[];
   packed = new Map(tarballs.map(({ name, files }) => [name, files.map(({ path }) => path)]));
-  writeProject();
-  await run("npm", ["install", ...INSTALL, ...packagesOfReadme(tarballs)], { cwd: project });
+  port = await freePort();
+  cpSync(`${ROOT}proto/greet`, join(project, "proto/greet"), { recursive: true });
+  for (const { path, text, from } of steps) {
+    if (path !== undefined && from === undefined) writeFileSync(join(project, path), withPort(text));
+  }
+  writeFileSync(join(project, "src/serve.ts"), SERVER);
+  writeFileSync(join(project, "src/call.ts"), CLIENT);
+  const preparing = linesToRun(steps).filter((line) => !line.startsWith("node "));
+  for (const line of preparing) await run("sh", ["-c", withTarballs(line, tarballs)], { cwd: project });
 }, 180_000);
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function writeProject(): void {
-  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }));
-  writeFileSync(join(project, "tsconfig.json"), JSON.stringify(TSCONFIG));
-  cpSync(`${ROOT}proto/greet`, join(project, "proto/greet"), { recursive: true });
-  for (const { path, text } of readBlocks("README.md")) {
-    if (path === "buf.gen.yaml" || path === "src/greet-service.ts") writeFileSync(join(project, path), text);
-  }
-  writeFileSync(join(project, "src/serve.ts"), SERVER);
-  writeFileSync(join(project, "src/call.ts"), CLIENT);
+function sectionOf(title: string): Block[] {
+  const lines = readDocument("README.md").split("\n");
+  const start = lines.indexOf(`## ${title}`) + 1;
+  const length = lines.slice(start).findIndex((line) => line.startsWith("## "));
+  return readBlocks("README.md").filter(({ line }) => line > start && line < start + length);
 }
 
-/** What the README installs: our own from the tarballs, the others in the versions we test with. */
-function packagesOfReadme(tarballs: readonly { name: string; filename: string }[]): string[] {
+function linesToRun(blocks: readonly Block[]): string[] {
+  return blocks
+    .filter(({ language }) => language === "sh")
+    .flatMap(({ text }) => text.split("\n"))
+    .filter((line) => line !== "" && !/^(?:#|curl )/.test(line));
+}
+
+/** Installs our own packages from the tarballs, the others in the versions we test with. */
+function withTarballs(line: string, tarballs: readonly { name: string; filename: string }[]): string {
+  if (!line.startsWith("npm install ")) return line;
   const { dependencies, devDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
   const versions: Record<string, string> = { ...dependencies, ...devDependencies };
-  return readBlocks("README.md")
-    .flatMap(({ language, text }) => (language === "sh" ? text.split("\n") : []))
-    .filter((line) => line.startsWith("npm install"))
-    .flatMap((line) => line.split(" ").slice(2))
-    .filter((word) => !word.startsWith("--"))
-    .map((name) => {
-      const tarball = tarballs.find((one) => one.name === name);
-      return tarball === undefined ? `${name}@${versions[name]}` : join(folder, tarball.filename);
+  const [npm, install, ...words] = line.split(" ");
+  const packages = words.map((word) => {
+    const tarball = tarballs.find((one) => one.name === word);
+    if (tarball !== undefined) return join(folder, tarball.filename);
+    return word.startsWith("--") ? word : `${word}@${versions[word]}`;
+  });
+  return [npm, install, ...INSTALL, ...packages].join(" ");
+}
+
+function withPort(text: string): string {
+  return text.replaceAll("50051", String(port));
+}
+
+async function freePort(): Promise<number> {
+  const taken = createServer().listen(0);
+  await once(taken, "listening");
+  const { port: free } = taken.address() as AddressInfo;
+  taken.close();
+  await once(taken, "close");
+  return free;
+}
+
+async function listening(child: ChildProcess): Promise<void> {
+  for (;;) {
+    if (child.exitCode !== null) throw new Error("the server of the README has ended");
+    const socket = connect(port, "localhost");
+    const reachable = await new Promise<boolean>((resolve) => {
+      socket.on("connect", () => resolve(true));
+      socket.on("error", () => resolve(false));
     });
+    socket.destroy();
+    if (reachable) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 describe("a tarball", () => {
@@ -136,10 +170,17 @@ describe("a tarball", () => {
 });
 
 describe("an installation", () => {
-  let server: ChildProcess | undefined;
+  const servers: ChildProcess[] = [];
   afterAll(async () => {
-    if (server?.exitCode === null && server.kill()) await once(server, "exit");
+    for (const server of servers) if (server.exitCode === null && server.kill()) await once(server, "exit");
   });
+
+  function serve(command: string): ChildProcess {
+    const [program = "", ...args] = command.split(" ");
+    const server = spawn(program, args, { cwd: project, stdio: ["ignore", "pipe", "inherit"] });
+    servers.push(server);
+    return server;
+  }
 
   it("of the runtime brings nothing but its peer; another is for those who want it", () => {
     const { packages } = JSON.parse(readFileSync(join(project, "node_modules/.package-lock.json"), "utf8"));
@@ -150,17 +191,22 @@ describe("an installation", () => {
     expect(packages).not.toHaveProperty(["node_modules/@opentelemetry/api"]);
   });
 
-  it("generates, compiles, serves and calls over both sub-protocols", { timeout: 60_000 }, async () => {
-    await run("npx", ["buf", "generate"], { cwd: project });
+  it("comes from a proto file to a call by the lines of the README alone", { timeout: 60_000 }, async () => {
     expect(existsSync(join(project, "src/gen/greet/v1/greet_triple.ts"))).toBe(true);
+    const [server = "", ...clients] = linesToRun(steps).filter((line) => line.startsWith("node "));
+    await listening(serve(server));
+    expect(clients).not.toEqual([]);
+    for (const client of clients) {
+      const { stdout } = await run("sh", ["-c", client], { cwd: project });
+      const source = client.replace("node dist/", "src/").replace(".js", ".ts");
+      const { text = "" } = steps.find(({ path }) => path === source) ?? {};
+      expect(stdout.trim().split("\n")).toEqual(expectedOutput(text));
+    }
+  });
 
-    const compiled = await run("npx", ["tsc", "-p", "."], { cwd: project }).catch((error) => error);
-    expect(compiled.stdout).toBe("");
-
-    const child = spawn(process.execPath, ["dist/serve.js"], { cwd: project, stdio: ["ignore", "pipe", "inherit"] });
-    server = child;
-    const [port] = await once(createInterface(child.stdout), "line");
-    const { stdout } = await run(process.execPath, ["dist/call.js", `http://127.0.0.1:${port}`], { cwd: project });
+  it("serves and calls over both sub-protocols, with health and reflection", { timeout: 60_000 }, async () => {
+    const [own] = await once(createInterface(serve("node dist/serve.js").stdout as Readable), "line");
+    const { stdout } = await run(process.execPath, ["dist/call.js", `http://127.0.0.1:${own}`], { cwd: project });
     expect(stdout.trim().split("\n")).toEqual([
       "Hello, grpc!",
       "Hello, http-rpc!",

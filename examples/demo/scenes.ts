@@ -60,13 +60,13 @@ export const scenes: readonly Scene[] = [
     title: "An error in A: an HTTP status and a JSON body",
     transport: { ...A, codec: "json" },
     call: (client) => failure(greet(client, "")),
-    answer: "[invalid_argument] nobody to greet: the name is empty",
+    answer: "[invalid_argument] the name is empty",
   },
   {
     title: "The same error in B: trailers",
     transport: B,
     call: (client) => failure(greet(client, "")),
-    answer: "[invalid_argument] nobody to greet: the name is empty",
+    answer: "[invalid_argument] the name is empty",
   },
   {
     title: "A deadline of 200 ms, for the Snail, who never answers",

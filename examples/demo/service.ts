@@ -7,7 +7,7 @@ const greetingOf = (name: string): string => `Hello, ${name}!`;
 
 export const greetService: GreetServiceHandler = {
   async greet({ name }, context) {
-    if (name === "") throw new RpcError(Code.InvalidArgument, "nobody to greet: the name is empty");
+    if (name === "") throw new RpcError(Code.InvalidArgument, "the name is empty");
     // The Snail answers never. Whoever gives it a deadline gets an error in time.
     if (name === "Snail") await once(context.signal, "abort");
     const seal = context.requestHeader.getBinary("seal-bin");

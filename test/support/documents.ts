@@ -14,6 +14,8 @@ export interface Block {
   readonly from: string | undefined;
   /** The file whose code it goes on from: `after=path`. */
   readonly after: string | undefined;
+  /** Whether its lines are run in the repository, and not in a user's project: `in=repository`. */
+  readonly repository: boolean;
   /** The file it is, named in a comment on its first line. */
   readonly path: string | undefined;
   readonly text: string;
@@ -34,6 +36,7 @@ export function readBlocks(document: string): Block[] {
     language,
     from: /from=(\S+)/.exec(words)?.[1],
     after: /after=(\S+)/.exec(words)?.[1],
+    repository: /in=repository/.test(words),
     path: PATH_COMMENT.exec(text.split("\n", 1)[0] ?? "")?.[1],
     text,
   }));
