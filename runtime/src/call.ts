@@ -117,7 +117,11 @@ export type Interceptor = (next: Call) => Call;
 
 /** Wraps a call in a list of interceptors, the first one outermost. */
 export function intercept(call: Call, interceptors: readonly Interceptor[] = []): Call {
-  return interceptors.reduceRight((next, interceptor) => interceptor(next), call);
+  return interceptors.reduceRight((next, interceptor, index) => {
+    const wrapped: unknown = typeof interceptor === "function" ? interceptor(next) : undefined;
+    if (typeof wrapped === "function" && !(wrapped instanceof Promise)) return wrapped as Call;
+    throw new TypeError(`interceptors[${index}] must be a function of the form (next) => (request) => response`);
+  }, call);
 }
 
 /** The single message of a stream that may have only one. `refuse` makes the error for a stream that has not. */

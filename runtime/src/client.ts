@@ -3,14 +3,13 @@
  */
 import {
   type Call,
+  type CallResponse,
   type ContextValues,
   type Method,
   oneMessage,
   onlyMessage,
   type Selector,
   type ServiceDef,
-  type StreamRequest,
-  type StreamResponse,
 } from "./call.ts";
 import { Code, Status } from "./code.ts";
 import { OpenContext } from "./deadline.ts";
@@ -76,6 +75,9 @@ export function createClient<C extends object>(
   transport: Transport,
   defaults: CallDefaults = {},
 ): C {
+  if (typeof transport?.call !== "function") {
+    throw new TypeError(`a client of ${service.typeName} needs a transport, such as createTransport makes`);
+  }
   const selected = { ...service.selector, ...defaults };
   const client: Record<string, unknown> = Object.create(null);
   for (const [name, method] of Object.entries(service.methods)) {
@@ -127,17 +129,44 @@ async function callUnary(
   defaults: CallDefaults,
   options: CallOptions = {},
 ): Promise<object> {
+  const addressed = addressing(defaults, options);
   const context = openContext(defaults, options);
   return context.run(async () => {
-    const response = await call({ stream: false, method, message, context, ...addressing(defaults, options) });
-    if (response.stream) throw shapeError(method, "a stream");
+    const response = await call({ stream: false, method, message, context, ...addressed });
+    if (response?.stream !== false) throw shapeError(method, response);
     options.onHeader?.(response.headers);
     options.onTrailer?.(response.trailers);
     return response.message;
   });
 }
 
-/** Starts at once, so that requests flow and the clock runs even if the responses are read later. */
+/**
+ * The responses of a streaming call. The call starts when the first one is asked for, and is cancelled when the reader
+ * leaves before the last.
+ */
+class Responses implements AsyncIterableIterator<object> {
+  readonly #messages: AsyncGenerator<object, void>;
+  #context: OpenContext | undefined;
+
+  constructor(start: (opened: (context: OpenContext) => void) => AsyncGenerator<object, void>) {
+    this.#messages = start((context) => {
+      this.#context = context;
+    });
+  }
+  next(): Promise<IteratorResult<object, void>> {
+    return this.#messages.next();
+  }
+  async return(): Promise<IteratorResult<object, void>> {
+    // First of all, because a generator that waits for a message would not hear of it before the message comes.
+    this.#context?.cancel();
+    this.#messages.return().catch(() => {});
+    return { done: true, value: undefined };
+  }
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
 function callStream(
   method: Method,
   call: Call,
@@ -145,42 +174,36 @@ function callStream(
   defaults: CallDefaults,
   options: CallOptions = {},
 ): AsyncIterable<object> {
-  const context = openContext(defaults, options);
-  const request: StreamRequest = { stream: true, method, messages, context, ...addressing(defaults, options) };
-  const response = context.race(async () => {
-    const response = await call(request);
-    if (!response.stream) throw shapeError(method, "a single message");
-    return response;
+  return new Responses(async function* (opened) {
+    if (typeof messages?.[Symbol.asyncIterator] !== "function") {
+      throw clientError(`the requests of ${method.path} must be an async iterable, such as an async generator makes`);
+    }
+    const addressed = addressing(defaults, options);
+    const context = openContext(defaults, options, true);
+    opened(context);
+    let finished = false;
+    try {
+      const response = await context.race(() => call({ stream: true, method, messages, context, ...addressed }));
+      if (!response?.stream) throw shapeError(method, response);
+      options.onHeader?.(response.headers);
+      for await (const message of context.each(response.messages)) yield message;
+      finished = true;
+      options.onTrailer?.(response.trailers);
+    } finally {
+      if (!finished) context.cancel();
+      context.close();
+    }
   });
-  // The reader sees a failure when it reads; until then it must not count as unhandled.
-  response.catch(() => context.close());
-  return readStream(response, context, options);
 }
 
-async function* readStream(
-  starting: Promise<StreamResponse>,
-  context: OpenContext,
-  options: CallOptions,
-): AsyncGenerator<object, void> {
-  try {
-    const response = await starting;
-    options.onHeader?.(response.headers);
-    for await (const message of context.each(response.messages)) yield message;
-    options.onTrailer?.(response.trailers);
-  } finally {
-    context.close();
-  }
-}
-
-function openContext(defaults: CallDefaults, options: CallOptions): OpenContext {
+function openContext(defaults: CallDefaults, options: CallOptions, cancellable = false): OpenContext {
   const timeoutMs = options.timeoutMs ?? defaults.timeoutMs;
-  if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
-    throw new RpcError(Code.InvalidArgument, `timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`, {
-      status: Status.ClientError,
-    });
+  if (timeoutMs !== undefined && !(typeof timeoutMs === "number" && timeoutMs >= 0)) {
+    throw clientError(`timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`);
   }
   return new OpenContext({
     timeoutMs,
+    cancellable,
     timeoutStatus: Status.ClientTimeout,
     signal: options.signal,
     values: options.values,
@@ -188,14 +211,8 @@ function openContext(defaults: CallDefaults, options: CallOptions): OpenContext 
 }
 
 function addressing(defaults: CallDefaults, options: CallOptions): { headers: Metadata; selector: Selector } {
-  const headers = new Metadata(defaults.headers);
-  if (options.headers !== undefined) {
-    const own = new Metadata(options.headers);
-    for (const [name] of own) headers.delete(name);
-    headers.appendAll(own);
-  }
   return {
-    headers,
+    headers: mergeHeaders(defaults.headers, options.headers),
     selector: { version: options.version ?? defaults.version, group: options.group ?? defaults.group },
   };
 }
@@ -204,6 +221,25 @@ function cardinalityError(method: Method, received: string): RpcError {
   return new RpcError(Code.Unimplemented, `${method.path} answers with one message, but ${received} was received`);
 }
 
-function shapeError(method: Method, received: string): RpcError {
-  return new RpcError(Code.Internal, `an interceptor or transport answered ${method.path} with ${received}`);
+function mergeHeaders(defaults: MetadataInit | undefined, own: MetadataInit | undefined): Metadata {
+  try {
+    const headers = new Metadata(defaults);
+    if (own === undefined) return headers;
+    const replacing = new Metadata(own);
+    for (const [name] of replacing) headers.delete(name);
+    return headers.appendAll(replacing);
+  } catch (cause) {
+    throw clientError(cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+/** The error of a call that its caller got wrong. */
+function clientError(message: string, cause?: unknown): RpcError {
+  return new RpcError(Code.InvalidArgument, message, { status: Status.ClientError, cause });
+}
+
+/** The error of an interceptor or transport that did not answer as the kind of the method wants it. */
+function shapeError({ path, kind }: Method, response: CallResponse | undefined): RpcError {
+  const received = response === undefined ? "nothing; it must return next(request)" : `a response that is not ${kind}`;
+  return new RpcError(Code.Internal, `an interceptor or transport answered ${path} with ${received}`);
 }

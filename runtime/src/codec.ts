@@ -89,5 +89,9 @@ export function decodeJson(bytes: Uint8Array): JsonValue {
 }
 
 function toMessage(type: DescMessage, message: object): Message {
+  if (typeof message !== "object" || message === null || Array.isArray(message)) {
+    const given = message === null ? "null" : Array.isArray(message) ? "an array" : typeof message;
+    throw new TypeError(`a message of type ${type.typeName} must be an object, not ${given}`);
+  }
   return isMessage(message, type) ? message : create(type, message as MessageInitShape<DescMessage>);
 }

@@ -19,6 +19,8 @@ export interface ContextOptions {
   /** An exchange, whose signal is made on demand and tells that nobody waits for the call any more. */
   readonly exchange?: { readonly signal: AbortSignal | undefined };
   readonly values?: ContextValues | undefined;
+  /** Whether {@link OpenContext.cancel} will be called, so that the signal must be one of the context's own. */
+  readonly cancellable?: boolean;
 }
 
 /** The context of a running call, with the means to run it. Close it when the call is over, or use {@link run}. */
@@ -48,8 +50,9 @@ export class OpenContext implements CallContext {
   }
 
   get signal(): AbortSignal | undefined {
-    // Without a deadline another's signal will do: no controller, no listener.
-    if (this.#deadline === undefined) return this.#options.signal ?? this.#options.exchange?.signal;
+    // Where only another can end the call, its signal will do: no controller, no listener.
+    if (this.#deadline === undefined && !this.#options.cancellable)
+      return this.#options.signal ?? this.#options.exchange?.signal;
     if (this.#controller === undefined) {
       const controller = new AbortController();
       this.#controller = controller;
@@ -89,6 +92,11 @@ export class OpenContext implements CallContext {
   /** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
   each<T>(items: AsyncIterable<T>): AsyncIterable<T> {
     return this.#limited ? this.#raceEach(items) : items;
+  }
+
+  /** Ends a call that nobody is interested in any more. Without effect on a closed context. */
+  cancel(): void {
+    if (!this.#closed) this.#end(new RpcError(Code.Canceled, "the call was cancelled"));
   }
 
   /** Stops the timer and lets go of the caller's signal. The context's own signal will not fire any more. */

@@ -3,7 +3,7 @@
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { anyIs, anyUnpack } from "@bufbuild/protobuf/wkt";
-import { Code, codeName, type Status } from "./code.ts";
+import { Code, codeFromNumber, codeName, type Status } from "./code.ts";
 import { Metadata, type MetadataInit } from "./metadata.ts";
 
 /** A typed detail of an error, as `google.protobuf.Any` has it; `anyPack` of protobuf-es makes one. */
@@ -45,14 +45,15 @@ export class RpcError extends Error {
   /** The protocol error code of sub-protocol A that was received, or that the runtime will send. */
   readonly status: Status | undefined;
 
+  /** A code that gRPC does not have, as a foreign error may carry one, becomes unknown. */
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     super(
-      `[${codeName(code)}]${message && ` ${message}`}`,
+      `[${codeName(codeFromNumber(code) ?? Code.Unknown)}]${message && ` ${message}`}`,
       options.cause === undefined ? {} : { cause: options.cause },
     );
-    this.code = code;
+    this.code = codeFromNumber(code) ?? Code.Unknown;
     this.rawMessage = message;
-    this.details = options.details ?? [];
+    this.details = checkDetails(options.details);
     this.metadata = new Metadata(options.metadata);
     this.headers = new Metadata(options.headers);
     this.status = options.status;
@@ -77,6 +78,15 @@ export class RpcError extends Error {
       return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
     return new RpcError(fallback, reason instanceof Error ? reason.message : String(reason), { cause: reason });
   }
+}
+
+/** Checked here, where the mistake is made: a detail that is not one would break the answer it travels in. */
+function checkDetails(details: readonly ErrorDetail[] = []): readonly ErrorDetail[] {
+  const valid =
+    Array.isArray(details) &&
+    details.every((one) => typeof one?.typeUrl === "string" && one.value instanceof Uint8Array);
+  if (valid) return details;
+  throw new TypeError("details must be an array of google.protobuf.Any messages; anyPack of protobuf-es makes them");
 }
 
 /** The error of a call whose signal has fired. A reason of the caller's own making counts as a cancellation. */

@@ -89,6 +89,13 @@ export function streamBody(chunks: AsyncIterable<Uint8Array>): Body {
 /** A body without bytes. */
 export const emptyBody: Body = wholeBody(NO_BYTES);
 
+/** Tells a body that its bytes are not wanted, so that its connection can be used again. */
+export function cancelBody(body: Body): void {
+  body[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => {});
+}
+
 /** Joins chunks; one alone is returned as it is. */
 export function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
   if (chunks.length <= 1) return chunks[0] ?? NO_BYTES;

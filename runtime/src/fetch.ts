@@ -67,7 +67,7 @@ export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "creden
     return {
       status: response.status,
       headers: readHeaders(response.headers).filter((name) => !TRANSFER_FIELDS.has(name)),
-      body: readBody(response.body, signal),
+      body: readBody(response.body, signal, (reason) => `the body ended early: ${reason}`),
       trailers: new Metadata(),
     };
   };
@@ -91,7 +91,7 @@ function readRequest(request: Request): HttpRequest {
     path: new URL(request.url).pathname,
     version: "1.1",
     headers: readHeaders(request.headers),
-    body: readBody(request.body, request.signal),
+    body: readBody(request.body, request.signal, () => "the body of the request ended early"),
     signal: request.signal,
   };
 }
@@ -100,13 +100,19 @@ function readHeaders(headers: Headers): Metadata {
   return Metadata.fromRaw([...headers].flat());
 }
 
-function readBody(stream: ReadableStream<Uint8Array> | null, signal: AbortSignal | undefined): Body {
-  return stream === null ? emptyBody : streamBody(readChunks(stream, signal));
+/** `lost` tells of a body that ended early; its words may travel to a peer. */
+function readBody(
+  stream: ReadableStream<Uint8Array> | null,
+  signal: AbortSignal | undefined,
+  lost: (reason: string) => string,
+): Body {
+  return stream === null ? emptyBody : streamBody(readChunks(stream, signal, lost));
 }
 
 async function* readChunks(
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
+  lost: (reason: string) => string,
 ): AsyncGenerator<Uint8Array, void> {
   const reader = stream.getReader();
   try {
@@ -117,7 +123,7 @@ async function* readChunks(
     }
   } catch (cause) {
     if (signal?.aborted) throw abortError(signal);
-    throw new RpcError(Code.Unavailable, `the body ended early: ${reasonOf(cause)}`, { cause });
+    throw new RpcError(Code.Unavailable, lost(reasonOf(cause)), { cause });
   } finally {
     // Without effect on a body that was read to its end.
     reader.cancel().catch(() => {});

@@ -54,6 +54,9 @@ export function createHandlers<H extends object>(
   implementation: H,
   options: HandlerOptions,
 ): Handler[] {
+  if (typeof service?.methods !== "object" || typeof implementation !== "object" || implementation === null) {
+    throw new TypeError("add takes the definition of a service, such as GreetServiceDef, and its implementation");
+  }
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, unknown>)[name];
     const run = typeof implemented === "function" ? (implemented.bind(implementation) as Implementation) : undefined;
@@ -111,6 +114,9 @@ function streamCall(start: Start, onError: ErrorHook): Call {
     const { headerSent } = context;
     try {
       const started = await start((request as StreamRequest).messages, context);
+      if (typeof started?.[Symbol.asyncIterator] !== "function") {
+        throw new TypeError(`${request.method.path} must return an async iterable, such as an async generator makes`);
+      }
       const outputs = started[Symbol.asyncIterator]();
       // The response begins with its first message, so that a failure before it is a failure of the whole call.
       const first = outputs.next();

@@ -6,10 +6,12 @@ import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
 import type { ErrorHook } from "./error.ts";
+import type { Exchange } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
+import { Metadata } from "./metadata.ts";
 import { resolveOptions } from "./protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 
@@ -101,6 +103,8 @@ export function createInMemoryTransport(router: Router, options: InMemoryTranspo
   const { protocol = "grpc", codec = "proto" } = options;
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const codecs = [findCodec(codec)];
-  const call = createProtocol(router.exchange, resolveOptions({ codecs, compressions: [] }));
+  // A network would hand out headers of their own at each end.
+  const exchange: Exchange = (request) => router.exchange({ ...request, headers: new Metadata(request.headers) });
+  const call = createProtocol(exchange, resolveOptions({ codecs, compressions: [] }));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

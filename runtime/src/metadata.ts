@@ -9,9 +9,9 @@ export type MetadataInit =
   | { readonly [name: string]: string | Uint8Array | readonly (string | Uint8Array)[] | undefined };
 
 // Header-Name  → 1*( %x30-39 / %x61-7A / "_" / "-" / "." )
-// ASCII-Value  → 1*( %x20-%x7E )
+// ASCII-Value  → 1*( %x20-%x7E )       ; but no space at either end, where HTTP takes it away
 const HEADER_NAME = /^[0-9a-z_.-]+$/;
-const ASCII_VALUE = /^[ -~]+$/;
+const ASCII_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
 /** What every metadata starts with. Most of them stay empty; the first field makes a list of its own. */
@@ -195,7 +195,7 @@ function encodeValue(name: string, value: string | Uint8Array): string {
   }
   if (ASCII_VALUE.test(value)) return value;
   throw new TypeError(
-    `the value of metadata "${name}" must be printable ASCII and not empty; for other text use a name ending in "-bin"`,
+    `the value of metadata "${name}" must be printable ASCII, not empty, with no space at either end; for other text use a name ending in "-bin"`,
   );
 }
 

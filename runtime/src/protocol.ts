@@ -1,7 +1,7 @@
 /**
  * What the two sub-protocols have in common: the shape of their halves, their options, and the headers both read.
  */
-import type { Call, Handler, Selector } from "./call.ts";
+import type { Call, Handler, Method, Selector } from "./call.ts";
 import { Code, Status } from "./code.ts";
 import type { Codec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
@@ -111,6 +111,7 @@ const RESERVED_NAMES = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
+  "http2-settings",
   "x-content-type-options",
   "tri-protocol-version",
   "tri-service-timeout",
@@ -133,6 +134,36 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
     }
     headers.append(prefix + name, fields[i + 1] as string);
   }
+  const problem = fields.length > 0 ? checkHeaders(headers) : undefined;
+  if (problem !== undefined) throw new TypeError(`metadata cannot be sent: ${problem.message}`);
+}
+
+/** Longest text of an error that travels. Headers have limits, and more than this nobody reads. */
+const MAX_ERROR_TEXT = 4096;
+
+/** The text of an error as it travels: cut where it is too long. */
+export function clipText(text: string): string {
+  return text.length <= MAX_ERROR_TEXT ? text : `${text.slice(0, MAX_ERROR_TEXT)}…`;
+}
+
+/** Paths are shown up to here. */
+const MAX_SHOWN_PATH = 200;
+
+/** The error of a path that no handler is behind. It tells the form of paths, but not which ones there are. */
+export function notFound(path: string): RpcError {
+  const shown = path.length <= MAX_SHOWN_PATH ? path : `${path.slice(0, MAX_SHOWN_PATH)}…`;
+  return new RpcError(
+    Code.Unimplemented,
+    `no method is served at ${shown} in the version and group asked for; paths are /package.Service/Method, in that case`,
+    { status: Status.ServiceNotFound },
+  );
+}
+
+/** The error of a server's interceptor that does not answer as the kind of the method wants it. */
+export function misanswered({ path, kind }: Method): TypeError {
+  return new TypeError(
+    `an interceptor of ${path} must return the response of next(request), or one for a ${kind} call`,
+  );
 }
 
 /** Limits on the headers of a request: what is beyond them is refused, not truncated. */
@@ -140,6 +171,16 @@ const MAX_HEADER_FIELDS = 100;
 const MAX_HEADER_BYTES = 16 * 1024;
 /** What HTTP/2 charges for each field beside its name and value. */
 const FIELD_OVERHEAD_BYTES = 32;
+
+/** The same on a client, where what is wrong with metadata is its caller's mistake. */
+export function appendCallerMetadata(headers: Metadata, metadata: Metadata): void {
+  try {
+    appendMetadata(headers, metadata);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new RpcError(Code.InvalidArgument, message, { status: Status.ClientError, cause });
+  }
+}
 
 /** What is wrong with the headers of a request. */
 export type HeadersProblem = { readonly kind: "too large" | "malformed"; readonly message: string };

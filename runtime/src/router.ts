@@ -77,7 +77,7 @@ export function createRouterWith(settings: RouterSettings): Router {
   return {
     services,
     add(service, implementation, options = {}) {
-      const { version, group } = { ...service.selector, ...options };
+      const { version, group } = { ...service?.selector, ...options };
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       for (const handler of createHandlers(service, implementation, all)) {

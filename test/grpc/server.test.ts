@@ -143,8 +143,8 @@ describe("a failure without messages", () => {
   });
 
   it.each<[string, GivenRequest, Code, string]>([
-    ["an unknown method", { path: path("Nothing") }, Code.Unimplemented, "not a method"],
-    ["an unknown service", { path: "/nothing/Greet" }, Code.Unimplemented, "not a method"],
+    ["an unknown method", { path: path("Nothing") }, Code.Unimplemented, "no method is served at"],
+    ["an unknown service", { path: "/nothing/Greet" }, Code.Unimplemented, "no method is served at"],
     ["another version", { headers: { "tri-service-version": "2" } }, Code.Unimplemented, "version"],
     ["another group", { headers: { "tri-service-group": "g" } }, Code.Unimplemented, "group"],
     ["no message", { body: "" }, Code.Unimplemented, "none"],

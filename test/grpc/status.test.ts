@@ -30,10 +30,15 @@ function travelled(error: RpcError): RpcError {
 describe("percent encoding", () => {
   it("keeps space to tilde but the percent sign, and writes the rest as upper-case bytes of UTF-8", () => {
     const kept = Array.from({ length: 0x7f - 0x20 }, (_, i) => String.fromCharCode(0x20 + i)).join("");
-    expect(percentEncode(kept)).toBe(kept.replace("%", "%25"));
+    expect(percentEncode(`a${kept}`)).toBe(`a${kept.replace("%", "%25")}`);
     expect(percentEncode("ä\n\r\t\0\x7f")).toBe("%C3%A4%0A%0D%09%00%7F");
     expect(percentEncode("😀")).toBe("%F0%9F%98%80");
     expect(percentEncode("")).toBe("");
+  });
+
+  it("writes a space at either end as bytes, because HTTP takes it away or refuses the field", () => {
+    expect(percentEncode(" a b ")).toBe("%20a b%20");
+    expect(percentEncode(" ")).toBe("%20");
   });
 
   it("comes back as it was, for all of Unicode", () => {

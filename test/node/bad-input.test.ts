@@ -179,7 +179,10 @@ describe("over HTTP/1.1, the server", () => {
     const { port } = await startServer();
     const connection = await Http1Connection.open(port);
     const answer = await connection.post(GREET, GRPC_TYPE, envelope("{}"));
-    expect([answer.status, answer.body.toString()]).toEqual([505, "gRPC needs HTTP/2"]);
+    expect([answer.status, answer.body.toString()]).toEqual([
+      505,
+      expect.stringContaining("gRPC needs HTTP/2 (curl: --http2-prior-knowledge)"),
+    ]);
     expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
   });
 

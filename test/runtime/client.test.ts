@@ -160,8 +160,8 @@ describe("options", () => {
     const made = client(call);
     await expect(made.greet({}, { timeoutMs })).rejects.toMatchObject(refused);
     await expect(made.greetTogether(arriving(), { timeoutMs })).rejects.toMatchObject(refused);
-    expect(() => made.greetEach({}, { timeoutMs })).toThrow(expect.objectContaining(refused));
-    expect(() => made.greetOnArrival(arriving(), { timeoutMs })).toThrow(expect.objectContaining(refused));
+    await expect(greetings(made.greetEach({}, { timeoutMs }))).rejects.toMatchObject(refused);
+    await expect(greetings(made.greetOnArrival(arriving(), { timeoutMs }))).rejects.toMatchObject(refused);
     expect(call).not.toHaveBeenCalled();
   });
 
@@ -247,11 +247,77 @@ describe("an answer of the wrong kind", () => {
 });
 
 describe("a stream", () => {
-  it("starts before it is read", async () => {
+  it("starts when it is read, so that one that nobody reads holds nothing", async () => {
     const call = vi.fn<Call>(async () => streamOf(greetingsOf("a")));
     const responses = client(call).greetEach({ names: [] });
-    expect(call).toHaveBeenCalledTimes(1);
+    expect(call).not.toHaveBeenCalled();
     expect(await greetings(responses)).toEqual(["a"]);
+    expect(call).toHaveBeenCalledTimes(1);
+  });
+
+  it("that is left before it is read is never made", async () => {
+    const call = vi.fn<Call>(async () => streamOf(greetingsOf("a")));
+    const iterator = client(call).greetEach({ names: [] })[Symbol.asyncIterator]();
+    await iterator.return?.();
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+    expect(call).not.toHaveBeenCalled();
+  });
+
+  it("that is left while a message is awaited ends at once, and its signal fires", async () => {
+    let signal: AbortSignal | undefined;
+    const call: Call = async (request) => {
+      signal = request.context.signal;
+      return streamOf(
+        (async function* () {
+          await new Promise(() => {});
+          yield {};
+        })(),
+      );
+    };
+    const iterator = client(call).greetEach({ names: [] })[Symbol.asyncIterator]();
+    iterator.next().catch(() => {});
+    await new Promise((resolve) => setImmediate(resolve));
+    await iterator.return?.();
+    expect(signal?.aborted).toBe(true);
+  });
+
+  it("is cancelled when onHeader throws", async () => {
+    let signal: AbortSignal | undefined;
+    const call: Call = async (request) => {
+      signal = request.context.signal;
+      return streamOf(greetingsOf("a"));
+    };
+    const onHeader = () => {
+      throw new Error("mine");
+    };
+    await expect(greetings(client(call).greetEach({}, { onHeader }))).rejects.toThrow("mine");
+    expect(signal?.aborted).toBe(true);
+  });
+
+  it("that has been read to its end does not fire its signal", async () => {
+    let signal: AbortSignal | undefined;
+    const call: Call = async (request) => {
+      signal = request.context.signal;
+      return streamOf(greetingsOf("a"));
+    };
+    await greetings(client(call).greetEach({}));
+    expect(signal?.aborted).toBe(false);
+  });
+
+  it.each(["an interceptor that forgets return", "a unary answer"])("tells of %s", async (mistake) => {
+    const call = (async () => (mistake === "a unary answer" ? { stream: false } : undefined)) as unknown as Call;
+    await expect(greetings(client(call).greetEach({}))).rejects.toMatchObject({
+      code: Code.Internal,
+      rawMessage: expect.stringContaining("an interceptor or transport answered /greet.v1.GreetService/GreetEach"),
+    });
+  });
+
+  it("needs requests that are an async iterable", async () => {
+    const requests = async function* () {} as unknown as AsyncIterable<object>;
+    await expect(client(vi.fn<Call>()).greetTogether(requests)).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+      rawMessage: expect.stringContaining("must be an async iterable"),
+    });
   });
 
   it("of the server has one request", async () => {

@@ -5,10 +5,18 @@ import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../
 import { Code } from "../code.ts";
 import type { Compression } from "../compression.ts";
 import { RpcError } from "../error.ts";
-import { type Body, concat, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
+import {
+  type Body,
+  cancelBody,
+  concat,
+  type HttpRequest,
+  type HttpResponse,
+  streamBody,
+  wholeBody,
+} from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
-  appendMetadata,
+  appendCallerMetadata,
   type ClientProtocol,
   compressMessage,
   decompressMessage,
@@ -88,7 +96,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     if (metadata.has("user-agent")) headers.delete("user-agent");
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, selector);
-    appendMetadata(headers, metadata);
+    appendCallerMetadata(headers, metadata);
     return headers;
   }
 
@@ -152,18 +160,18 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const contentType = response.headers.get("content-type");
     const name = codecNameOf(contentType);
     if (name === undefined || (response.status !== 200 && !response.headers.has("grpc-status"))) {
-      cancel(response.body);
+      cancelBody(response.body);
       throw httpStatusError(response.status, contentType);
     }
     // A bare application/grpc says nothing about the codec.
     if (name !== codec.name && contentType?.includes("+")) {
-      cancel(response.body);
+      cancelBody(response.body);
       throw new RpcError(Code.Internal, `asked for application/grpc+${codec.name}, but the server sent ${contentType}`);
     }
     try {
       return readResponseCompression(response.headers, options);
     } catch (reason) {
-      cancel(response.body);
+      cancelBody(response.body);
       throw reason;
     }
   }
@@ -179,12 +187,6 @@ function hasStatus({ headers, trailers }: HttpResponse): boolean {
 function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
   const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
   return trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers);
-}
-
-function cancel(body: Body): void {
-  body[Symbol.asyncIterator]()
-    .return?.()
-    .catch(() => {});
 }
 
 function cardinalityError(received: string): RpcError {

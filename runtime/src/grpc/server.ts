@@ -11,9 +11,12 @@ import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody }
 import { Metadata } from "../metadata.ts";
 import {
   appendMetadata,
+  checkHeaders,
   compressMessage,
   decompressMessage,
   isReservedName,
+  misanswered,
+  notFound,
   type ProtocolOptions,
   type RequestHeaders,
   readSelector,
@@ -51,7 +54,9 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   }
 
   async function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
-    if (request.version !== "2") return refuse(505, "gRPC needs HTTP/2");
+    if (request.version !== "2") {
+      return refuse(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
+    }
     if (request.method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
     const name = request.headers.get("content-type") ?? "";
     const contentType = findContentType(name);
@@ -72,7 +77,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       if (handler.method.kind !== "unary") return await serveStream(call);
       return await context.run(() => serveUnary(call));
     } catch (reason) {
-      return trailersOnly(fields, asRpcError(reason, request.path));
+      return failure(fields, asRpcError(reason, request.path));
     }
   }
 
@@ -91,7 +96,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       selector,
       context,
     });
-    if (response.stream) throw new TypeError("an interceptor answered a unary call with a stream");
+    if (response?.stream !== false) throw misanswered(method);
     const data = call.codec.encode(method.output, response.message);
     const { responseCompression } = call.headers;
     const compressed = await compressMessage(data, responseCompression, options);
@@ -119,7 +124,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
         });
         return calling;
       });
-      if (!response.stream) throw new TypeError("an interceptor answered a streaming call with a single message");
+      if (!response?.stream) throw misanswered(handler.method);
       const trailers = new Metadata();
       return {
         status: 200,
@@ -129,7 +134,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       };
     } catch (reason) {
       context.close();
-      calling?.then(abandon, () => {});
+      calling?.then(abandon).catch(() => {});
       throw reason;
     }
   }
@@ -190,13 +195,11 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
 }
 
 /** Ends the messages of a response that has come too late. They have to begin for their end to clean up. */
-function abandon(response: CallResponse): void {
-  if (!response.stream) return;
+async function abandon(response: CallResponse | undefined): Promise<void> {
+  if (!response?.stream) return;
   const messages = response.messages[Symbol.asyncIterator]();
-  messages
-    .next()
-    .then(() => messages.return?.())
-    .catch(() => {});
+  await messages.next();
+  await messages.return?.();
 }
 
 /** The content types that are answered, with parameters left off. */
@@ -219,12 +222,19 @@ function responseHeaders(call: ServerCall, metadata: Metadata, compression: Comp
   return headers;
 }
 
-/** A response that consists of headers alone: how the call ended, and nothing else. */
-function trailersOnly(fields: Metadata, error: RpcError): HttpResponse {
+/** The one place where an error becomes a response: headers alone, unless the handler had set leading metadata. */
+function failure(fields: Metadata, error: RpcError): HttpResponse {
   const headers = new Metadata(fields);
-  headers.appendAll(error.headers.filter((name) => name === "grpc-accept-encoding" || !isReservedName(name)));
-  writeError(headers, error);
-  return { status: 200, headers, body: emptyBody, trailers: new Metadata() };
+  const leading = error.headers.filter((name) => !isReservedName(name));
+  const known = error.headers.get("grpc-accept-encoding");
+  if (known !== undefined) headers.append("grpc-accept-encoding", known);
+  if (leading.size === 0 || checkHeaders(leading) !== undefined) {
+    writeError(headers, error);
+    return { status: 200, headers, body: emptyBody, trailers: new Metadata() };
+  }
+  const trailers = new Metadata();
+  writeError(trailers, error);
+  return { status: 200, headers: headers.appendAll(leading), body: emptyBody, trailers };
 }
 
 /** The answer to a request that is not gRPC's, in plain HTTP. */
@@ -235,13 +245,6 @@ function refuse(status: number, message: string, headers: Record<string, string>
     body: wholeBody(new TextEncoder().encode(message)),
     trailers: new Metadata(),
   };
-}
-
-function notFound(path: string): RpcError {
-  return new RpcError(
-    Code.Unimplemented,
-    `${path} is not a method of this server, or not in the version and group asked for`,
-  );
 }
 
 function cardinalityError(received: string): RpcError {

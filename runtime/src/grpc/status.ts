@@ -8,7 +8,7 @@ import { Code, codeFromNumber } from "../code.ts";
 import { type ErrorDetail, RpcError } from "../error.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import { Metadata } from "../metadata.ts";
-import { appendMetadata, isReservedName } from "../protocol.ts";
+import { appendMetadata, checkHeaders, clipText, isReservedName } from "../protocol.ts";
 
 /** gRPC's own mapping, for responses without `grpc-status`. It is not the table of sub-protocol A. */
 const CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
@@ -43,20 +43,27 @@ export function okTrailers(trailers: Metadata): Metadata {
   return written;
 }
 
+/** What details may take of the headers that a peer accepts. */
+const MAX_DETAILS_BYTES = 8 * 1024;
+
 /** Writes how a failed call ended: into trailers, or into the headers of a trailers-only response. */
 export function writeError(target: Metadata, error: RpcError): void {
   target.append("grpc-status", String(error.code));
-  if (error.rawMessage !== "") target.append("grpc-message", percentEncode(error.rawMessage));
+  const message = clipText(error.rawMessage);
+  if (message !== "") target.appendRaw(["grpc-message", percentEncode(message)]);
   if (error.details.length > 0) {
     const status = create(StatusSchema, {
       code: error.code,
-      message: error.rawMessage,
+      message,
       details: error.details.map(({ typeUrl, value }) => create(AnySchema, { typeUrl, value })),
     });
-    target.append("grpc-status-details-bin", toBinary(StatusSchema, status));
+    const bytes = toBinary(StatusSchema, status);
+    // Details over the limit are left out: they must not cost the caller the code and the message.
+    if (bytes.byteLength <= MAX_DETAILS_BYTES) target.append("grpc-status-details-bin", bytes);
   }
   // An error may come from a call further on, whose own protocol fields must not travel any further.
-  target.appendAll(userMetadata(error.metadata));
+  const metadata = userMetadata(error.metadata);
+  if (checkHeaders(new Metadata(target).appendAll(metadata)) === undefined) target.appendAll(metadata);
 }
 
 /**
@@ -107,12 +114,16 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
  *     Percent-Encoded        → 1*(Percent-Byte-Unencoded / Percent-Byte-Encoded)
  *     Percent-Byte-Unencoded → 1*( %x20-%x24 / %x26-%x7E )
  *     Percent-Byte-Encoded   → "%" 2HEXDIGIT ; upper case
+ *
+ * A space at either end is encoded too: HTTP takes it away, or refuses the whole field.
  */
 export function percentEncode(text: string): string {
-  if (/^[ -$&-~]*$/.test(text)) return text;
+  if (/^(?:[!-$&-~](?:[ -$&-~]*[!-$&-~])?)?$/.test(text)) return text;
   let encoded = "";
-  for (const byte of encoder.encode(text)) {
-    const keep = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
+  const bytes = encoder.encode(text);
+  for (const [index, byte] of bytes.entries()) {
+    const end = index === 0 || index === bytes.length - 1;
+    const keep = byte >= (end ? 0x21 : 0x20) && byte <= 0x7e && byte !== 0x25;
     encoded += keep ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
   }
   return encoded;

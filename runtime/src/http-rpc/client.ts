@@ -5,10 +5,10 @@ import type { Call, UnaryRequest, UnaryResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { encodingList, findCompression, IDENTITY } from "../compression.ts";
 import { RpcError } from "../error.ts";
-import { type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
+import { cancelBody, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
-  appendMetadata,
+  appendCallerMetadata,
   type ClientProtocol,
   compressMessage,
   decompressMessage,
@@ -56,7 +56,7 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
     const timeoutMs = request.context.timeoutMs();
     if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, request.selector);
-    appendMetadata(headers, request.headers);
+    appendCallerMetadata(headers, request.headers);
     const { path } = request.method;
     return {
       method: "POST",
@@ -71,6 +71,7 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
   async function readBody(response: HttpResponse): Promise<Uint8Array> {
     const contentType = response.headers.get("content-type");
     if (codecNameOf(contentType) !== codec.name) {
+      cancelBody(response.body);
       throw badResponse(`asked for application/${codec.name}, but the server sent ${contentType ?? "no content type"}`);
     }
     return inflate(response, await response.body.bytes(options.maxMessageBytes));

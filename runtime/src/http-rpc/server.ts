@@ -14,6 +14,8 @@ import {
   compressMessage,
   decompressMessage,
   isReservedName,
+  misanswered,
+  notFound,
   type ProtocolOptions,
   type RequestHeaders,
   readSelector,
@@ -83,7 +85,7 @@ export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
       selector,
       context,
     });
-    if (response.stream) throw new TypeError("an interceptor answered a unary call with a stream");
+    if (response?.stream !== false) throw misanswered(method);
     const data = codec.encode(method.output, response.message);
     const compressed = await compressMessage(data, responseCompression, options);
     const headers = new Metadata(call.fields);
@@ -106,11 +108,7 @@ export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
 /** Refuses requests that no body could make right. */
 function checkRequest(request: HttpRequest, handler: Handler | undefined): Handler {
   if (handler === undefined) {
-    throw new RpcError(
-      Code.Unimplemented,
-      `${request.path} is not a method of this server, or not in the version and group asked for`,
-      { status: Status.ServiceNotFound },
-    );
+    throw notFound(request.path);
   }
   if (request.method !== "POST") {
     throw new Refusal(405, Code.Unimplemented, `calls use the method POST, not ${request.method}`, { allow: "POST" });

@@ -6,6 +6,7 @@ import { Code, codeFromName, codeFromNumber, codeName, Status } from "../code.ts
 import { decodeJson, encodeJson } from "../codec.ts";
 import { type ErrorDetail, RpcError } from "../error.ts";
 import type { Metadata } from "../metadata.ts";
+import { clipText } from "../protocol.ts";
 
 /** Spec: Errors, sub-protocol A, protocol error codes. */
 const HTTP_STATUS_OF_STATUS: Readonly<Record<Status, number>> = {
@@ -102,7 +103,8 @@ export function httpStatusOf(error: RpcError): number {
  * the code from the status and the HTTP status, and `details` where there are any.
  */
 export function encodeErrorBody(error: RpcError): Uint8Array {
-  const { code, details, rawMessage: message, status = Status.ServiceError } = error;
+  const { code, details, status = Status.ServiceError } = error;
+  const message = clipText(error.rawMessage);
   const told = CODE_OF_STATUS[status] ?? codeOfHttpStatus(httpStatusOf(error));
   return encodeJson({
     status,

@@ -1,0 +1,146 @@
+/** What users get wrong, mostly without a type checker: each mistake is told where it is made, and harms no other call. */
+import { Code, createContextKey, createInMemoryTransport, createRouter, type Interceptor, RpcError } from "triple-es";
+import { describe, expect, it, vi } from "vitest";
+import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { GREET, grpcRequest, rpcRequest } from "../support/greeter.ts";
+import { failureOf, greeter } from "../support/server.ts";
+
+type Protocol = "grpc" | "http-rpc";
+const PROTOCOLS: Protocol[] = ["grpc", "http-rpc"];
+
+function connect(implementation: object, interceptors: Interceptor[] = [], protocol: Protocol = "grpc") {
+  const onError = vi.fn();
+  const router = createRouter({ interceptors, onError }).add(GreetServiceDef, {
+    ...greeter,
+    ...implementation,
+  } as typeof greeter);
+  return { client: createGreetServiceClient(createInMemoryTransport(router, { protocol })), router, onError };
+}
+
+async function read(messages: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of messages);
+}
+
+describe("a handler's answer", () => {
+  it.each([undefined, null, "abc", 5, []])("%j is no message: the call fails, and the hook is told", async (answer) => {
+    const { client, onError } = connect({ greet: () => answer });
+    expect((await failureOf(client.greet({}))).code).toBe(Code.Internal);
+    expect(onError).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ message: expect.stringContaining("greet.v1.GreetResponse must be an object") }),
+      GREET,
+    );
+  });
+
+  it.each([undefined, [], {}])("%j is no stream", async (answer) => {
+    const { client, onError } = connect({ greetEach: () => answer });
+    expect((await failureOf(read(client.greetEach({})))).code).toBe(Code.Unknown);
+    expect(onError.mock.calls[0]?.[0]).toMatchObject({
+      message: expect.stringContaining("GreetEach must return an async iterable"),
+    });
+  });
+});
+
+describe("an interceptor", () => {
+  const forgetful: Interceptor = (next) => async (request) => {
+    await next(request);
+    return undefined as never;
+  };
+
+  it.each(PROTOCOLS)("of a server that forgets return fails the call: %s", async (protocol) => {
+    const { client, onError } = connect({}, [forgetful], protocol);
+    expect((await failureOf(client.greet({}))).code).toBe(Code.Internal);
+    expect(String(onError.mock.calls[0]?.[0])).toContain("must return the response of next(request)");
+  });
+
+  it("of a server that forgets return fails a stream, and nothing is left unhandled", async () => {
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    const { client } = connect({}, [forgetful]);
+    expect((await failureOf(read(client.greetEach({ names: ["Ada"] })))).code).toBe(Code.Internal);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    process.off("unhandledRejection", unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  it.each([undefined, async () => ({}), () => undefined])("%s is refused when the router is made", (interceptor) => {
+    expect(() => connect({}, [interceptor as never])).toThrow("interceptors[0] must be a function of the form (next)");
+  });
+
+  it.each(PROTOCOLS)("of a server in memory may change the headers of the request: %s", async (protocol) => {
+    const add: Interceptor = (next) => (request) => {
+      request.headers.set("user", "Ada");
+      return next(request);
+    };
+    const { client } = connect({ greet: greetUser }, [add], protocol);
+    expect((await client.greet({})).greeting).toBe("Ada");
+    expect((await client.greet({}, { headers: { user: "Bob" } })).greeting).toBe("Ada");
+  });
+
+  function greetUser(_: object, { requestHeader }: { requestHeader: { get(name: string): string | undefined } }) {
+    return { greeting: requestHeader.get("user") };
+  }
+});
+
+describe("an RpcError", () => {
+  it.each([0, 17, 404, "ECONNREFUSED", undefined])("with the code %j is unknown", (code) => {
+    expect(new RpcError(code as Code, "x")).toMatchObject({ code: Code.Unknown, message: "[unknown] x" });
+  });
+
+  it.each([[[{ a: 1 }]], [{}], ["x"]])("does not take %j for details", (details) => {
+    expect(() => new RpcError(Code.NotFound, "x", { details: details as never })).toThrow("anyPack");
+  });
+
+  it.each(PROTOCOLS)("with a very long text, many details and much metadata keeps its code: %s", async (protocol) => {
+    const details = [{ typeUrl: "type.googleapis.com/x.Y", value: new Uint8Array(100_000) }];
+    const metadata = { note: "x".repeat(100_000) };
+    const { router } = connect({
+      greet: () => {
+        throw new RpcError(Code.NotFound, "é".repeat(100_000), protocol === "grpc" ? { details, metadata } : {});
+      },
+    });
+    const request = protocol === "grpc" ? grpcRequest({ body: new Uint8Array(5) }) : rpcRequest();
+    const { headers, body } = await router.exchange(request);
+    if (protocol === "grpc") expect(headers.get("grpc-status")).toBe("5");
+    else expect(JSON.parse(new TextDecoder().decode(body.whole))).toMatchObject({ status: 70, code: "not_found" });
+    expect([...headers].flat().join().length + (body.whole?.byteLength ?? 0)).toBeLessThan(32 * 1024);
+  });
+});
+
+describe("a client", () => {
+  it("is not made without a transport", () => {
+    const url = { baseUrl: "http://127.0.0.1" };
+    expect(() => createGreetServiceClient(url as never)).toThrow("needs a transport, such as createTransport makes");
+    expect(() => createGreetServiceClient(undefined as never)).toThrow("needs a transport");
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["reserved", { host: "x" }],
+    ["of a wrong form", { "a b": "x" }],
+    ["with a value of a wrong form", { note: "\n" }],
+    ["too large to be sent", { note: "x".repeat(20_000) }],
+  ])("that sends metadata %s is told so as invalid_argument, by calls of every kind", async (_what, headers) => {
+    const { client } = connect({});
+    expect((await failureOf(client.greet({}, { headers }))).code).toBe(Code.InvalidArgument);
+    expect((await failureOf(read(client.greetEach({}, { headers })))).code).toBe(Code.InvalidArgument);
+  });
+});
+
+describe("a service", () => {
+  it.each([
+    [GreetServiceDef, undefined],
+    [undefined, greeter],
+    [greeter, GreetServiceDef],
+  ])("is added as a definition and an implementation, in this order", (service, implementation) => {
+    expect(() => createRouter().add(service as never, implementation as never)).toThrow(
+      "add takes the definition of a service",
+    );
+  });
+});
+
+it("a value under a key that nobody has set is the key's default", async () => {
+  const key = createContextKey("nobody");
+  const { client } = connect({
+    greet: (_: object, context: { values: { get(k: typeof key): string } }) => ({ greeting: context.values.get(key) }),
+  });
+  expect((await client.greet({})).greeting).toBe("nobody");
+});
