@@ -1,7 +1,7 @@
 /**
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
-import type { Handler, StreamResponse } from "../call.ts";
+import type { CallResponse, Handler, StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
 import { createNegotiation } from "../compression.ts";
@@ -13,6 +13,7 @@ import {
   appendMetadata,
   compressMessage,
   decompressMessage,
+  isReservedName,
   type ProtocolOptions,
   type RequestHeaders,
   readSelector,
@@ -103,17 +104,19 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
 
   async function serveStream(call: ServerCall): Promise<HttpResponse> {
     const { request, handler, context } = call;
+    let calling: ReturnType<Handler["call"]> | undefined;
     try {
-      const response = await context.race(() =>
-        handler.call({
+      const response = await context.race(() => {
+        calling = handler.call({
           stream: true,
           method: handler.method,
           messages: readMessages(call),
           headers: request.headers,
           selector: readSelector(request.headers),
           context,
-        }),
-      );
+        });
+        return calling;
+      });
       if (!response.stream) throw new TypeError("an interceptor answered a streaming call with a single message");
       const trailers = new Metadata();
       return {
@@ -124,6 +127,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       };
     } catch (reason) {
       context.close();
+      calling?.then(abandon, () => {});
       throw reason;
     }
   }
@@ -183,6 +187,16 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   return { accepts: (contentType) => /^application\/grpc(?:[+;\s]|$)/i.test(contentType), serve };
 }
 
+/** Ends the messages of a response that has come too late. They have to begin for their end to clean up. */
+function abandon(response: CallResponse): void {
+  if (!response.stream) return;
+  const messages = response.messages[Symbol.asyncIterator]();
+  messages
+    .next()
+    .then(() => messages.return?.())
+    .catch(() => {});
+}
+
 /** The content types that are answered, with parameters left off. */
 function createContentTypes(options: ProtocolOptions): Map<string, ContentType> {
   const contentTypes = new Map<string, ContentType>();
@@ -207,7 +221,7 @@ function responseHeaders(call: ServerCall, metadata: Metadata): Metadata {
 /** A response that consists of headers alone: how the call ended, and nothing else. */
 function trailersOnly(fields: Metadata, error: RpcError): HttpResponse {
   const headers = new Metadata(fields);
-  headers.appendAll(error.headers);
+  headers.appendAll(error.headers.filter((name) => name === "grpc-accept-encoding" || !isReservedName(name)));
   writeError(headers, error);
   return { status: 200, headers, body: emptyBody, trailers: new Metadata() };
 }

@@ -120,7 +120,8 @@ function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, t
     stream.respond(headers, WAIT_FOR_TRAILERS);
     stream.on("wantTrailers", () => {
       stream.sendTrailers(toHttp2Headers(trailers));
-      closeUnread(stream);
+      // Trailers are on their way after this turn; a reset in the same turn would overtake and drop them.
+      setImmediate(closeUnread, stream);
     });
     if (whole === undefined) pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
     else stream.end(whole);
@@ -152,15 +153,22 @@ export function connectHttp2(pool: SessionPool): Exchange {
     headers[":path"] = request.path;
     headers[":scheme"] = scheme;
     headers[":authority"] = authority;
+    // Node ends a stream before it resets it, and the server would take what it has for the whole request. It does not
+    // when a signal resets the stream.
+    const abort = body.whole === undefined ? new AbortController() : undefined;
     let stream: ClientHttp2Stream;
     try {
-      stream = session.request(headers, { endStream: body === emptyBody });
+      stream = session.request(
+        headers,
+        abort === undefined ? { endStream: body === emptyBody } : { signal: abort.signal },
+      );
     } catch (cause) {
       pool.release(session);
       throw connectionError(cause, authority);
     }
     const response = receive(stream, signal, {
       release: () => pool.release(session),
+      cancel: () => (abort === undefined ? stream.close(constants.NGHTTP2_CANCEL) : abort.abort()),
       // A stream that goes down with its connection looks like one that was reset, but nobody has judged the call.
       lost: (cause) =>
         session.destroyed ? connectionError(cause ?? CLOSED_BY_PEER, authority) : resetError(stream.rstCode),
@@ -175,6 +183,7 @@ const CLOSED_BY_PEER = new Error("the server closed the connection");
 
 interface StreamEnd {
   readonly release: () => void;
+  readonly cancel: () => void;
   /** Why the stream closed before it had ended; `cause` is what Node said about it, if anything. */
   readonly lost: (cause: Error | undefined) => RpcError;
 }
@@ -185,13 +194,12 @@ function receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined, end
     let cause: Error | undefined;
     let responded = false;
     const trailers = new Metadata();
-    const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
     const lost = (): RpcError => failure ?? end.lost(cause);
     const unlink =
       signal &&
       onAbort(signal, (error) => {
         failure ??= error;
-        cancel();
+        end.cancel();
         reject(error);
       });
     stream.on("error", (error) => {
@@ -206,7 +214,7 @@ function receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined, end
       resolve({
         status: Number(headers[":status"]),
         headers: withoutPseudoHeaders(raw),
-        body: new ReadableBody(stream, { lost, cancel }),
+        body: new ReadableBody(stream, { lost, cancel: end.cancel }),
         trailers,
       });
     });
