@@ -15,7 +15,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["protocol", "client", "handler"],
   ["http-rpc/", "grpc/", "router"],
   ["node/"],
-  ["index", "fetch", "node"],
+  ["index", "fetch", "node", "snappy"],
 ];
 const ENGINES = 5;
 const DOORS = 6;

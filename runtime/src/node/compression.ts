@@ -15,6 +15,7 @@ interface Algorithm<C, D> {
   readonly name: string;
   readonly compress: readonly [Transform<C>, TransformAsync<C>, C];
   readonly decompress: readonly [Transform<D>, TransformAsync<D>];
+  readonly decompressOptions?: D;
 }
 
 function createCompression<C, D extends { maxOutputLength?: number }>(algorithm: Algorithm<C, D>): Compression {
@@ -28,6 +29,7 @@ function createCompression<C, D extends { maxOutputLength?: number }>(algorithm:
       bytes.byteLength === 0
         ? bytes
         : (bytes.byteLength <= SYNC_LIMIT_BYTES ? decompressSync : decompressAsync)(bytes, {
+            ...algorithm.decompressOptions,
             maxOutputLength: maxBytes,
           } as D),
   };
@@ -58,5 +60,39 @@ export const deflate: Compression = createCompression({
   decompress: [zlib.inflateSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate)],
 });
 
+/** What `node:zlib` has from Node 22.15 on; the types are those of the oldest Node we run on. */
+interface ZstdOptions {
+  readonly params?: Readonly<Record<number, number>>;
+  readonly maxOutputLength?: number;
+}
+type ZstdTransform = (input: Uint8Array, options: ZstdOptions, done: (e: Error | null, out: Buffer) => void) => void;
+interface Zstd {
+  readonly zstdCompress: ZstdTransform;
+  readonly zstdDecompress: ZstdTransform;
+  readonly zstdCompressSync: Transform<ZstdOptions>;
+  readonly zstdDecompressSync: Transform<ZstdOptions>;
+  readonly constants: { readonly ZSTD_d_windowLogMax: number };
+}
+
+function hasZstd(candidate: object): candidate is Zstd {
+  return "zstdCompress" in candidate && "zstdDecompress" in candidate;
+}
+
+/** The largest window that a peer may ask us to keep, as a power of two: 8 MiB (RFC 9659). */
+const ZSTD_MAX_WINDOW_LOG = 23;
+
+function createZstd(candidate: object): Compression | undefined {
+  if (!hasZstd(candidate)) return undefined;
+  return createCompression<ZstdOptions, ZstdOptions>({
+    name: "zstd",
+    compress: [candidate.zstdCompressSync, promisify(candidate.zstdCompress), {}],
+    decompress: [candidate.zstdDecompressSync, promisify(candidate.zstdDecompress)],
+    decompressOptions: { params: { [candidate.constants.ZSTD_d_windowLogMax]: ZSTD_MAX_WINDOW_LOG } },
+  });
+}
+
+/** Zstandard, where this Node has it: from 22.15 on. `undefined` elsewhere. */
+export const zstd: Compression | undefined = createZstd(zlib);
+
 /** Every compression that this Node has, best first. */
-export const nodeCompressions: readonly Compression[] = [gzip, brotli, deflate];
+export const nodeCompressions: readonly Compression[] = [gzip, ...(zstd === undefined ? [] : [zstd]), brotli, deflate];
