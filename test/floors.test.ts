@@ -11,7 +11,7 @@ const RUNTIME = "runtime/src/";
 const FLOORS: readonly (readonly string[])[] = [
   ["code", "metadata", "version", "gen/"],
   ["error", "call"],
-  ["codec", "compression", "deadline", "exchange"],
+  ["codec", "compression", "deadline", "exchange", "snappy/"],
   ["protocol", "client", "handler"],
   ["http-rpc/", "grpc/", "router"],
   ["node/"],

@@ -1,8 +1,8 @@
-/** The raw block format of snappy, judged by the native implementation. */
+/** snappy: the raw block, judged by the native implementation, and the framed stream, by what others wrote. */
 import fc from "fast-check";
 import { compressSync, uncompressSync } from "snappy";
 import { describe, expect, it } from "vitest";
-import { snappy } from "../../runtime/src/snappy.ts";
+import { framedSnappy, snappy } from "../../runtime/src/snappy.ts";
 
 const LIMIT = 2 ** 20;
 
@@ -111,6 +111,76 @@ describe("snappy", () => {
 
   it("reads distances of four bytes, which it does not write", () => {
     expect(Buffer.from(decompress(Uint8Array.from([5, 0x00, 0x61, 0x0f, 0x01, 0, 0, 0]))).toString()).toBe("aaaaa");
+  });
+});
+
+describe("framed snappy", () => {
+  const frame = (bytes: Uint8Array): Uint8Array => framedSnappy.compress(bytes) as Uint8Array;
+  const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(" ", ""), "hex"));
+  const IDENTIFIER = "ff 06 00 00 73 4e 61 50 70 59";
+  // As github.com/golang/snappy writes them.
+  const ABC = `${IDENTIFIER} 01 07 00 00 6e 57 f1 21 61 62 63`;
+
+  it("reads and writes what an implementation in Go does", () => {
+    expect(Buffer.from(frame(Buffer.from("abc"))).toString("hex")).toBe(ABC.replaceAll(" ", ""));
+    expect(Buffer.from(decompress(hex(ABC))).toString()).toBe("abc");
+  });
+
+  it("is read by either compression, as a block is", () => {
+    fc.assert(
+      fc.property(messages, (message) => {
+        for (const { decompress } of [snappy, framedSnappy]) {
+          for (const { compress } of [snappy, framedSnappy]) {
+            const bytes = decompress(compress(message) as Uint8Array, message.byteLength) as Uint8Array;
+            expect(Buffer.from(bytes).equals(message)).toBe(true);
+          }
+        }
+      }),
+    );
+  });
+
+  it("stops at the limit, over all chunks", () => {
+    const streams = [Buffer.alloc(200_000), Buffer.from(fc.sample(fc.uint8Array({ minLength: 99 }), 1)[0] ?? [])];
+    for (const message of streams) {
+      expect(decompress(frame(message), message.byteLength)).toHaveLength(message.byteLength);
+      expect(() => decompress(frame(message), message.byteLength - 1)).toThrow(RangeError);
+    }
+  });
+
+  it("skips padding, identifiers and chunks that may be skipped", () => {
+    const [, text = ""] = ABC.split(IDENTIFIER);
+    const stream = `${IDENTIFIER} fe 02 00 00 00 00 ${text} ${IDENTIFIER} 80 00 00 00 ${text}`;
+    expect(Buffer.from(decompress(hex(stream))).toString()).toBe("abcabc");
+  });
+
+  it.each([
+    ["a checksum that is wrong", "01 07 00 00 22 c3 2e 7b 61 62 63", "checksum is wrong"],
+    ["a chunk that may not be skipped", "02 00 00 00", "kind 2"],
+    ["a chunk that ends too early", "01 07 00 00 21", "ends too early"],
+    ["a header that ends too early", "01 07", "ends too early"],
+    ["a chunk without a checksum", "01 03 00 00 21 c3 2e", "no checksum"],
+    ["a block that is none", "00 05 00 00 21 c3 2e 7b 05", "not a snappy block"],
+  ])("refuses %s", (_what, chunk, message) => {
+    expect(() => decompress(hex(`${IDENTIFIER} ${chunk}`))).toThrow(message);
+  });
+
+  it("fails on damage with an error of data or of size, and never reads other bytes than were written", () => {
+    fc.assert(
+      fc.property(messages, fc.nat(), fc.integer({ min: 1, max: 255 }), (message, at, change) => {
+        const stream = Uint8Array.from(frame(message));
+        // Beyond the identifier and the kind of the first chunk: without them the bytes are something else.
+        const position = 11 + (at % Math.max(1, stream.length - 11));
+        if (position >= stream.length) return;
+        stream[position] = (stream[position] as number) ^ change;
+        let read: Uint8Array | undefined;
+        try {
+          read = decompress(stream);
+        } catch {
+          return;
+        }
+        expect(Buffer.from(read).equals(message)).toBe(true);
+      }),
+    );
   });
 });
 
