@@ -21,7 +21,7 @@ export interface Router {
    * The same service may be added again under another version or group (spec: Versioning, point 4); under the same ones
    * it throws.
    */
-  add<H extends object>(service: ServiceDef<object, H>, implementation: H, options?: ServiceOptions): this;
+  add<H extends object>(service: ServiceDef<object, H>, implementation: NoInfer<H>, options?: ServiceOptions): this;
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
 }

@@ -4,7 +4,7 @@
 import type { CallResponse, Handler, StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
-import { createNegotiation } from "../compression.ts";
+import { type Compression, createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
@@ -93,11 +93,13 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     });
     if (response.stream) throw new TypeError("an interceptor answered a unary call with a stream");
     const data = call.codec.encode(method.output, response.message);
-    const compressed = compressMessage(data, call.headers.responseCompression, options);
+    const { responseCompression } = call.headers;
+    const compressed = await compressMessage(data, responseCompression, options);
     return {
       status: 200,
-      headers: responseHeaders(call, response.headers),
-      body: wholeBody(compressed === undefined ? encodeEnvelope(data) : encodeEnvelope(await compressed, true)),
+      // An encoding is named only where it is used: most small answers then have the headers that all calls share.
+      headers: responseHeaders(call, response.headers, compressed && responseCompression),
+      body: wholeBody(encodeEnvelope(compressed ?? data, compressed !== undefined)),
       trailers: okTrailers(response.trailers),
     };
   }
@@ -121,7 +123,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       const trailers = new Metadata();
       return {
         status: 200,
-        headers: responseHeaders(call, response.headers),
+        headers: responseHeaders(call, response.headers, call.headers.responseCompression),
         body: streamBody(writeMessages(call, response, trailers)),
         trailers,
       };
@@ -209,11 +211,10 @@ function createContentTypes(options: ProtocolOptions): Map<string, ContentType> 
   return contentTypes;
 }
 
-function responseHeaders(call: ServerCall, metadata: Metadata): Metadata {
-  const { responseCompression } = call.headers;
-  if (metadata.size === 0 && responseCompression === undefined) return call.fields;
+function responseHeaders(call: ServerCall, metadata: Metadata, compression: Compression | undefined): Metadata {
+  if (metadata.size === 0 && compression === undefined) return call.fields;
   const headers = new Metadata(call.fields);
-  if (responseCompression !== undefined) headers.append("grpc-encoding", responseCompression.name);
+  if (compression !== undefined) headers.append("grpc-encoding", compression.name);
   appendMetadata(headers, metadata);
   return headers;
 }

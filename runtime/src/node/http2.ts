@@ -120,7 +120,6 @@ function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, t
     stream.respond(headers, WAIT_FOR_TRAILERS);
     stream.on("wantTrailers", () => {
       stream.sendTrailers(toHttp2Headers(trailers));
-      // Trailers are on their way after this turn; a reset in the same turn would overtake and drop them.
       setImmediate(closeUnread, stream);
     });
     if (whole === undefined) pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
@@ -128,15 +127,15 @@ function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, t
     return;
   }
   // Not for a response with trailers: its "finish" comes before they have been sent.
-  stream.on("finish", () => closeUnread(stream));
+  stream.on("finish", () => setImmediate(closeUnread, stream));
 }
 
 /**
- * The rest of a request that is answered already is of no use to anybody. The reset waits until the answer has been
- * written: it would overtake it.
+ * The rest of a request that is answered already is of no use to anybody. Called a turn after the answer was handed
+ * over: a reset in the same turn would overtake it.
  */
 function closeUnread(stream: ServerHttp2Stream): void {
-  if (!stream.readableEnded) setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
