@@ -132,7 +132,9 @@ function closeSession(session: ClientHttp2Session): Promise<void> {
     if (session.destroyed) return resolve();
     // Whoever waits for the end must not be left behind by a program that has nothing else to do.
     session.ref();
-    session.close(resolve);
+    // Not as an argument of close(), which forgets it for a session that is closing already.
+    session.once("close", () => resolve());
+    session.close();
   });
 }
 
