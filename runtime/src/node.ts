@@ -14,7 +14,7 @@ import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions }
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
 import { resolveOptions } from "./protocol.ts";
 
-export { brotli, deflate, gzip, nodeCompressions, zstd } from "./node/compression.ts";
+export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { CloseOptions, ListenOptions } from "./node/server.ts";
 export type { ClientTlsOptions } from "./node/transport.ts";
 

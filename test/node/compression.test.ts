@@ -3,12 +3,12 @@ import { randomBytes } from "node:crypto";
 import zlib from "node:zlib";
 import fc from "fast-check";
 import { type Compression, RpcError } from "triple-es";
-import { nodeCompressions, zstd } from "triple-es/node";
+import { type NodeCompression, nodeCompressions, zstd } from "triple-es/node";
 import { snappy } from "triple-es/snappy";
 import { describe, expect, it } from "vitest";
 import { connectGreeter, startServer } from "../support/server.ts";
 
-const named: [string, Compression][] = nodeCompressions.map((compression) => [compression.name, compression]);
+const named: [string, NodeCompression][] = nodeCompressions.map((compression) => [compression.name, compression]);
 /** On either side of where the thread pool takes over. */
 const SIZES = [1, 1000, 32 * 1024, 32 * 1024 + 1, 300_000];
 
@@ -45,7 +45,7 @@ describe.each(named)("%s", (_name, compression) => {
 describe("zstd", () => {
   it("is there where this Node has it", () => {
     expect(zstd !== undefined).toBe("zstdCompress" in zlib);
-    expect(nodeCompressions.includes(zstd as Compression)).toBe(zstd !== undefined);
+    expect(nodeCompressions.includes(zstd as NodeCompression)).toBe(zstd !== undefined);
   });
 
   it.skipIf(zstd === undefined)("refuses a window of more than 8 MiB", async () => {
@@ -80,6 +80,19 @@ describe.each([["grpc"], ["http-rpc"]] as const)("%s", (protocol) => {
       expect(Math.max(...sizes)).toBeLessThan(name.length / 2);
     },
   );
+
+  it("sends a message as it is where a compression declines it", async () => {
+    const declining: Compression = {
+      name: "gzip",
+      compress: () => undefined,
+      decompress: () => {
+        throw new Error("nothing is compressed");
+      },
+    };
+    const { baseUrl } = await startServer({}, { compressions: [declining] });
+    const client = connectGreeter(baseUrl, { protocol, compressions: [declining], compression: "gzip" });
+    expect((await client.greet({ name })).greeting).toBe(`Hello, ${name}!`);
+  });
 
   it("refuses a registered encoding's message that inflates beyond the limit", async () => {
     const { baseUrl } = await startServer({}, { compressions: [snappy], maxMessageBytes: 3000 });
