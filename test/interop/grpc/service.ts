@@ -35,7 +35,8 @@ export function createTestService(watch?: CompressionWatch): TestService {
     { signal }: HandlerContext,
   ): AsyncGenerator<StreamingOutputCallResponseInit> {
     for (const { size, intervalUs, compressed } of parameters) {
-      if (intervalUs > 0) await delay(intervalUs / 1000, undefined, { signal });
+      if (intervalUs > 0) await delay(intervalUs / 1000);
+      if (signal.aborted) return;
       yield marked(compressed, { payload: { body: new Uint8Array(size) } });
     }
   }

@@ -151,8 +151,12 @@ function implement({ kind }: Method, run: Run): grpc.UntypedHandleCall {
     const sendHeader = (): void => call.sendMetadata(toGrpc(responseHeader));
     const requestHeader = fromGrpc(call.metadata);
     const context = { signal: controller.signal, requestHeader, responseHeader, responseTrailer, sendHeader };
-    const result = run(call.request ?? call, context as unknown as HandlerContext);
     try {
+      // An iteration that ends would destroy the stream, and with it the side that has not been written yet.
+      const result = run(
+        call.request ?? call.iterator({ destroyOnReturn: false }),
+        context as unknown as HandlerContext,
+      );
       if (one) {
         const response = (await result) as object;
         sendHeader();

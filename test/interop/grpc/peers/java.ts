@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CACHE } from "../../../support/go.ts";
-import { caseNames } from "../cases.ts";
+import { type CaseName, caseNames } from "../cases.ts";
 import { MissingPeer, type PeerSetup } from "../peer.ts";
 import { outputOf, runProgram, startProgram } from "../program.ts";
 import { readCredentials } from "../triple.ts";
@@ -15,6 +15,16 @@ const VERSION = "1.79.0";
 const PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
 /** The name in the certificate that comes with the jars. */
 const SERVERNAME = "foo.test.google.fr";
+
+/**
+ * What its server does not do: it never looks at what a message was, where its own client fails too, and compresses only
+ * unary responses on demand.
+ */
+const UNSUPPORTED: readonly CaseName[] = [
+  "client_compressed_unary",
+  "client_compressed_streaming",
+  "server_compressed_streaming",
+];
 
 const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -76,7 +86,7 @@ export const setUpJava: PeerSetup = async () => {
     version: VERSION,
     credentials: readCredentials(files, SERVERNAME),
     clientCases: caseNames,
-    serverCases: caseNames,
+    serverCases: caseNames.filter((name) => !UNSUPPORTED.includes(name)),
     runCase: (name, { port, credentials }) =>
       runProgram([
         ...java("TestServiceClient"),
