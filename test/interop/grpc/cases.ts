@@ -245,3 +245,6 @@ const COMPRESSION_CASES: readonly CaseName[] = [
   "server_compressed_streaming",
 ];
 export const uncompressedCases = caseNames.filter((name) => !COMPRESSION_CASES.includes(name));
+
+/** What is left out without a {@link CompressionWatch}: looking at responses, and a plain message in a compressed stream. */
+export const partialCases: readonly CaseName[] = COMPRESSION_CASES.filter((name) => name !== "client_compressed_unary");

@@ -27,6 +27,8 @@ export interface Peer {
   /** The cases that its client can run, and those that its server can answer. */
   readonly clientCases: readonly CaseName[];
   readonly serverCases: readonly CaseName[];
+  /** Cases of its client that run in part: without a look at whether a response was compressed, or a plain message after one. */
+  readonly partialCases?: readonly CaseName[];
   /** Runs a case with the peer's client. Throws if it fails. */
   runCase(name: CaseName, target: Target): Promise<void>;
   startServer(credentials: Credentials | undefined): Promise<Running>;

@@ -16,7 +16,7 @@ import {
   type StreamRequest,
   type Transport,
 } from "triple-es";
-import { type CaseName, caseNames, cases, uncompressedCases } from "../cases.ts";
+import { type CaseName, caseNames, cases, partialCases, uncompressedCases } from "../cases.ts";
 import {
   createTestServiceClient,
   createUnimplementedServiceClient,
@@ -35,6 +35,7 @@ export const setUpGrpcJs: PeerSetup = async (credentials) => ({
   version: createRequire(import.meta.url)("@grpc/grpc-js/package.json").version,
   credentials,
   clientCases: caseNames,
+  partialCases,
   serverCases: uncompressedCases,
   runCase,
   startServer,

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CACHE } from "../../../support/go.ts";
-import { caseNames } from "../cases.ts";
+import { caseNames, partialCases } from "../cases.ts";
 import { MissingPeer, type PeerSetup } from "../peer.ts";
 import { installDebianPackages, outputOf, runProgram, startProgram } from "../program.ts";
 
@@ -53,6 +53,7 @@ export const setUpPython: PeerSetup = async (credentials) => {
     version,
     credentials,
     clientCases: caseNames,
+    partialCases,
     serverCases: caseNames.filter((name) => !name.startsWith("client_compressed")),
     runCase: (name, target) => {
       const tls = target.credentials && [target.credentials.files.ca, target.credentials.servername];
