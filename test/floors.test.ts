@@ -7,18 +7,26 @@ import { describe, expect, it } from "vitest";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const RUNTIME = "runtime/src/";
 
-/** The rooms of the runtime from the ground up. A name that ends in `/` stands for every file of the folder. */
+/**
+ * The rooms of the runtime from the ground up. A name that ends in `/` stands for every file of the folder; generated
+ * messages and generated services are rooms of their own.
+ */
 const FLOORS: readonly (readonly string[])[] = [
-  ["code", "metadata", "version", "gen/"],
+  ["code", "metadata", "version", "gen/messages"],
   ["error", "call"],
-  ["codec", "compression", "deadline", "exchange", "snappy/"],
-  ["protocol", "client", "handler"],
-  ["http-rpc/", "grpc/", "router"],
-  ["node/"],
-  ["index", "fetch", "node", "snappy"],
+  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/"],
+  ["protocol", "client", "handler", "plain-json", "observation"],
+  ["http-rpc/", "grpc/", "router", "stub", "logger"],
+  ["node/", "gen/services"],
+  ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy"],
 ];
-const ENGINES = 5;
 const DOORS = 6;
+
+/** Doors that open another door and add to it. */
+const doorsOfDoors: ReadonlyMap<string, string> = new Map([
+  ["node", "index"],
+  ["json", "fetch"],
+]);
 
 /** One import: who, whom, and both as they appear in a message. */
 interface Import {
@@ -45,6 +53,7 @@ function importsOf(file: SourceFile): Import[] {
 /** The entry of {@link FLOORS} a file of the runtime belongs to. */
 function roomOf(file: string): string {
   const path = file.slice(RUNTIME.length).replace(/\.ts$/, "");
+  if (path.startsWith("gen/")) return path.endsWith("_triple") ? "gen/services" : "gen/messages";
   const slash = path.indexOf("/");
   return slash < 0 ? path : path.slice(0, slash + 1);
 }
@@ -65,15 +74,19 @@ function objection({ from, to }: Import): string | undefined {
     return room === "node/" || room === "node" ? undefined : "only engines and the door for Node may import node:*";
   }
   if (!to.startsWith(RUNTIME)) {
+    if (room === "opentelemetry" && to === "@opentelemetry/api") return undefined;
     return /^@bufbuild\/protobuf(?:\/|$)/.test(to) ? undefined : "the runtime depends on @bufbuild/protobuf alone";
   }
   const [target, targetRoom] = [floorOf(to), roomOf(to)];
-  if (room.endsWith("/") && room === targetRoom) return undefined;
+  if (room === "gen/services") {
+    return ["stub", "gen/messages"].includes(targetRoom) ? undefined : "generated services import stub.ts and messages";
+  }
+  if ((room.endsWith("/") || room === "gen/messages") && room === targetRoom) return undefined;
   if (floor === DOORS) {
-    if (target < DOORS || (room === "node" && targetRoom === "index")) return undefined;
+    if (target < DOORS || doorsOfDoors.get(room) === targetRoom) return undefined;
     return "a door may import what is below the doors";
   }
-  if (target < floor && !(floor === ENGINES && target === 4)) return undefined;
+  if (target < floor && !(room === "node/" && target === 4)) return undefined;
   return `floor ${floor} may not import from floor ${target}`;
 }
 
@@ -132,9 +145,17 @@ describe("the rules themselves", () => {
     ["an engine importing a wing", "runtime/src/node/http2.ts", "runtime/src/grpc/envelope.ts"],
     ["an engine importing the router", "runtime/src/node/server.ts", "runtime/src/router.ts"],
     ["a room below importing a door", "runtime/src/node/server.ts", "runtime/src/index.ts"],
-    ["a door importing another, other than node importing index", "runtime/src/fetch.ts", "runtime/src/index.ts"],
+    [
+      "a door importing another, other than node importing index and json importing fetch",
+      "runtime/src/fetch.ts",
+      "runtime/src/index.ts",
+    ],
     ["node:* in the portable part", "runtime/src/deadline.ts", "node:timers"],
+    ["generated messages importing the runtime", "runtime/src/gen/a_pb.ts", "runtime/src/code.ts"],
+    ["generated services importing a door", "runtime/src/gen/a_triple.ts", "runtime/src/index.ts"],
+    ["a wing importing generated services", "runtime/src/grpc/server.ts", "runtime/src/gen/a_triple.ts"],
     ["a third dependency", "runtime/src/node/http2.ts", "undici"],
+    ["OpenTelemetry outside its door", "runtime/src/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/client.ts", "runtime/src/call.ts"],
   ])("forbid %s, naming the file and the import", (_rule, from, to) => {
@@ -145,6 +166,9 @@ describe("the rules themselves", () => {
     ["runtime/src/grpc/client.ts", "runtime/src/grpc/envelope.ts"],
     ["runtime/src/grpc/status.ts", "runtime/src/gen/google/rpc/status_pb.ts"],
     ["runtime/src/node/http2.ts", "runtime/src/protocol.ts"],
+    ["runtime/src/gen/a_triple.ts", "runtime/src/stub.ts"],
+    ["runtime/src/gen/a_triple.ts", "runtime/src/gen/a_pb.ts"],
+    ["runtime/src/health.ts", "runtime/src/gen/a_triple.ts"],
     ["runtime/src/node.ts", "runtime/src/index.ts"],
     ["runtime/src/fetch.ts", "runtime/src/router.ts"],
   ])("allow %s to import %s", (from, to) => {

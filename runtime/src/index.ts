@@ -11,7 +11,7 @@ import { createGrpcServer } from "./grpc/server.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import { resolveOptions } from "./protocol.ts";
-import { createRouterWith, type Router } from "./router.ts";
+import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 
 export {
   type Call,
@@ -37,6 +37,7 @@ export {
   type CallOptions,
   type ClientStreamingMethod,
   createClient,
+  createFakeClient,
   createStub,
   type ServerStreamingMethod,
   type Transport,
@@ -47,9 +48,10 @@ export { type Codec, createJsonCodec, type JsonCodecOptions, type JsonValues, js
 export type { Compression } from "./compression.ts";
 export { createContextValues } from "./deadline.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
-export type { HandlerContext } from "./handler.ts";
-export { Metadata, type MetadataInit } from "./metadata.ts";
-export type { Router, ServiceOptions } from "./router.ts";
+export { type HandlerContext, unimplemented } from "./handler.ts";
+export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./logger.ts";
+export { Metadata, type MetadataInit, TripleHeader } from "./metadata.ts";
+export type { AddedService, Router, ServiceOptions, VersionMatch } from "./router.ts";
 
 export interface RouterOptions {
   /** Around every call of every service, the first one outermost. */
@@ -64,6 +66,8 @@ export interface RouterOptions {
   readonly maxMessageBytes?: number | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
+  /** How a request's version and group choose a service: the same ones, or Dubbo's fallback. Default: `exact`. */
+  readonly versionMatch?: VersionMatch | undefined;
   /** Told of every error that was hidden from the peer. Default: prints it with `console.error`. */
   readonly onError?: ErrorHook | undefined;
 }
@@ -76,6 +80,7 @@ export function createRouter(options: RouterOptions = {}): Router {
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
     onError: resolved.onError,
+    versionMatch: options.versionMatch ?? "exact",
   });
 }
 

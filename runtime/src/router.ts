@@ -14,6 +14,12 @@ export interface ServiceOptions extends Selector {
   readonly interceptors?: readonly Interceptor[];
 }
 
+/** A service that has been added to a router, and what it answers to. */
+export interface AddedService {
+  readonly service: ServiceDef<object, object>;
+  readonly selector: Selector;
+}
+
 export interface Router {
   /**
    * Adds a service. The implementation is an object or a class instance with a function for every method.
@@ -22,8 +28,12 @@ export interface Router {
    * it throws.
    */
   add<H extends object>(service: ServiceDef<object, H>, implementation: NoInfer<H>, options?: ServiceOptions): this;
+  /** What has been added so far, in that order. A service under two versions or groups is there twice. */
+  readonly services: readonly AddedService[];
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
+  /** Calls back when a server begins to close, while it still answers. Absent where there is nothing to close. */
+  readonly onClose?: (callback: () => void) => void;
 }
 
 interface Route {
@@ -36,13 +46,28 @@ export interface RouterSettings {
   readonly protocols: readonly ServerProtocol[];
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
+  readonly versionMatch: VersionMatch;
 }
+
+/**
+ * How the version and group of a request choose among the services of one name (spec: Versioning, point 4). `exact`: they
+ * must be the same. `fallback`: where none is the same, version 1.0.0 of the same group will do, then the service that has
+ * neither, as in Dubbo for Java.
+ */
+export type VersionMatch = "exact" | "fallback";
 
 export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, Route[]>();
-  const { protocols, interceptors, onError } = settings;
+  const services: AddedService[] = [];
+  const { protocols, interceptors, onError, versionMatch } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
+    const found = findExactly(path, wanted);
+    if (found !== undefined || versionMatch === "exact") return found;
+    return findExactly(path, { version: "1.0.0", group: wanted.group }) ?? findExactly(path, {});
+  }
+
+  function findExactly(path: string, wanted: Selector): Handler | undefined {
     for (const { selector, handler } of routes.get(path) ?? []) {
       if (matches(selector, wanted)) return handler;
     }
@@ -50,15 +75,17 @@ export function createRouterWith(settings: RouterSettings): Router {
   }
 
   return {
+    services,
     add(service, implementation, options = {}) {
       const { version, group } = { ...service.selector, ...options };
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       for (const handler of createHandlers(service, implementation, all)) {
         const { path } = handler.method;
-        if (find(path, selector) !== undefined) throw new Error(`${path} has been added already`);
+        if (findExactly(path, selector) !== undefined) throw new Error(`${path} has been added already`);
         routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
       }
+      services.push({ service, selector });
       return this;
     },
     exchange(request) {

@@ -54,6 +54,12 @@ describe("a request", () => {
     expect(await request?.body.bytes(100)).toEqual(envelope(greetRequest("Ada")));
   });
 
+  it("names the caller by the user agent it gives itself, once", async () => {
+    const { client, requests } = wire(ok());
+    await client.greet({}, { headers: { "user-agent": "inventory/2.1" } });
+    expect(requests[0]?.headers.getAll("user-agent")).toEqual(["inventory/2.1"]);
+  });
+
   it("has the time that is left as its timeout", async () => {
     const { client, requests } = wire(ok());
     await client.greet({}, { timeoutMs: 60_000 });

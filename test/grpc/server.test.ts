@@ -195,7 +195,7 @@ describe("a failure without messages", () => {
     expect(await call({ path: path(method), body: named("Ada") }, exchange)).toMatchObject({ status: "0" });
     expect(await call({ path: path(method), body: named("a".repeat(9)) }, exchange)).toMatchObject({
       status: "8",
-      message: expect.stringContaining("maxMessageBytes"),
+      message: expect.stringContaining("the limit of 10 bytes (option maxMessageBytes"),
     });
   });
 

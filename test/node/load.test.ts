@@ -3,7 +3,7 @@
  */
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
-import { connectGreeter, failureOf, greetings, signalled, startServer } from "../support/server.ts";
+import { connectGreeter, failureOf, greetings, openSocket, signalled, startServer } from "../support/server.ts";
 
 const TRANSPORTS = [
   { protocol: "grpc", httpVersion: "2" },
@@ -49,6 +49,19 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
     const answers = await Promise.all(names.map((name) => greeter.greet({ name })));
     expect(answers.map(({ greeting }) => greeting)).toEqual(names);
   });
+});
+
+it("a client that goes on and on with a body that was refused loses its HTTP/1.1 connection", async () => {
+  const { port } = await startServer({}, { maxMessageBytes: MIB });
+  const socket = await openSocket(port);
+  socket.resume();
+  socket.write("POST /greet.v1.GreetService/Greet HTTP/1.1\r\nhost: a\r\n");
+  socket.write(`content-type: application/json\r\ncontent-length: ${1024 * MIB}\r\n\r\n`);
+  const chunk = Buffer.alloc(MIB);
+  let written = 0;
+  for (; written < 256 && !socket.destroyed; written++) await new Promise((resolve) => socket.write(chunk, resolve));
+  expect(socket.destroyed).toBe(true);
+  expect(written).toBeGreaterThan(64);
 });
 
 describe("streams", () => {

@@ -109,7 +109,7 @@ describe("the protocol", () => {
     serve: async (_request, handler): Promise<HttpResponse> =>
       response({ headers: { by: name, found: String(handler !== undefined) } }),
   });
-  const settings = { interceptors: [], onError: () => {} };
+  const settings = { interceptors: [], onError: () => {}, versionMatch: "exact" as const };
   const ask = async (router: Router, contentType: string | undefined, path = GREET): Promise<unknown> => {
     const { headers } = await router.exchange(rpcRequest({ path, headers: { "content-type": contentType } }));
     return [headers.get("by"), headers.get("found")];
@@ -141,4 +141,32 @@ it.each<[string, RouterOptions]>([
   ["Infinity", { maxMessageBytes: Number.POSITIVE_INFINITY }],
 ])("a router does not take %s for its largest message", (_what, options) => {
   expect(() => createRouter(options)).toThrow(RangeError);
+});
+
+describe("with versionMatch fallback", () => {
+  const fallback = (...added: [string, Selector][]) => {
+    const router = createRouter({ versionMatch: "fallback" });
+    for (const [text, selector] of added) router.add(GreetServiceDef, greeting(text), selector);
+    return router;
+  };
+
+  it("the same version and group still win", async () => {
+    const router = fallback(["plain", {}], ["v1", { version: "1.0.0" }], ["v2", { version: "2.0.0" }]);
+    expect(await ask(router, "grpc", { version: "2.0.0" })).toBe("v2");
+  });
+
+  it("version 1.0.0 of the same group comes next", async () => {
+    const router = fallback(["plain", {}], ["v1", { version: "1.0.0" }], ["g v1", { version: "1.0.0", group: "g" }]);
+    expect(await ask(router, "grpc", { version: "3.0.0", group: "g" })).toBe("g v1");
+    expect(await ask(router, "http-rpc", { version: "3.0.0" })).toBe("v1");
+  });
+
+  it("the service without version and group comes last", async () => {
+    expect(await ask(fallback(["plain", {}]), "grpc", { version: "3.0.0", group: "h" })).toBe("plain");
+  });
+
+  it("a service of another group is never taken", async () => {
+    const router = fallback(["g", { group: "g" }], ["v2", { version: "2.0.0" }]);
+    expect((await failureOf(ask(router, "grpc", { version: "3.0.0", group: "h" }))).code).toBe(Code.Unimplemented);
+  });
 });

@@ -5,7 +5,7 @@ import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../
 import { Code } from "../code.ts";
 import type { Compression } from "../compression.ts";
 import { RpcError } from "../error.ts";
-import { type Body, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
+import { type Body, concat, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
   appendMetadata,
@@ -44,7 +44,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     let bytes: Uint8Array | undefined;
     let lost: unknown;
     try {
-      bytes = await response.body.bytes(PREFIX_BYTES + maxMessageBytes);
+      bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES);
     } catch (reason) {
       // How the server says the call ended counts for more than what became of its body.
       if (!hasStatus(response)) throw reason;
@@ -59,7 +59,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   async function callStream(request: StreamRequest): ReturnType<Call> {
-    const response = await exchange(httpRequest(request, streamBody(encodeEach(request))));
+    const response = await exchange(httpRequest(request, await requestBody(request)));
     const headers = userMetadata(response.headers);
     const compression = checkResponse(response);
     const trailers = new Metadata();
@@ -84,6 +84,8 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     // Most calls have nothing to add, and an engine recognises the fields they share.
     if (plain && metadata.size === 0) return fields;
     const headers = new Metadata(fields);
+    // Who calls may name themselves; the field must not be there twice.
+    if (metadata.has("user-agent")) headers.delete("user-agent");
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, selector);
     appendMetadata(headers, metadata);
@@ -95,6 +97,19 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const compressed = compressMessage(data, options.sendCompression, options);
     if (compressed === undefined) return encodeEnvelope(data);
     return Promise.resolve(compressed).then((bytes) => encodeEnvelope(bytes, true));
+  }
+
+  /** A single message is a body that an engine can send in one flush, and again if it has to. */
+  async function requestBody(request: StreamRequest): Promise<Body> {
+    const envelopes = encodeEach(request);
+    if (request.method.kind !== "server_streaming") return streamBody(envelopes);
+    const all: Uint8Array[] = [];
+    let length = 0;
+    for await (const envelope of envelopes) {
+      all.push(envelope);
+      length += envelope.byteLength;
+    }
+    return wholeBody(concat(all, length));
   }
 
   async function* encodeEach({ method, messages }: StreamRequest): AsyncGenerator<Uint8Array, void> {
