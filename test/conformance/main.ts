@@ -6,7 +6,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { ROOT } from "../support/documents.ts";
@@ -30,8 +30,9 @@ function generatedIsCurrent(): boolean {
   try {
     const paths = PROTOS.flatMap((name) => ["--path", join(protos, "connectrpc/conformance/v1", `${name}.proto`)]);
     const args = ["generate", protos, ...paths, "--template", here("buf.gen.yaml"), "--output", folder];
-    const buf = join(ROOT, "node_modules", ".bin", "buf");
-    const { status, stderr } = spawnSync(buf, args, { cwd: ROOT, encoding: "utf8" });
+    // buf looks for its plugins on the PATH, which has them only where npm started this program.
+    const env = { ...process.env, PATH: `${join(ROOT, "node_modules", ".bin")}${delimiter}${process.env["PATH"]}` };
+    const { status, stderr } = spawnSync("buf", args, { cwd: ROOT, env, encoding: "utf8" });
     if (status !== 0) throw new Error(`buf generate failed:\n${stderr}`);
     const [fresh, committed] = [readFolder(join(folder, "test/conformance/gen")), readFolder(here("gen"))];
     const names = new Set([...fresh.keys(), ...committed.keys()]);
