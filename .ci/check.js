@@ -14,7 +14,14 @@ const testReport = join(temporary, "tests.json");
 const env = { ...process.env, PATH: `${join(root, "node_modules", ".bin")}${delimiter}${process.env.PATH}` };
 
 /** What generators write, and what must be the same after they have run again. */
-const GENERATED = ["examples/gen", "runtime/src/gen", "fixtures/gen", "fixtures/options/gen", "bench/gen"];
+const GENERATED = [
+  "examples/gen",
+  "runtime/src/gen",
+  "fixtures/gen",
+  "fixtures/options/gen",
+  "bench/gen",
+  "test/interop/grpc/gen",
+];
 
 const steps = [
   ["format", () => run("biome format . && buf format --diff --exit-code")],
@@ -45,6 +52,7 @@ for (const [name, step] of steps) {
   if (problem !== undefined) console.log(`\n${problem.trim()}\n`);
 }
 runTests();
+for (const judge of ["conformance", "interop:grpc"]) runJudge(judge);
 rmSync(temporary, { recursive: true });
 
 if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
@@ -91,6 +99,22 @@ function runTests() {
   // A file that cannot be loaded, or an error outside all tests, fails the run and no test.
   if (status !== 0 && report.numFailedTests === 0) count.failed += 1;
   if (status !== 0) failures.push("tests");
+}
+
+/** Other people's programs that judge us. What they print goes to the reader; what they lack is counted as skipped. */
+function runJudge(name) {
+  const start = Date.now();
+  const options = { cwd: root, env, shell: true, stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" };
+  const { status, stdout } = spawnSync(`npm run --silent ${name}`, { ...options, maxBuffer: 256 * 1024 * 1024 });
+  process.stdout.write(stdout);
+  const CANNOT_RUN = 3;
+  const ok = status === 0 || status === CANNOT_RUN;
+  count.skipped += stdout.match(/^SKIPPED /gm)?.length ?? 0;
+  if (status === 0) count.passed += 1;
+  if (!ok) count.failed += 1;
+  if (!ok) failures.push(name);
+  const verdict = status === 0 ? "ok    " : ok ? "skip  " : "FAILED";
+  console.log(`${verdict}  ${name}  (${((Date.now() - start) / 1000).toFixed(1)} s)`);
 }
 
 function readReport() {

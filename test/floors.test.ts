@@ -14,11 +14,11 @@ const RUNTIME = "runtime/src/";
 const FLOORS: readonly (readonly string[])[] = [
   ["code", "metadata", "version", "gen/messages"],
   ["error", "call"],
-  ["codec", "compression", "deadline", "exchange", "file-index"],
+  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/"],
   ["protocol", "client", "handler", "plain-json", "observation"],
   ["http-rpc/", "grpc/", "router", "stub", "logger"],
   ["node/", "gen/services"],
-  ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry"],
+  ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy"],
 ];
 const DOORS = 6;
 

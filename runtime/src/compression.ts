@@ -6,7 +6,8 @@
 export interface Compression {
   /** The encoding's lower-case name on the wire, such as `gzip`. */
   readonly name: string;
-  compress(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
+  /** May return `undefined` for a message that is better sent as it is. */
+  compress(bytes: Uint8Array): Uint8Array | Promise<Uint8Array> | undefined;
   /** Must stop, and throw a `RangeError`, before its output grows beyond `maxBytes`. */
   decompress(bytes: Uint8Array, maxBytes: number): Uint8Array | Promise<Uint8Array>;
 }

@@ -24,7 +24,7 @@ import {
 } from "./gen/connectrpc/conformance/v1/service_pb.ts";
 import { createConformanceServiceClient } from "./gen/connectrpc/conformance/v1/service_triple.ts";
 import { readMessages, writeMessage } from "./pipe.ts";
-import { appendHeaders, encodings, fromRpcError, jsonCodec, toHeaders } from "./translation.ts";
+import { appendHeaders, compressions, encodings, fromRpcError, jsonCodec, toHeaders } from "./translation.ts";
 
 /** What is known of a call so far; it is told even if the call fails. */
 class Outcome {
@@ -45,6 +45,7 @@ function connect(request: ClientCompatRequest): Transport {
     baseUrl: `${secure ? "https" : "http"}://${host}:${port}`,
     codec: request.codec === Codec.JSON ? jsonCodec : "proto",
     compression: encodings[request.compression],
+    compressions,
     compressMinBytes: 0,
     maxMessageBytes: request.messageReceiveLimit || undefined,
     tls: secure

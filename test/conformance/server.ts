@@ -26,7 +26,7 @@ import {
   type ConformanceServiceHandler,
 } from "./gen/connectrpc/conformance/v1/service_triple.ts";
 import { readMessages, writeMessage } from "./pipe.ts";
-import { appendHeaders, jsonCodec, toHeaders, toRpcError } from "./translation.ts";
+import { appendHeaders, compressions, jsonCodec, toHeaders, toRpcError } from "./translation.ts";
 
 type Payload = MessageInitShape<typeof ConformancePayloadSchema>;
 type RequestInfo = MessageInitShape<typeof ConformancePayload_RequestInfoSchema>;
@@ -157,6 +157,7 @@ for await (const request of readMessages(ServerCompatRequestSchema)) {
   const server = createServer({
     tls,
     codecs: [protoCodec, jsonCodec],
+    compressions,
     maxMessageBytes: request.messageReceiveLimit || undefined,
     onError: () => {},
   }).add(ConformanceServiceDef, service as ConformanceServiceHandler);

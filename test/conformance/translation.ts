@@ -4,6 +4,8 @@
 import { create, createRegistry, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { type Code, createJsonCodec, type Metadata, RpcError } from "triple-es";
+import { nodeCompressions } from "triple-es/node";
+import { framedSnappy } from "triple-es/snappy";
 import { Compression, type Code as ConformanceCode } from "./gen/connectrpc/conformance/v1/config_pb.ts";
 import {
   BidiStreamRequestSchema,
@@ -29,6 +31,9 @@ export const jsonCodec = createJsonCodec({
     ConformancePayload_RequestInfoSchema,
   ),
 });
+
+/** What both programs register: everything this Node has, and snappy as the suite's own peers write it. */
+export const compressions = [...nodeCompressions, framedSnappy];
 
 /** The suite's compressions by the name we send. `undefined`: none. */
 export const encodings: Readonly<Record<Compression, string | undefined>> = {

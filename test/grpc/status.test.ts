@@ -182,7 +182,7 @@ describe("an HTTP status without grpc-status", () => {
     [502, Code.Unavailable],
     [503, Code.Unavailable],
     [504, Code.Unavailable],
-    [431, Code.Internal],
+    [431, Code.Unknown],
     [200, Code.Unknown],
     [408, Code.Unknown],
     [409, Code.Unknown],

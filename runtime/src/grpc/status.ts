@@ -10,14 +10,13 @@ import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import { Metadata } from "../metadata.ts";
 import { appendMetadata, checkHeaders, clipText, isReservedName } from "../protocol.ts";
 
-/** gRPC's own mapping, for responses without `grpc-status`. It is not the table of sub-protocol A. */
+/** gRPC's own mapping as the conformance suite has it, for responses without `grpc-status`. Not the table of sub-protocol A. */
 const CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
   400: Code.Internal,
   401: Code.Unauthenticated,
   403: Code.PermissionDenied,
   404: Code.Unimplemented,
   429: Code.Unavailable,
-  431: Code.Internal,
   502: Code.Unavailable,
   503: Code.Unavailable,
   504: Code.Unavailable,

@@ -1,0 +1,200 @@
+/**
+ * snappy's raw block: a length, and then pieces of text and copies of what came before.
+ */
+
+/** Matches are looked for inside parts of this many bytes, so that every distance fits into two. */
+const PART_BYTES = 65_536;
+const HASH_BITS = 14;
+/** The bound of the reference implementation: a copy never takes more than what it stands for, and a literal few bytes more. */
+const maxCompressedLength = (length: number): number => 32 + length + Math.floor(length / 6);
+/** The densest element there is: a copy of 64 bytes in three. */
+const MAX_EXPANSION = 64 / 3;
+
+/** How an element begins: the two low bits of its tag. */
+const LITERAL = 0;
+const COPY_1 = 1;
+const COPY_2 = 2;
+
+/** Writes bytes as one block. */
+export function compressBlock(bytes: Uint8Array): Uint8Array {
+  const writer = new BlockWriter(bytes);
+  const table = new Uint16Array(1 << HASH_BITS);
+  for (let start = 0; start < bytes.byteLength; start += PART_BYTES) {
+    compressPart(writer, start, Math.min(start + PART_BYTES, bytes.byteLength), table.fill(0));
+  }
+  return writer.written;
+}
+
+/** `table` maps the hash of four bytes to where they were seen last, counted from the start of the part. */
+function compressPart(writer: BlockWriter, start: number, end: number, table: Uint16Array): void {
+  const { bytes } = writer;
+  let literal = start;
+  let at = start + 1;
+  // The longer nothing is found, the larger the steps: bytes that are compressed already cost little time.
+  let patience = 32;
+  while (at + 4 <= end) {
+    const word = readWord(bytes, at);
+    const hash = Math.imul(word, 0x1e35a7bd) >>> (32 - HASH_BITS);
+    const candidate = start + (table[hash] as number);
+    table[hash] = at - start;
+    if (readWord(bytes, candidate) !== word) {
+      at += patience++ >>> 5;
+      continue;
+    }
+    patience = 32;
+    let length = 4;
+    while (at + length < end && bytes[candidate + length] === bytes[at + length]) length++;
+    writer.literal(literal, at);
+    writer.copy(at - candidate, length);
+    at += length;
+    literal = at;
+  }
+  writer.literal(literal, end);
+}
+
+function readWord(bytes: Uint8Array, at: number): number {
+  const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
+  return low | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24);
+}
+
+/** Writes the elements of the block that stands for `bytes`. */
+class BlockWriter {
+  readonly bytes: Uint8Array;
+  readonly #out: Uint8Array;
+  #length = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.#out = new Uint8Array(maxCompressedLength(bytes.byteLength));
+    let rest = bytes.byteLength;
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.#put((rest & 0x7f) | 0x80);
+    this.#put(rest);
+  }
+
+  get written(): Uint8Array {
+    return this.#out.subarray(0, this.#length);
+  }
+
+  /** The bytes as they are. */
+  literal(start: number, end: number): void {
+    const last = end - start - 1;
+    if (last < 0) return;
+    if (last < 60) {
+      this.#put((last << 2) | LITERAL);
+    } else if (last < 0x100) {
+      this.#put((60 << 2) | LITERAL);
+      this.#put(last);
+    } else {
+      this.#put((61 << 2) | LITERAL);
+      this.#putTwo(last);
+    }
+    this.#out.set(this.bytes.subarray(start, end), this.#length);
+    this.#length += end - start;
+  }
+
+  /** Bytes that stood `distance` earlier. What is left after pieces of 64 must have at least four bytes. */
+  copy(distance: number, length: number): void {
+    let rest = length;
+    while (rest > 64) {
+      const piece = rest >= 68 ? 64 : 60;
+      this.#put(((piece - 1) << 2) | COPY_2);
+      this.#putTwo(distance);
+      rest -= piece;
+    }
+    if (rest >= 12 || distance >= 2048) {
+      this.#put(((rest - 1) << 2) | COPY_2);
+      this.#putTwo(distance);
+    } else {
+      this.#put(((distance >> 8) << 5) | ((rest - 4) << 2) | COPY_1);
+      this.#put(distance & 0xff);
+    }
+  }
+
+  #putTwo(integer: number): void {
+    this.#put(integer & 0xff);
+    this.#put(integer >> 8);
+  }
+
+  #put(byte: number): void {
+    this.#out[this.#length++] = byte;
+  }
+}
+
+/**
+ * Reads what {@link compressBlock} writes. Throws a `RangeError` for more than `maxBytes`: the declared length is checked against the limit, and against what the input could hold at
+ * most, before any memory is taken.
+ *
+ *     Block   → Length *Element                ; Length: varint, little-endian, up to 2^32 - 1
+ *     Element → Literal / Copy-1 / Copy-2 / Copy-4
+ */
+export function decompressBlock(bytes: Uint8Array, maxBytes: number): Uint8Array {
+  const reader = new BlockReader(bytes);
+  const length = reader.varint();
+  if (length > maxBytes) throw new RangeError(`snappy block of ${length} bytes is larger than ${maxBytes}`);
+  if (length > bytes.byteLength * MAX_EXPANSION) throw malformed(`${bytes.byteLength} bytes cannot hold ${length}`);
+  const out = new Uint8Array(length);
+  let at = 0;
+  while (!reader.ended) {
+    const tag = reader.integer(1);
+    const kind = tag & 3;
+    if (kind === LITERAL) {
+      const size = tag >> 2;
+      const literal = reader.take((size < 60 ? size : reader.integer(size - 59)) + 1);
+      if (literal.byteLength > length - at) throw malformed("it holds more than its length says");
+      out.set(literal, at);
+      at += literal.byteLength;
+      continue;
+    }
+    const size = kind === COPY_1 ? ((tag >> 2) & 7) + 4 : (tag >> 2) + 1;
+    const distance = kind === COPY_1 ? ((tag >> 5) << 8) | reader.integer(1) : reader.integer(kind === COPY_2 ? 2 : 4);
+    if (distance === 0 || distance > at) throw malformed("a copy points before its beginning");
+    if (size > length - at) throw malformed("it holds more than its length says");
+    // Byte by byte: a copy may reach into what it writes itself.
+    for (const end = at + size; at < end; at++) out[at] = out[at - distance] as number;
+  }
+  if (at !== length) throw malformed("it ends too early");
+  return out;
+}
+
+/** Reads forward, and never beyond the end. */
+class BlockReader {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  get ended(): boolean {
+    return this.#at === this.#bytes.byteLength;
+  }
+
+  take(length: number): Uint8Array {
+    if (length > this.#bytes.byteLength - this.#at) throw malformed("it ends too early");
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+
+  /** A little-endian integer without sign. */
+  integer(size: number): number {
+    if (size > this.#bytes.byteLength - this.#at) throw malformed("it ends too early");
+    let value = 0;
+    for (let i = 0; i < size; i++) value += (this.#bytes[this.#at++] as number) * 2 ** (8 * i);
+    return value;
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.integer(1);
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80 && value < 2 ** 32) return value;
+      if (byte < 0x80) break;
+    }
+    throw malformed("its length is not a number of 32 bits");
+  }
+}
+
+function malformed(reason: string): Error {
+  return new Error(`not a snappy block: ${reason}`);
+}

@@ -1,0 +1,100 @@
+/**
+ * snappy's framed stream: blocks of up to 64 KiB, each with a checksum.
+ *
+ *     Stream → Identifier *Chunk
+ *     Chunk  → Kind Length Data              ; one byte, and three of length, little-endian
+ *     Data   → Checksum ( Block / Bytes )    ; of kinds 0 and 1, CRC-32C, masked
+ */
+import { compressBlock, decompressBlock } from "./block.ts";
+
+const BLOCK = 0;
+const BYTES = 1;
+/** Kinds from here on may be skipped, the identifier among them; those below may not. */
+const FIRST_SKIPPABLE = 0x80;
+const HEADER_BYTES = 4;
+const CHECKSUM_BYTES = 4;
+const MAX_CHUNK_BYTES = 65_536;
+/** The chunk that every stream begins with: kind 255, six bytes, "sNaPpY". No block can begin like that. */
+const IDENTIFIER = Uint8Array.of(0xff, 6, 0, 0, 0x73, 0x4e, 0x61, 0x50, 0x70, 0x59);
+
+/** Whether the bytes are a framed stream rather than a block. */
+export function isFramed(bytes: Uint8Array): boolean {
+  return bytes.byteLength >= IDENTIFIER.byteLength && IDENTIFIER.every((byte, i) => bytes[i] === byte);
+}
+
+/** Writes bytes as a framed stream. */
+export function compressFrames(bytes: Uint8Array): Uint8Array {
+  const pieces: Uint8Array[] = [IDENTIFIER];
+  for (let start = 0; start < bytes.byteLength; start += MAX_CHUNK_BYTES) {
+    const text = bytes.subarray(start, start + MAX_CHUNK_BYTES);
+    const block = compressBlock(text);
+    const [kind, data] = block.byteLength < text.byteLength ? [BLOCK, block] : [BYTES, text];
+    const header = new DataView(new ArrayBuffer(HEADER_BYTES + CHECKSUM_BYTES));
+    // The length and the kind before it, as one little-endian integer.
+    header.setUint32(0, ((data.byteLength + CHECKSUM_BYTES) << 8) | kind, true);
+    header.setUint32(HEADER_BYTES, checksum(text), true);
+    pieces.push(new Uint8Array(header.buffer), data);
+  }
+  return join(pieces);
+}
+
+/** Reads what {@link compressFrames} writes. Throws a `RangeError` before it holds more than `maxBytes`. */
+export function decompressFrames(bytes: Uint8Array, maxBytes: number): Uint8Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const pieces: Uint8Array[] = [];
+  let left = maxBytes;
+  let at = 0;
+  while (at < bytes.byteLength) {
+    if (bytes.byteLength - at < HEADER_BYTES) throw malformed("a chunk ends too early");
+    const header = view.getUint32(at, true);
+    const [kind, length] = [header & 0xff, header >>> 8];
+    at += HEADER_BYTES;
+    if (bytes.byteLength - at < length) throw malformed("a chunk ends too early");
+    const data = bytes.subarray(at, at + length);
+    at += length;
+    if (kind >= FIRST_SKIPPABLE) continue;
+    if (kind !== BLOCK && kind !== BYTES) throw malformed(`it has a chunk of kind ${kind}`);
+    if (length < CHECKSUM_BYTES) throw malformed("a chunk has no checksum");
+    const text = readText(kind, data.subarray(CHECKSUM_BYTES), left);
+    if (checksum(text) !== view.getUint32(at - length, true)) throw malformed("a checksum is wrong");
+    left -= text.byteLength;
+    pieces.push(text);
+  }
+  return join(pieces);
+}
+
+function readText(kind: number, data: Uint8Array, maxBytes: number): Uint8Array {
+  if (kind === BLOCK) return decompressBlock(data, maxBytes);
+  if (data.byteLength > maxBytes)
+    throw new RangeError(`snappy stream is ${data.byteLength - maxBytes} bytes too large`);
+  return data;
+}
+
+function join(pieces: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.byteLength, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    joined.set(piece, at);
+    at += piece.byteLength;
+  }
+  return joined;
+}
+
+/** What CRC-32C makes of each byte; the polynomial is 0x1edc6f41 with its bits the other way round. */
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
+  return crc;
+});
+
+/** CRC-32C, turned and shifted so that the checksum of data with checksums in it is not degenerate. */
+function checksum(bytes: Uint8Array): number {
+  let crc = -1;
+  for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] as number) ^ (crc >>> 8);
+  crc = ~crc;
+  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
+}
+
+function malformed(reason: string): Error {
+  return new Error(`not a snappy stream: ${reason}`);
+}

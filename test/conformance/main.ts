@@ -1,0 +1,122 @@
+/**
+ * `npm run conformance`: the gRPC part of the conformance suite of connectrpc.com, against our server and our client.
+ * Prints how many cases passed, and every case that failed with the HTTP exchange it failed in. Arguments go to the
+ * runner, such as `--run 'Timeouts/**'`.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { ROOT } from "../support/documents.ts";
+import { CACHE, goModuleFolder, goVersion, installGoProgram } from "../support/go.ts";
+import { compressions } from "./translation.ts";
+
+const MODULE = "connectrpc.com/conformance";
+const VERSION = "v1.0.5";
+const PROTOS = ["config", "service", "client_compat", "server_compat"];
+/** Cases of all features, by the number of compressions, identity included. Fewer would mean that a feature is off. */
+const EXPECTED_CASES: Readonly<Record<number, number>> = { 5: 4144, 6: 4888 };
+/** Says that a program is missing, rather than that a case failed. `.ci/check.js` knows it. */
+const EXIT_CANNOT_RUN = 3;
+
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+/** Generates the suite's messages and service again, and says whether the committed files are the same. */
+function generatedIsCurrent(): boolean {
+  const protos = join(goModuleFolder(MODULE, VERSION), "proto");
+  const folder = mkdtempSync(join(tmpdir(), "triple-es-conformance-"));
+  try {
+    const paths = PROTOS.flatMap((name) => ["--path", join(protos, "connectrpc/conformance/v1", `${name}.proto`)]);
+    const args = ["generate", protos, ...paths, "--template", here("buf.gen.yaml"), "--output", folder];
+    // buf looks for its plugins on the PATH, which has them only where npm started this program.
+    const env = { ...process.env, PATH: `${join(ROOT, "node_modules", ".bin")}${delimiter}${process.env["PATH"]}` };
+    const { status, stderr } = spawnSync("buf", args, { cwd: ROOT, env, encoding: "utf8" });
+    if (status !== 0) throw new Error(`buf generate failed:\n${stderr}`);
+    const [fresh, committed] = [readFolder(join(folder, "test/conformance/gen")), readFolder(here("gen"))];
+    const names = new Set([...fresh.keys(), ...committed.keys()]);
+    const changed = [...names].filter((name) => fresh.get(name) !== committed.get(name));
+    for (const name of changed) {
+      console.log(`test/conformance/gen/${name} is not what the generators write today`);
+      const text = fresh.get(name);
+      if (text === undefined) rmSync(join(here("gen"), name));
+      else writeFileSync(join(here("gen"), name), text);
+    }
+    if (changed.length > 0) console.log("They have been written again: look at the difference, and commit it");
+    return changed.length === 0;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function readFolder(folder: string): Map<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files.map((entry) => join(entry.parentPath, entry.name));
+  return new Map(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, "utf8")]));
+}
+
+/** The configuration without what this Node does not have. */
+function writeConfig(): string {
+  const names = ["identity", ...compressions.map(({ name }) => name)];
+  const config = readFileSync(here("config.yaml"), "utf8").replace(
+    /^ +- COMPRESSION_(\w+)\n/gm,
+    (line, name: string) => (names.includes(name.toLowerCase()) ? line : ""),
+  );
+  mkdirSync(CACHE, { recursive: true });
+  const path = join(CACHE, "conformance.yaml");
+  writeFileSync(path, config);
+  return path;
+}
+
+interface Result {
+  readonly ok: boolean;
+  readonly passed: number;
+}
+
+/** Runs all cases of a mode. What the runner says of failures goes to the reader as it is. */
+async function runMode(runner: string, mode: "server" | "client", config: string): Promise<Result> {
+  const program = [process.execPath, "--conditions=triple-source", "--import", "tsx", here(`${mode}.ts`)];
+  const args = ["--conf", config, "--mode", mode, "--trace", "-v", ...process.argv.slice(2), "--", ...program];
+  const start = Date.now();
+  const child = spawn(runner, args, { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
+  const closed = new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  let passed = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    passed = Number(/^(\d+) passed, /.exec(line)?.[1] ?? passed);
+    console.log(`${mode}: ${line}`);
+  }
+  const status = await closed;
+  console.log(`${mode}: took ${((Date.now() - start) / 1000).toFixed(0)} s\n`);
+  return { ok: status === 0, passed };
+}
+
+async function main(): Promise<number> {
+  const go = goVersion();
+  if (go === undefined) {
+    console.log(
+      "SKIPPED conformance: its runner is written in Go, and there is no go on the PATH; install 1.24 or newer",
+    );
+    return EXIT_CANNOT_RUN;
+  }
+  mkdirSync(CACHE, { recursive: true });
+  const runner = installGoProgram(`${MODULE}/cmd/connectconformance`, VERSION);
+  const names = ["identity", ...compressions.map(({ name }) => name)];
+  console.log(`conformance ${VERSION}, ${go}, Node ${process.version}, compressions: ${names.join(", ")}\n`);
+  if (!generatedIsCurrent()) return 1;
+  const config = writeConfig();
+  const server = await runMode(runner, "server", config);
+  const client = await runMode(runner, "client", config);
+  const total = server.passed + client.passed;
+  console.log(`server ${server.passed} + client ${client.passed} = ${total} cases passed`);
+  if (!server.ok || !client.ok) return 1;
+  const expected = EXPECTED_CASES[names.length];
+  if (process.argv.length > 2 || total === expected) return 0;
+  console.log(`but ${expected ?? "no number of"} cases were expected with ${names.length} compressions`);
+  return 1;
+}
+
+process.exitCode = await main();

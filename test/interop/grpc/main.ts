@@ -1,0 +1,209 @@
+/**
+ * `npm run interop:grpc`: the functional cases of gRPC's interop description between us and other implementations, in
+ * both directions, in cleartext and over TLS, and through a proxy. Prints a matrix and every failure. Words choose among
+ * the columns: `npm run interop:grpc -- java`.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { type CaseName, caseNames } from "./cases.ts";
+import { type Credentials, MissingPeer, type Peer, type PeerSetup, type Target } from "./peer.ts";
+import { setUpGo } from "./peers/go.ts";
+import { setUpGrpcJs } from "./peers/grpc-js.ts";
+import { setUpJava } from "./peers/java.ts";
+import { nginxVersion, startNginx } from "./peers/nginx.ts";
+import { setUpPython } from "./peers/python.ts";
+import type { Running } from "./program.ts";
+import { readCredentials, runTripleCase, startTripleServer } from "./triple.ts";
+
+const SETUPS: Readonly<Record<string, PeerSetup>> = {
+  "grpc-go": setUpGo,
+  "grpc-java": setUpJava,
+  "grpc-js": setUpGrpcJs,
+  grpcio: setUpPython,
+};
+
+/** How long a case may take, the start of a program included. */
+const CASE_TIMEOUT_MS = 30_000;
+
+type RunCase = (name: CaseName, target: Target) => Promise<void>;
+type StartServer = (credentials: Credentials | undefined) => Promise<Running>;
+
+/** One column of the matrix: a client, a server, and what can be run between them. */
+interface Column {
+  readonly title: string;
+  readonly cases: readonly CaseName[];
+  readonly credentials: Credentials;
+  readonly runCase: RunCase;
+  readonly startServer: StartServer;
+  readonly partialCases: readonly CaseName[];
+  /** What became of the cases, in cleartext and over TLS: nothing wrong, or what was. */
+  readonly results: Map<CaseName, (string | undefined)[]>;
+}
+
+function column(
+  title: string,
+  cases: readonly CaseName[],
+  credentials: Credentials,
+  runCase: RunCase,
+  startServer: StartServer,
+  partialCases: readonly CaseName[] = [],
+): Column {
+  return { title, cases, credentials, runCase, startServer, partialCases, results: new Map() };
+}
+
+/** A server with nginx in front of it. */
+function behindNginx(startServer: StartServer): StartServer {
+  return async (credentials) => {
+    const server = await startServer(credentials);
+    const proxy = await startNginx({ port: server.port, credentials });
+    const stop = async (): Promise<void> => {
+      await proxy.stop();
+      await server.stop();
+    };
+    return { port: proxy.port, stop };
+  };
+}
+
+async function runColumn({ title, cases, credentials, runCase, startServer, results }: Column): Promise<void> {
+  const start = Date.now();
+  for (const own of [undefined, credentials]) {
+    const server = await startServer(own);
+    for (const name of cases) {
+      const failure = await failureOf(runCase(name, { port: server.port, credentials: own }));
+      results.set(name, [...(results.get(name) ?? []), failure]);
+    }
+    await server.stop();
+  }
+  const failed = [...results.values()].flat().filter((failure) => failure !== undefined).length;
+  const took = ((Date.now() - start) / 1000).toFixed(1);
+  console.log(`${title}: ${cases.length * 2 - failed} of ${cases.length * 2} passed (${took} s)`);
+}
+
+/** What went wrong; `undefined` if nothing did. A case that does not end is a failure too. */
+async function failureOf(run: Promise<void>): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not over after ${CASE_TIMEOUT_MS} ms`)), CASE_TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([run, late]);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function printMatrix(columns: readonly Column[]): void {
+  const heads = columns.map(({ title }) => title);
+  const cell = ({ results, partialCases }: Column, name: CaseName): string => {
+    const passed = partialCases.includes(name) ? "part" : "ok";
+    return (
+      results
+        .get(name)
+        ?.map((failure) => (failure === undefined ? passed : "FAIL"))
+        .join(" ") ?? "-"
+    );
+  };
+  const totals = (i: 0 | 1): string[] =>
+    columns.map(({ results, cases }) => {
+      const passed = [...results.values()].filter((both) => both[i] === undefined).length;
+      return `${passed}/${cases.length}`;
+    });
+  const rows = [
+    ["(cleartext, then TLS)", ...heads],
+    ...caseNames.map((name) => [name, ...columns.map((one) => cell(one, name))]),
+    ["passed in cleartext", ...totals(0)],
+    ["passed over TLS", ...totals(1)],
+  ];
+  const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? [];
+  console.log();
+  for (const row of rows) console.log(row.map((text, i) => text.padEnd(widths[i] ?? 0)).join(" | "));
+  console.log();
+  console.log("-     the peer does not have the case");
+  console.log(
+    "part  passed, but the peer's library does not tell what was compressed, or send a message as it is on demand",
+  );
+  console.log();
+  for (const { title, results } of columns) {
+    for (const [name, both] of results) {
+      both.forEach((failure, i) => {
+        if (failure !== undefined)
+          console.log(`FAILED ${title} ${name} ${i === 0 ? "in cleartext" : "over TLS"}:\n${failure}\n`);
+      });
+    }
+  }
+}
+
+async function main(): Promise<number> {
+  if (!hasOpenssl) throw new Error("openssl is needed for certificates, and is not on the PATH");
+  const folder = mkdtempSync(join(tmpdir(), "triple-es-interop-"));
+  try {
+    const credentials = writeCredentials(folder);
+    const peers: Peer[] = [];
+    const skipped: string[] = [];
+    const unlessMissing = async <T>(name: string, setUp: () => T | Promise<T>): Promise<T | undefined> => {
+      try {
+        return await setUp();
+      } catch (error) {
+        if (!(error instanceof MissingPeer)) throw error;
+        skipped.push(`SKIPPED ${name}: ${error.message}`);
+        return undefined;
+      }
+    };
+    for (const [name, setUp] of Object.entries(SETUPS)) {
+      const peer = await unlessMissing(name, () => setUp(credentials));
+      if (peer !== undefined) peers.push(peer);
+    }
+    const nginx = await unlessMissing("nginx", nginxVersion);
+    const versions = peers.map(({ name, version }) => `${name} ${version}`);
+    console.log(`Node ${process.version}, ${versions.join(", ")}${nginx === undefined ? "" : `, nginx ${nginx}`}`);
+    for (const line of skipped) console.log(line);
+
+    const columns = peers.flatMap((peer) => [
+      column(
+        `${peer.name} -> us`,
+        peer.clientCases,
+        peer.credentials,
+        peer.runCase,
+        startTripleServer,
+        peer.partialCases,
+      ),
+      column(`us -> ${peer.name}`, peer.serverCases, peer.credentials, runTripleCase, peer.startServer),
+    ]);
+    if (nginx !== undefined) {
+      columns.push(column("us -> nginx -> us", caseNames, credentials, runTripleCase, behindNginx(startTripleServer)));
+      const [peer] = peers;
+      if (peer !== undefined) {
+        const [own, theirs] = [behindNginx(startTripleServer), behindNginx(peer.startServer)];
+        columns.push(column(`${peer.name} -> nginx -> us`, peer.clientCases, peer.credentials, peer.runCase, own));
+        columns.push(column(`us -> nginx -> ${peer.name}`, peer.serverCases, peer.credentials, runTripleCase, theirs));
+      }
+    }
+    const wanted = columns.filter(({ title }) => process.argv.slice(2).every((word) => title.includes(word)));
+    for (const one of wanted) await runColumn(one);
+    printMatrix(wanted);
+    const all = wanted.flatMap(({ results }) => [...results.values()].flat());
+    const failed = all.filter((failure) => failure !== undefined).length;
+    console.log(`${all.length - failed} passed, ${failed} failed, ${skipped.length} peers skipped`);
+    return failed === 0 ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function writeCredentials(folder: string): Credentials {
+  const { ca, server } = createCertificates();
+  const write = (name: string, text: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const files = { ca: write("ca.pem", ca), cert: write("cert.pem", server.cert), key: write("key.pem", server.key) };
+  return readCredentials(files, "localhost");
+}
+
+process.exitCode = await main();

@@ -1,0 +1,100 @@
+/**
+ * Programs of peers: servers that run until they are stopped, and clients that run once.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** A server of some peer, or in front of one. */
+export interface Running {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 30_000;
+const RUN_TIMEOUT_MS = 60_000;
+
+/** Starts a program that listens on the port it is given, and waits until it does. */
+export async function startProgram(commandFor: (port: number) => readonly string[]): Promise<Running> {
+  const port = await freePort();
+  const command = commandFor(port);
+  const { child, output } = launch(command);
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGTERM");
+    const kill = setTimeout(() => child.kill("SIGKILL"), 3000);
+    await once(child, "exit");
+    clearTimeout(kill);
+  };
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await isListening(port))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop();
+      throw new Error(`${command[0]} does not listen: ${output()}`);
+    }
+    await delay(50);
+  }
+  return { port, stop };
+}
+
+/** Runs a program to its end. Throws with the end of what it said if it fails. */
+export async function runProgram(command: readonly string[]): Promise<void> {
+  const { child, output } = launch(command);
+  const kill = setTimeout(() => child.kill("SIGKILL"), RUN_TIMEOUT_MS);
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  clearTimeout(kill);
+  if (code !== 0) throw new Error(`${signal ?? `exit code ${code}`}: ${output()}`);
+}
+
+/** What a program prints; `undefined` if it is not there or fails. */
+export function outputOf(program: string, ...args: string[]): string | undefined {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
+  return status === 0 ? (stdout + stderr).trim() : undefined;
+}
+
+/** Installs packages of Debian where that is possible: by root, with apt-get. */
+export function installDebianPackages(...packages: string[]): void {
+  if (process.getuid?.() !== 0 || outputOf("apt-get", "--version") === undefined) return;
+  if (outputOf("dpkg", "--status", ...packages) !== undefined) return;
+  console.log(`Installing ${packages.join(", ")}`);
+  spawnSync("apt-get", ["update"], { stdio: "ignore" });
+  spawnSync("apt-get", ["install", "-y", "--no-install-recommends", ...packages], {
+    stdio: "ignore",
+    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+  });
+}
+
+function launch([program = "", ...args]: readonly string[]): { child: ChildProcess; output: () => string } {
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  let text = "";
+  const add = (chunk: Buffer): void => {
+    text = (text + chunk.toString()).slice(-4000);
+  };
+  child.on("error", (error) => add(Buffer.from(error.message)));
+  child.stdout.on("data", add);
+  child.stderr.on("data", add);
+  return { child, output: () => text.trim() };
+}
+
+/** A port that nobody listened on a moment ago, for programs that cannot tell which one they were given. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    const settle = (listening: boolean) => (): void => {
+      socket.destroy();
+      resolve(listening);
+    };
+    socket.once("connect", settle(true));
+    socket.once("error", settle(false));
+  });
+}

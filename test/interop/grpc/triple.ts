@@ -1,0 +1,65 @@
+/**
+ * Our own half of the matrix: the test service on our server, and the cases with our client.
+ */
+import { readFileSync } from "node:fs";
+import { createServer, createTransport } from "triple-es/node";
+import { type CaseName, cases } from "./cases.ts";
+import {
+  createTestServiceClient,
+  createUnimplementedServiceClient,
+  TestServiceDef,
+  type TestServiceHandler,
+} from "./gen/grpc/testing/test_triple.ts";
+import type { Credentials, Target } from "./peer.ts";
+import type { Running } from "./program.ts";
+import { createTestService } from "./service.ts";
+import { CompressionWatch } from "./watch.ts";
+
+/** Room for the case with 10 MiB. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+/** Starts the test service on our server. */
+export async function startTripleServer(credentials: Credentials | undefined): Promise<Running> {
+  const watch = new CompressionWatch();
+  const server = createServer({
+    codecs: [watch.codec],
+    compressions: watch.compressions,
+    compressMinBytes: 0,
+    maxMessageBytes: MAX_MESSAGE_BYTES,
+    tls: credentials === undefined ? undefined : { cert: credentials.cert, key: credentials.key },
+  });
+  server.add(TestServiceDef, createTestService(watch) as TestServiceHandler);
+  await server.listen({ port: 0, host: "127.0.0.1" });
+  return { port: server.address.port, stop: () => server.close({ graceMs: 0 }) };
+}
+
+/** Runs a case with our client. */
+export async function runTripleCase(name: CaseName, { port, credentials }: Target): Promise<void> {
+  const watch = new CompressionWatch();
+  const open = (compression?: string) =>
+    createTransport({
+      baseUrl: `${credentials === undefined ? "http" : "https"}://127.0.0.1:${port}`,
+      codec: watch.codec,
+      compressions: watch.compressions,
+      compression,
+      compressMinBytes: 0,
+      tls: credentials === undefined ? undefined : { ca: credentials.ca, servername: credentials.servername },
+    });
+  const [plain, compressing] = [open(), open("gzip")];
+  try {
+    await cases[name]({
+      client: createTestServiceClient(plain),
+      compressing: createTestServiceClient(compressing),
+      unimplemented: createUnimplementedServiceClient(plain),
+      watch,
+    });
+  } finally {
+    await Promise.all([plain.close(), compressing.close()]);
+  }
+}
+
+/** Reads credentials from files. */
+export function readCredentials(files: Credentials["files"], servername: string): Credentials {
+  const read = (path: string): string => readFileSync(path, "utf8");
+  return { ca: read(files.ca), cert: read(files.cert), key: read(files.key), files, servername };
+}

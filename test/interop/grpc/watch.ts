@@ -1,0 +1,48 @@
+/**
+ * What the compression cases need to know and to say: whether a message was compressed, and that one shall not be. Both
+ * are told by a codec and a compression that know each other.
+ */
+import { type Codec, type Compression, protoCodec } from "triple-es";
+import { deflate, gzip } from "triple-es/node";
+
+export class CompressionWatch {
+  readonly #inflated = new WeakSet<Uint8Array>();
+  readonly #compressed = new WeakSet<object>();
+  readonly #plainMessages = new WeakSet<object>();
+  readonly #plain = new WeakSet<Uint8Array>();
+
+  readonly codec: Codec = {
+    name: protoCodec.name,
+    encode: (type, message) => {
+      const bytes = protoCodec.encode(type, message);
+      if (this.#plainMessages.has(message)) this.#plain.add(bytes);
+      return bytes;
+    },
+    decode: (type, bytes) => {
+      const message = protoCodec.decode(type, bytes);
+      if (this.#inflated.has(bytes)) this.#compressed.add(message);
+      return message;
+    },
+  };
+
+  readonly compressions: readonly Compression[] = [gzip, deflate].map((compression) => ({
+    name: compression.name,
+    compress: (bytes) => (this.#plain.has(bytes) ? undefined : compression.compress(bytes)),
+    decompress: async (bytes, maxBytes) => {
+      const inflated = await compression.decompress(bytes, maxBytes);
+      this.#inflated.add(inflated);
+      return inflated;
+    },
+  }));
+
+  /** Marks a message to be sent as it is. */
+  plain<M extends object>(message: M): M {
+    this.#plainMessages.add(message);
+    return message;
+  }
+
+  /** Whether a received message was compressed. */
+  wasCompressed(message: object): boolean {
+    return this.#compressed.has(message);
+  }
+}

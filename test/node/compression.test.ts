@@ -1,0 +1,104 @@
+/** The compressions of this Node: what one writes another reads, and none grows beyond its limit. */
+import { randomBytes } from "node:crypto";
+import zlib from "node:zlib";
+import fc from "fast-check";
+import { type Compression, RpcError } from "triple-es";
+import { type NodeCompression, nodeCompressions, zstd } from "triple-es/node";
+import { snappy } from "triple-es/snappy";
+import { describe, expect, it } from "vitest";
+import { connectGreeter, startServer } from "../support/server.ts";
+
+const named: [string, NodeCompression][] = nodeCompressions.map((compression) => [compression.name, compression]);
+/** On either side of where the thread pool takes over. */
+const SIZES = [1, 1000, 32 * 1024, 32 * 1024 + 1, 300_000];
+
+describe.each(named)("%s", (_name, compression) => {
+  it.each(SIZES)("restores %i bytes, up to the limit and not beyond", async (size) => {
+    const message = randomBytes(size);
+    const compressed = await compression.compress(message);
+    expect(Buffer.from(await compression.decompress(compressed, size)).equals(message)).toBe(true);
+    if (size > 1) {
+      await expect((async () => compression.decompress(compressed, size - 1))()).rejects.toThrow(RangeError);
+    }
+  });
+
+  it("stops a bomb early", async () => {
+    const bomb = await compression.compress(Buffer.alloc(50_000_000));
+    expect(bomb.byteLength).toBeLessThan(100_000);
+    await expect((async () => compression.decompress(bomb, 1_000_000))()).rejects.toThrow(RangeError);
+  });
+
+  it("refuses what is not its own, and never as too large", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 60 }), async (bytes) => {
+        const result = await (async () => compression.decompress(bytes, 2 ** 20))().catch((error: unknown) => error);
+        expect(result).not.toBeInstanceOf(RangeError);
+      }),
+    );
+  });
+
+  it("reads no bytes as no bytes", async () => {
+    expect(await compression.decompress(new Uint8Array(0), 1)).toHaveLength(0);
+  });
+});
+
+describe("zstd", () => {
+  it("is there where this Node has it", () => {
+    expect(zstd !== undefined).toBe("zstdCompress" in zlib);
+    expect(nodeCompressions.includes(zstd as NodeCompression)).toBe(zstd !== undefined);
+  });
+
+  it.skipIf(zstd === undefined)("refuses a window of more than 8 MiB", async () => {
+    // Magic number; a frame header without a single segment; windows of 2 to the power of 10 + 14, then 10 + 13.
+    const frame = (window: number): Uint8Array => Uint8Array.from([0x28, 0xb5, 0x2f, 0xfd, 0, window << 3, 1, 0, 0]);
+    expect(await zstd?.decompress(frame(13), 100)).toHaveLength(0);
+    expect(() => zstd?.decompress(frame(14), 100)).toThrow(/[Ww]indow|memory/);
+  });
+});
+
+describe.each([["grpc"], ["http-rpc"]] as const)("%s", (protocol) => {
+  const compressions = [...nodeCompressions, snappy];
+  const name = "Ada ".repeat(1000);
+
+  it.each(compressions.map((compression) => compression.name))(
+    "carries messages in %s, both ways",
+    async (encoding) => {
+      const sizes: number[] = [];
+      const counted = compressions.map((compression) => ({
+        ...compression,
+        decompress: (bytes: Uint8Array, maxBytes: number) => {
+          if (compression.name === encoding) sizes.push(bytes.byteLength);
+          return compression.decompress(bytes, maxBytes);
+        },
+      }));
+      const { baseUrl } = await startServer({}, { compressions: counted });
+      // The client understands one encoding alone, so that the server has no choice.
+      const own = counted.filter((compression) => compression.name === encoding);
+      const client = connectGreeter(baseUrl, { protocol, compressions: own, compression: encoding });
+      expect((await client.greet({ name })).greeting).toBe(`Hello, ${name}!`);
+      expect(sizes).toHaveLength(2);
+      expect(Math.max(...sizes)).toBeLessThan(name.length / 2);
+    },
+  );
+
+  it("sends a message as it is where a compression declines it", async () => {
+    const declining: Compression = {
+      name: "gzip",
+      compress: () => undefined,
+      decompress: () => {
+        throw new Error("nothing is compressed");
+      },
+    };
+    const { baseUrl } = await startServer({}, { compressions: [declining] });
+    const client = connectGreeter(baseUrl, { protocol, compressions: [declining], compression: "gzip" });
+    expect((await client.greet({ name })).greeting).toBe(`Hello, ${name}!`);
+  });
+
+  it("refuses a registered encoding's message that inflates beyond the limit", async () => {
+    const { baseUrl } = await startServer({}, { compressions: [snappy], maxMessageBytes: 3000 });
+    const client = connectGreeter(baseUrl, { protocol, compressions: [snappy], compression: "snappy" });
+    const failure = await client.greet({ name }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(RpcError);
+    expect((failure as RpcError).rawMessage).toContain("3000");
+  });
+});

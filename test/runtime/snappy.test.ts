@@ -1,0 +1,196 @@
+/** snappy: the raw block, judged by the native implementation, and the framed stream, by what others wrote. */
+import fc from "fast-check";
+import { compressSync, uncompressSync } from "snappy";
+import { describe, expect, it } from "vitest";
+import { framedSnappy, snappy } from "../../runtime/src/snappy.ts";
+
+const LIMIT = 2 ** 20;
+
+const compress = (bytes: Uint8Array): Uint8Array => snappy.compress(bytes) as Uint8Array;
+const decompress = (bytes: Uint8Array, maxBytes = LIMIT): Uint8Array =>
+  snappy.decompress(bytes, maxBytes) as Uint8Array;
+const judge = (bytes: Uint8Array): Buffer => uncompressSync(bytes as Buffer, { asBuffer: true }) as Buffer;
+
+/** Bytes in which much or little repeats, near or far, within a block of 64 KiB and beyond it. */
+const messages = fc.oneof(
+  fc.uint8Array({ maxLength: 300 }),
+  fc
+    .array(fc.constantFrom("ab", "abc", "Hello, ", "\0\0\0\0", "x".repeat(70)), { maxLength: 200 })
+    .map((words) => new Uint8Array(Buffer.from(words.join("")))),
+  fc
+    .tuple(fc.uint8Array({ minLength: 1, maxLength: 80 }), fc.integer({ min: 1, max: 1500 }), fc.uint8Array())
+    .map(([piece, times, rest]) => new Uint8Array(Buffer.concat([...Array<Uint8Array>(times).fill(piece), rest]))),
+);
+
+describe("snappy", () => {
+  it("writes what the native implementation reads", () => {
+    fc.assert(fc.property(messages, (message) => judge(compress(message)).equals(message)));
+  });
+
+  it("reads what the native implementation writes", () => {
+    fc.assert(
+      fc.property(messages, (message) => Buffer.from(message).equals(decompress(compressSync(Buffer.from(message))))),
+    );
+  });
+
+  it("reads what it writes, up to the limit and not beyond", () => {
+    fc.assert(
+      fc.property(messages, (message) => {
+        const block = compress(message);
+        expect(Buffer.from(decompress(block, message.byteLength)).equals(message)).toBe(true);
+        if (message.byteLength > 0) expect(() => decompress(block, message.byteLength - 1)).toThrow(RangeError);
+      }),
+    );
+  });
+
+  it("makes bytes that repeat smaller, and never much larger those that do not", () => {
+    const repeated = Buffer.from("snappy ".repeat(20_000));
+    expect(compress(repeated).byteLength).toBeLessThan(repeated.byteLength / 10);
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 5000 }),
+        (bytes) => compress(bytes).byteLength <= 32 + (bytes.length * 7) / 6,
+      ),
+    );
+  });
+
+  it("agrees with the native implementation on which bytes are a block, and fails with an error of data", () => {
+    const damaged = fc
+      .tuple(messages, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }), fc.nat(8))
+      .map(([message, changes, cut]) => {
+        const block = Uint8Array.from(compress(message));
+        for (const [at, value] of changes) block[at % block.length] = value;
+        return block.subarray(0, Math.max(1, block.length - cut));
+      });
+    const hostile = fc.oneof(damaged, fc.uint8Array({ minLength: 1, maxLength: 40 }));
+    const attempt = <T>(run: () => T): T | undefined => {
+      try {
+        return run();
+      } catch {
+        return undefined;
+      }
+    };
+    fc.assert(
+      fc.property(hostile, (bytes) => {
+        const expected = declaredLength(bytes) > LIMIT ? undefined : attempt(() => judge(bytes));
+        const received = attempt(() => decompress(bytes));
+        expect(received === undefined).toBe(expected === undefined);
+        if (received !== undefined) expect(Buffer.from(received).equals(expected as Buffer)).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ["a length that ends too early", [0x80]],
+    ["a length of more than 32 bits", [0xff, 0xff, 0xff, 0xff, 0x10, 0x00]],
+    ["a length of more than five bytes", [0x80, 0x80, 0x80, 0x80, 0x80, 0x00]],
+    ["less than its length says", [2, 0x00, 0x61]],
+    ["more than its length says", [1, 0x04, 0x61, 0x62]],
+    ["a literal that ends too early", [4, 0x0c, 0x61]],
+    ["a literal whose length ends too early", [100, 0xf0]],
+    ["a copy of nothing", [5, 0x00, 0x61, 0x01, 0x00]],
+    ["a copy from before the beginning", [5, 0x00, 0x61, 0x01, 0x02]],
+    ["a copy beyond its length", [4, 0x00, 0x61, 0x01, 0x01]],
+    ["a copy whose distance ends too early", [5, 0x00, 0x61, 0x02, 0x01]],
+  ])("refuses %s", (_what, bytes) => {
+    expect(() => decompress(Uint8Array.from(bytes))).toThrow(/^not a snappy block: /);
+    expect(() => decompress(Uint8Array.from(bytes))).not.toThrow(RangeError);
+  });
+
+  it("takes no memory for a length that the bytes cannot hold", () => {
+    const forged = Uint8Array.from([0xff, 0xff, 0xff, 0xff, 0x0f, 0x00, 0x61]);
+    expect(() => decompress(forged, 2 ** 32)).toThrow("7 bytes cannot hold 4294967295");
+    expect(() => decompress(forged)).toThrow(RangeError);
+  });
+
+  it("reads no bytes as no bytes, as Dubbo writes them", () => {
+    expect(decompress(new Uint8Array(0))).toHaveLength(0);
+    expect(decompress(compress(new Uint8Array(0)))).toHaveLength(0);
+  });
+
+  it("reads distances of four bytes, which it does not write", () => {
+    expect(Buffer.from(decompress(Uint8Array.from([5, 0x00, 0x61, 0x0f, 0x01, 0, 0, 0]))).toString()).toBe("aaaaa");
+  });
+});
+
+describe("framed snappy", () => {
+  const frame = (bytes: Uint8Array): Uint8Array => framedSnappy.compress(bytes) as Uint8Array;
+  const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(" ", ""), "hex"));
+  const IDENTIFIER = "ff 06 00 00 73 4e 61 50 70 59";
+  // As github.com/golang/snappy writes them.
+  const ABC = `${IDENTIFIER} 01 07 00 00 6e 57 f1 21 61 62 63`;
+
+  it("reads and writes what an implementation in Go does", () => {
+    expect(Buffer.from(frame(Buffer.from("abc"))).toString("hex")).toBe(ABC.replaceAll(" ", ""));
+    expect(Buffer.from(decompress(hex(ABC))).toString()).toBe("abc");
+  });
+
+  it("is read by either compression, as a block is", () => {
+    fc.assert(
+      fc.property(messages, (message) => {
+        for (const { decompress } of [snappy, framedSnappy]) {
+          for (const { compress } of [snappy, framedSnappy]) {
+            const bytes = decompress(compress(message) as Uint8Array, message.byteLength) as Uint8Array;
+            expect(Buffer.from(bytes).equals(message)).toBe(true);
+          }
+        }
+      }),
+    );
+  });
+
+  it("stops at the limit, over all chunks", () => {
+    const streams = [Buffer.alloc(200_000), Buffer.from(fc.sample(fc.uint8Array({ minLength: 99 }), 1)[0] ?? [])];
+    for (const message of streams) {
+      expect(decompress(frame(message), message.byteLength)).toHaveLength(message.byteLength);
+      expect(() => decompress(frame(message), message.byteLength - 1)).toThrow(RangeError);
+    }
+  });
+
+  it("skips padding, identifiers and chunks that may be skipped", () => {
+    const [, text = ""] = ABC.split(IDENTIFIER);
+    const stream = `${IDENTIFIER} fe 02 00 00 00 00 ${text} ${IDENTIFIER} 80 00 00 00 ${text}`;
+    expect(Buffer.from(decompress(hex(stream))).toString()).toBe("abcabc");
+  });
+
+  it.each([
+    ["a checksum that is wrong", "01 07 00 00 22 c3 2e 7b 61 62 63", "checksum is wrong"],
+    ["a chunk that may not be skipped", "02 00 00 00", "kind 2"],
+    ["a chunk that ends too early", "01 07 00 00 21", "ends too early"],
+    ["a header that ends too early", "01 07", "ends too early"],
+    ["a chunk without a checksum", "01 03 00 00 21 c3 2e", "no checksum"],
+    ["a block that is none", "00 05 00 00 21 c3 2e 7b 05", "not a snappy block"],
+  ])("refuses %s", (_what, chunk, message) => {
+    expect(() => decompress(hex(`${IDENTIFIER} ${chunk}`))).toThrow(message);
+  });
+
+  it("fails on damage with an error of data or of size, and never reads other bytes than were written", () => {
+    fc.assert(
+      fc.property(messages, fc.nat(), fc.integer({ min: 1, max: 255 }), (message, at, change) => {
+        const stream = Uint8Array.from(frame(message));
+        // Beyond the identifier and the kind of the first chunk: without them the bytes are something else.
+        const position = 11 + (at % Math.max(1, stream.length - 11));
+        if (position >= stream.length) return;
+        stream[position] = (stream[position] as number) ^ change;
+        let read: Uint8Array | undefined;
+        try {
+          read = decompress(stream);
+        } catch {
+          return;
+        }
+        expect(Buffer.from(read).equals(message)).toBe(true);
+      }),
+    );
+  });
+});
+
+/** What a block says of its own length; 0 if it says nothing. */
+function declaredLength(bytes: Uint8Array): number {
+  let length = 0;
+  for (let i = 0; i < 5 && i < bytes.length; i++) {
+    const byte = bytes[i] as number;
+    length += (byte & 0x7f) * 2 ** (7 * i);
+    if (byte < 0x80) return length;
+  }
+  return 0;
+}

@@ -1,0 +1,47 @@
+/**
+ * Programs in Go that judge us, built from the module proxy at versions that are pinned, once for each.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { ROOT } from "./documents.ts";
+
+/** Where programs that run peers keep what they fetched and built. Not part of the repository. */
+export const CACHE = join(ROOT, ".ci", "cache");
+
+/** Go's own version, such as `go1.26.8`; `undefined` where there is none. */
+export function goVersion(): string | undefined {
+  const { status, stdout } = spawnSync("go", ["env", "GOVERSION"], { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : undefined;
+}
+
+/** The path of the program, which is built if it has not been yet. Throws with Go's own words if it cannot be. */
+export function installGoProgram(pkg: string, version: string): string {
+  const folder = join(CACHE, "go", pkg.replaceAll("/", "+"), version);
+  const program = join(folder, basename(pkg));
+  if (existsSync(program)) return program;
+  console.log(`Building ${pkg}@${version}, once; this takes a minute`);
+  const building = `${folder}.${process.pid}`;
+  mkdirSync(building, { recursive: true });
+  try {
+    go(["install", `${pkg}@${version}`], { GOBIN: building });
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(building, folder);
+  } finally {
+    rmSync(building, { recursive: true, force: true });
+  }
+  return program;
+}
+
+/** The folder of a module's sources. */
+export function goModuleFolder(module: string, version: string): string {
+  const { Dir } = JSON.parse(go(["mod", "download", "-json", `${module}@${version}`])) as { Dir: string };
+  return Dir;
+}
+
+function go(args: readonly string[], env: Readonly<Record<string, string>> = {}): string {
+  const options = { env: { ...process.env, GOWORK: "off", ...env }, encoding: "utf8", cwd: CACHE } as const;
+  const { status, stdout, stderr, error } = spawnSync("go", args, options);
+  if (status !== 0) throw new Error(`go ${args.join(" ")} failed: ${error?.message ?? ""}\n${stderr}`);
+  return stdout;
+}
