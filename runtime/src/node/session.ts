@@ -89,7 +89,7 @@ export function createSessionPool(origin: URL, options: SessionOptions): Session
     },
     release(session) {
       const streams = (open.get(session) ?? 1) - 1;
-      if (streams === 0 && !session.destroyed) session.unref();
+      if (streams === 0 && !session.closed && !session.destroyed) session.unref();
       if (open.has(session)) open.set(session, streams);
     },
     async close() {
@@ -129,8 +129,10 @@ function openSession(origin: URL, options: SessionOptions): Promise<ClientHttp2S
 
 function closeSession(session: ClientHttp2Session): Promise<void> {
   return new Promise((resolve) => {
-    if (session.destroyed) resolve();
-    else session.close(resolve);
+    if (session.destroyed) return resolve();
+    // Whoever waits for the end must not be left behind by a program that has nothing else to do.
+    session.ref();
+    session.close(resolve);
   });
 }
 

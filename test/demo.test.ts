@@ -1,0 +1,127 @@
+/** The demo, as `npm run demo` runs it: every answer checked, options refused or obeyed, and an end when told. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { afterEach, describe, expect, it } from "vitest";
+import { ROOT } from "./support/documents.ts";
+
+const DEMO = ["--conditions=triple-source", "--import", "tsx", "examples/demo/main.ts"];
+
+async function demo(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const run = promisify(execFile)(process.execPath, [...DEMO, ...args], { cwd: ROOT, env });
+  return run.then(
+    (output) => ({ code: 0, ...output }),
+    (failed) => failed,
+  );
+}
+
+describe("the demo", () => {
+  it("shows both sub-protocols, every kind of call and what goes over the wire, and finds every answer right", async () => {
+    const { code, stdout, stderr } = await demo([]);
+    expect(stderr).toBe("");
+    expect(stdout).not.toContain("WRONG");
+    expect(stdout).toMatch(/\b1[12] answers right, 0 wrong/);
+    expect(code).toBe(0);
+    const shown = [
+      "> POST /greet.v1.GreetService/Greet HTTP/1.1",
+      '> [{"name":"Dubbo"}]',
+      "< HTTP/1.1 200 OK",
+      '< {"greeting":"Hello, Dubbo!"}',
+      "content-type: application/proto",
+      ":path: /greet.v1.GreetService/GreetEach",
+      ":path: /greet.v1.GreetService/GreetTogether",
+      ":path: /greet.v1.GreetService/GreetOnArrival",
+      '> DATA      0000000007 0a05447562626f  {"name":"Dubbo"}',
+      "< TRAILERS  grpc-status: 0",
+      '< {"status":70,"message":"nobody to greet: the name is empty"}',
+      "grpc-message: nobody to greet: the name is empty",
+      "grpc-timeout: ",
+      "seal-bin: AQL/",
+      "seal-bin: /wIB",
+    ];
+    expect(shown.filter((text) => !stdout.includes(text))).toEqual([]);
+  });
+
+  it("writes no colours where nobody looks", async () => {
+    expect((await demo(["--help"])).stdout).not.toContain("\u001b");
+    expect((await demo([])).stdout).not.toContain("\u001b");
+  });
+
+  it("says so, and goes on, where there is no curl", async () => {
+    const { code, stdout } = await demo([], { ...process.env, PATH: "/nonexistent" });
+    expect(stdout).toContain("skipped: there is no curl on this machine");
+    expect(stdout).toContain("11 answers right, 0 wrong, 1 skipped");
+    expect(code).toBe(0);
+  });
+
+  it("prints how it is used", async () => {
+    const { code, stdout } = await demo(["--help"]);
+    expect(stdout).toContain("npm run demo -- --serve");
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    [["--bogus"], "demo: Unknown option '--bogus'"],
+    [["--port", "8080"], "demo: --port goes with --serve"],
+    [["--serve", "--port", "many"], "demo: --port takes a number up to 65535, not many"],
+  ])("refuses %j with a word about why", async (args, message) => {
+    const { code, stderr } = await demo(args);
+    expect(stderr).toContain(message);
+    expect(code).toBe(1);
+  });
+});
+
+describe("the demo with --serve", () => {
+  let serving: ChildProcess | undefined;
+  afterEach(() => {
+    serving?.kill("SIGKILL");
+  });
+
+  /** Starts it on a free port and waits for the address it prints. */
+  async function serve(): Promise<{ address: string; lines: string[] }> {
+    const child = spawn(process.execPath, [...DEMO, "--serve", "--port", "0"], {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    serving = child;
+    const lines: string[] = [];
+    for await (const line of createInterface(child.stdout)) {
+      lines.push(line);
+      if (line.includes("GreetOnArrival")) break;
+    }
+    const address = /localhost:\d+/.exec(lines.join("\n"))?.[0];
+    if (address === undefined) throw new Error(`no address in:\n${lines.join("\n")}`);
+    return { address, lines };
+  }
+
+  it("answers, prints lines to try, and stops on SIGTERM", async () => {
+    const { address, lines } = await serve();
+    expect(lines.some((line) => line.startsWith("curl ") && line.includes(address))).toBe(true);
+    const response = await fetch(`http://${address}/greet.v1.GreetService/Greet`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '[{"name":"test"}]',
+    });
+    expect(await response.json()).toEqual({ greeting: "Hello, test!" });
+    const ended = once(serving as ChildProcess, "exit");
+    serving?.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it("prints buf lines that work", async () => {
+    const { lines } = await serve();
+    const answers = await Promise.all(
+      lines
+        .filter((line) => line.startsWith("npx buf curl"))
+        .map(async (line) =>
+          (await promisify(execFile)("sh", ["-c", line], { cwd: ROOT })).stdout.replaceAll(/\s+/g, ""),
+        ),
+    );
+    const [ann, bob] = ['{"greeting":"Hello,Ann!"}', '{"greeting":"Hello,Bob!"}'];
+    expect(answers).toEqual(['{"greeting":"Hello,Dubbo!"}', `${ann}${bob}`, `${ann}${bob}`]);
+  });
+});

@@ -1,0 +1,246 @@
+/**
+ * The documents tell the truth: every block of code in them is generated, type-checked, run or compared, every link
+ * leads somewhere, and the tables that describe the sources agree with them.
+ */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
+
+const run = promisify(execFile);
+const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+const RUN_SOURCES = ["--conditions=triple-source", "--import", TSX];
+const OUR_PACKAGES = ["triple-es", "protoc-gen-triple-es"];
+
+const inDocs = existsSync(`${ROOT}docs`) ? readdirSync(`${ROOT}docs`).filter((name) => name.endsWith(".md")) : [];
+const DOCUMENTS = [
+  "README.md",
+  "runtime/README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "SECURITY.md",
+  "bench/README.md",
+  ...inDocs.map((name) => `docs/${name}`),
+];
+const blocks = DOCUMENTS.flatMap(readBlocks);
+const code = blocks.filter(({ language, from }) => language === "ts" && from === undefined);
+const titled = (block: Block): string => `${block.document}:${block.line} ${block.path ?? ""}`.trim();
+
+/** The folder of a user who does what the README says, with the packages of this repository. */
+let project: string;
+let port: number;
+let server: ChildProcess;
+let environment: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  project = mkdtempSync(join(tmpdir(), "triple-es-docs-"));
+  port = await freePort();
+  linkPackages();
+  cpSync(`${ROOT}proto/greet`, join(project, "proto/greet"), { recursive: true });
+  for (const block of blocks) writeBlock(block);
+  await run("npx", ["buf", "generate"], { cwd: project, env: environment });
+  server = spawn(process.execPath, [...RUN_SOURCES, "src/server.ts"], { cwd: project, stdio: "inherit" });
+  await listening();
+}, 60_000);
+
+afterAll(async () => {
+  if (server?.exitCode === null && server.kill()) await once(server, "exit");
+  rmSync(project, { recursive: true, force: true });
+});
+
+function linkPackages(): void {
+  const modules = join(project, "node_modules");
+  const commands = join(modules, ".bin");
+  mkdirSync(commands, { recursive: true });
+  symlinkSync(`${ROOT}runtime`, join(modules, "triple-es"));
+  for (const name of ["@bufbuild", "@types"]) symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
+  for (const name of ["buf", "protoc-gen-es", "tsc"]) {
+    symlinkSync(`${ROOT}node_modules/.bin/${name}`, join(commands, name));
+  }
+  const plugin = `#!/bin/sh\nexec "${process.execPath}" --import "${TSX}" "${ROOT}src/main.ts"\n`;
+  writeFileSync(join(commands, "protoc-gen-triple-es"), plugin, { mode: 0o755 });
+  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+  const { compilerOptions } = JSON.parse(readFileSync(`${ROOT}tsconfig.base.json`, "utf8"));
+  const options = { ...compilerOptions, noEmit: true, customConditions: ["triple-source"] };
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: options, include: ["src"] }));
+  environment = { ...process.env, PATH: `${commands}${delimiter}${process.env["PATH"]}`, no_proxy: "*" };
+}
+
+/** Code becomes a file of the project: under its own name, or behind the code it goes on from. */
+function writeBlock(block: Block): void {
+  const path = fileOf(block);
+  if (path === undefined) return;
+  mkdirSync(join(project, dirname(path)), { recursive: true });
+  const before = block.after === undefined ? "" : (blocks.find((one) => one.path === block.after)?.text ?? "");
+  writeFileSync(join(project, path), withPort(before + block.text));
+}
+
+function fileOf(block: Block): string | undefined {
+  if (block.path !== undefined) return block.path;
+  if (!code.includes(block)) return undefined;
+  return `src/${block.document.replaceAll(/\W/g, "-")}-line-${block.line}.ts`;
+}
+
+function withPort(text: string): string {
+  return text.replaceAll("localhost:50051", `localhost:${port}`).replaceAll("port: 50051", `port: ${port}`);
+}
+
+async function freePort(): Promise<number> {
+  const taken = createServer().listen(0);
+  await once(taken, "listening");
+  const { port: free } = taken.address() as AddressInfo;
+  taken.close();
+  await once(taken, "close");
+  return free;
+}
+
+async function listening(): Promise<void> {
+  for (;;) {
+    if (server.exitCode !== null) throw new Error("the server of the README has ended");
+    const socket = connect(port, "localhost");
+    const reachable = await new Promise<boolean>((resolve) => {
+      socket.on("connect", () => resolve(true));
+      socket.on("error", () => resolve(false));
+    });
+    socket.destroy();
+    if (reachable) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+describe("code", () => {
+  it("type-checks against the packages, with every strict flag", async () => {
+    const checked = await run("tsc", ["-p", "."], { cwd: project, env: environment }).catch((error) => error);
+    expect(checked.stdout).toBe("");
+  });
+
+  const runnable = code.filter(({ path }) => path !== "src/server.ts");
+  it.each(runnable.map((block) => [titled(block), block] as const))(
+    "%s runs and prints what it says",
+    async (_, block) => {
+      const { stdout } = await run(process.execPath, [...RUN_SOURCES, fileOf(block) as string], { cwd: project });
+      const before = blocks.find(({ path }) => path === block.after && path !== undefined);
+      const expected = [...expectedOutput(before?.text ?? ""), ...expectedOutput(block.text)];
+      expect(stdout.split("\n").slice(0, -1)).toEqual(expected);
+    },
+  );
+});
+
+describe("excerpts", () => {
+  const excerpts = blocks.filter(({ from }) => from !== undefined);
+  it.each(excerpts.map((block) => [titled(block), block] as const))("%s stands in its file", (_, { from, text }) => {
+    const file = readFileSync(`${ROOT}${from}`, "utf8");
+    let position = 0;
+    for (const part of text.split(/^ *\/\/ …\n/m)) {
+      const found = file.indexOf(part, position);
+      expect(found, `not in ${from}, or not in this order:\n${part}`).toBeGreaterThanOrEqual(0);
+      position = found + part.length;
+    }
+  });
+});
+
+describe("generation", () => {
+  it("takes the README's buf.gen.yaml and writes the messages and the services", () => {
+    const files = readdirSync(join(project, "src/gen/greet/v1")).sort();
+    expect(files).toEqual(["greet_pb.ts", "greet_triple.ts"]);
+  });
+});
+
+describe("commands", () => {
+  const manifest = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
+  const commands = blocks
+    .filter(({ language }) => language === "sh")
+    .flatMap((block) => block.text.split("\n").map((line, index, lines) => ({ block, line, next: lines[index + 1] })))
+    .filter(({ line }) => line !== "" && !line.startsWith("#"))
+    .map(({ block, line, next }) => [`${block.document}: ${line.replace(/ +# .*$/, "")}`, line, next] as const);
+
+  it.each(commands)("%s can be run", async (_, commented, next) => {
+    const line = commented.replace(/ +# .*$/, "");
+    const [program, verb, ...rest] = line.split(" ");
+    if (program === "curl") expect(await curl(line)).toBe(next?.replace(/^# /, ""));
+    else if (line === "npm ci") expect(existsSync(`${ROOT}package-lock.json`)).toBe(true);
+    else if (line === "npm test") expect(manifest.scripts).toHaveProperty("test");
+    else if (program === "npm" && verb === "run") expect(manifest.scripts).toHaveProperty([rest[0] ?? ""]);
+    else if (program === "npm" && verb === "install") expect(known(rest)).toEqual(rest);
+    else if (program === "npx" && verb === "vitest") expect(existsSync(`${ROOT}${rest.at(-1)}`)).toBe(true);
+    // The project has been generated this way; see the block above.
+    else expect(line).toBe("npx buf generate");
+  });
+
+  /** What test/packages.test.ts can install: our packages, and others in the versions they are tested with. */
+  function known(names: readonly string[]): string[] {
+    const tested = { ...manifest.dependencies, ...manifest.devDependencies };
+    return names.filter((name) => name === "--save-dev" || OUR_PACKAGES.includes(name) || name in tested);
+  }
+
+  async function curl(line: string): Promise<string> {
+    const { stdout } = await run("sh", ["-c", withPort(line).replace("curl", "curl -s")], { env: environment });
+    return stdout;
+  }
+});
+
+describe("documents", () => {
+  it("have no block that nothing here verifies", () => {
+    const verified = blocks.filter(
+      ({ language, from, path }) =>
+        from !== undefined ||
+        language === "ts" ||
+        language === "sh" ||
+        (language === "yaml" && path === "buf.gen.yaml"),
+    );
+    expect(blocks.filter((block) => !verified.includes(block)).map(titled)).toEqual([]);
+  });
+
+  it.each(DOCUMENTS)("%s links to files that exist", (document) => {
+    const links = Array.from(readDocument(document).matchAll(/\]\(([^)#]+)[^)]*\)/g), ([, link = ""]) => link);
+    const broken = links
+      .filter((link) => !link.startsWith("https://"))
+      .filter((link) => !existsSync(join(ROOT, dirname(document), link)));
+    expect(broken).toEqual([]);
+  });
+
+  it("mention every script of package.json that is meant to be called", () => {
+    const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
+    const contributing = readDocument("CONTRIBUTING.md");
+    const called = Object.keys(scripts).filter((name) => !/^pre|^test$|:/.test(name));
+    expect(called.filter((name) => !contributing.includes(`npm run ${name}`))).toEqual([]);
+  });
+});
+
+describe("the table of rooms", () => {
+  /** The table is for judging sizes; a few lines more or less need no new one. */
+  const TOLERANCE = 30;
+  const rows = readDocument("runtime/README.md").matchAll(/^\| `(\S+\.ts)` \| (\d+) \|/gm);
+  const told = new Map(Array.from(rows, ([, room = "", lines]) => [room, Number(lines)]));
+  const rooms = readdirSync(`${ROOT}runtime/src`, { recursive: true, encoding: "utf8" })
+    .map((name) => name.replaceAll("\\", "/"))
+    .filter((name) => name.endsWith(".ts") && !name.startsWith("gen/"));
+
+  it("names every room and no other", () => {
+    expect([...told.keys()].sort()).toEqual(rooms.sort());
+  });
+
+  it("tells how long each is", () => {
+    const wrong = rooms
+      .map((room) => ({ room, lines: readFileSync(`${ROOT}runtime/src/${room}`, "utf8").split("\n").length - 1 }))
+      .filter(({ room, lines }) => Math.abs((told.get(room) ?? lines) - lines) > TOLERANCE);
+    expect(wrong).toEqual([]);
+  });
+});

@@ -1,0 +1,46 @@
+/** The documents and their fenced blocks. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+export const ROOT: string = fileURLToPath(new URL("../../", import.meta.url));
+
+/** One fenced block. Words behind its language tell how it is verified. */
+export interface Block {
+  readonly document: string;
+  /** Line of the opening fence. */
+  readonly line: number;
+  readonly language: string;
+  /** The file it is an excerpt of: `from=path`. */
+  readonly from: string | undefined;
+  /** The file whose code it goes on from: `after=path`. */
+  readonly after: string | undefined;
+  /** The file it is, named in a comment on its first line. */
+  readonly path: string | undefined;
+  readonly text: string;
+}
+
+const FENCED = /^```(\S*)([^\n]*)\n(.*?)^```$/gms;
+const PATH_COMMENT = /^(?:\/\/|#) (\S+\.\w+)$/m;
+
+export function readDocument(document: string): string {
+  return readFileSync(`${ROOT}${document}`, "utf8");
+}
+
+export function readBlocks(document: string): Block[] {
+  const source = readDocument(document);
+  return Array.from(source.matchAll(FENCED), ({ index, 1: language = "", 2: words = "", 3: text = "" }) => ({
+    document,
+    line: source.slice(0, index).split("\n").length,
+    language,
+    from: /from=(\S+)/.exec(words)?.[1],
+    after: /after=(\S+)/.exec(words)?.[1],
+    path: PATH_COMMENT.exec(text.split("\n", 1)[0] ?? "")?.[1],
+    text,
+  }));
+}
+
+/** What the code says it prints: the comments behind `console.log(…)`, several in a loop joined by ", then ". */
+export function expectedOutput(text: string): string[] {
+  const comments = Array.from(text.matchAll(/console\.log\(.*\),?;? +\/\/ (.+)$/gm), ([, comment = ""]) => comment);
+  return comments.flatMap((comment) => comment.split(", then "));
+}
