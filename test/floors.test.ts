@@ -13,11 +13,13 @@ const FLOORS: readonly (readonly string[])[] = [
   ["error", "call"],
   ["codec", "compression", "deadline", "exchange"],
   ["protocol", "client", "handler"],
-  ["http-rpc/", "grpc/", "router"],
+  ["http-rpc/", "grpc/", "router", "cors"],
   ["node/"],
   ["index", "fetch", "node"],
 ];
 const ENGINES = 5;
+/** What the server half of sub-protocol A parses bodies with. */
+const PARSERS = ["multipasta", "saxes"];
 const DOORS = 6;
 
 /** One import: who, whom, and both as they appear in a message. */
@@ -65,6 +67,7 @@ function objection({ from, to }: Import): string | undefined {
     return room === "node/" || room === "node" ? undefined : "only engines and the door for Node may import node:*";
   }
   if (!to.startsWith(RUNTIME)) {
+    if (room === "http-rpc/" && PARSERS.includes(to)) return undefined;
     return /^@bufbuild\/protobuf(?:\/|$)/.test(to) ? undefined : "the runtime depends on @bufbuild/protobuf alone";
   }
   const [target, targetRoom] = [floorOf(to), roomOf(to)];
@@ -135,6 +138,7 @@ describe("the rules themselves", () => {
     ["a door importing another, other than node importing index", "runtime/src/fetch.ts", "runtime/src/index.ts"],
     ["node:* in the portable part", "runtime/src/deadline.ts", "node:timers"],
     ["a third dependency", "runtime/src/node/http2.ts", "undici"],
+    ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],
     ["the plugin running the runtime", "src/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/client.ts", "runtime/src/call.ts"],
   ])("forbid %s, naming the file and the import", (_rule, from, to) => {
@@ -145,6 +149,7 @@ describe("the rules themselves", () => {
     ["runtime/src/grpc/client.ts", "runtime/src/grpc/envelope.ts"],
     ["runtime/src/grpc/status.ts", "runtime/src/gen/google/rpc/status_pb.ts"],
     ["runtime/src/node/http2.ts", "runtime/src/protocol.ts"],
+    ["runtime/src/http-rpc/xml.ts", "saxes"],
     ["runtime/src/node.ts", "runtime/src/index.ts"],
     ["runtime/src/fetch.ts", "runtime/src/router.ts"],
   ])("allow %s to import %s", (from, to) => {
