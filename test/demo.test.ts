@@ -1,9 +1,12 @@
 /** The demo, as `npm run demo` runs it: every answer checked, options refused or obeyed, and an end when told. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { ROOT } from "./support/documents.ts";
 
 const DEMO = ["--conditions=triple-source", "--import", "tsx", "examples/demo/main.ts"];
@@ -76,15 +79,21 @@ describe("the demo", () => {
 });
 
 describe("the demo with --serve", () => {
+  const folder = mkdtempSync(join(tmpdir(), "triple-es-demo-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
   let serving: ChildProcess | undefined;
-  afterEach(() => {
-    serving?.kill("SIGKILL");
+  afterEach(async () => {
+    if (serving?.exitCode === null && serving.kill()) await once(serving, "exit");
   });
 
   /** Starts it on a free port and waits for the address it prints. */
-  async function serve(): Promise<{ address: string; lines: string[] }> {
-    const child = spawn(process.execPath, [...DEMO, "--serve", "--port", "0"], {
-      cwd: ROOT,
+  async function serve(
+    program = process.execPath,
+    args = DEMO,
+    cwd = ROOT,
+  ): Promise<{ address: string; lines: string[] }> {
+    const child = spawn(program, [...args, "--serve", "--port", "0"], {
+      cwd,
       stdio: ["ignore", "pipe", "inherit"],
     });
     serving = child;
@@ -96,6 +105,15 @@ describe("the demo with --serve", () => {
     const address = /localhost:\d+/.exec(lines.join("\n"))?.[0];
     if (address === undefined) throw new Error(`no address in:\n${lines.join("\n")}`);
     return { address, lines };
+  }
+
+  /** `npm run demo` generates first. It must not write to files that other tests are reading. */
+  function copyOfRoot(): string {
+    for (const name of readdirSync(ROOT).filter((name) => name !== "examples" && name !== ".git")) {
+      symlinkSync(join(ROOT, name), join(folder, name));
+    }
+    cpSync(join(ROOT, "examples"), join(folder, "examples"), { recursive: true });
+    return folder;
   }
 
   it("answers, prints lines to try, and stops on SIGTERM", async () => {
@@ -110,6 +128,24 @@ describe("the demo with --serve", () => {
     const ended = once(serving as ChildProcess, "exit");
     serving?.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
+    await expect(fetch(`http://${address}/`)).rejects.toThrow();
+  });
+
+  it("stops when the npm that runs it is told to", async () => {
+    const { address } = await serve("npm", ["run", "--silent", "demo", "--"], copyOfRoot());
+    const output = (serving as ChildProcess).stdout;
+    serving?.kill("SIGTERM");
+    // The pipe closes when the last process that holds it has ended.
+    if (output?.readableEnded === false) await once(output.resume(), "end");
+    await expect(fetch(`http://${address}/`)).rejects.toThrow();
+  });
+
+  it("says so when its port is taken", async () => {
+    const { address } = await serve();
+    const port = address.slice("localhost:".length);
+    const { code, stderr } = await demo(["--serve", "--port", port]);
+    expect(stderr).toBe(`demo: port ${port} is taken; --port chooses another\n`);
+    expect(code).toBe(1);
   });
 
   it("prints buf lines that work", async () => {

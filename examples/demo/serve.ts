@@ -7,15 +7,25 @@ import { greetService } from "./service.ts";
 
 /** Serves until the process is told to stop. */
 export async function serve(port: number): Promise<void> {
-  const server = await createServer().add(GreetServiceDef, greetService).listen({ port, host: "127.0.0.1" });
+  const server = createServer().add(GreetServiceDef, greetService);
+  await server.listen({ port, host: "127.0.0.1" }).catch((error) => {
+    throw error.code === "EADDRINUSE" ? new Error(`port ${port} is taken; --port chooses another`) : error;
+  });
   const address = `localhost:${server.address.port}`;
   console.log(title(`\nGreetService listens on ${address}. Stop it with Ctrl-C.\n`));
   for (const line of await linesToTry(address)) console.log(`${line}\n`);
+  let watch: NodeJS.Timeout | undefined;
   const stop = (): void => {
+    clearInterval(watch);
     server.close({ graceMs: 1_000 }).then(() => console.log("stopped"));
   };
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
+  // npm runs a script in a shell, which dies of a SIGTERM without passing it on.
+  if (process.env["npm_lifecycle_event"] !== undefined) {
+    const shell = process.ppid;
+    watch = setInterval(() => process.ppid !== shell && stop(), 200);
+  }
 }
 
 async function linesToTry(address: string): Promise<string[]> {

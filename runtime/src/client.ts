@@ -102,7 +102,7 @@ const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
       callStream(method, call, oneMessage(message), defaults, options),
   client_streaming:
     (method, call, defaults): ClientStreaming<object, object> =>
-    (messages, options) =>
+    async (messages, options) =>
       onlyMessage(callStream(method, call, messages, defaults, options), (received) =>
         cardinalityError(method, received),
       ),

@@ -44,8 +44,8 @@ export class Http1Connection {
     return new Http1Connection(await openSocket(port));
   }
 
-  get ended(): boolean {
-    return this.#ended;
+  destroy(): void {
+    this.#socket.destroy();
   }
 
   write(bytes: string | Uint8Array): void {

@@ -24,7 +24,7 @@ import { httpStatusError, readError, userMetadata } from "./status.ts";
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   const codec = requireCodec(options);
   const { maxMessageBytes } = options;
-  const fields = requestFields(codec, options, `grpc-ts-triple-es/${VERSION}`);
+  const fields = requestFields(codec, options, `grpc-ts-triple-es/${VERSION}`).freeze();
 
   async function call(request: CallRequest): ReturnType<Call> {
     try {
@@ -42,15 +42,18 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const headers = userMetadata(response.headers);
     const compression = checkResponse(response);
     let bytes: Uint8Array | undefined;
+    let lost: unknown;
     try {
       bytes = await response.body.bytes(PREFIX_BYTES + maxMessageBytes);
     } catch (reason) {
       // How the server says the call ended counts for more than what became of its body.
       if (!hasStatus(response)) throw reason;
+      lost = reason;
     }
     const failure = readEnd(response, headers, bytes === undefined || bytes.byteLength > 0);
     if (failure !== undefined) throw failure;
-    const { compressed, data } = onlyEnvelope(bytes ?? NO_BYTES, maxMessageBytes, cardinalityError);
+    if (bytes === undefined) throw lost;
+    const { compressed, data } = onlyEnvelope(bytes, maxMessageBytes, cardinalityError);
     const message = decode(method, compressed ? await inflate(data, compression) : data);
     return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
   }
@@ -64,12 +67,27 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   function httpRequest(request: CallRequest, body: Body): HttpRequest {
+    const { method, context } = request;
+    return {
+      method: "POST",
+      path: method.path,
+      version: "2",
+      headers: requestHeaders(request),
+      body,
+      signal: context.signal,
+    };
+  }
+
+  function requestHeaders({ headers: metadata, selector, context }: CallRequest): Metadata {
+    const timeoutMs = context.timeoutMs();
+    const plain = timeoutMs === undefined && selector.version === undefined && selector.group === undefined;
+    // Most calls have nothing to add, and an engine recognises the fields they share.
+    if (plain && metadata.size === 0) return fields;
     const headers = new Metadata(fields);
-    const timeoutMs = request.context.timeoutMs();
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
-    writeSelector(headers, request.selector);
-    if (request.headers.size > 0) appendMetadata(headers, request.headers);
-    return { method: "POST", path: request.method.path, version: "2", headers, body, signal: request.context.signal };
+    writeSelector(headers, selector);
+    appendMetadata(headers, metadata);
+    return headers;
   }
 
   function encode(method: Method, message: object): Uint8Array | Promise<Uint8Array> {
@@ -127,13 +145,16 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       cancel(response.body);
       throw new RpcError(Code.Internal, `asked for application/grpc+${codec.name}, but the server sent ${contentType}`);
     }
-    return readResponseCompression(response.headers, options);
+    try {
+      return readResponseCompression(response.headers, options);
+    } catch (reason) {
+      cancel(response.body);
+      throw reason;
+    }
   }
 
   return call;
 };
-
-const NO_BYTES = new Uint8Array(0);
 
 function hasStatus({ headers, trailers }: HttpResponse): boolean {
   return trailers.has("grpc-status") || headers.has("grpc-status");

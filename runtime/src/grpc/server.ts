@@ -1,10 +1,10 @@
 /**
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
-import type { Handler, StreamResponse } from "../call.ts";
+import type { CallResponse, Handler, StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
-import { createNegotiation } from "../compression.ts";
+import { type Compression, createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
@@ -13,6 +13,7 @@ import {
   appendMetadata,
   compressMessage,
   decompressMessage,
+  isReservedName,
   type ProtocolOptions,
   type RequestHeaders,
   readSelector,
@@ -92,38 +93,43 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     });
     if (response.stream) throw new TypeError("an interceptor answered a unary call with a stream");
     const data = call.codec.encode(method.output, response.message);
-    const compressed = compressMessage(data, call.headers.responseCompression, options);
+    const { responseCompression } = call.headers;
+    const compressed = await compressMessage(data, responseCompression, options);
     return {
       status: 200,
-      headers: responseHeaders(call, response.headers),
-      body: wholeBody(compressed === undefined ? encodeEnvelope(data) : encodeEnvelope(await compressed, true)),
+      // An encoding is named only where it is used: most small answers then have the headers that all calls share.
+      headers: responseHeaders(call, response.headers, compressed && responseCompression),
+      body: wholeBody(encodeEnvelope(compressed ?? data, compressed !== undefined)),
       trailers: okTrailers(response.trailers),
     };
   }
 
   async function serveStream(call: ServerCall): Promise<HttpResponse> {
     const { request, handler, context } = call;
+    let calling: ReturnType<Handler["call"]> | undefined;
     try {
-      const response = await context.race(() =>
-        handler.call({
+      const response = await context.race(() => {
+        calling = handler.call({
           stream: true,
           method: handler.method,
           messages: readMessages(call),
           headers: request.headers,
           selector: readSelector(request.headers),
           context,
-        }),
-      );
+        });
+        return calling;
+      });
       if (!response.stream) throw new TypeError("an interceptor answered a streaming call with a single message");
       const trailers = new Metadata();
       return {
         status: 200,
-        headers: responseHeaders(call, response.headers),
+        headers: responseHeaders(call, response.headers, call.headers.responseCompression),
         body: streamBody(writeMessages(call, response, trailers)),
         trailers,
       };
     } catch (reason) {
       context.close();
+      calling?.then(abandon, () => {});
       throw reason;
     }
   }
@@ -183,6 +189,16 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   return { accepts: (contentType) => /^application\/grpc(?:[+;\s]|$)/i.test(contentType), serve };
 }
 
+/** Ends the messages of a response that has come too late. They have to begin for their end to clean up. */
+function abandon(response: CallResponse): void {
+  if (!response.stream) return;
+  const messages = response.messages[Symbol.asyncIterator]();
+  messages
+    .next()
+    .then(() => messages.return?.())
+    .catch(() => {});
+}
+
 /** The content types that are answered, with parameters left off. */
 function createContentTypes(options: ProtocolOptions): Map<string, ContentType> {
   const contentTypes = new Map<string, ContentType>();
@@ -195,11 +211,10 @@ function createContentTypes(options: ProtocolOptions): Map<string, ContentType> 
   return contentTypes;
 }
 
-function responseHeaders(call: ServerCall, metadata: Metadata): Metadata {
-  const { responseCompression } = call.headers;
-  if (metadata.size === 0 && responseCompression === undefined) return call.fields;
+function responseHeaders(call: ServerCall, metadata: Metadata, compression: Compression | undefined): Metadata {
+  if (metadata.size === 0 && compression === undefined) return call.fields;
   const headers = new Metadata(call.fields);
-  if (responseCompression !== undefined) headers.append("grpc-encoding", responseCompression.name);
+  if (compression !== undefined) headers.append("grpc-encoding", compression.name);
   appendMetadata(headers, metadata);
   return headers;
 }
@@ -207,7 +222,7 @@ function responseHeaders(call: ServerCall, metadata: Metadata): Metadata {
 /** A response that consists of headers alone: how the call ended, and nothing else. */
 function trailersOnly(fields: Metadata, error: RpcError): HttpResponse {
   const headers = new Metadata(fields);
-  headers.appendAll(error.headers);
+  headers.appendAll(error.headers.filter((name) => name === "grpc-accept-encoding" || !isReservedName(name)));
   writeError(headers, error);
   return { status: 200, headers, body: emptyBody, trailers: new Metadata() };
 }

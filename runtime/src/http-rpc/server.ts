@@ -12,6 +12,7 @@ import {
   appendMetadata,
   compressMessage,
   decompressMessage,
+  isReservedName,
   type ProtocolOptions,
   type RequestHeaders,
   readSelector,
@@ -141,8 +142,11 @@ const UNSUPPORTED_FIELDS = responseFields("application/json; charset=utf-8");
 function failure(error: RpcError): HttpResponse {
   const status = httpStatusOf(error);
   const headers = new Metadata(status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS);
-  headers.appendAll(error.headers);
-  for (const [name, value] of error.metadata) headers.append(TRAILER_PREFIX + name, value);
+  // Only a refusal speaks for the protocol. Other errors may come from a user's code, or from a call further on.
+  headers.appendAll("httpStatus" in error ? error.headers : error.headers.filter((name) => !isReservedName(name)));
+  for (const [name, value] of error.metadata) {
+    if (!isReservedName(name)) headers.appendRaw([TRAILER_PREFIX + name, value]);
+  }
   return {
     status,
     headers,

@@ -32,6 +32,8 @@ const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
   [Status.ServiceNotFound]: Code.Unimplemented,
   [Status.ServerError]: Code.Internal,
   [Status.ClientError]: Code.Internal,
+  // Dubbo's "thread pool exhausted", which the specification left out.
+  100: Code.ResourceExhausted,
 };
 
 /** The HTTP status of an error that a handler threw. A message over the limit is 413 (see {@link httpStatusOf}). */
@@ -149,7 +151,7 @@ function parseErrorBody(bytes: Uint8Array | undefined): ErrorBody {
 function readStatus(status: unknown): { status?: Status; known?: Code | undefined } {
   if (typeof status !== "number") return {};
   if (status in HTTP_STATUS_OF_STATUS) return { status: status as Status, known: CODE_OF_STATUS[status] };
-  return { known: codeFromNumber(status) };
+  return { known: CODE_OF_STATUS[status] ?? codeFromNumber(status) };
 }
 
 /** `code` by its name; numbers that no name exists for are written `code_17`. */

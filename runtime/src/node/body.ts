@@ -49,6 +49,7 @@ export class ReadableBody implements Body {
         else chunks.push(chunk);
       };
       const onEnd = (): void => {
+        if (wasReset(stream)) return;
         settled = true;
         resolve(chunks === undefined ? (first ?? NO_BYTES) : concat(chunks, length));
       };
@@ -59,7 +60,7 @@ export class ReadableBody implements Body {
       stream.on("end", onEnd);
       stream.on("close", onClose);
       if (stream.readableEnded) onEnd();
-      else if (stream.destroyed) onClose();
+      if (stream.destroyed) onClose();
     });
   }
 
@@ -81,7 +82,7 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
   constructor(stream: Readable, options: ReadableBodyOptions) {
     this.#stream = stream;
     this.#options = options;
-    this.#ended = stream.readableEnded;
+    this.#ended = stream.readableEnded && !wasReset(stream);
     if (!this.#ended && stream.destroyed) this.#failure = options.lost();
     stream.on("data", (chunk: Uint8Array) => {
       this.#chunks.push(chunk);
@@ -90,6 +91,7 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
       this.#wake?.();
     });
     stream.once("end", () => {
+      if (wasReset(stream)) return;
       this.#ended = true;
       this.#wake?.();
     });
@@ -127,6 +129,11 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
   }
 }
 
+/** Node ends the streams of HTTP/2 that are reset as if all of their data had come; only their code tells. */
+function wasReset(stream: Readable & { readonly rstCode?: number | undefined }): boolean {
+  return (stream.rstCode ?? 0) !== 0;
+}
+
 /** Writes a body piece by piece, at the pace of the stream, and ends the stream. Stops the body when the stream closes. */
 export async function pump(body: Body, stream: Writable): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
@@ -150,9 +157,9 @@ export async function pump(body: Body, stream: Writable): Promise<void> {
   }
 }
 
-/** Tells a body that nobody will read it. */
+/** Tells a body that nobody will read it. One that has not begun is begun first: only then does it clean up. */
 export function discard(body: Body): void {
-  body[Symbol.asyncIterator]()
-    .return?.()
-    ?.catch(() => {});
+  const iterator = body[Symbol.asyncIterator]();
+  const close = (): unknown => iterator.return?.()?.catch(() => {});
+  iterator.next().then(close, () => {});
 }

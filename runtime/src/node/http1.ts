@@ -44,9 +44,12 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
     (incoming, outgoing) => {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
-      if (draining) outgoing.setHeader("connection", "close");
       exchange(new ServerRequest(incoming, outgoing, signals))
-        .then((response) => respond(incoming, outgoing, response))
+        .then((response) => {
+          // Asked now and not when the request came: the server may have begun to close in between.
+          if (draining) outgoing.shouldKeepAlive = false;
+          return respond(incoming, outgoing, response);
+        })
         // Such as a header that Node will not send: the call has failed, and the peer must not wait for it.
         .catch(() => outgoing.destroy());
     },
@@ -147,6 +150,11 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
     port: origin.port,
   };
   let closed = false;
+  let running = 0;
+  const finish = (): void => {
+    running--;
+    if (closed && running === 0) agent.destroy();
+  };
 
   const exchange: Exchange = ({ method, path, headers, body, signal }) => {
     if (closed) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
@@ -155,6 +163,7 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
       const fields = ["host", origin.host, ...headers.raw];
       if (body.whole !== undefined) fields.push("content-length", String(body.whole.byteLength));
       const outgoing = start({ ...target, method, path, headers: fields as never });
+      running++;
       let failure: RpcError | undefined;
       let responded = false;
       const unlink = onAbort(signal, (error) => {
@@ -167,6 +176,7 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
         reject(failure);
       });
       outgoing.on("close", () => {
+        finish();
         unlink();
         if (!responded) reject(lost());
       });
@@ -188,7 +198,7 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
     exchange,
     close: () => {
       closed = true;
-      agent.destroy();
+      if (running === 0) agent.destroy();
     },
   };
 }

@@ -120,22 +120,22 @@ function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, t
     stream.respond(headers, WAIT_FOR_TRAILERS);
     stream.on("wantTrailers", () => {
       stream.sendTrailers(toHttp2Headers(trailers));
-      closeUnread(stream);
+      setImmediate(closeUnread, stream);
     });
     if (whole === undefined) pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
     else stream.end(whole);
     return;
   }
   // Not for a response with trailers: its "finish" comes before they have been sent.
-  stream.on("finish", () => closeUnread(stream));
+  stream.on("finish", () => setImmediate(closeUnread, stream));
 }
 
 /**
- * The rest of a request that is answered already is of no use to anybody. The reset waits until the answer has been
- * written: it would overtake it.
+ * The rest of a request that is answered already is of no use to anybody. Called a turn after the answer was handed
+ * over: a reset in the same turn would overtake it.
  */
 function closeUnread(stream: ServerHttp2Stream): void {
-  if (!stream.readableEnded) setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
@@ -152,15 +152,22 @@ export function connectHttp2(pool: SessionPool): Exchange {
     headers[":path"] = request.path;
     headers[":scheme"] = scheme;
     headers[":authority"] = authority;
+    // Node ends a stream before it resets it, and the server would take what it has for the whole request. It does not
+    // when a signal resets the stream.
+    const abort = body.whole === undefined ? new AbortController() : undefined;
     let stream: ClientHttp2Stream;
     try {
-      stream = session.request(headers, { endStream: body === emptyBody });
+      stream = session.request(
+        headers,
+        abort === undefined ? { endStream: body === emptyBody } : { signal: abort.signal },
+      );
     } catch (cause) {
       pool.release(session);
       throw connectionError(cause, authority);
     }
     const response = receive(stream, signal, {
       release: () => pool.release(session),
+      cancel: () => (abort === undefined ? stream.close(constants.NGHTTP2_CANCEL) : abort.abort()),
       // A stream that goes down with its connection looks like one that was reset, but nobody has judged the call.
       lost: (cause) =>
         session.destroyed ? connectionError(cause ?? CLOSED_BY_PEER, authority) : resetError(stream.rstCode),
@@ -175,6 +182,7 @@ const CLOSED_BY_PEER = new Error("the server closed the connection");
 
 interface StreamEnd {
   readonly release: () => void;
+  readonly cancel: () => void;
   /** Why the stream closed before it had ended; `cause` is what Node said about it, if anything. */
   readonly lost: (cause: Error | undefined) => RpcError;
 }
@@ -185,13 +193,12 @@ function receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined, end
     let cause: Error | undefined;
     let responded = false;
     const trailers = new Metadata();
-    const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
     const lost = (): RpcError => failure ?? end.lost(cause);
     const unlink =
       signal &&
       onAbort(signal, (error) => {
         failure ??= error;
-        cancel();
+        end.cancel();
         reject(error);
       });
     stream.on("error", (error) => {
@@ -206,7 +213,7 @@ function receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined, end
       resolve({
         status: Number(headers[":status"]),
         headers: withoutPseudoHeaders(raw),
-        body: new ReadableBody(stream, { lost, cancel }),
+        body: new ReadableBody(stream, { lost, cancel: end.cancel }),
         trailers,
       });
     });

@@ -1,6 +1,7 @@
 /**
  * The signals of the exchanges a server has running: made on demand, fired when the client is lost or the server goes.
  */
+import type { ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 import { Code } from "../code.ts";
 import { RpcError } from "../error.ts";
@@ -10,12 +11,13 @@ export class ExchangeSignals {
   readonly #controllers = new Set<AbortController>();
 
   /** A signal that fires if the stream of a response closes before the response has been handed over. */
-  create(response: Writable): AbortSignal {
+  create(response: Writable & Partial<Pick<ServerHttp2Stream, "aborted">>): AbortSignal {
     const controller = new AbortController();
     this.#controllers.add(controller);
     const onClose = (): void => {
       this.#controllers.delete(controller);
-      if (!response.writableEnded) controller.abort(clientGone());
+      // Node ends the streams of HTTP/2 that are reset, and calls them aborted.
+      if (!response.writableEnded || response.aborted) controller.abort(clientGone());
     };
     if (response.destroyed) onClose();
     else response.once("close", onClose);

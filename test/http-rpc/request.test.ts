@@ -1,0 +1,279 @@
+/** What a server of sub-protocol A takes for a request, and how it refuses the rest. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { codecNameOf, formatTimeout } from "../../runtime/src/http-rpc/headers.ts";
+import {
+  type Fields,
+  type GivenRequest,
+  GREET,
+  greetRequest,
+  jsonOf,
+  routeGreeter,
+  rpcRequest,
+} from "../support/greeter.ts";
+import { greeter } from "../support/server.ts";
+
+const { exchange } = routeGreeter();
+
+/** HTTP status and, of a failure, the status in the body. */
+async function outcome(given: GivenRequest, send = exchange): Promise<readonly [number, number?]> {
+  const answer = await send(rpcRequest(given));
+  if (answer.status === 200) return [200];
+  return [answer.status, ((await jsonOf(answer)) as { status: number }).status];
+}
+
+describe("the content type", () => {
+  it.each([
+    "application/json",
+    "application/json; charset=utf-8",
+    "application/json;charset=UTF-8",
+    'application/json; charset="utf-8"',
+    "application/json ; charset=utf8 ; version=1",
+    "application/json; charset=us-ascii",
+    "APPLICATION/JSON",
+    " application/json ",
+  ])("%j is JSON", async (type) => {
+    const answer = await exchange(rpcRequest({ headers: { "content-type": type } }));
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(await jsonOf(answer)).toEqual({ greeting: "Hello, Ada!" });
+  });
+
+  it.each(["application/proto", "application/protobuf", "application/x-protobuf", "Application/Proto; messageType=x"])(
+    "%j is binary",
+    async (type) => {
+      const answer = await exchange(rpcRequest({ headers: { "content-type": type }, body: greetRequest("Ada") }));
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/proto"]);
+    },
+  );
+
+  it.each([
+    undefined,
+    "",
+    "text/plain",
+    "text/json",
+    "application/xml",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/json; charset=utf-16",
+    "application/json; charset=iso-8859-1",
+    "application/jsonx",
+    "application/",
+    "json",
+    "application/grpcx",
+    "application/json, application/json",
+  ])("%j is unsupported media, answered with what is supported", async (type) => {
+    const answer = await exchange(rpcRequest({ headers: { "content-type": type } }));
+    expect([answer.status, answer.headers.get("accept-post")]).toEqual([415, "application/proto, application/json"]);
+    expect(answer.headers.getAll("content-type")).toEqual(["application/json; charset=utf-8"]);
+    expect(await jsonOf(answer)).toMatchObject({ status: 40 });
+  });
+
+  it("is read without a throw, whatever it is", () => {
+    fc.assert(fc.property(fc.string(), (text) => void codecNameOf(`application/${text}`)));
+  });
+});
+
+describe("the method", () => {
+  it.each(["GET", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "post"])("%s is not allowed", async (method) => {
+    const answer = await exchange(rpcRequest({ method }));
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
+    expect(await jsonOf(answer)).toMatchObject({ status: 40, code: "unimplemented" });
+  });
+});
+
+describe("the path", () => {
+  it("may have a query, which says nothing", async () => {
+    expect(await outcome({ path: `${GREET}?x=1/2` })).toEqual([200]);
+  });
+
+  it.each([
+    "/",
+    "",
+    "*",
+    "/greet.v1.GreetService",
+    "/greet.v1.GreetService/",
+    "/greet.v1.GreetService/greet",
+    "/Greet.v1.GreetService/Greet",
+    "//greet.v1.GreetService/Greet",
+    "/greet.v1.GreetService/Greet/",
+    "/greet.v1.GreetService/__proto__",
+  ])("%j is nobody's", async (path) => {
+    expect(await outcome({ path })).toEqual([404, 60]);
+    expect(await outcome({ path, method: "GET" })).toEqual([404, 60]);
+  });
+
+  it.each(["GreetEach", "GreetTogether", "GreetOnArrival"])("of %s needs sub-protocol B, and says so", async (name) => {
+    const answer = await exchange(rpcRequest({ path: `/greet.v1.GreetService/${name}` }));
+    expect([answer.status, answer.headers.get("accept-post")]).toEqual([
+      415,
+      expect.stringContaining("application/grpc"),
+    ]);
+    expect(await jsonOf(answer)).toMatchObject({ code: "unimplemented", message: expect.stringContaining("gRPC") });
+  });
+});
+
+describe("tri-protocol-version", () => {
+  const strict = routeGreeter({}, { requireProtocolVersion: true }).exchange;
+  const version = (value: string | undefined): GivenRequest => ({ headers: { "tri-protocol-version": value } });
+
+  it.each(["1", "1.0", "1.0.0"])("may be %s", async (value) => {
+    expect(await outcome(version(value))).toEqual([200]);
+    expect(await outcome(version(value), strict)).toEqual([200]);
+  });
+
+  it.each(["", "0.1.0", "2", "1.1", "1.0.1", "10", "1.", "v1", "1.0.0.0", "1, 1"])("may not be %j", async (value) => {
+    expect(await outcome(version(value))).toEqual([400, 40]);
+    expect(await outcome(version(value), strict)).toEqual([400, 40]);
+  });
+
+  it("may be missing unless the server requires it", async () => {
+    expect(await outcome(version(undefined))).toEqual([200]);
+    expect(await outcome(version(undefined), strict)).toEqual([400, 40]);
+  });
+});
+
+describe("the timeout", () => {
+  let seen: number | undefined;
+  const timed = routeGreeter({
+    greet: (request, context) => {
+      seen = context.timeoutMs();
+      return greeter.greet(request, context);
+    },
+  }).exchange;
+
+  /** What the handler is told, as whole milliseconds; the outcome if there is no call. */
+  async function timeout(headers: Fields): Promise<number | undefined | readonly [number, number?]> {
+    seen = undefined;
+    const result = await outcome({ headers }, timed);
+    return result[0] === 200 ? seen && Math.ceil(seen / 1000) * 1000 : result;
+  }
+
+  it.each([
+    ["the specification's", { "tri-service-timeout": "5000" }, 5000],
+    ["its sample's", { "rest-service-timeout": "5000" }, 5000],
+    ["dubbo-go's", { "triple-timeout-ms": "5000" }, 5000],
+    ["none", {}, undefined],
+    [
+      "the smallest of several",
+      { "tri-service-timeout": "9000", "rest-service-timeout": "7000", "triple-timeout-ms": "8000" },
+      7000,
+    ],
+    ["with leading zeros", { "tri-service-timeout": "0000005000" }, 5000],
+    ["the longest", { "tri-service-timeout": "9999999999" }, 9_999_999_999],
+  ])("is read from its header: %s", async (_which, headers, expected) => {
+    const read = await timeout(headers);
+    if (expected === 9_999_999_999) expect(read).toBeGreaterThan(9_999_990_000);
+    else expect(read).toBe(expected);
+  });
+
+  it("is 1 to 10 digits, and positive", async () => {
+    const name = fc.constantFrom("tri-service-timeout", "rest-service-timeout", "triple-timeout-ms");
+    const digits = fc.stringMatching(/^[0-9]{0,4}[1-9][0-9]{3}$/);
+    await fc.assert(
+      fc.asyncProperty(name, digits, async (header, value) => {
+        expect(await outcome({ headers: { [header]: value } }, timed)).toEqual([200]);
+      }),
+    );
+  });
+
+  it("is nothing else", async () => {
+    const complement = fc
+      .oneof(
+        fc.string(),
+        fc.stringMatching(/^[0-9]{11,20}$/),
+        fc.stringMatching(/^0{1,10}$/),
+        fc.stringMatching(/^[0-9]{1,8}[HMSmun]$/),
+        fc.constantFrom("", "-1", "+1", "1.5", "1e3", "0x10", " 1", "1 ", "1, 2", "１", "null"),
+      )
+      .filter((value) => !/^(?=.*[1-9])[0-9]{1,10}$/.test(value));
+    await fc.assert(
+      fc.asyncProperty(complement, async (value) => {
+        expect(await outcome({ headers: { "tri-service-timeout": value } }, timed)).toEqual([400, 40]);
+      }),
+    );
+  });
+
+  it("that is broken in one header is not saved by another", async () => {
+    expect(await timeout({ "tri-service-timeout": "5000", "triple-timeout-ms": "x" })).toEqual([400, 40]);
+  });
+
+  it("is written so that it can be read, never shorter than asked", () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1e12, noNaN: true }), (ms) => {
+        const value = formatTimeout(ms);
+        expect(value).toMatch(/^[1-9][0-9]{0,9}$/);
+        expect(Number(value)).toBeGreaterThanOrEqual(Math.min(ms, 9_999_999_999));
+      }),
+    );
+  });
+});
+
+describe("the headers", () => {
+  const many = (count: number): Fields => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, "1"]));
+
+  it("may be 100 fields, with the content type", async () => {
+    expect(await outcome({ headers: many(99) })).toEqual([200]);
+  });
+
+  it("are too many from 101 fields on", async () => {
+    const answer = await exchange(rpcRequest({ headers: many(100) }));
+    expect([answer.status, await jsonOf(answer)]).toEqual([
+      431,
+      { status: 40, message: expect.stringContaining("101") },
+    ]);
+  });
+
+  it("are too large beyond 16 KiB", async () => {
+    expect(await outcome({ headers: { big: "x".repeat(16_000) } })).toEqual([200]);
+    expect(await outcome({ headers: { big: "x".repeat(16_384) } })).toEqual([431, 40]);
+  });
+
+  it.each(["*", "A", "AQ=", "AQ==, *"])("have base64 in names that end in -bin, unlike %j", async (value) => {
+    expect(await outcome({ headers: { "trace-bin": value } })).toEqual([400, 40]);
+  });
+
+  it.each(["AQ", "AQ==", "AQ,AQ==", ""])("may have base64 like %j", async (value) => {
+    expect(await outcome({ headers: { "trace-bin": value } })).toEqual([200]);
+  });
+
+  it("never make the answer fail, whatever their values", async () => {
+    const names = fc.constantFrom(
+      "content-type",
+      "accept-encoding",
+      "content-encoding",
+      "tri-protocol-version",
+      "tri-service-version",
+      "x-bin",
+      "x",
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(names, fc.string()), fc.string(), async (headers, body) => {
+        const { errors, exchange } = routeGreeter();
+        const answer = await exchange(rpcRequest({ headers, body }));
+        expect(answer.status).toBeGreaterThanOrEqual(200);
+        expect(errors).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe("version and group", () => {
+  it("select one of several services of the same name", async () => {
+    const one = routeGreeter({ greet: () => ({ greeting: "one" }) }, {}, { version: "1", group: "g" }).exchange;
+    const selected = (version?: string, group?: string): GivenRequest => ({
+      headers: { "tri-service-version": version, "tri-service-group": group },
+    });
+    expect(await outcome(selected("1", "g"), one)).toEqual([200]);
+    expect(await outcome(selected("1"), one)).toEqual([404, 60]);
+    expect(await outcome(selected("2", "g"), one)).toEqual([404, 60]);
+    expect(await outcome(selected(), one)).toEqual([404, 60]);
+    expect(await outcome(selected("1", "g"))).toEqual([404, 60]);
+    expect(await outcome(selected("", ""))).toEqual([200]);
+  });
+});
+
+it("an answer of sub-protocol A says that its type is not to be guessed", async () => {
+  for (const given of [{}, { path: "/nowhere" }, { method: "GET" }]) {
+    expect((await exchange(rpcRequest(given))).headers.get("x-content-type-options")).toBe("nosniff");
+  }
+});

@@ -1,0 +1,296 @@
+/**
+ * Requests that are wrong, over real connections: each gets the answer it deserves, and the next call on the same
+ * connection works.
+ */
+import type { OutgoingHttpHeaders } from "node:http2";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { type Answer, envelope, Http1Connection, Http2Connection } from "../support/connection.ts";
+import { startServer } from "../support/server.ts";
+
+const GREET = "/greet.v1.GreetService/Greet";
+const JSON_TYPE = { "content-type": "application/json" };
+const GRPC_TYPE = { "content-type": "application/grpc+json", te: "trailers" };
+const LIMIT = 1000;
+const OVER_LIMIT = JSON.stringify([{ name: "x".repeat(5 * LIMIT) }]);
+const BOMB = gzipSync(OVER_LIMIT);
+const many = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, "1"]));
+
+interface BadCall {
+  readonly why: string;
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array;
+  readonly httpStatus: number;
+  /** Members of the error body. */
+  readonly error: object;
+  readonly answerHeaders?: object;
+}
+
+const BAD_CALLS: readonly BadCall[] = [
+  { why: "an unknown method", path: "/greet.v1.GreetService/Gone", httpStatus: 404, error: { status: 60 } },
+  { why: "an unknown service", path: "/greet.v2.GreetService/Greet", httpStatus: 404, error: { status: 60 } },
+  { why: "a path in other letters", path: GREET.toLowerCase(), httpStatus: 404, error: { status: 60 } },
+  {
+    why: "a version that is not there",
+    headers: { "tri-service-version": "2.0.0" },
+    httpStatus: 404,
+    error: { status: 60 },
+  },
+  {
+    why: "an unknown content type",
+    headers: { "content-type": "application/yaml" },
+    httpStatus: 415,
+    error: { status: 40 },
+    answerHeaders: { "accept-post": "application/proto, application/json" },
+  },
+  {
+    why: "a charset other than UTF-8",
+    headers: { "content-type": "application/json; charset=utf-16" },
+    httpStatus: 415,
+    error: { status: 40 },
+  },
+  {
+    why: "a streaming method",
+    path: "/greet.v1.GreetService/GreetEach",
+    httpStatus: 415,
+    error: { message: expect.stringContaining("needs gRPC over HTTP/2") },
+  },
+  { why: "JSON that is none", body: "[{", httpStatus: 400, error: { status: 25 } },
+  { why: "JSON of another shape", body: '[{"name":1}]', httpStatus: 400, error: { status: 25 } },
+  { why: "no argument", body: "[]", httpStatus: 400, error: { status: 40 } },
+  { why: "two arguments", body: "[{},{}]", httpStatus: 400, error: { status: 40 } },
+  { why: "an empty body", body: "", httpStatus: 400, error: { status: 40 } },
+  {
+    why: "proto that is none",
+    headers: { "content-type": "application/proto" },
+    body: Uint8Array.of(0x0a, 0x7f, 0x41),
+    httpStatus: 400,
+    error: { status: 25 },
+  },
+  {
+    why: "a timeout of letters",
+    headers: { "tri-service-timeout": "soon" },
+    httpStatus: 400,
+    error: { status: 40 },
+  },
+  { why: "a timeout of nothing", headers: { "tri-service-timeout": "0" }, httpStatus: 400, error: { status: 40 } },
+  {
+    why: "another protocol version",
+    headers: { "tri-protocol-version": "2.0.0" },
+    httpStatus: 400,
+    error: { status: 40 },
+  },
+  { why: "metadata that is no base64", headers: { "x-bytes-bin": "!" }, httpStatus: 400, error: { status: 40 } },
+  {
+    why: "an unknown content encoding",
+    headers: { "content-encoding": "lzma" },
+    httpStatus: 415,
+    error: { status: 40 },
+    answerHeaders: { "accept-encoding": "gzip, br, deflate" },
+  },
+  {
+    why: "a body that is not in its content encoding",
+    headers: { "content-encoding": "gzip" },
+    httpStatus: 400,
+    error: { status: 25 },
+  },
+  {
+    why: "more than 100 headers",
+    headers: many(101),
+    httpStatus: 431,
+    error: { status: 40, code: "resource_exhausted" },
+  },
+  {
+    why: "more than 16 KiB of headers",
+    headers: { "x-long": "x".repeat(17 * 1024) },
+    httpStatus: 431,
+    error: { status: 40 },
+  },
+  {
+    why: "a body over the limit",
+    body: OVER_LIMIT,
+    httpStatus: 413,
+    error: { status: 40, code: "resource_exhausted" },
+  },
+  {
+    why: "a body that inflates beyond the limit",
+    headers: { "content-encoding": "gzip" },
+    body: BOMB,
+    httpStatus: 413,
+    error: { status: 40 },
+  },
+];
+
+/** Codes that the HTTP status tells already are left out of the body. */
+function withoutCode(error: object): object {
+  const { code: _, ...rest } = error as { code?: string };
+  return rest;
+}
+
+describe.each(["1.1", "2"] as const)("sub-protocol A over HTTP/%s answers", (version) => {
+  it.each(BAD_CALLS)("$why with $httpStatus", async ({ path = GREET, headers, body = "[{}]", ...expected }) => {
+    const { port, baseUrl } = await startServer({}, { maxMessageBytes: LIMIT });
+    const connection = version === "2" ? new Http2Connection(baseUrl) : await Http1Connection.open(port);
+    const answer = await connection.post(path, { ...JSON_TYPE, ...headers }, body);
+    expect(answer.status).toBe(expected.httpStatus);
+    expect(answer.headers["content-type"]).toMatch(/^application\/json\b/);
+    expect(answer.headers).toMatchObject(expected.answerHeaders ?? {});
+    expect(JSON.parse(answer.body.toString())).toMatchObject(withoutCode(expected.error));
+    const next = await connection.post(GREET, JSON_TYPE, '[{"name":"Ada"}]');
+    expect(next.body.toString()).toBe('{"greeting":"Hello, Ada!"}');
+  });
+});
+
+describe("over HTTP/1.1, the server", () => {
+  it.each(["GET", "PUT", "DELETE", "PATCH"])("answers the verb %s with 405 and names the right one", async (verb) => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    connection.write(`${verb} ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n`);
+    const answer = await connection.answer();
+    expect([answer.status, answer.headers["allow"]]).toEqual([405, "POST"]);
+    expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
+  });
+
+  it("answers a chunked body over the limit with 413 before it has ended", async () => {
+    const { port } = await startServer({}, { maxMessageBytes: LIMIT });
+    const connection = await Http1Connection.open(port);
+    connection.write(`POST ${GREET} HTTP/1.1\r\nhost: a\r\n`);
+    connection.write("content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
+    const chunk = `${(500).toString(16)}\r\n${"x".repeat(500)}\r\n`;
+    connection.write(chunk.repeat(3));
+    const answer = await connection.answer();
+    expect([answer.status, JSON.parse(answer.body.toString()).status]).toEqual([413, 40]);
+    connection.write(`${chunk.repeat(3)}0\r\n\r\n`);
+    expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
+  });
+
+  it("understands a chunked body", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    connection.write(`POST ${GREET} HTTP/1.1\r\nhost: a\r\n`);
+    connection.write("content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
+    connection.write('5\r\n[{"na\r\nb\r\nme":"Ada"}]\r\n0\r\n\r\n');
+    expect((await connection.answer()).body.toString()).toBe('{"greeting":"Hello, Ada!"}');
+  });
+
+  it("answers gRPC with 505", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    const answer = await connection.post(GREET, GRPC_TYPE, envelope("{}"));
+    expect([answer.status, answer.body.toString()]).toEqual([505, "gRPC needs HTTP/2"]);
+    expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
+  });
+
+  it("answers headers beyond what it parses with 431 and closes the connection", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    const answer = await connection.post(GREET, { ...JSON_TYPE, "x-long": "x".repeat(64 * 1024) }, "[{}]");
+    expect([answer.status, answer.headers["connection"]]).toEqual([431, "close"]);
+  });
+
+  it("does not run a handler for a request that was cut off", async () => {
+    let calls = 0;
+    const { port } = await startServer({
+      greet: () => {
+        calls++;
+        return {};
+      },
+    });
+    const connection = await Http1Connection.open(port);
+    connection.write(
+      `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/proto\r\ncontent-length: 9\r\n\r\n\n\u0003Ada`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    connection.destroy();
+    expect((await (await Http1Connection.open(port)).post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
+    expect(calls).toBe(1);
+  });
+});
+
+interface BadGrpcCall {
+  readonly why: string;
+  readonly path?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: Uint8Array;
+  readonly status: number;
+  readonly message?: string;
+}
+
+const BAD_GRPC_CALLS: readonly BadGrpcCall[] = [
+  { why: "an unknown method", path: "/greet.v1.GreetService/Gone", status: 12 },
+  { why: "a group that is not there", headers: { "tri-service-group": "blue" }, status: 12 },
+  { why: "JSON that is none", body: envelope("{"), status: 13 },
+  {
+    why: "proto that is none",
+    headers: { "content-type": "application/grpc" },
+    body: envelope("\x0a\x7fA"),
+    status: 13,
+  },
+  { why: "a truncated message", body: envelope("{}").subarray(0, 6), status: 13 },
+  { why: "a truncated prefix", body: Uint8Array.of(0, 0), status: 13 },
+  { why: "no message", body: new Uint8Array(), status: 12 },
+  { why: "a second message", body: Buffer.concat([envelope("{}"), envelope("{}")]), status: 12 },
+  { why: "an unknown flag", body: envelope("{}", 2), status: 13 },
+  { why: "a compressed message without an encoding", body: envelope(gzipSync("{}"), 1), status: 13 },
+  {
+    why: "a message that is not in its encoding",
+    headers: { "grpc-encoding": "gzip" },
+    body: envelope("{}", 1),
+    status: 13,
+  },
+  { why: "an unknown encoding", headers: { "grpc-encoding": "lzma" }, status: 12, message: "supported are: gzip" },
+  { why: "a timeout without unit", headers: { "grpc-timeout": "100" }, status: 3 },
+  { why: "a timeout of 9 digits", headers: { "grpc-timeout": "123456789S" }, status: 3 },
+  { why: "a timeout that has passed", headers: { "grpc-timeout": "0n" }, status: 4 },
+  { why: "metadata that is no base64", headers: { "x-bytes-bin": "!" }, status: 3 },
+  { why: "more than 100 headers", headers: many(101), status: 8 },
+  { why: "more than 16 KiB of headers", headers: { "x-long": "x".repeat(17 * 1024) }, status: 8 },
+  { why: "a message over the limit", body: envelope(OVER_LIMIT), status: 8, message: "larger than the limit" },
+  { why: "a prefix that announces 4 GiB", body: Uint8Array.of(0, 255, 255, 255, 255, 1), status: 8 },
+  {
+    why: "a message that inflates beyond the limit",
+    headers: { "grpc-encoding": "gzip" },
+    body: envelope(BOMB, 1),
+    status: 8,
+  },
+];
+
+describe("sub-protocol B", () => {
+  function outcome({ headers, trailers }: Answer): { status: string | undefined; message: string } {
+    const end = headers["grpc-status"] === undefined ? trailers : headers;
+    return { status: end["grpc-status"], message: end["grpc-message"] ?? "" };
+  }
+
+  const cases = ["Greet", "GreetOnArrival"].flatMap((method) => BAD_GRPC_CALLS.map((call) => ({ method, ...call })));
+  // A stream may have any number of messages.
+  const counted = new Set(["no message", "a second message"]);
+
+  it.each(cases.filter(({ method, why }) => method === "Greet" || !counted.has(why)))(
+    "answers $why to $method with grpc-status $status",
+    async ({ method, path = `/greet.v1.GreetService/${method}`, headers, body = envelope("{}"), ...expected }) => {
+      const { baseUrl } = await startServer({}, { maxMessageBytes: LIMIT });
+      const connection = new Http2Connection(baseUrl);
+      const answer = await connection.post(path, { ...GRPC_TYPE, ...headers }, body);
+      expect(answer.status).toBe(200);
+      expect(answer.headers["content-type"]).toMatch(/^application\/grpc/);
+      const { status, message } = outcome(answer);
+      expect(status).toBe(String(expected.status));
+      if (expected.message !== undefined) expect(message).toContain(expected.message);
+      const next = await connection.post(GREET, GRPC_TYPE, envelope('{"name":"Ada"}'));
+      expect(next.body).toEqual(envelope('{"greeting":"Hello, Ada!"}'));
+    },
+  );
+
+  it("refuses other verbs with 405 and unknown codecs with 415, in plain HTTP", async () => {
+    const { baseUrl } = await startServer();
+    const connection = new Http2Connection(baseUrl);
+    const verb = await connection.post(GREET, { ...GRPC_TYPE, ":method": "PUT" }, envelope("{}"));
+    expect([verb.status, verb.headers["allow"]]).toEqual([405, "POST"]);
+    const codec = await connection.post(GREET, { "content-type": "application/grpc+yaml" }, envelope("{}"));
+    expect(codec.status).toBe(415);
+    expect(codec.headers["accept-post"]).toContain("application/grpc+proto");
+    expect(outcome(await connection.post(GREET, GRPC_TYPE, envelope("{}"))).status).toBe("0");
+  });
+});

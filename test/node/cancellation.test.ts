@@ -1,0 +1,334 @@
+/**
+ * Calls that end early, over sockets: by a deadline, by the caller, by a reader that has seen enough.
+ */
+import { Code, Status } from "triple-es";
+import { describe, expect, it } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { Http1Connection, Http2Connection } from "../support/connection.ts";
+import {
+  aborted,
+  arriving,
+  connectGreeter,
+  failureOf,
+  greetings,
+  openTransport,
+  signalled,
+  startServer,
+} from "../support/server.ts";
+
+const TRANSPORTS = [
+  { protocol: "grpc", httpVersion: "2" },
+  { protocol: "http-rpc", httpVersion: "1.1" },
+  { protocol: "http-rpc", httpVersion: "2" },
+] as const;
+
+/** Requests that do not come to an end by themselves. */
+async function* endless(): AsyncGenerator<{ name: string }, void> {
+  for (;;) {
+    yield { name: "Ada" };
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+/** Requests of which none comes before the promise settles. */
+async function* noneBefore(promise: Promise<unknown>): AsyncGenerator<{ name: string }, void> {
+  await promise;
+  yield* arriving();
+}
+
+describe.each(TRANSPORTS)("a unary call over $protocol, HTTP/$httpVersion", (options) => {
+  it("fails with deadline_exceeded when its time is up, and the handler's signal fires", async () => {
+    const reason = signalled<unknown>();
+    const { baseUrl } = await startServer({
+      greet: async (_, { signal }) => {
+        reason.resolve(await aborted(signal));
+        return {};
+      },
+    });
+    const { code } = await failureOf(connectGreeter(baseUrl, options).greet({}, { timeoutMs: 30 }));
+    expect(code).toBe(Code.DeadlineExceeded);
+    expect([Code.DeadlineExceeded, Code.Canceled]).toContain(((await reason.promise) as { code: Code }).code);
+  });
+
+  it("tells the handler how much time is left, and nothing where there is no limit", async () => {
+    const left = async (timeoutMs?: number): Promise<number | undefined> => {
+      let seen: number | undefined;
+      const running = await startServer({
+        greet: (_, context) => {
+          seen = context.timeoutMs();
+          return {};
+        },
+      });
+      await connectGreeter(running.baseUrl, options).greet({}, timeoutMs === undefined ? {} : { timeoutMs });
+      return seen;
+    };
+    expect(await left()).toBeUndefined();
+    const seen = await left(60_000);
+    expect(seen).toBeGreaterThan(50_000);
+    expect(seen).toBeLessThanOrEqual(60_000);
+  });
+
+  it("fails with canceled when the caller aborts it, and the handler's signal fires", async () => {
+    const running = signalled();
+    const reason = signalled<unknown>();
+    const { baseUrl } = await startServer({
+      greet: async (_, { signal }) => {
+        running.resolve();
+        reason.resolve(await aborted(signal));
+        return {};
+      },
+    });
+    const controller = new AbortController();
+    const call = connectGreeter(baseUrl, options).greet({}, { signal: controller.signal });
+    await running.promise;
+    controller.abort();
+    expect((await failureOf(call)).code).toBe(Code.Canceled);
+    expect(((await reason.promise) as { code: Code }).code).toBe(Code.Canceled);
+  });
+
+  it("is not sent at all when its signal has fired before", async () => {
+    let calls = 0;
+    const { baseUrl } = await startServer({
+      greet: () => {
+        calls++;
+        return {};
+      },
+    });
+    const greeter = connectGreeter(baseUrl, options);
+    expect((await failureOf(greeter.greet({}, { signal: AbortSignal.abort() }))).code).toBe(Code.Canceled);
+    expect((await failureOf(greeter.greet({}, { timeoutMs: 0 }))).code).toBe(Code.DeadlineExceeded);
+    await greeter.greet({});
+    expect(calls).toBe(1);
+  });
+
+  it("leaves the connection in order when it ends early: the next call works", async () => {
+    const { baseUrl } = await startServer({
+      greet: async ({ name }, { signal }) => {
+        if (name === "") await aborted(signal);
+        return { greeting: name };
+      },
+    });
+    const greeter = connectGreeter(baseUrl, options);
+    await failureOf(greeter.greet({}, { timeoutMs: 20 }));
+    expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Ada");
+  });
+
+  it("does not fire the handler's signal on success, however the connection ends", async () => {
+    let signal: AbortSignal | undefined;
+    const { baseUrl } = await startServer({
+      greet: (_, context) => {
+        signal = context.signal;
+        return {};
+      },
+    });
+    const transport = openTransport(baseUrl, options);
+    await createGreetServiceClient(transport).greet({}, { timeoutMs: 60_000 });
+    await transport.close();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(signal?.aborted).toBe(false);
+  });
+});
+
+describe("a deadline on the server alone", () => {
+  it("ends a call of sub-protocol A with status 31 and HTTP status 408, though the handler goes on", async () => {
+    const { port } = await startServer({ greet: () => new Promise(() => {}) });
+    const connection = await Http1Connection.open(port);
+    const headers = { "content-type": "application/json", "tri-service-timeout": "20" };
+    const { status, body } = await connection.post("/greet.v1.GreetService/Greet", headers, "[{}]");
+    expect(status).toBe(408);
+    expect(JSON.parse(body.toString())).toEqual({
+      status: Status.ServerTimeout,
+      message: "the deadline has passed",
+    });
+  });
+
+  it.each(["Greet", "GreetEach"])("ends %s of sub-protocol B with grpc-status 4", async (method) => {
+    const { baseUrl } = await startServer({
+      greet: () => new Promise(() => {}),
+      async *greetEach() {
+        await new Promise(() => {});
+      },
+    });
+    const headers = { "content-type": "application/grpc", "grpc-timeout": "20m" };
+    const connection = new Http2Connection(baseUrl);
+    const answer = await connection.post(`/greet.v1.GreetService/${method}`, headers, new Uint8Array(5));
+    expect([answer.status, answer.headers["grpc-status"]]).toEqual([200, "4"]);
+  });
+
+  it("ends a stream that is under way", async () => {
+    const { baseUrl } = await startServer({
+      async *greetEach(_, { signal }) {
+        yield { greeting: "first" };
+        await aborted(signal);
+        throw signal.reason;
+      },
+    });
+    const headers = { "content-type": "application/grpc+json", "grpc-timeout": "30m" };
+    const body = Buffer.concat([Uint8Array.of(0, 0, 0, 0, 2), Buffer.from("{}")]);
+    const answer = await new Http2Connection(baseUrl).post("/greet.v1.GreetService/GreetEach", headers, body);
+    expect(answer.body.toString()).toContain("first");
+    expect(answer.trailers["grpc-status"]).toBe("4");
+  });
+});
+
+describe("a stream", () => {
+  it("that its reader leaves is cancelled: the handler's signal fires and its generator is closed", async () => {
+    const reason = signalled<unknown>();
+    const closed = signalled();
+    const { baseUrl } = await startServer({
+      async *greetEach(_, { signal }) {
+        void aborted(signal).then(reason.resolve);
+        try {
+          for (;;) yield { greeting: "Hello!" };
+        } finally {
+          closed.resolve();
+        }
+      },
+    });
+    for await (const { greeting } of connectGreeter(baseUrl).greetEach({})) {
+      expect(greeting).toBe("Hello!");
+      break;
+    }
+    expect(((await reason.promise) as { code: Code }).code).toBe(Code.Canceled);
+    await closed.promise;
+  });
+
+  it.each(["signal", "deadline"])("ends by the caller's %s in the middle, on both sides", async (means) => {
+    const reason = signalled<unknown>();
+    const closed = signalled();
+    const { baseUrl } = await startServer({
+      async *greetOnArrival(_, { signal }) {
+        void aborted(signal).then(reason.resolve);
+        try {
+          yield { greeting: "Hello!" };
+          await aborted(signal);
+        } finally {
+          closed.resolve();
+        }
+      },
+    });
+    const controller = new AbortController();
+    const never = signalled();
+    const options = means === "signal" ? { signal: controller.signal } : { timeoutMs: 100 };
+    const received: string[] = [];
+    const call = (async () => {
+      for await (const { greeting } of connectGreeter(baseUrl).greetOnArrival(noneBefore(never.promise), options)) {
+        received.push(greeting);
+        controller.abort();
+      }
+    })();
+    expect((await failureOf(call)).code).toBe(means === "signal" ? Code.Canceled : Code.DeadlineExceeded);
+    expect(received).toEqual(["Hello!"]);
+    await closed.promise;
+    expect([Code.Canceled, Code.DeadlineExceeded]).toContain(((await reason.promise) as { code: Code }).code);
+    never.resolve();
+  });
+
+  it("of requests is closed when its call ends early", async () => {
+    const closed = signalled();
+    const { baseUrl } = await startServer({
+      greetTogether: async (requests) => {
+        for await (const _ of requests) return { greeting: "enough" };
+        return {};
+      },
+    });
+    const requests = (async function* () {
+      try {
+        yield* endless();
+      } finally {
+        closed.resolve();
+      }
+    })();
+    expect((await connectGreeter(baseUrl).greetTogether(requests)).greeting).toBe("enough");
+    await closed.promise;
+  });
+
+  it("of requests ends with an error in the handler when the caller cancels", async () => {
+    const seen = signalled<unknown>();
+    const running = signalled();
+    const { baseUrl } = await startServer({
+      greetTogether: async (requests) => {
+        try {
+          for await (const _ of requests) running.resolve();
+        } catch (error) {
+          seen.resolve(error);
+          throw error;
+        }
+        seen.resolve("the requests ended as if they were complete");
+        return {};
+      },
+    });
+    const controller = new AbortController();
+    const call = connectGreeter(baseUrl).greetTogether(endless(), { signal: controller.signal });
+    await running.promise;
+    controller.abort();
+    expect((await failureOf(call)).code).toBe(Code.Canceled);
+    expect(await seen.promise).toMatchObject({ code: Code.Canceled });
+  });
+
+  it("of requests that fails on the caller's side fails the call, and the handler does not take it for complete", async () => {
+    const seen = signalled<unknown>();
+    const { baseUrl } = await startServer({
+      greetTogether: async (requests) => {
+        try {
+          for await (const _ of requests);
+          seen.resolve("complete");
+        } catch (error) {
+          seen.resolve(error);
+        }
+        return {};
+      },
+    });
+    const broken = (async function* () {
+      yield { name: "Ada" };
+      throw new Error("no more names");
+    })();
+    const error = await failureOf(connectGreeter(baseUrl).greetTogether(broken));
+    expect(error.message).toContain("no more names");
+    expect(await seen.promise).toMatchObject({ code: Code.Canceled });
+  });
+
+  it.each(["signal", "deadline"])(
+    "whose first message comes after the %s has ended it closes its generator",
+    async (means) => {
+      const running = signalled();
+      const gate = signalled();
+      const closed = signalled();
+      const { baseUrl } = await startServer({
+        async *greetEach() {
+          try {
+            running.resolve();
+            // As a handler that has no eye on its signal.
+            await gate.promise;
+            for (;;) yield { greeting: "too late" };
+          } finally {
+            closed.resolve();
+          }
+        },
+      });
+      const controller = new AbortController();
+      const options = means === "signal" ? { signal: controller.signal } : { timeoutMs: 50 };
+      const call = failureOf(connectGreeter(baseUrl).greetEach({}, options));
+      await running.promise;
+      controller.abort();
+      await call;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      gate.resolve();
+      await closed.promise;
+    },
+  );
+
+  it("that answers early leaves the rest of the requests unread, and the connection in order", async () => {
+    const { baseUrl } = await startServer({
+      async *greetOnArrival(requests) {
+        for await (const { name } of requests) {
+          yield { greeting: name };
+          return;
+        }
+      },
+    });
+    const greeter = connectGreeter(baseUrl);
+    expect(await greetings(greeter.greetOnArrival(endless()))).toEqual(["Ada"]);
+    expect(await greetings(greeter.greetOnArrival(arriving("Bob")))).toEqual(["Bob"]);
+  });
+});

@@ -1,0 +1,404 @@
+/**
+ * The end of a server, of a connection and of a transport: what becomes of running calls and of later ones.
+ */
+import { execFile } from "node:child_process";
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { promisify } from "node:util";
+import { Code } from "triple-es";
+import { createTransport } from "triple-es/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { Http1Connection, Http2Connection } from "../support/connection.ts";
+import {
+  aborted,
+  arriving,
+  connectGreeter,
+  failureOf,
+  freePort,
+  greetings,
+  openSocket,
+  openTransport,
+  signalled,
+  startPeer,
+  startServer,
+} from "../support/server.ts";
+
+const TRANSPORTS = [
+  { protocol: "grpc", httpVersion: "2" },
+  { protocol: "http-rpc", httpVersion: "1.1" },
+  { protocol: "http-rpc", httpVersion: "2" },
+] as const;
+const GREET = "/greet.v1.GreetService/Greet";
+const JSON_TYPE = { "content-type": "application/json" };
+/** Far more than a close that waits for nothing takes, and less than any of the server's timers. */
+const SOON_MS = 900;
+
+async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  return Promise.race([promise.then(() => true), late]).finally(() => clearTimeout(timer));
+}
+
+/** Hands the bytes of a connection on to the server on that port, and those of the server back. */
+function forward(socket: Socket, port: number): void {
+  const target = connect({ port, host: "127.0.0.1" });
+  target.on("error", () => {});
+  socket.on("close", () => target.destroy());
+  target.on("close", () => socket.destroy());
+  socket.pipe(target).pipe(socket);
+}
+
+describe("closing a server", () => {
+  it("does not wait for clients that are connected but idle", async () => {
+    const { server, baseUrl, port } = await startServer();
+    for (const options of TRANSPORTS) await connectGreeter(baseUrl, options).greet({});
+    await (await Http1Connection.open(port)).post(GREET, JSON_TYPE, "[{}]");
+    await new Http2Connection(baseUrl).post(GREET, JSON_TYPE, "[{}]");
+    expect(await within(SOON_MS, server.close())).toBe(true);
+  });
+
+  it("does not wait for connections that have said nothing yet, or half of what they are", async () => {
+    const { server, port } = await startServer();
+    await openSocket(port);
+    (await openSocket(port)).write("PRI * HT");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await within(SOON_MS, server.close())).toBe(true);
+  });
+
+  it.each(TRANSPORTS)("lets a call over $protocol, HTTP/$httpVersion finish, and ends then", async (options) => {
+    const running = signalled();
+    const gate = signalled();
+    const { server, baseUrl } = await startServer({
+      greet: async ({ name }) => {
+        running.resolve();
+        await gate.promise;
+        return { greeting: `Hello, ${name}!` };
+      },
+    });
+    const call = connectGreeter(baseUrl, options).greet({ name: "Ada" });
+    await running.promise;
+    const closed = server.close();
+    expect(await within(50, closed)).toBe(false);
+    gate.resolve();
+    expect((await call).greeting).toBe("Hello, Ada!");
+    expect(await within(SOON_MS, closed)).toBe(true);
+  });
+
+  it("lets a stream finish", async () => {
+    const { server, baseUrl } = await startServer({
+      async *greetOnArrival(requests) {
+        for await (const { name } of requests) yield { greeting: name };
+      },
+    });
+    const gate = signalled();
+    const requests = (async function* () {
+      yield { name: "Ada" };
+      await gate.promise;
+      yield { name: "Bob" };
+    })();
+    const responses = connectGreeter(baseUrl).greetOnArrival(requests)[Symbol.asyncIterator]();
+    expect((await responses.next()).value).toMatchObject({ greeting: "Ada" });
+    const closed = server.close();
+    gate.resolve();
+    expect((await responses.next()).value).toMatchObject({ greeting: "Bob" });
+    expect((await responses.next()).done).toBe(true);
+    expect(await within(SOON_MS, closed)).toBe(true);
+  });
+
+  it.each(TRANSPORTS)(
+    "cancels a call over $protocol, HTTP/$httpVersion that takes longer than the grace period",
+    async (options) => {
+      const running = signalled();
+      const { server, baseUrl } = await startServer({
+        greet: async (_, { signal }) => {
+          running.resolve();
+          throw await aborted(signal);
+        },
+      });
+      const call = failureOf(connectGreeter(baseUrl, options).greet({}));
+      await running.promise;
+      const closed = server.close({ graceMs: 20 });
+      expect(await call).toMatchObject({ code: Code.Unavailable, rawMessage: "the server is shutting down" });
+      expect(await within(SOON_MS, closed)).toBe(true);
+    },
+  );
+
+  it("cancels an endless stream with unavailable, and its generator is closed", async () => {
+    const closedGenerator = signalled();
+    const { server, baseUrl } = await startServer({
+      async *greetEach(_, { signal }) {
+        try {
+          while (!signal.aborted) {
+            yield { greeting: "Hello!" };
+            await new Promise((resolve) => setTimeout(resolve, 1));
+          }
+          throw signal.reason;
+        } finally {
+          closedGenerator.resolve();
+        }
+      },
+    });
+    let received = 0;
+    const call = (async () => {
+      for await (const _ of connectGreeter(baseUrl).greetEach({})) received++;
+    })();
+    const failure = failureOf(call);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const closed = server.close({ graceMs: 20 });
+    expect((await failure).code).toBe(Code.Unavailable);
+    expect(received).toBeGreaterThan(0);
+    await closedGenerator.promise;
+    expect(await within(SOON_MS, closed)).toBe(true);
+  });
+
+  it.each(TRANSPORTS)(
+    "settles though a handler never does: over $protocol, HTTP/$httpVersion the caller is told unavailable",
+    async (options) => {
+      const running = signalled();
+      const { server, baseUrl } = await startServer({
+        greet: () => {
+          running.resolve();
+          return new Promise(() => {});
+        },
+      });
+      const call = failureOf(connectGreeter(baseUrl, options).greet({}));
+      await running.promise;
+      await server.close({ graceMs: 10 });
+      expect((await call).code).toBe(Code.Unavailable);
+    },
+  );
+
+  it("may be asked for twice, and for a server that never listened", async () => {
+    const { server } = await startServer();
+    await Promise.all([server.close(), server.close()]);
+    await server.close();
+  });
+
+  it.each(TRANSPORTS)("makes later calls over $protocol, HTTP/$httpVersion fail as unavailable", async (options) => {
+    const { server, baseUrl, port } = await startServer();
+    const greeter = connectGreeter(baseUrl, options);
+    await greeter.greet({});
+    await server.close();
+    const { code, rawMessage } = await failureOf(greeter.greet({}));
+    expect(code).toBe(Code.Unavailable);
+    expect(rawMessage).toContain(`127.0.0.1:${port}`);
+  });
+});
+
+describe("a connection", () => {
+  it.each(TRANSPORTS)(
+    "that is refused fails a call over $protocol, HTTP/$httpVersion as unavailable, naming the address",
+    async (options) => {
+      const port = await freePort();
+      const { code, rawMessage } = await failureOf(connectGreeter(`http://127.0.0.1:${port}`, options).greet({}));
+      expect(code).toBe(Code.Unavailable);
+      expect(rawMessage).toContain(`127.0.0.1:${port}`);
+      expect(rawMessage).toContain("ECONNREFUSED");
+    },
+  );
+
+  it.each(TRANSPORTS)(
+    "over $protocol, HTTP/$httpVersion is made anew when the server has been started again",
+    async (options) => {
+      const { server, baseUrl, port } = await startServer();
+      const greeter = connectGreeter(baseUrl, options);
+      await greeter.greet({});
+      await server.close();
+      await startServer({}, {}, port);
+      // The client has to hear that its connection has ended.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    },
+  );
+
+  it.each(TRANSPORTS)(
+    "over $protocol, HTTP/$httpVersion that is lost in a call fails it as unavailable; the next call gets another one",
+    async (options) => {
+      const { baseUrl, port } = await startServer();
+      let lose = true;
+      const proxyPort = await startPeer((socket) => {
+        if (lose) socket.once("data", () => setTimeout(() => socket.resetAndDestroy(), 10));
+        else forward(socket, port);
+      });
+      expect(baseUrl).not.toContain(String(proxyPort));
+      const greeter = connectGreeter(`http://127.0.0.1:${proxyPort}`, options);
+      expect((await failureOf(greeter.greet({}))).code).toBe(Code.Unavailable);
+      lose = false;
+      expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    },
+  );
+
+  it("that cannot be made in time fails the call as unavailable", async () => {
+    const port = await startPeer(() => {});
+    const greeter = connectGreeter(`https://127.0.0.1:${port}`, { connectTimeoutMs: 30 });
+    const { code, rawMessage } = await failureOf(greeter.greet({}));
+    expect(code).toBe(Code.Unavailable);
+    expect(rawMessage).toContain("no connection within 30 ms");
+  });
+
+  it("that is being made does not hold a call beyond its deadline", async () => {
+    const port = await startPeer(() => {});
+    const greeter = connectGreeter(`https://127.0.0.1:${port}`, { connectTimeoutMs: 300 });
+    expect((await failureOf(greeter.greet({}, { timeoutMs: 30 }))).code).toBe(Code.DeadlineExceeded);
+  });
+
+  it("is shared by the calls of a transport, and closed when it has been idle for long", async () => {
+    let connections = 0;
+    const { port } = await startServer();
+    const ended = signalled();
+    const proxyPort = await startPeer((socket) => {
+      connections++;
+      socket.on("close", () => ended.resolve());
+      forward(socket, port);
+    });
+    const greeter = connectGreeter(`http://127.0.0.1:${proxyPort}`, { idleTimeoutMs: 50 });
+    await Promise.all([greeter.greet({}), greeter.greet({}), greeter.greet({})]);
+    expect(connections).toBe(1);
+    await ended.promise;
+    expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    expect(connections).toBe(2);
+  });
+});
+
+describe("GOAWAY", () => {
+  async function startGoing(onSession: (session: ServerHttp2Session, count: number) => void): Promise<string> {
+    const server: Http2Server = createHttp2Server();
+    let count = 0;
+    const sessions = new Set<ServerHttp2Session>();
+    server.on("session", (session) => {
+      sessions.add(session);
+      session.on("error", () => {});
+      onSession(session, ++count);
+    });
+    server.on("stream", (stream) => {
+      stream.on("error", () => {});
+      stream.respond({ ":status": 200, "content-type": "application/grpc+proto" }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+      setTimeout(() => !stream.destroyed && stream.end(new Uint8Array(5)), 30);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      for (const session of sessions) session.destroy();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it("lets the running call finish; the next one gets a new connection", async () => {
+    let sessions = 0;
+    const baseUrl = await startGoing((session, count) => {
+      sessions = count;
+      if (count === 1) session.on("stream", (stream) => session.goaway(0, stream.id));
+    });
+    const greeter = connectGreeter(baseUrl);
+    await greeter.greet({});
+    await greeter.greet({});
+    expect(sessions).toBe(2);
+  });
+
+  it("with an error fails the running call as unavailable; the next one gets a new connection", async () => {
+    const baseUrl = await startGoing((session, count) => {
+      if (count === 1) session.on("stream", () => session.goaway(2));
+    });
+    const greeter = connectGreeter(baseUrl);
+    expect((await failureOf(greeter.greet({}))).code).toBe(Code.Unavailable);
+    await greeter.greet({});
+  });
+});
+
+describe("a transport", () => {
+  it.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion that is idle lets the program end", async (options) => {
+    const { baseUrl } = await startServer();
+    const program = `
+      import { createTransport } from "triple-es/node";
+      import { createGreetServiceClient } from "./examples/gen/greet/v1/greet_triple.ts";
+      const transport = createTransport({ baseUrl: "${baseUrl}", ...${JSON.stringify(options)} });
+      console.log((await createGreetServiceClient(transport).greet({ name: "Ada" })).greeting);`;
+    const args = ["--conditions=triple-source", "--import", "tsx", "--input-type=module", "--eval", program];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 15_000 });
+    expect(stdout).toBe("Hello, Ada!\n");
+  });
+
+  it.each(TRANSPORTS)(
+    "over $protocol, HTTP/$httpVersion keeps the program running while a call does",
+    async (options) => {
+      const { baseUrl } = await startServer({
+        greet: async () => {
+          await new Promise((resolve) => setTimeout(resolve, 300));
+          return { greeting: "at last" };
+        },
+      });
+      const program = `
+      import { createTransport } from "triple-es/node";
+      import { createGreetServiceClient } from "./examples/gen/greet/v1/greet_triple.ts";
+      const transport = createTransport({ baseUrl: "${baseUrl}", ...${JSON.stringify(options)} });
+      createGreetServiceClient(transport).greet({}).then(({ greeting }) => console.log(greeting));`;
+      const args = ["--conditions=triple-source", "--import", "tsx", "--input-type=module", "--eval", program];
+      const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 15_000 });
+      expect(stdout).toBe("at last\n");
+    },
+  );
+
+  it.each(TRANSPORTS)(
+    "over $protocol, HTTP/$httpVersion that is closed lets running calls finish and refuses later ones",
+    async (options) => {
+      const running = signalled();
+      const gate = signalled();
+      const { baseUrl } = await startServer({
+        greet: async () => {
+          running.resolve();
+          await gate.promise;
+          return { greeting: "still here" };
+        },
+      });
+      const transport = openTransport(baseUrl, options);
+      const greeter = createGreetServiceClient(transport);
+      const call = greeter.greet({});
+      await running.promise;
+      const closed = transport.close();
+      const { code, rawMessage } = await failureOf(greeter.greet({}));
+      expect([code, rawMessage]).toEqual([Code.Unavailable, "the transport is closed"]);
+      gate.resolve();
+      expect((await call).greeting).toBe("still here");
+      await closed;
+      await transport.close();
+    },
+  );
+
+  it("that is closed before its first call has nothing to close", async () => {
+    await createTransport({ baseUrl: "http://127.0.0.1:1" }).close();
+  });
+
+  it("takes a path in front of its calls from its base URL", async () => {
+    const paths: string[] = [];
+    const server = createHttp2Server();
+    server.on("stream", (stream, headers) => {
+      paths.push(String(headers[":path"]));
+      stream.respond({ ":status": 404 }, { endStream: true });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    await failureOf(connectGreeter(`http://127.0.0.1:${port}/api/v1/`).greet({}));
+    expect(paths).toEqual([`/api/v1${GREET}`]);
+  });
+
+  it.each(["localhost:8080", "ftp://localhost", "/api", ""])("refuses the base URL %j", (baseUrl) => {
+    expect(() => createTransport({ baseUrl })).toThrow(/baseUrl ".*" must start with http:\/\/ or https:\/\//);
+  });
+});
+
+it("streams of one session go on while another call fails", async () => {
+  const { baseUrl } = await startServer();
+  const greeter = connectGreeter(baseUrl);
+  const [stream] = await Promise.all([
+    greetings(greeter.greetOnArrival(arriving("Ada", "Bob"))),
+    failureOf(greeter.greet({}, { timeoutMs: 0 })),
+  ]);
+  expect(stream).toEqual(["Hello, Ada!", "Hello, Bob!"]);
+});

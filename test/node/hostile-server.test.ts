@@ -1,0 +1,269 @@
+/**
+ * Servers that do not keep to the protocol, or are none: a client gets an error that says so, and nothing breaks.
+ */
+import { createServer, type ServerHttp2Stream } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { Code, Status } from "triple-es";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { envelope } from "../support/connection.ts";
+import { connectGreeter, failureOf, greetings, startPeer } from "../support/server.ts";
+
+/** A server that answers HTTP/1.1 requests with these bytes. */
+async function startHttp1(answer: string, ending: "end" | "reset" | "stay" = "stay"): Promise<string> {
+  const port = await startPeer((socket) => {
+    socket.on("data", () => {
+      socket.write(answer, () => {
+        if (ending === "end") socket.end();
+        if (ending === "reset") setTimeout(() => socket.resetAndDestroy(), 10);
+      });
+    });
+  });
+  return `http://127.0.0.1:${port}`;
+}
+
+/** A server that answers HTTP/2 streams as it likes. */
+async function startHttp2(answer: (stream: ServerHttp2Stream) => void): Promise<string> {
+  const server = createServer();
+  server.on("session", (session) => {
+    session.on("error", () => {});
+    onTestFinished(() => session.destroy());
+  });
+  server.on("stream", (stream) => {
+    stream.on("error", () => {});
+    answer(stream);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A frame of HTTP/2. */
+function frame(type: number, flags: number, stream: number, payload: Uint8Array = new Uint8Array()): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.byteLength, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** HEADERS of the first stream: status 200 from the static table, and a content type. */
+const GRPC_HEADERS = frame(1, 4, 1, Buffer.from("\x88\x0f\x10\x10application/grpc", "latin1"));
+
+/**
+ * A server that answers the first request on a connection with these frames, which node:http2 would not send: it ends
+ * streams before it resets them.
+ */
+async function startFrames(...steps: (Buffer | "close")[]): Promise<string> {
+  const port = await startPeer((socket) => {
+    socket.write(frame(4, 0, 0));
+    socket.once("data", async () => {
+      // After the client's preface come its settings, and then its request.
+      for (const step of steps) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        if (step === "close") socket.destroy();
+        else socket.write(step);
+      }
+    });
+  });
+  return `http://127.0.0.1:${port}`;
+}
+
+function respond(
+  stream: ServerHttp2Stream,
+  { headers = {}, body = envelope(""), trailers = { "grpc-status": "0" } }: Record<string, object>,
+): void {
+  stream.respond({ ":status": 200, "content-type": "application/grpc", ...headers }, { waitForTrailers: true });
+  stream.on("wantTrailers", () => stream.sendTrailers(trailers as Record<string, string>));
+  stream.end(body);
+}
+
+describe("a client of sub-protocol A over HTTP/1.1", () => {
+  const greet = async (baseUrl: string) =>
+    failureOf(connectGreeter(baseUrl, { protocol: "http-rpc", codec: "json" }).greet({}));
+  const page = "<html>Bad Gateway</html>";
+
+  it.each([
+    { server: "speaks something else", bytes: "SSH-2.0-server\r\n" },
+    { server: "closes without an answer", bytes: "", ending: "end" },
+    { server: "resets the connection without an answer", bytes: "", ending: "reset" },
+    { server: "closes in the middle of the headers", bytes: "HTTP/1.1 200 OK\r\ncontent-ty", ending: "end" },
+    {
+      server: "closes in the middle of the body",
+      bytes: 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"gree',
+      ending: "end",
+    },
+    {
+      server: "resets in the middle of the body",
+      bytes: 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"gree',
+      ending: "reset",
+    },
+  ] as const)(
+    "fails as unavailable with a server that $server",
+    async ({ bytes, ending }: { bytes: string; ending?: "end" | "reset" }) => {
+      const error = await greet(await startHttp1(bytes, ending));
+      expect([error.code, error.status]).toEqual([Code.Unavailable, Status.ChannelInactive]);
+    },
+  );
+
+  it.each([
+    ["502 Bad Gateway", Code.Unavailable],
+    ["403 Forbidden", Code.PermissionDenied],
+    ["404 Not Found", Code.Unimplemented],
+    ["302 Found", Code.Unknown],
+  ])("infers the code from HTTP status %s with a page in HTML", async (status, code) => {
+    const baseUrl = await startHttp1(
+      `HTTP/1.1 ${status}\r\ncontent-type: text/html\r\nlocation: /\r\ncontent-length: ${page.length}\r\n\r\n${page}`,
+    );
+    const error = await greet(baseUrl);
+    expect([error.code, error.rawMessage]).toEqual([
+      code,
+      `the server answered with HTTP status ${status.slice(0, 3)}`,
+    ]);
+  });
+
+  it("does not take a page in HTML with status 200 for an answer", async () => {
+    const baseUrl = await startHttp1(
+      `HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: ${page.length}\r\n\r\n${page}`,
+    );
+    const error = await greet(baseUrl);
+    expect([error.code, error.status]).toEqual([Code.Internal, Status.BadResponse]);
+    expect(error.rawMessage).toContain("asked for application/json, but the server sent text/html");
+  });
+
+  it("does not take broken JSON for an answer", async () => {
+    const error = await greet(
+      await startHttp1("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1\r\n\r\n{"),
+    );
+    expect([error.code, error.status]).toEqual([Code.Internal, Status.BadResponse]);
+  });
+});
+
+describe("a client of sub-protocol B", () => {
+  const greet = async (answer: (stream: ServerHttp2Stream) => void) =>
+    failureOf(connectGreeter(await startHttp2(answer)).greet({}));
+
+  it.each([
+    { server: "speaks HTTP/1.1", bytes: "HTTP/1.1 400 Bad Request\r\n\r\n" },
+    { server: "speaks something else", bytes: "SSH-2.0-server\r\n" },
+  ])("fails as unavailable with a server that $server", async ({ bytes }) => {
+    const port = await startPeer((socket) => socket.write(bytes));
+    expect((await failureOf(connectGreeter(`http://127.0.0.1:${port}`).greet({}))).code).toBe(Code.Unavailable);
+  });
+
+  // Dubbo Java sends trailers-only with the HTTP statuses of errors.
+  it.each([
+    [500, 2, Code.Unknown],
+    [404, 12, Code.Unimplemented],
+    [200, 5, Code.NotFound],
+  ])("believes grpc-status before HTTP status %i in a response of headers alone", async (status, grpcStatus, code) => {
+    const headers = { ":status": status, "content-type": "application/grpc", "grpc-status": String(grpcStatus) };
+    const error = await greet((stream) =>
+      stream.respond({ ...headers, "grpc-message": "so be it" }, { endStream: true }),
+    );
+    expect([error.code, error.rawMessage]).toEqual([code, "so be it"]);
+  });
+
+  it.each([
+    ["n%C3%A9e", "née"],
+    ["100 %", "100 %"],
+    ["%zz%20", "%zz "],
+    [undefined, ""],
+  ])("reads the grpc-message %j", async (message, text) => {
+    const trailers = { "grpc-status": "9", ...(message === undefined ? {} : { "grpc-message": message }) };
+    expect((await greet((stream) => respond(stream, { trailers }))).rawMessage).toBe(text);
+  });
+
+  it.each(["17", "abc", "-1", ""])("takes the grpc-status %j for unknown", async (status) => {
+    const error = await greet((stream) => respond(stream, { trailers: { "grpc-status": status } }));
+    expect(error.code).toBe(Code.Unknown);
+    expect(error.rawMessage).toContain(`grpc-status ${status}`);
+  });
+
+  it("does not take a response without grpc-status for a success", async () => {
+    const error = await greet((stream) => {
+      stream.respond({ ":status": 200, "content-type": "application/grpc" });
+      stream.end(envelope(""));
+    });
+    expect([error.code, error.rawMessage]).toEqual([Code.Internal, "the response ended without grpc-status"]);
+  });
+
+  it.each([
+    [400, Code.Internal],
+    [401, Code.Unauthenticated],
+    [404, Code.Unimplemented],
+    [429, Code.Unavailable],
+    [503, Code.Unavailable],
+    [418, Code.Unknown],
+    [200, Code.Unknown],
+  ])("infers the code of a page in HTML from HTTP status %i", async (status, code) => {
+    const error = await greet((stream) => {
+      stream.respond({ ":status": status, "content-type": "text/html" });
+      stream.end("<html></html>");
+    });
+    expect(error.code).toBe(code);
+    expect(error.rawMessage).toContain(`HTTP status ${status} and content type text/html`);
+  });
+
+  it.each([
+    [7, Code.Unavailable],
+    [8, Code.Canceled],
+    [11, Code.ResourceExhausted],
+    [12, Code.PermissionDenied],
+    [2, Code.Internal],
+    // Dubbo Java resets streams with HTTP statuses.
+    [415, Code.Internal],
+    [500, Code.Internal],
+  ])("maps a reset with HTTP/2 code %i, before and after the headers", async (reset, code) => {
+    expect((await greet((stream) => stream.close(reset))).code).toBe(code);
+    const late = await startFrames(GRPC_HEADERS, frame(3, 0, 1, Uint8Array.of(0, 0, reset >> 8, reset)));
+    expect((await failureOf(connectGreeter(late).greet({}))).code).toBe(code);
+  });
+
+  it("takes application/grpc for an answer to application/grpc+proto, and te among the headers", async () => {
+    const baseUrl = await startHttp2((stream) => respond(stream, { headers: { te: "trailers" } }));
+    expect(await connectGreeter(baseUrl).greet({})).toMatchObject({ greeting: "" });
+  });
+
+  it.each([
+    ["no message", new Uint8Array(), Code.Unimplemented],
+    ["two messages", Buffer.concat([envelope(""), envelope("")]), Code.Unimplemented],
+    ["half a message", envelope("abc").subarray(0, 6), Code.Internal],
+    ["a message that is no proto", envelope("\x0a\x7fA"), Code.Internal],
+    ["a compressed message without an encoding", envelope("", 1), Code.Internal],
+    ["a message of 4 GiB", Uint8Array.of(0, 255, 255, 255, 255), Code.ResourceExhausted],
+  ])("refuses a unary answer of %s", async (_, body, code) => {
+    expect((await greet((stream) => respond(stream, { body }))).code).toBe(code);
+  });
+
+  it("refuses an encoding it did not ask for, and another codec", async () => {
+    expect((await greet((stream) => respond(stream, { headers: { "grpc-encoding": "lzma" } }))).code).toBe(
+      Code.Internal,
+    );
+    const json = { "content-type": "application/grpc+json" };
+    expect((await greet((stream) => respond(stream, { headers: json }))).code).toBe(Code.Internal);
+  });
+
+  it("hands out the messages of a stream that came before its server was lost", async () => {
+    const baseUrl = await startFrames(GRPC_HEADERS, frame(0, 0, 1, envelope("\x0a\x03Ada")), "close");
+    const received: string[] = [];
+    const reading = (async () => {
+      for await (const { greeting } of connectGreeter(baseUrl).greetEach({})) received.push(greeting);
+    })();
+    expect((await failureOf(reading)).code).toBe(Code.Unavailable);
+    expect(received).toEqual(["Ada"]);
+  });
+
+  it("uses the same connection for the next call after an error", async () => {
+    let calls = 0;
+    const baseUrl = await startHttp2((stream) => {
+      if (++calls === 1) stream.close(2);
+      else respond(stream, { body: envelope("\x0a\x03Ada") });
+    });
+    const greeter = connectGreeter(baseUrl);
+    await failureOf(greeter.greet({}));
+    expect(await greetings(greeter.greetEach({}))).toEqual(["Ada"]);
+  });
+});

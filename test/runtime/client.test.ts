@@ -1,0 +1,301 @@
+/** Clients: what a stub makes of its options, and how it treats answers and streams. */
+import { describe, expect, it, vi } from "vitest";
+import {
+  createGreetServiceClient,
+  GreetService_greet,
+  type GreetServiceClient,
+  GreetServiceDef,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+import {
+  type Call,
+  type CallRequest,
+  type CallResponse,
+  createContextKey,
+  type StreamRequest,
+  type UnaryRequest,
+} from "../../runtime/src/call.ts";
+import { type CallDefaults, type CallOptions, createClient, createStub } from "../../runtime/src/client.ts";
+import { Code, Status } from "../../runtime/src/code.ts";
+import { createContextValues } from "../../runtime/src/deadline.ts";
+import { RpcError } from "../../runtime/src/error.ts";
+import { Metadata } from "../../runtime/src/metadata.ts";
+import { arriving, failureOf, greetings } from "../support/server.ts";
+
+const greeting = (text: string): CallResponse => ({
+  stream: false,
+  message: { greeting: text },
+  headers: new Metadata({ lead: "1" }),
+  trailers: new Metadata({ trail: "2" }),
+});
+
+const streamOf = (messages: AsyncIterable<object>): CallResponse => ({
+  stream: true,
+  messages,
+  headers: new Metadata({ lead: "1" }),
+  trailers: new Metadata({ trail: "2" }),
+});
+
+async function* greetingsOf(...texts: string[]): AsyncGenerator<object, void> {
+  for (const text of texts) yield { greeting: text };
+}
+
+/** A client on a call of the test. */
+function client(call: Call, defaults: CallDefaults = {}): GreetServiceClient {
+  return createGreetServiceClient({ call, close: async () => {} }, defaults);
+}
+
+/** What a unary call is made with. */
+async function requestOf(defaults: CallDefaults, options?: CallOptions): Promise<CallRequest> {
+  let made: CallRequest | undefined;
+  const call: Call = async (request) => {
+    made = request;
+    return greeting("Hi");
+  };
+  await client(call, defaults).greet({ name: "Ada" }, options);
+  return made as CallRequest;
+}
+
+/** What nobody handled while the work was under way and shortly after. */
+async function unhandledDuring(work: () => Promise<unknown> | unknown): Promise<unknown[]> {
+  const unhandled: unknown[] = [];
+  const listener = (reason: unknown): void => void unhandled.push(reason);
+  process.on("unhandledRejection", listener);
+  await work();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  process.off("unhandledRejection", listener);
+  return unhandled;
+}
+
+describe("a client", () => {
+  it("has a function for every method, and nothing else that could be mistaken for one", () => {
+    const made = client(async () => greeting("Hi"));
+    expect(Object.keys(made)).toEqual(["greet", "greetEach", "greetTogether", "greetOnArrival"]);
+    expect("then" in made).toBe(false);
+    expect("toString" in made).toBe(false);
+  });
+
+  it("can be a single function", async () => {
+    const greet = createStub(GreetService_greet, { call: async () => greeting("Hi"), close: async () => {} });
+    expect((await greet({ name: "Ada" })).greeting).toBe("Hi");
+  });
+
+  it("hands the message over as it was given", async () => {
+    expect(((await requestOf({})) as UnaryRequest).message).toEqual({ name: "Ada" });
+  });
+});
+
+describe("options", () => {
+  it("have metadata whose fields replace the defaults of the same name, all of them", async () => {
+    const defaults = {
+      headers: [
+        ["a", "1"],
+        ["b", "2"],
+        ["a", "3"],
+      ] as [string, string][],
+    };
+    const { headers } = await requestOf(defaults, { headers: { A: ["4", "5"], c: "6" } });
+    expect([...headers].map(([name, value]) => `${name}=${value}`)).toEqual(["b=2", "a=4", "a=5", "c=6"]);
+  });
+
+  it("are not changed by a call that changes its metadata", async () => {
+    const defaults = { headers: new Metadata({ a: "1" }) };
+    const options = { headers: new Metadata({ b: "2" }) };
+    const { headers } = await requestOf(defaults, options);
+    headers.append("c", "3");
+    expect([defaults.headers.size, options.headers.size]).toEqual([1, 1]);
+    expect((await requestOf(defaults, options)).headers.size).toBe(2);
+  });
+
+  it.each<[string, CallDefaults, CallOptions | undefined, number | undefined]>([
+    ["none", {}, undefined, undefined],
+    ["the default", { timeoutMs: 5000 }, undefined, 5000],
+    ["the call's own", { timeoutMs: 5000 }, { timeoutMs: 1000 }, 1000],
+    ["none, by infinity", { timeoutMs: 5000 }, { timeoutMs: Number.POSITIVE_INFINITY }, undefined],
+  ])("have a timeout: %s", async (_which, defaults, options, expected) => {
+    let left: number | undefined;
+    const call: Call = async ({ context }) => {
+      left = context.timeoutMs();
+      return greeting("Hi");
+    };
+    await client(call, defaults).greet({}, options);
+    if (expected === undefined) expect(left).toBeUndefined();
+    else expect(Math.ceil((left as number) / 1000) * 1000).toBe(expected);
+  });
+
+  it.each<[string, CallDefaults, CallOptions | undefined, object]>([
+    ["none", {}, undefined, { version: undefined, group: undefined }],
+    ["the defaults", { version: "1", group: "g" }, undefined, { version: "1", group: "g" }],
+    ["the call's own, one by one", { version: "1", group: "g" }, { version: "2" }, { version: "2", group: "g" }],
+  ])("select a version and a group: %s", async (_which, defaults, options, expected) => {
+    expect((await requestOf(defaults, options)).selector).toEqual(expected);
+  });
+
+  it("select what the service definition says unless they say otherwise", async () => {
+    const seen: unknown[] = [];
+    const call: Call = async ({ selector }) => {
+      seen.push(selector);
+      return greeting("Hi");
+    };
+    const service = { ...GreetServiceDef, selector: { version: "1", group: "g" } };
+    const transport = { call, close: async () => {} };
+    await createClient(service, transport).greet({});
+    await createClient(service, transport, { version: "2" }).greet({});
+    await createClient(service, transport, { version: "2" }).greet({}, { group: "h" });
+    expect(seen).toEqual([
+      { version: "1", group: "g" },
+      { version: "2", group: "g" },
+      { version: "2", group: "h" },
+    ]);
+  });
+
+  it("carry values for interceptors", async () => {
+    const user = createContextKey("nobody");
+    const values = createContextValues().set(user, "Ada");
+    expect((await requestOf({}, { values })).context.values.get(user)).toBe("Ada");
+  });
+
+  it.each([-1, Number.NaN, Number.NEGATIVE_INFINITY])("do not have a timeout of %d", async (timeoutMs) => {
+    const call = vi.fn<Call>();
+    const refused = { code: Code.InvalidArgument, status: Status.ClientError };
+    const made = client(call);
+    await expect(made.greet({}, { timeoutMs })).rejects.toMatchObject(refused);
+    await expect(made.greetTogether(arriving(), { timeoutMs })).rejects.toMatchObject(refused);
+    expect(() => made.greetEach({}, { timeoutMs })).toThrow(expect.objectContaining(refused));
+    expect(() => made.greetOnArrival(arriving(), { timeoutMs })).toThrow(expect.objectContaining(refused));
+    expect(call).not.toHaveBeenCalled();
+  });
+
+  it("with a timeout of 0 fail the call without making it", async () => {
+    const call = vi.fn<Call>();
+    const made = client(call, { timeoutMs: 0 });
+    const late = { code: Code.DeadlineExceeded, status: Status.ClientTimeout };
+    expect(await failureOf(made.greet({}))).toMatchObject(late);
+    expect(await failureOf(made.greetEach({}))).toMatchObject(late);
+    expect(await failureOf(made.greetTogether(arriving()))).toMatchObject(late);
+    expect(await failureOf(made.greetOnArrival(arriving()))).toMatchObject(late);
+    expect(call).not.toHaveBeenCalled();
+  });
+
+  it("end a call with their signal, before it or during it", async () => {
+    const call = vi.fn<Call>(() => new Promise(() => {}));
+    const signal = AbortSignal.abort();
+    expect((await failureOf(client(call).greet({}, { signal }))).code).toBe(Code.Canceled);
+    expect((await failureOf(client(call).greetEach({}, { signal }))).code).toBe(Code.Canceled);
+    expect(call).not.toHaveBeenCalled();
+    const controller = new AbortController();
+    const running = failureOf(client(call).greet({}, { signal: controller.signal }));
+    controller.abort();
+    expect((await running).code).toBe(Code.Canceled);
+  });
+});
+
+describe("metadata of the response", () => {
+  const seen: string[] = [];
+  const options: CallOptions = {
+    onHeader: (headers) => seen.push(`lead ${headers.get("lead")}`),
+    onTrailer: (trailers) => seen.push(`trail ${trailers.get("trail")}`),
+  };
+
+  it("is handed over for a single message", async () => {
+    seen.length = 0;
+    await client(async () => greeting("Hi")).greet({}, options);
+    expect(seen).toEqual(["lead 1", "trail 2"]);
+  });
+
+  it("is handed over before the first and after the last message of a stream", async () => {
+    seen.length = 0;
+    const call: Call = async () => streamOf(greetingsOf("a", "b"));
+    for await (const { greeting } of client(call).greetEach({}, options)) seen.push(greeting);
+    expect(seen).toEqual(["lead 1", "a", "b", "trail 2"]);
+  });
+
+  it("is handed over where a stream is answered with one message", async () => {
+    seen.length = 0;
+    await client(async () => streamOf(greetingsOf("a"))).greetTogether(arriving("Ada"), options);
+    expect(seen).toEqual(["lead 1", "trail 2"]);
+  });
+
+  it("has no trailers if the stream fails", async () => {
+    seen.length = 0;
+    async function* failing(): AsyncGenerator<object, void> {
+      yield { greeting: "a" };
+      throw new RpcError(Code.DataLoss, "lost");
+    }
+    expect((await failureOf(client(async () => streamOf(failing())).greetEach({}, options))).code).toBe(Code.DataLoss);
+    expect(seen).toEqual(["lead 1"]);
+  });
+});
+
+describe("an answer of the wrong kind", () => {
+  it.each<[string, (made: GreetServiceClient) => Promise<unknown> | AsyncIterable<unknown>, CallResponse]>([
+    ["a stream for a message", (made) => made.greet({}), streamOf(greetingsOf())],
+    ["a message for a stream", (made) => made.greetEach({}), greeting("Hi")],
+  ])("%s is an internal error", async (_what, make, response) => {
+    expect((await failureOf(make(client(async () => response)))).code).toBe(Code.Internal);
+  });
+
+  it.each([
+    ["none", []],
+    ["more than one", ["a", "b"]],
+  ])("%s where one message is due is unimplemented", async (received, texts) => {
+    const made = client(async () => streamOf(greetingsOf(...texts)));
+    expect(await failureOf(made.greetTogether(arriving("Ada")))).toMatchObject({
+      code: Code.Unimplemented,
+      rawMessage: expect.stringContaining(received),
+    });
+  });
+});
+
+describe("a stream", () => {
+  it("starts before it is read", async () => {
+    const call = vi.fn<Call>(async () => streamOf(greetingsOf("a")));
+    const responses = client(call).greetEach({ names: [] });
+    expect(call).toHaveBeenCalledTimes(1);
+    expect(await greetings(responses)).toEqual(["a"]);
+  });
+
+  it("of the server has one request", async () => {
+    const requests: object[] = [];
+    const call: Call = async (request) => {
+      for await (const message of (request as StreamRequest).messages) requests.push(message);
+      return streamOf(greetingsOf());
+    };
+    await greetings(client(call).greetEach({ names: ["Ada"] }));
+    expect(requests).toEqual([{ names: ["Ada"] }]);
+  });
+
+  it("that its reader leaves is closed, and so is the call", async () => {
+    let closed = false;
+    async function* endless(): AsyncGenerator<object, void> {
+      try {
+        for (;;) yield { greeting: "a" };
+      } finally {
+        closed = true;
+      }
+    }
+    const controller = new AbortController();
+    const removed = vi.spyOn(controller.signal, "removeEventListener");
+    const options = { signal: controller.signal, timeoutMs: 60_000 };
+    for await (const _ of client(async () => streamOf(endless())).greetEach({}, options)) break;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(closed).toBe(true);
+    expect(removed).toHaveBeenCalled();
+  });
+
+  it("fails where it is read, with the error as it is", async () => {
+    const error = new RpcError(Code.PermissionDenied, "no");
+    expect(await failureOf(client(() => Promise.reject(error)).greetEach({}))).toBe(error);
+  });
+
+  it("that fails and is never read leaves no rejection unhandled", async () => {
+    const failing: Call = () => Promise.reject(new RpcError(Code.Unavailable, "gone"));
+    const unhandled = await unhandledDuring(() => {
+      client(failing).greetEach({});
+      client(failing).greetOnArrival(arriving("Ada"));
+      client(failing, { timeoutMs: 1 }).greetEach({});
+      client(() => new Promise(() => {}), { timeoutMs: 1 }).greetEach({});
+      client(async () => greeting("Hi")).greetEach({});
+    });
+    expect(unhandled).toEqual([]);
+  });
+});
