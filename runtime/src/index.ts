@@ -59,7 +59,7 @@ export interface RouterOptions {
   readonly interceptors?: readonly Interceptor[] | undefined;
   /** How messages may be encoded. Default: `proto` and `json`. */
   readonly codecs?: readonly Codec[] | undefined;
-  /** How messages may be compressed, best first. Default on Node: gzip, br and deflate; elsewhere: not at all. */
+  /** How messages may be compressed, best first. Default on Node: gzip, br, zstd where Node has it, deflate; elsewhere: not at all. */
   readonly compressions?: readonly Compression[] | undefined;
   /** Responses below this many bytes are not compressed. Default: 1,024. */
   readonly compressMinBytes?: number | undefined;

@@ -14,7 +14,7 @@ import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions }
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
 import { resolveOptions } from "./protocol.ts";
 
-export { brotli, deflate, gzip, nodeCompressions } from "./node/compression.ts";
+export { brotli, deflate, gzip, nodeCompressions, zstd } from "./node/compression.ts";
 export type { CloseOptions, ListenOptions } from "./node/server.ts";
 export type { ClientTlsOptions } from "./node/transport.ts";
 
@@ -63,7 +63,7 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
   readonly codec?: "proto" | "json" | Codec | undefined;
   /** The encoding to send messages with, such as `gzip`. Default: none. */
   readonly compression?: string | undefined;
-  /** Compressions that are understood. Default: gzip, br and deflate. */
+  /** Compressions that are understood. Default: gzip, br, zstd where Node has it, and deflate. */
   readonly compressions?: readonly Compression[] | undefined;
   /** Messages below this many bytes are not compressed. Default: 1,024. */
   readonly compressMinBytes?: number | undefined;

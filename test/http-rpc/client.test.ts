@@ -29,7 +29,7 @@ describe("a request", () => {
     expect(Object.fromEntries(request?.headers ?? [])).toEqual({
       "content-type": "application/json",
       "tri-protocol-version": "1.0.0",
-      "accept-encoding": "gzip, br, deflate",
+      "accept-encoding": nodeCompressions.map(({ name }) => name).join(", "),
       "tri-service-version": "1",
       "tri-service-group": "g",
       user: "Ada",

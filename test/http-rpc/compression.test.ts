@@ -63,9 +63,12 @@ describe("a body", () => {
   });
 
   it("in an unknown encoding is unsupported media, answered with the known ones", async () => {
-    for (const encoding of ["zstd", "x-gzip", "gzip, br", ""]) {
+    for (const encoding of ["lzma", "x-gzip", "gzip, br", ""]) {
       const answer = await exchange(rpcRequest({ headers: { "content-encoding": encoding } }));
-      expect([answer.status, answer.headers.get("accept-encoding")]).toEqual([415, "gzip, br, deflate"]);
+      expect([answer.status, answer.headers.get("accept-encoding")]).toEqual([
+        415,
+        nodeCompressions.map(({ name }) => name).join(", "),
+      ]);
       expect(await jsonOf(answer)).toMatchObject({ status: 40 });
     }
   });

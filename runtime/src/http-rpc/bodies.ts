@@ -1,24 +1,12 @@
 /**
  * The kinds of body that a request may have beside those of the codecs (spec: Additional request content types).
  */
-import type { DescMessage } from "@bufbuild/protobuf";
 import type { BodyKind } from "../call.ts";
-import type { JsonValues } from "../codec.ts";
 import { decodeForm } from "./form.ts";
-import type { MediaType } from "./media-type.ts";
 import { decodeMultipart } from "./multipart.ts";
+import type { BodyInput } from "./parameters.ts";
 import { decodeTextBody } from "./text.ts";
 import { decodeXml } from "./xml.ts";
-
-/** A body to decode. */
-export interface BodyInput {
-  /** The message to decode it into. */
-  readonly type: DescMessage;
-  readonly bytes: Uint8Array;
-  readonly mediaType: MediaType;
-  /** The JSON of the server's codec, which knows its registry. */
-  readonly json: JsonValues;
-}
 
 /** A kind of body. */
 export interface BodyFormat {

@@ -3,9 +3,8 @@
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../code.ts";
-import type { BodyInput } from "./bodies.ts";
 import { badRequest } from "./headers.ts";
-import { bindParameters, messageFrom, type Named, parseItem, parseText } from "./parameters.ts";
+import { type BodyInput, bindParameters, messageFrom, type Named, parseItem, parseText } from "./parameters.ts";
 import { Refusal } from "./status.ts";
 import { decodeText } from "./text.ts";
 

@@ -7,10 +7,9 @@ import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../code.ts";
 import { decodeJson, type JsonValues } from "../codec.ts";
 import type { RpcError } from "../error.ts";
-import type { BodyInput } from "./bodies.ts";
 import { badRequest } from "./headers.ts";
 import { canonicalType, type MediaType, parseMediaType } from "./media-type.ts";
-import { bindParameters, type FieldValue, messageFrom, type Named, parseText } from "./parameters.ts";
+import { type BodyInput, bindParameters, type FieldValue, messageFrom, type Named, parseText } from "./parameters.ts";
 import { Refusal } from "./status.ts";
 import { decodeText } from "./text.ts";
 import { decodeXml } from "./xml.ts";
@@ -47,14 +46,19 @@ export async function parseParts(bytes: Uint8Array, boundary: string | undefined
   const { make } = await import("multipasta");
   const parts: Named<Part>[] = [];
   let done = false;
+  let last: PartInfo | undefined;
   const parser = make({
     headers: { "content-type": `multipart/form-data; boundary="${boundary}"` },
     maxParts: MAX_PARTS,
     maxFieldSize: Number.POSITIVE_INFINITY,
     isFile: () => false,
     onFile: () => () => {},
-    onField: (info, value) => {
-      if (!done) parts.push({ name: info.name, value: { mediaType: mediaTypeOf(info), bytes: value } });
+    onField: (info: PartInfo | undefined, value) => {
+      if (done) return;
+      // A part whose headers do not end is reported with those of the part before it.
+      if (info === undefined || info === last) throw badRequest("a part of the body has headers that do not end");
+      last = info;
+      parts.push({ name: info.name, value: { mediaType: mediaTypeOf(info), bytes: value } });
     },
     onDone: () => {
       done = true;

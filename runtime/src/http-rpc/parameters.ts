@@ -2,10 +2,28 @@
  * Parameters: the fields of a request message, in the order of their declaration, for bodies that name their values or
  * list them. Values arrive as text and become what the type of their field says.
  */
-import { type DescField, type DescMessage, type JsonValue, type Message, ScalarType } from "@bufbuild/protobuf";
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type JsonValue,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import { type ReflectList, reflect } from "@bufbuild/protobuf/reflect";
 import { decodeJson, type JsonValues } from "../codec.ts";
 import { badRequest } from "./headers.ts";
+import type { MediaType } from "./media-type.ts";
+
+/** A body to decode into the parameters of a method. */
+export interface BodyInput {
+  /** The message to decode it into. */
+  readonly type: DescMessage;
+  readonly bytes: Uint8Array;
+  readonly mediaType: MediaType;
+  /** The JSON of the server's codec, which knows its registry. */
+  readonly json: JsonValues;
+}
 
 /** A value of a body under the name that the body gives it. */
 export interface Named<V> {
@@ -121,7 +139,7 @@ export function parseText(field: DescField, text: string): JsonValue | undefined
 /** The JSON value of a text for one item of a list, one value of a map, or a field that is neither. */
 export function parseItem({ message, enum: enumeration, scalar }: DescField, text: string): JsonValue | undefined {
   if (message !== undefined) return parseMessageText(message, text);
-  return enumeration === undefined ? parseScalar(scalar, text) : parseEnum(text);
+  return enumeration === undefined ? parseScalar(scalar, text) : parseEnum(enumeration, text);
 }
 
 /** The JSON value of a text for a message: JSON, unless the message is one text itself. */
@@ -137,9 +155,12 @@ function parseJson(text: string): JsonValue | undefined {
   return text.trim() === "" ? undefined : decodeJson(encoder.encode(text));
 }
 
-function parseEnum(text: string): JsonValue | undefined {
+function parseEnum({ values }: DescEnum, text: string): JsonValue | undefined {
   const name = text.trim();
-  return /^-?[0-9]+$/.test(name) ? Number(name) : name || undefined;
+  if (name === "") return undefined;
+  if (/^-?[0-9]+$/.test(name)) return Number(name);
+  if (values.some((value) => value.name === name)) return name;
+  throw new Error(`${JSON.stringify(name)} is not among: ${values.map((value) => value.name).join(", ")}`);
 }
 
 /** What a checkbox sends is among them. */

@@ -1,10 +1,9 @@
 /**
  * Text bodies: bytes in a charset, bound to the one string parameter of a method (spec: Additional request content types).
  */
-import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../code.ts";
-import type { BodyInput } from "./bodies.ts";
-import { messageFrom } from "./parameters.ts";
+import { type BodyInput, messageFrom } from "./parameters.ts";
 import { Refusal } from "./status.ts";
 
 /** Decodes a `text/plain` body into the request message of a method with one string parameter. */
@@ -18,9 +17,9 @@ export function decodeTextBody({ type, bytes, mediaType, json }: BodyInput): obj
 }
 
 /** The response as text, for an output that is one: the reverse of {@link decodeTextBody}. */
-export function encodeTextBody(type: DescMessage, value: unknown): Uint8Array {
-  const field = stringField(type);
-  const text = field === undefined ? value : (value as Record<string, unknown>)[field.jsonName];
+export function encodeTextBody(type: DescMessage, value: JsonValue): Uint8Array {
+  const field = stringField(type) as DescField;
+  const text = type.typeName === STRING_VALUE ? value : (value as JsonObject)[field.jsonName];
   return new TextEncoder().encode(typeof text === "string" ? text : "");
 }
 
@@ -41,15 +40,17 @@ function stringField(type: DescMessage): DescField | undefined {
   return fields.length === 1 ? fields[0] : undefined;
 }
 
-/** Charsets that TextDecoder does not have, or takes for another one: it reads the first two as windows-1252. */
+/** Charsets that TextDecoder does not have or takes for others: it reads the first two as windows-1252, and Node that as the second. */
 const OWN_CHARSETS: Readonly<Record<string, (bytes: Uint8Array) => string>> = {
   "us-ascii": decodeAscii,
   "iso-8859-1": decodeLatin1,
+  "windows-1252": decodeWindows1252,
   "utf-16": decodeUtf16,
 };
 const ALIASES: Readonly<Record<string, string>> = {
   ascii: "us-ascii",
   latin1: "iso-8859-1",
+  cp1252: "windows-1252",
   iso8859_1: "iso-8859-1",
   utf16: "utf-16",
 };
@@ -98,6 +99,13 @@ function decodeLatin1(bytes: Uint8Array): string {
     text += String.fromCharCode(...bytes.subarray(i, i + CHARACTERS_AT_ONCE));
   }
   return text;
+}
+
+/** What windows-1252 has for the bytes 128 to 159. */
+const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+
+function decodeWindows1252(bytes: Uint8Array): string {
+  return decodeLatin1(bytes).replaceAll(/[\u0080-\u009f]/g, (one) => WINDOWS_1252.charAt(one.charCodeAt(0) - 0x80));
 }
 
 /** The byte order mark decides; without one it is big-endian (RFC 2781, section 4.3). */

@@ -58,5 +58,29 @@ export const deflate: Compression = createCompression({
   decompress: [zlib.inflateSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate)],
 });
 
+/** What `node:zlib` has from Node 22.15 on. The types here are those of an older Node. */
+interface Zstd {
+  readonly zstdCompressSync: Transform<object>;
+  readonly zstdCompress: (
+    input: Uint8Array,
+    options: object,
+    callback: (error: Error | null, data: Buffer) => void,
+  ) => void;
+  readonly zstdDecompressSync: Transform<object>;
+  readonly zstdDecompress: Zstd["zstdCompress"];
+}
+
+/** zstd; `undefined` before Node 22.15, which has none. */
+export const zstd: Compression | undefined = createZstd(zlib as Partial<Zstd>);
+
+function createZstd({ zstdCompressSync, zstdCompress, zstdDecompressSync, zstdDecompress }: Partial<Zstd>) {
+  if (!zstdCompressSync || !zstdCompress || !zstdDecompressSync || !zstdDecompress) return undefined;
+  return createCompression({
+    name: "zstd",
+    compress: [zstdCompressSync, promisify<Uint8Array, object, Buffer>(zstdCompress), {}],
+    decompress: [zstdDecompressSync, promisify<Uint8Array, object, Buffer>(zstdDecompress)],
+  });
+}
+
 /** Every compression that this Node has, best first. */
-export const nodeCompressions: readonly Compression[] = [gzip, brotli, deflate];
+export const nodeCompressions: readonly Compression[] = [gzip, brotli, ...(zstd === undefined ? [] : [zstd]), deflate];
