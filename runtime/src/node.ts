@@ -6,6 +6,7 @@ import { type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
+import { callHook } from "./error.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter, type Router, type RouterOptions } from "./index.ts";
@@ -28,6 +29,7 @@ export interface Server extends Router {
   readonly address: AddressInfo;
   /** Stops listening and waits for running calls, up to the grace period. Always settles. */
   close(options?: CloseOptions): Promise<void>;
+  readonly onClose: (callback: () => void) => void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -35,8 +37,10 @@ export interface Server extends Router {
 export function createServer(options: ServerOptions = {}): Server {
   const router = createRouter({ compressions: nodeCompressions, ...options });
   const listener = new Listener(router.exchange, options);
+  const closing = new Set<() => void>();
   const server: Server = {
     exchange: router.exchange,
+    services: router.services,
     add(service, implementation, serviceOptions) {
       router.add(service, implementation, serviceOptions);
       return this;
@@ -48,7 +52,14 @@ export function createServer(options: ServerOptions = {}): Server {
     get address() {
       return listener.address;
     },
-    close: (closeOptions = {}) => listener.close(closeOptions),
+    onClose: (callback) => {
+      closing.add(callback);
+    },
+    close(closeOptions = {}) {
+      for (const callback of closing) callHook("the hook onClose", callback);
+      closing.clear();
+      return listener.close(closeOptions);
+    },
     [Symbol.asyncDispose]: () => server.close(),
   };
   return server;

@@ -25,6 +25,12 @@ export interface ServiceOptions extends Selector {
   readonly csrf?: boolean;
 }
 
+/** A service that has been added to a router, and what it answers to. */
+export interface AddedService {
+  readonly service: ServiceDef<object, object>;
+  readonly selector: Selector;
+}
+
 export interface Router {
   /**
    * Adds a service. The implementation is an object or a class instance with a function for every method.
@@ -33,8 +39,12 @@ export interface Router {
    * it throws.
    */
   add<H extends object>(service: ServiceDef<object, H>, implementation: NoInfer<H>, options?: ServiceOptions): this;
+  /** What has been added so far, in that order. A service under two versions or groups is there twice. */
+  readonly services: readonly AddedService[];
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
+  /** Calls back when a server begins to close, while it still answers. Absent where there is nothing to close. */
+  readonly onClose?: (callback: () => void) => void;
 }
 
 interface Route {
@@ -59,6 +69,7 @@ export type VersionMatch = "exact" | "fallback";
 
 export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, Route[]>();
+  const services: AddedService[] = [];
   const { protocols, interceptors, onError, versionMatch } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
@@ -75,6 +86,7 @@ export function createRouterWith(settings: RouterSettings): Router {
   }
 
   return {
+    services,
     add(service, implementation, options = {}) {
       const { version, group } = { ...service.selector, ...options };
       const selector: Selector = { version, group };
@@ -86,6 +98,7 @@ export function createRouterWith(settings: RouterSettings): Router {
         const handler: Handler = { ...made, bodies: bodies[index] ?? [], csrf: options.csrf ?? true };
         routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
       }
+      services.push({ service, selector });
       return this;
     },
     exchange(request) {
