@@ -16,8 +16,9 @@ import { type ConnectOptions, createConnector } from "./node/transport.ts";
 import { resolveOptions } from "./protocol.ts";
 
 export { brotli, deflate, gzip, nodeCompressions, zstd } from "./node/compression.ts";
+export type { ConnectionLimits } from "./node/guard.ts";
 export type { CloseOptions, ListenOptions } from "./node/server.ts";
-export type { ClientTlsOptions } from "./node/transport.ts";
+export type { ClientTlsOptions, ConnectionOptions } from "./node/transport.ts";
 
 export interface ServerOptions extends RouterOptions, ListenerOptions {}
 
