@@ -149,8 +149,13 @@ function respond(
   } else {
     stream.respond(headers, WAIT_FOR_TRAILERS);
     stream.on("wantTrailers", () => {
-      stream.sendTrailers(toHttp2Headers(trailers));
-      setImmediate(closeUnread, stream);
+      try {
+        stream.sendTrailers(toHttp2Headers(trailers));
+        setImmediate(closeUnread, stream);
+      } catch {
+        // A field that Node will not send. Nobody else hears of what is thrown here.
+        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      }
     });
     if (whole === undefined) return pump(body, stream);
     stream.end(whole);

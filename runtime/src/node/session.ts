@@ -265,7 +265,8 @@ class SessionConnection implements Connection {
   /** Why Node would not open a stream: the session is over, or the request is not one that can be sent. */
   #notOpened(cause: unknown): RpcError {
     if ((cause as NodeJS.ErrnoException).code === "ERR_HTTP2_OUT_OF_STREAMS") this.#retire();
-    if (!this.open) return markUnprocessed(connectionError(cause, this.#peer));
+    // A TypeError is about the request, and names the field.
+    if (!(this.open || cause instanceof TypeError)) return markUnprocessed(connectionError(cause, this.#peer));
     return RpcError.from(cause, Code.Internal);
   }
 
