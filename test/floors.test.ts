@@ -16,10 +16,12 @@ const FLOORS: readonly (readonly string[])[] = [
   ["error", "call"],
   ["codec", "compression", "deadline", "exchange", "file-index", "snappy/"],
   ["protocol", "client", "handler", "plain-json", "observation"],
-  ["http-rpc/", "grpc/", "router", "stub", "logger"],
+  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger"],
   ["node/", "gen/services"],
   ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy"],
 ];
+/** What the server half of sub-protocol A parses bodies with. */
+const PARSERS = ["multipasta", "saxes"];
 const DOORS = 6;
 
 /** Doors that open another door and add to it. */
@@ -74,6 +76,7 @@ function objection({ from, to }: Import): string | undefined {
     return room === "node/" || room === "node" ? undefined : "only engines and the door for Node may import node:*";
   }
   if (!to.startsWith(RUNTIME)) {
+    if (room === "http-rpc/" && PARSERS.includes(to)) return undefined;
     if (room === "opentelemetry" && to === "@opentelemetry/api") return undefined;
     return /^@bufbuild\/protobuf(?:\/|$)/.test(to) ? undefined : "the runtime depends on @bufbuild/protobuf alone";
   }
@@ -155,6 +158,7 @@ describe("the rules themselves", () => {
     ["generated services importing a door", "runtime/src/gen/a_triple.ts", "runtime/src/index.ts"],
     ["a wing importing generated services", "runtime/src/grpc/server.ts", "runtime/src/gen/a_triple.ts"],
     ["a third dependency", "runtime/src/node/http2.ts", "undici"],
+    ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],
     ["OpenTelemetry outside its door", "runtime/src/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/client.ts", "runtime/src/call.ts"],
@@ -166,6 +170,7 @@ describe("the rules themselves", () => {
     ["runtime/src/grpc/client.ts", "runtime/src/grpc/envelope.ts"],
     ["runtime/src/grpc/status.ts", "runtime/src/gen/google/rpc/status_pb.ts"],
     ["runtime/src/node/http2.ts", "runtime/src/protocol.ts"],
+    ["runtime/src/http-rpc/xml.ts", "saxes"],
     ["runtime/src/gen/a_triple.ts", "runtime/src/stub.ts"],
     ["runtime/src/gen/a_triple.ts", "runtime/src/gen/a_pb.ts"],
     ["runtime/src/health.ts", "runtime/src/gen/a_triple.ts"],

@@ -143,8 +143,16 @@ export async function* oneMessage(message: object | Promise<object>): AsyncGener
   yield message;
 }
 
+export const BODY_KINDS = ["multipart", "form", "text", "xml"] as const;
+/** The kinds of body of sub-protocol A that are not a codec's (spec: Additional request content types). */
+export type BodyKind = (typeof BODY_KINDS)[number];
+
 /** What a server's protocol finds behind a path: the method, and the call that runs the user's code. */
 export interface Handler {
   readonly method: Method;
   readonly call: Call;
+  /** Kinds of body that the method takes beside those of the codecs. Default: none. */
+  readonly bodies?: readonly BodyKind[];
+  /** Whether bodies that a page of any origin may send are refused without a proof of theirs. Default: true. */
+  readonly csrf?: boolean;
 }

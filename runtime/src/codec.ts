@@ -16,7 +16,10 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 
-/** Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. */
+/**
+ * Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. Public and stable,
+ * as the version of the package says: register your own beside the built-in ones.
+ */
 export interface Codec {
   /** Lower-case name, such as `proto` or `json`. */
   readonly name: string;
@@ -83,9 +86,42 @@ export function encodeJson(value: JsonValue): Uint8Array {
   return encodeUtf8(JSON.stringify(value));
 }
 
-/** The value of JSON text. Throws on bytes that are not UTF-8; a byte order mark is skipped. */
+/** JSON that is nested deeper than this is refused: what follows it down would run out of stack. */
+const MAX_JSON_DEPTH = 100;
+
+/**
+ * The value of JSON text. Throws on bytes that are not UTF-8, and on arrays and objects more than 100 levels deep; a byte
+ * order mark is skipped.
+ */
 export function decodeJson(bytes: Uint8Array): JsonValue {
-  return JSON.parse(decoder.decode(bytes)) as JsonValue;
+  const text = decoder.decode(bytes);
+  // Shorter text cannot be that deep and closed again.
+  if (text.length > 2 * MAX_JSON_DEPTH) checkDepth(text);
+  return JSON.parse(text) as JsonValue;
+}
+
+/** What is between quotes is no bracket. Text that is no JSON may pass; the parser sees to it. */
+function checkDepth(text: string): void {
+  let depth = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    const character = text.charCodeAt(i);
+    if (character === QUOTE) i = endOfString(text, i);
+    else if (character === OPEN_ARRAY || character === OPEN_OBJECT) depth += 1;
+    else if (character === CLOSE_ARRAY || character === CLOSE_OBJECT) depth -= 1;
+    if (depth > MAX_JSON_DEPTH) throw new Error(`the JSON is nested more than ${MAX_JSON_DEPTH} levels deep`);
+  }
+}
+
+const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Where the string that starts there ends. */
+function endOfString(text: string, start: number): number {
+  for (let i = start + 1; i < text.length; i += 1) {
+    const character = text.charCodeAt(i);
+    if (character === QUOTE) return i;
+    if (character === BACKSLASH) i += 1;
+  }
+  return text.length;
 }
 
 function toMessage(type: DescMessage, message: object): Message {

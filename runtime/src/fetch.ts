@@ -81,7 +81,11 @@ export function fetchHandler(router: Router): FetchHandler {
   return async (request) => {
     const response = await router.exchange(readRequest(request));
     const body = response.body.whole ?? (await response.body.bytes(Number.MAX_SAFE_INTEGER));
-    return new Response(body, { status: response.status, headers: [...response.headers] });
+    // An empty body is none, because the answer to a preflight must have none.
+    return new Response(body.byteLength === 0 ? null : body, {
+      status: response.status,
+      headers: [...response.headers],
+    });
   };
 }
 

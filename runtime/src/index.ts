@@ -5,6 +5,7 @@ import { type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
+import { type CorsOptions, withCors } from "./cors.ts";
 import type { ErrorHook } from "./error.ts";
 import type { Exchange } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
@@ -16,6 +17,7 @@ import { resolveOptions } from "./protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 
 export {
+  type BodyKind,
   type Call,
   type CallContext,
   type CallRequest,
@@ -48,6 +50,7 @@ export {
 export { Code, codeFromName, codeName, Status } from "./code.ts";
 export { type Codec, createJsonCodec, type JsonCodecOptions, type JsonValues, jsonCodec, protoCodec } from "./codec.ts";
 export type { Compression } from "./compression.ts";
+export type { CorsOptions } from "./cors.ts";
 export { createContextValues } from "./deadline.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
 export { type HandlerContext, unimplemented } from "./handler.ts";
@@ -68,6 +71,8 @@ export interface RouterOptions {
   readonly maxMessageBytes?: number | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
+  /** Pages of which other origins may call. Default: those of none. */
+  readonly cors?: CorsOptions | undefined;
   /** How a request's version and group choose a service: the same ones, or Dubbo's fallback. Default: `exact`. */
   readonly versionMatch?: VersionMatch | undefined;
   /** Told of every error that was hidden from the peer. Default: prints it with `console.error`. */
@@ -76,14 +81,15 @@ export interface RouterOptions {
 
 /** Makes a router that answers both sub-protocols. It is what servers, handlers and in-memory transports are built on. */
 export function createRouter(options: RouterOptions = {}): Router {
-  const { codecs = [protoCodec, jsonCodec], compressions = [], interceptors = [] } = options;
+  const { codecs = [protoCodec, jsonCodec], compressions = [], interceptors = [], cors } = options;
   const resolved = resolveOptions({ ...options, codecs, compressions });
-  return createRouterWith({
+  const router = createRouterWith({
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
     onError: resolved.onError,
     versionMatch: options.versionMatch ?? "exact",
   });
+  return cors === undefined ? router : { ...router, exchange: withCors(router.exchange, cors) };
 }
 
 export interface InMemoryTransportOptions {

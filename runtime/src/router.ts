@@ -2,7 +2,7 @@
  * The router: finds the handler behind a path and lets the protocol of the request answer. It only chooses; what is
  * said, even "not found", is the protocol's business.
  */
-import type { Handler, Interceptor, Selector, ServiceDef } from "./call.ts";
+import { BODY_KINDS, type BodyKind, type Handler, type Interceptor, type Selector, type ServiceDef } from "./call.ts";
 import type { ErrorHook } from "./error.ts";
 import type { Exchange } from "./exchange.ts";
 import { createHandlers } from "./handler.ts";
@@ -12,6 +12,17 @@ import { readSelector, type ServerProtocol } from "./protocol.ts";
 export interface ServiceOptions extends Selector {
   /** Around the calls of this service, inside those of the router. */
   readonly interceptors?: readonly Interceptor[];
+  /**
+   * Bodies that unary methods take over HTTP RPC beside JSON and proto: for all methods, or for each by its name in
+   * TypeScript. Default: `["xml"]`, because the others are what a page of any origin may send, see {@link csrf}.
+   */
+  readonly bodies?: readonly BodyKind[] | { readonly [method: string]: readonly BodyKind[] };
+  /**
+   * Whether multipart, form and text bodies must prove that no page of another origin sends them with the user's
+   * cookies: by the header `tri-protocol-version`, or by the browser's `sec-fetch-site` or `origin`. Default: true. Say
+   * false only for methods that do nothing on behalf of whoever holds a cookie.
+   */
+  readonly csrf?: boolean;
 }
 
 /** A service that has been added to a router, and what it answers to. */
@@ -80,9 +91,11 @@ export function createRouterWith(settings: RouterSettings): Router {
       const { version, group } = { ...service?.selector, ...options };
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
-      for (const handler of createHandlers(service, implementation, all)) {
-        const { path } = handler.method;
+      const bodies = bodiesOf(options, Object.keys(service.methods));
+      for (const [index, made] of createHandlers(service, implementation, all).entries()) {
+        const { path } = made.method;
         if (findExactly(path, selector) !== undefined) throw new Error(`${path} has been added already`);
+        const handler: Handler = { ...made, bodies: bodies[index] ?? [], csrf: options.csrf ?? true };
         routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
       }
       services.push({ service, selector });
@@ -95,6 +108,21 @@ export function createRouterWith(settings: RouterSettings): Router {
       return protocol.serve(request, find(withoutQuery(request.path), readSelector(request.headers)));
     },
   };
+}
+
+const DEFAULT_BODIES: readonly BodyKind[] = ["xml"];
+
+/** The kinds of body of each method. Throws a `TypeError` for a kind or a method that there is not. */
+function bodiesOf({ bodies = DEFAULT_BODIES }: ServiceOptions, methods: readonly string[]): (readonly BodyKind[])[] {
+  const byMethod = Array.isArray(bodies) ? {} : (bodies as { readonly [method: string]: readonly BodyKind[] });
+  const stranger = Object.keys(byMethod).find((name) => !methods.includes(name));
+  if (stranger !== undefined) throw new TypeError(`bodies: "${stranger}" is not among: ${methods.join(", ")}`);
+  return methods.map((name) => {
+    const kinds: readonly BodyKind[] = Array.isArray(bodies) ? bodies : (byMethod[name] ?? DEFAULT_BODIES);
+    const unknown = kinds.find((kind) => !BODY_KINDS.includes(kind));
+    if (unknown === undefined) return kinds;
+    throw new TypeError(`bodies: "${unknown}" is not among: ${BODY_KINDS.join(", ")}`);
+  });
 }
 
 /** The part of a request target that names a method. Everything after it is nobody's business here. */

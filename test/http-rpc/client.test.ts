@@ -29,7 +29,7 @@ describe("a request", () => {
     expect(Object.fromEntries(request?.headers ?? [])).toEqual({
       "content-type": "application/json",
       "tri-protocol-version": "1.0.0",
-      "accept-encoding": "gzip, br, deflate",
+      "accept-encoding": nodeCompressions.map(({ name }) => name).join(", "),
       "tri-service-version": "1",
       "tri-service-group": "g",
       user: "Ada",
@@ -100,7 +100,7 @@ describe("an answer that is no answer", () => {
     ["of another type", response({ headers: { "content-type": "text/html" }, body: "<html>" })],
     ["without a type", response({ body: greetResponse("Hi") })],
     ["that cannot be decoded", response({ headers: { "content-type": "application/proto" }, body: "\xff" })],
-    ["in an unknown encoding", ok({ "content-encoding": "zstd" })],
+    ["in an unknown encoding", ok({ "content-encoding": "lzma" })],
     ["that is not in the encoding it says", ok({ "content-encoding": "gzip" })],
   ])("%s has status 50", async (_what, answer) => {
     const error = await failureOf(wire(answer, { compressions: nodeCompressions }).client.greet({}));

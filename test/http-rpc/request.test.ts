@@ -51,7 +51,7 @@ describe("the content type", () => {
     "",
     "text/plain",
     "text/json",
-    "application/xml",
+    "application/yaml",
     "application/x-www-form-urlencoded",
     "multipart/form-data; boundary=x",
     "application/json; charset=utf-16",
@@ -63,7 +63,10 @@ describe("the content type", () => {
     "application/json, application/json",
   ])("%j is unsupported media, answered with what is supported", async (type) => {
     const answer = await exchange(rpcRequest({ headers: { "content-type": type } }));
-    expect([answer.status, answer.headers.get("accept-post")]).toEqual([415, "application/proto, application/json"]);
+    expect([answer.status, answer.headers.get("accept-post")]).toEqual([
+      415,
+      "application/proto, application/json, application/xml",
+    ]);
     expect(answer.headers.getAll("content-type")).toEqual(["application/json; charset=utf-8"]);
     expect(await jsonOf(answer)).toMatchObject({ status: 40 });
   });

@@ -76,6 +76,30 @@ describe("JSON", () => {
     expect([...encodeJson("ä😀")]).toEqual([...bytesOf('"ä😀"')]);
   });
 
+  it("is at most 100 levels deep, whatever it is nested in", () => {
+    const nested = (levels: number, open: string, close: string) =>
+      bytesOf(`${open.repeat(levels)}${close.length === 1 && open !== "[" ? "1" : ""}${close.repeat(levels)}`);
+    for (const [open, close] of [
+      ["[", "]"],
+      ['{"a":', "}"],
+      ['{"\\"[":', "}"],
+    ] as const) {
+      expect(() => decodeJson(nested(100, open, close))).not.toThrow();
+      expect(() => decodeJson(nested(101, open, close))).toThrow("the JSON is nested more than 100 levels deep");
+      expect(() => decodeJson(nested(200_000, open, close))).toThrow("the JSON is nested more than 100 levels deep");
+    }
+    const unknown = `{"name":"Ada","unknown":${"[".repeat(100)}${"]".repeat(100)}}`;
+    expect(() => jsonCodec.decode(GreetRequestSchema, bytesOf(unknown))).toThrow("100 levels deep");
+  });
+
+  it("is not deep because of brackets in its text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'[{\\"]}a'), minLength: 300, maxLength: 400 }), (text) => {
+        expect(decodeJson(encodeJson([text, { [text]: text }]))).toEqual([text, { [text]: text }]);
+      }),
+    );
+  });
+
   it("has values, which binary has not", () => {
     expect(jsonCodec.values?.toValue(DurationSchema, { seconds: 3n })).toBe("3s");
     expect(jsonCodec.values?.fromValue(DurationSchema, "3s")).toMatchObject({ seconds: 3n });

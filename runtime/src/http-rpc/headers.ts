@@ -6,6 +6,7 @@ import { encodingList, findCompression, IDENTITY, type Negotiation } from "../co
 import { RpcError } from "../error.ts";
 import { Metadata } from "../metadata.ts";
 import { checkHeaders, isReservedName, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
+import { canonicalType, isUtf8, parseMediaType } from "./media-type.ts";
 import { Refusal } from "./status.ts";
 
 /** The value of `tri-protocol-version` that clients send (spec: Versioning, points 1 and 3). */
@@ -14,20 +15,14 @@ export const PROTOCOL_VERSION = "1.0.0";
 /** Marks trailing metadata among the response headers (spec: Success response). */
 export const TRAILER_PREFIX = "trailer-";
 
-const CODEC_ALIASES: Readonly<Record<string, string>> = { protobuf: "proto", "x-protobuf": "proto" };
-
-//     media-type = "application" "/" codec *( OWS ";" OWS parameter )
-const CONTENT_TYPE = /^\s*application\/([!#$%&'*+.^_`|~0-9a-z-]+)\s*(?:;(.*))?$/i;
-const CHARSET = /(?:^|;)\s*charset\s*=\s*"?([^";\s]*)"?\s*(?:;|$)/i;
+const APPLICATION = "application/";
 
 /** The codec's name in a content type; `undefined` if it names none, or text in a charset other than UTF-8. */
 export function codecNameOf(contentType: string | undefined): string | undefined {
-  const match = contentType === undefined ? null : CONTENT_TYPE.exec(contentType);
-  if (match === null) return undefined;
-  const charset = CHARSET.exec(match[2] ?? "")?.[1]?.toLowerCase();
-  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") return undefined;
-  const name = (match[1] as string).toLowerCase();
-  return CODEC_ALIASES[name] ?? name;
+  const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
+  if (mediaType === undefined || !isUtf8(mediaType)) return undefined;
+  const name = canonicalType(mediaType.name);
+  return name.startsWith(APPLICATION) ? name.slice(APPLICATION.length) : undefined;
 }
 
 /** Reads the headers of a request, and refuses what cannot be understood. */
@@ -56,6 +51,29 @@ export function readRequestHeaders(
     compression,
     responseCompression: negotiate(headers.get("accept-encoding")),
   };
+}
+
+/**
+ * Refuses a request that a page of another origin may have sent with the user's cookies: one whose content type needs no
+ * CORS preflight, without a header that does, and without a word of the browser that the page is the server's own.
+ */
+export function checkOrigin(headers: Metadata): void {
+  if (headers.has("tri-protocol-version")) return;
+  const site = headers.get("sec-fetch-site");
+  if (site === undefined ? isOwnOrigin(headers) : site === "same-origin") return;
+  throw new Refusal(
+    403,
+    Code.PermissionDenied,
+    `content type ${headers.get("content-type")} needs a proof that no other site's page sends the request: ` +
+      `the header tri-protocol-version: ${PROTOCOL_VERSION}, or the browser's sec-fetch-site: same-origin or origin`,
+  );
+}
+
+/** For browsers too old to send `sec-fetch-site`; over HTTP/2, which has no `host`, they get no further. */
+function isOwnOrigin(headers: Metadata): boolean {
+  const origin = headers.get("origin");
+  const host = headers.get("host");
+  return origin !== undefined && host !== undefined && /^https?:\/\/(.+)$/.exec(origin)?.[1] === host.toLowerCase();
 }
 
 /** `1`, `1.0` and `1.0.0` are one version: the grammar of the specification has the first, its samples the last. */

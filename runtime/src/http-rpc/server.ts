@@ -3,7 +3,6 @@
  */
 import type { Handler, Method } from "../call.ts";
 import { Code, Status } from "../code.ts";
-import type { Codec } from "../codec.ts";
 import { createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
 import { RpcError } from "../error.ts";
@@ -21,21 +20,16 @@ import {
   readSelector,
   type ServerProtocol,
 } from "../protocol.ts";
-import { decodeArguments } from "./arguments.ts";
-import { codecNameOf, readRequestHeaders, TRAILER_PREFIX } from "./headers.ts";
+import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
+import { checkOrigin, readRequestHeaders, TRAILER_PREFIX } from "./headers.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./status.ts";
 
-/** What a content type decides. */
-interface ContentType {
-  readonly codec: Codec;
-  /** The fields that every response has. */
-  readonly fields: Metadata;
-}
-
 /** One call, from the moment its headers have been understood. */
-interface ServerCall extends ContentType {
+interface ServerCall {
   readonly request: HttpRequest;
   readonly handler: Handler;
+  readonly requestFormat: RequestFormat;
+  readonly responseFormat: ResponseFormat;
   readonly headers: RequestHeaders;
   readonly context: OpenContext;
 }
@@ -44,23 +38,18 @@ interface ServerCall extends ContentType {
 export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
-  const contentTypes = createContentTypes(options);
-
-  function findContentType(contentType: string | undefined): ContentType {
-    const found =
-      contentTypes.get(contentType ?? "") ?? contentTypes.get(`application/${codecNameOf(contentType) ?? ""}`);
-    if (found === undefined) throw unsupported(contentType, [...contentTypes.keys()].join(", "));
-    return found;
-  }
+  const content = createContent(options);
 
   async function serve(request: HttpRequest, found: Handler | undefined): Promise<HttpResponse> {
     try {
       const handler = checkRequest(request, found);
-      const { codec, fields } = findContentType(request.headers.get("content-type"));
+      const requestFormat = content.findRequest(request.headers.get("content-type"), handler);
       const headers = readRequestHeaders(request.headers, options, negotiate);
+      if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request.headers);
+      const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
       const { timeoutMs } = headers;
       const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-      const call: ServerCall = { request, handler, headers, codec, fields, context };
+      const call: ServerCall = { request, handler, headers, requestFormat, responseFormat, context };
       // With return await, so that the catch below sees what goes wrong.
       return await context.run(() => serveUnary(call));
     } catch (reason) {
@@ -70,12 +59,13 @@ export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
 
   /** Decompress, decode, call, encode, compress (spec: Payload of sub-protocol A). */
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
-    const { request, handler, codec, context } = call;
+    const { request, handler, requestFormat, responseFormat, context } = call;
     const { method } = handler;
     const { compression, responseCompression } = call.headers;
     const body = await request.body.bytes(maxMessageBytes);
     const bytes = compression && (await decompressMessage(body, compression, options, serializationError));
-    const message = decode(codec, method, bytes ?? body);
+    const decoded = decode(requestFormat, method, bytes ?? body);
+    const message = decoded instanceof Promise ? await decoded : decoded;
     const selector = readSelector(request.headers);
     const response = await handler.call({
       stream: false,
@@ -86,9 +76,9 @@ export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
       context,
     });
     if (response?.stream !== false) throw misanswered(method);
-    const data = codec.encode(method.output, response.message);
+    const data = responseFormat.encode(method.output, response.message);
     const compressed = await compressMessage(data, responseCompression, options);
-    const headers = new Metadata(call.fields);
+    const headers = new Metadata(responseFormat.fields);
     if (compressed && responseCompression) headers.append("content-encoding", responseCompression.name);
     appendMetadata(headers, response.headers);
     appendMetadata(headers, response.trailers, TRAILER_PREFIX);
@@ -126,34 +116,22 @@ function checkRequest(request: HttpRequest, handler: Handler | undefined): Handl
   return handler;
 }
 
-function unsupported(contentType: string | undefined, supported: string): Refusal {
-  const problem =
-    contentType === undefined ? "the content type is missing" : `content type ${contentType} is not supported`;
-  return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported}`, { "accept-post": supported });
-}
-
-function createContentTypes({ codecs }: ProtocolOptions): Map<string, ContentType> {
-  return new Map(
-    codecs.map((codec) => {
-      const name = `application/${codec.name}`;
-      return [name, { codec, fields: responseFields(name) }];
-    }),
-  );
-}
-
-/** `nosniff` says that the body is what its content type says, so that no browser takes an answer for a page. */
-function responseFields(contentType: string): Metadata {
-  return new Metadata({ "content-type": contentType, "x-content-type-options": "nosniff" }).freeze();
-}
-
-function decode(codec: Codec, { input }: Method, bytes: Uint8Array): object {
+function decode(format: RequestFormat, { input }: Method, bytes: Uint8Array): object | Promise<object> {
   try {
-    return decodeArguments(codec, input, bytes);
+    const message = format.decode(input, bytes);
+    if (!(message instanceof Promise)) return message;
+    return message.catch((cause: unknown) => {
+      throw decodeError(input.typeName, cause);
+    });
   } catch (cause) {
-    if (cause instanceof RpcError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw serializationError(`the body cannot be decoded as ${input.typeName}: ${reason}`, cause);
+    throw decodeError(input.typeName, cause);
   }
+}
+
+function decodeError(typeName: string, cause: unknown): RpcError {
+  if (cause instanceof RpcError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return serializationError(`the body cannot be decoded as ${typeName}: ${reason}`, cause);
 }
 
 /** Trailing metadata travels among the headers. */

@@ -116,7 +116,8 @@ async function respond(incoming: IncomingMessage, outgoing: ServerResponse, resp
   const { whole } = response.body;
   if (outgoing.destroyed) return discard(response.body);
   const fields = [...response.headers.raw];
-  if (whole !== undefined) fields.push("content-length", String(whole.byteLength));
+  // A 204 has no length, not even 0 (RFC 9110, section 8.6).
+  if (whole !== undefined && response.status !== 204) fields.push("content-length", String(whole.byteLength));
   outgoing.writeHead(response.status, fields);
   if (whole === undefined) await pump(response.body, outgoing);
   else if (whole.byteLength > MAX_JOINED_BYTES) outgoing.end(whole);

@@ -1,0 +1,119 @@
+/**
+ * CORS: lets the pages of other origins call a server, and read the metadata of its answers. It wraps an exchange, so it
+ * works under every server and handler and knows neither protocols nor services.
+ */
+import { Status } from "./code.ts";
+import { encodeJson } from "./codec.ts";
+import { type Exchange, emptyBody, type HttpRequest, type HttpResponse, wholeBody } from "./exchange.ts";
+import { Metadata } from "./metadata.ts";
+
+export interface CorsOptions {
+  /** The origins whose pages may call, such as `https://app.example.com`, or `"*"` for all of them. */
+  readonly origins: readonly string[] | "*";
+  /** Whether they may send cookies and other credentials. It needs a list of origins. Default: false. */
+  readonly credentials?: boolean | undefined;
+  /** Seconds that a browser may remember the answer to its preflight. Default: 7,200, the most that some of them do. */
+  readonly maxAge?: number | undefined;
+}
+
+const DEFAULT_MAX_AGE_S = 7_200;
+
+/** Answers preflights, and tells browsers who may read the responses of the exchange. Throws for options that cannot be. */
+export function withCors(exchange: Exchange, options: CorsOptions): Exchange {
+  const { origins, credentials = false, maxAge = DEFAULT_MAX_AGE_S } = checkOptions(options);
+  const allowed = new Set(origins);
+
+  /** The fields of every answer to a page that may call; `undefined` for a page that may not. */
+  function grant(origin: string): Metadata | undefined {
+    if (origins === "*") return new Metadata({ "access-control-allow-origin": "*" });
+    if (!allowed.has(origin)) return undefined;
+    const fields = new Metadata({ "access-control-allow-origin": origin });
+    return credentials ? fields.append("access-control-allow-credentials", "true") : fields;
+  }
+
+  function answerPreflight(origin: string, { headers }: HttpRequest): HttpResponse {
+    const granted = grant(origin);
+    if (granted === undefined) return refusal(origin);
+    granted.append("access-control-allow-methods", "POST");
+    // Metadata may have any name, so what the page asks for is what is allowed.
+    const wanted = headers.get("access-control-request-headers") ?? "";
+    if (HEADER_LIST.test(wanted)) granted.append("access-control-allow-headers", wanted);
+    granted.append("access-control-max-age", String(maxAge));
+    granted.append("vary", "origin, access-control-request-headers");
+    return { status: 204, headers: granted, body: emptyBody, trailers: new Metadata() };
+  }
+
+  return async (request) => {
+    const origin = request.headers.get("origin");
+    if (origin !== undefined && isPreflight(request)) return answerPreflight(origin, request);
+    const response = await exchange(request);
+    const headers = new Metadata(response.headers);
+    const granted = origin === undefined ? undefined : grant(origin);
+    if (granted !== undefined) {
+      headers.appendAll(granted);
+      const exposed = exposedNames(response.headers);
+      if (exposed !== "") headers.append("access-control-expose-headers", exposed);
+    }
+    if (origins !== "*") headers.append("vary", "origin");
+    return { ...response, headers };
+  };
+}
+
+//     1#field-name, as a preflight sends it
+const HEADER_LIST = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;
+
+function isPreflight({ method, headers }: HttpRequest): boolean {
+  return method === "OPTIONS" && headers.has("access-control-request-method");
+}
+
+/** What every page may read without leave. */
+const SAFELISTED = new Set([
+  "cache-control",
+  "content-language",
+  "content-length",
+  "content-type",
+  "expires",
+  "pragma",
+]);
+
+/** All other fields of a response, metadata and trailers among them. A wildcard would not do where credentials are sent. */
+function exposedNames(headers: Metadata): string {
+  const names = new Set(Array.from(headers, ([name]) => name).filter((name) => !SAFELISTED.has(name)));
+  return [...names].join(", ");
+}
+
+function refusal(origin: string): HttpResponse {
+  const message = `pages of the origin ${origin} may not call this server`;
+  return {
+    status: 403,
+    headers: new Metadata({ "content-type": "application/json", "x-content-type-options": "nosniff", vary: "origin" }),
+    body: wholeBody(encodeJson({ status: Status.BadRequest, message })),
+    trailers: new Metadata(),
+  };
+}
+
+function checkOptions(options: CorsOptions): CorsOptions {
+  const { origins, credentials, maxAge = DEFAULT_MAX_AGE_S } = options;
+  if (credentials && origins === "*") {
+    throw new TypeError(`cors: credentials need a list of origins; "*" would let every page act as its visitor`);
+  }
+  if (!Number.isInteger(maxAge) || maxAge < 0)
+    throw new RangeError(`cors: maxAge must be whole seconds, not ${maxAge}`);
+  if (origins === "*") return options;
+  for (const origin of origins) {
+    if (!isOrigin(origin)) {
+      throw new TypeError(`cors: "${origin}" is not an origin; it must be like https://app.example.com, with no path`);
+    }
+  }
+  return options;
+}
+
+function isOrigin(text: string): boolean {
+  try {
+    const { origin, protocol, host } = new URL(text);
+    // Extensions of browsers have schemes of their own, which URL knows no origin of.
+    return origin === "null" ? text === `${protocol}//${host}` && host !== "" : origin === text;
+  } catch {
+    return false;
+  }
+}

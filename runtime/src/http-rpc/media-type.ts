@@ -1,0 +1,101 @@
+/**
+ * Media types: what a `content-type` names, and which of several an `accept` wants.
+ */
+
+/** A media type taken apart. */
+export interface MediaType {
+  /** `type/subtype` in lower case. */
+  readonly name: string;
+  /** Parameters by their lower-case name, quotes removed. */
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+//     media-type    = type "/" subtype *( OWS ";" OWS [ parameter ] )
+//     parameter     = token "=" ( token / quoted-string )
+// As browsers and servers do, spaces around "=" are let pass. Everything else that breaks the grammar is no media type.
+const NAME = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)\s*(?=;|$)/i;
+const PARAMETER =
+  /\s*;\s*(?:([!#$%&'*+.^_`|~0-9a-z-]+)\s*=\s*(?:([!#$%&'*+.^_`|~0-9a-z-]+)|"((?:[^"\\]|\\.)*)")\s*)?/iy;
+
+/** Media types longer than this are not read: the longest that mean something here have a boundary of 70 characters. */
+const MAX_LENGTH = 1_000;
+
+/** Takes a content type apart; `undefined` if it breaks the grammar. Of a parameter given twice the first counts. */
+export function parseMediaType(contentType: string): MediaType | undefined {
+  if (contentType.length > MAX_LENGTH) return undefined;
+  const name = NAME.exec(contentType);
+  if (name === null) return undefined;
+  const parameters = new Map<string, string>();
+  for (let position = name[0].length; position < contentType.length; ) {
+    PARAMETER.lastIndex = position;
+    const found = PARAMETER.exec(contentType);
+    if (found === null) return undefined;
+    position = PARAMETER.lastIndex;
+    const key = found[1]?.toLowerCase();
+    if (key !== undefined && !parameters.has(key)) {
+      parameters.set(key, found[2] ?? (found[3] as string).replaceAll(/\\(.)/g, "$1"));
+    }
+  }
+  return { name: (name[1] as string).toLowerCase(), parameters };
+}
+
+/** Other names of what the specification calls `application/proto`. */
+const ALIASES: Readonly<Record<string, string>> = {
+  "application/protobuf": "application/proto",
+  "application/x-protobuf": "application/proto",
+};
+
+/** The name that the specification has for a media type. */
+export function canonicalType(name: string): string {
+  return ALIASES[name] ?? name;
+}
+
+/** Whether a media type names no charset, or one that UTF-8 includes. */
+export function isUtf8({ parameters }: MediaType): boolean {
+  return /^(?:utf-?8|us-ascii)?$/i.test(parameters.get("charset") ?? "");
+}
+
+/** More wishes than this are not read: nobody has that many, and an attacker's list must not cost us time. */
+const MAX_WISHES = 32;
+
+/**
+ * How much the sender of an `accept` wants a media type: 1 gladly, 0 not at all. Exactly the type counts before
+ * `type/*`, and that before the range of all types.
+ *
+ *     Accept = [ media-range [ ";" "q=" qvalue ] *( "," media-range [ ";" "q=" qvalue ] ) ]
+ */
+export function qualityOf(accept: string, mediaType: string): number {
+  const ranges = ["*/*", `${mediaType.slice(0, mediaType.indexOf("/"))}/*`, mediaType];
+  let specificity = -1;
+  let quality = 0;
+  for (const wish of accept.split(",", MAX_WISHES)) {
+    const [range = "", ...parameters] = wish.split(";");
+    const found = ranges.indexOf(canonicalType(range.trim().toLowerCase()));
+    const value = qualityValue(parameters);
+    if (found <= specificity || value === undefined) continue;
+    specificity = found;
+    quality = value;
+  }
+  return quality;
+}
+
+/** `undefined` for a value that is none: the wish is not understood, and left out. */
+function qualityValue(parameters: readonly string[]): number | undefined {
+  const quality = parameters.map((parameter) => parameter.trim().toLowerCase()).find((one) => /^q\s*=/.test(one));
+  if (quality === undefined) return 1;
+  const text = quality.slice(quality.indexOf("=") + 1).trim();
+  return /^(?:0(?:\.[0-9]*)?|1(?:\.0*)?)$/.test(text) ? Number(text) : undefined;
+}
+
+/** The media type that the sender of an `accept` wants most; of equals the first. `undefined` if none will do. */
+export function chooseMediaType(accept: string, mediaTypes: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let bestQuality = 0;
+  for (const mediaType of mediaTypes) {
+    const quality = qualityOf(accept, mediaType);
+    if (quality <= bestQuality) continue;
+    best = mediaType;
+    bestQuality = quality;
+  }
+  return best;
+}

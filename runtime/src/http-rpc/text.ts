@@ -1,0 +1,115 @@
+/**
+ * Text bodies: bytes in a charset, bound to the one string parameter of a method (spec: Additional request content types).
+ */
+import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { Code } from "../code.ts";
+import { type BodyInput, messageFrom } from "./parameters.ts";
+import { Refusal } from "./status.ts";
+
+/** Decodes a `text/plain` body into the request message of a method with one string parameter. */
+export function decodeTextBody({ type, bytes, mediaType, json }: BodyInput): object {
+  const text = decodeText(bytes, mediaType.parameters.get("charset"));
+  if (type.typeName === STRING_VALUE) return json.fromValue(type, text);
+  const field = stringField(type);
+  if (field !== undefined) return messageFrom(json, type, [{ field, value: text }]);
+  const problem = `text/plain is for methods with one string parameter, and ${type.typeName} has none or several`;
+  throw new Refusal(415, Code.Internal, problem);
+}
+
+/** The response as text, for an output that is one: the reverse of {@link decodeTextBody}. */
+export function encodeTextBody(type: DescMessage, value: JsonValue): Uint8Array {
+  const field = stringField(type) as DescField;
+  const text = type.typeName === STRING_VALUE ? value : (value as JsonObject)[field.jsonName];
+  return new TextEncoder().encode(typeof text === "string" ? text : "");
+}
+
+/** Whether a message is one text and nothing else, so that a response may be plain text. */
+export function isText(type: DescMessage): boolean {
+  return type.typeName === STRING_VALUE || (type.fields.length === 1 && stringField(type) !== undefined);
+}
+
+const STRING_VALUE = "google.protobuf.StringValue";
+
+/** The only field that is one string. */
+function stringField(type: DescMessage): DescField | undefined {
+  const fields = type.fields.filter(
+    (field) =>
+      (field.fieldKind === "scalar" && field.scalar === ScalarType.STRING) ||
+      (field.fieldKind === "message" && field.message.typeName === STRING_VALUE),
+  );
+  return fields.length === 1 ? fields[0] : undefined;
+}
+
+/** Charsets that TextDecoder does not have or takes for others: it reads the first two as windows-1252, and Node that as the second. */
+const OWN_CHARSETS: Readonly<Record<string, (bytes: Uint8Array) => string>> = {
+  "us-ascii": decodeAscii,
+  "iso-8859-1": decodeLatin1,
+  "windows-1252": decodeWindows1252,
+  "utf-16": decodeUtf16,
+};
+const ALIASES: Readonly<Record<string, string>> = {
+  ascii: "us-ascii",
+  latin1: "iso-8859-1",
+  cp1252: "windows-1252",
+  iso8859_1: "iso-8859-1",
+  utf16: "utf-16",
+};
+
+/**
+ * The text of bytes in a charset; default UTF-8. A byte order mark at the start is no part of the text.
+ *
+ * Throws for bytes that the charset does not have, and refuses charsets that this platform cannot decode.
+ */
+export function decodeText(bytes: Uint8Array, charset = "utf-8"): string {
+  const label = charset.toLowerCase();
+  const decode = OWN_CHARSETS[ALIASES[label] ?? label];
+  if (decode !== undefined) return decode(bytes);
+  const decoder = createDecoder(label);
+  if (decoder === undefined) {
+    const supported = "UTF-8, UTF-16, US-ASCII, ISO-8859-1, GBK and others of the WHATWG encoding standard";
+    throw new Refusal(415, Code.Internal, `charset "${charset}" is not supported; supported are: ${supported}`);
+  }
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new Error(`the bytes are not text in ${charset}`);
+  }
+}
+
+function createDecoder(label: string) {
+  try {
+    return new TextDecoder(label, { fatal: true });
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeAscii(bytes: Uint8Array): string {
+  const position = bytes.findIndex((byte) => byte > 0x7f);
+  if (position < 0) return new TextDecoder().decode(bytes);
+  throw new Error(`the bytes are not text in US-ASCII: byte ${position} is above 127`);
+}
+
+/** Characters a call of `String.fromCharCode` takes without trouble. */
+const CHARACTERS_AT_ONCE = 8 * 1024;
+
+function decodeLatin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += CHARACTERS_AT_ONCE) {
+    text += String.fromCharCode(...bytes.subarray(i, i + CHARACTERS_AT_ONCE));
+  }
+  return text;
+}
+
+/** What windows-1252 has for the bytes 128 to 159. */
+const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+
+function decodeWindows1252(bytes: Uint8Array): string {
+  return decodeLatin1(bytes).replaceAll(/[\u0080-\u009f]/g, (one) => WINDOWS_1252.charAt(one.charCodeAt(0) - 0x80));
+}
+
+/** The byte order mark decides; without one it is big-endian (RFC 2781, section 4.3). */
+function decodeUtf16(bytes: Uint8Array): string {
+  const littleEndian = bytes[0] === 0xff && bytes[1] === 0xfe;
+  return decodeText(bytes, littleEndian ? "utf-16le" : "utf-16be");
+}

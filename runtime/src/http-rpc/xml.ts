@@ -1,0 +1,173 @@
+/**
+ * XML bodies, driven by the schema of a message: an element for every field, under its JSON name or its name in the proto
+ * file; the name of the root does not matter. There are no document types: nothing is fetched, and nothing expands.
+ *
+ *     <greetRequest><name>Ada</name></greetRequest>
+ *
+ * A field that repeats has an element per item, a map an `<entry>` with `<key>` and `<value>` per entry. Messages that
+ * hold any JSON are written as JSON text.
+ */
+import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { Code, Status } from "../code.ts";
+import { RpcError } from "../error.ts";
+import { findField, holdsJson, isTextual, parseItem, parseMessageText } from "./parameters.ts";
+import { decodeText } from "./text.ts";
+
+const MAX_DEPTH = 100;
+const MAX_ELEMENTS = 10_000;
+
+interface Element {
+  /** Without a prefix. */
+  readonly name: string;
+  readonly children: Element[];
+  text: string;
+}
+
+/** The JSON value of a message in XML. Throws for XML that is malformed, too deep, or not what the schema says. */
+export async function decodeXml(type: DescMessage, bytes: Uint8Array, charset: string | undefined): Promise<JsonValue> {
+  const root = await parseXml(decodeText(bytes, charset ?? detectCharset(bytes)));
+  return messageValue(type, root) ?? {};
+}
+
+/** What the bytes of a document say about their charset (XML 1.0, appendix F). */
+function detectCharset(bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  if ((first === 0xfe && second === 0xff) || (first === 0xff && second === 0xfe)) return "utf-16";
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 200));
+  return /^<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(start)?.[1] ?? "utf-8";
+}
+
+async function parseXml(text: string): Promise<Element> {
+  // Loaded when the first such body arrives: most programs never see one.
+  const { SaxesParser } = await import("saxes");
+  const parser = new SaxesParser({ position: false });
+  const top: Element = { name: "", children: [], text: "" };
+  const open = [top];
+  let count = 0;
+  const append = (part: string): void => {
+    (open.at(-1) as Element).text += part;
+  };
+  // Handlers that throw end the parsing where it is.
+  parser.on("error", (error) => {
+    throw new Error(`the XML is malformed: ${error.message}`);
+  });
+  parser.on("doctype", () => {
+    throw new Error("the XML has a document type, which is not allowed");
+  });
+  parser.on("opentag", ({ name }) => {
+    count += 1;
+    if (count > MAX_ELEMENTS) throw new Error(`the XML has more than ${MAX_ELEMENTS} elements`);
+    if (open.length > MAX_DEPTH) throw new Error(`the XML is nested more than ${MAX_DEPTH} levels deep`);
+    const element: Element = { name: name.slice(name.indexOf(":") + 1), children: [], text: "" };
+    (open.at(-1) as Element).children.push(element);
+    open.push(element);
+  });
+  parser.on("closetag", () => {
+    open.pop();
+  });
+  parser.on("text", append);
+  parser.on("cdata", append);
+  parser.write(text).close();
+  return top.children[0] as Element;
+}
+
+function messageValue(type: DescMessage, element: Element): JsonValue | undefined {
+  if (isTextual(type)) return parseMessageText(type, textOf(element));
+  const members = new Map<string, JsonValue>();
+  for (const child of element.children) {
+    const field = findField(type, child.name);
+    if (field === undefined) continue;
+    const { jsonName } = field;
+    const known = members.get(jsonName);
+    if (known !== undefined && field.fieldKind !== "list") {
+      throw new Error(`element "${child.name}" is given more than once`);
+    }
+    const value = field.fieldKind === "map" ? mapValue(field, child) : itemValue(field, child);
+    if (value === undefined) continue;
+    if (Array.isArray(known)) known.push(value);
+    else members.set(jsonName, field.fieldKind === "list" ? [value] : value);
+  }
+  return Object.fromEntries(members);
+}
+
+function mapValue(field: DescField, element: Element): JsonValue {
+  const entries = new Map<string, JsonValue>();
+  for (const entry of element.children) {
+    const [key, value] = ["key", "value"].map((name) => entry.children.find((child) => child.name === name));
+    if (key === undefined || value === undefined) {
+      throw new Error(`an entry of element "${element.name}" has no key or no value`);
+    }
+    entries.set(textOf(key), itemValue(field, value) ?? "");
+  }
+  return Object.fromEntries(entries);
+}
+
+function itemValue(field: DescField, element: Element): JsonValue | undefined {
+  try {
+    return field.message === undefined
+      ? parseItem(field, textOf(element))
+      : (messageValue(field.message, element) ?? undefined);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${element.name}: ${reason}`, { cause });
+  }
+}
+
+function textOf(element: Element): string {
+  const [child] = element.children;
+  if (child === undefined) return element.text;
+  throw new Error(`element "${child.name}" stands where text is expected`);
+}
+
+/** Writes the JSON value of a message as XML, with the name of its type for the root. */
+export function encodeXml(type: DescMessage, value: JsonValue): Uint8Array {
+  const name = type.name.charAt(0).toLowerCase() + type.name.slice(1);
+  const xml = `<?xml version="1.0" encoding="UTF-8"?>${elementOf(name, messageContent(type, value))}`;
+  return new TextEncoder().encode(xml);
+}
+
+function messageContent(type: DescMessage, value: JsonValue): string {
+  if (holdsJson(type)) return escapeText(JSON.stringify(value));
+  if (isTextual(type)) return escapeText(String(value));
+  const members = value as JsonObject;
+  return type.fields
+    .filter(({ jsonName }) => Object.hasOwn(members, jsonName))
+    .map((field) => fieldElements(field, members[field.jsonName] as JsonValue))
+    .join("");
+}
+
+/** JSON names can be any text; those that XML does not have give way to the name in the proto file. */
+const ELEMENT_NAME = /^[A-Za-z_][\w.-]*$/;
+
+function fieldElements(field: DescField, value: JsonValue): string {
+  const name = ELEMENT_NAME.test(field.jsonName) ? field.jsonName : field.name;
+  if (field.fieldKind === "list") {
+    return (value as JsonValue[]).map((item) => elementOf(name, itemContent(field, item))).join("");
+  }
+  if (field.fieldKind !== "map") return elementOf(name, itemContent(field, value));
+  const entries = Object.entries(value as JsonObject).map(([key, item]) =>
+    elementOf("entry", elementOf("key", escapeText(key)) + elementOf("value", itemContent(field, item))),
+  );
+  return elementOf(name, entries.join(""));
+}
+
+function itemContent(field: DescField, value: JsonValue): string {
+  if (field.message !== undefined) return messageContent(field.message, value);
+  return escapeText(value === null ? "NULL_VALUE" : String(value));
+}
+
+function elementOf(name: string, content: string): string {
+  return content === "" ? `<${name}/>` : `<${name}>${content}</${name}>`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;" };
+// Char ::= #x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]
+const NOT_XML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u;
+
+function escapeText(text: string): string {
+  const found = NOT_XML.exec(text)?.[0].codePointAt(0);
+  if (found === undefined) return text.replaceAll(/[&<>\r]/g, (character) => ESCAPES[character] as string);
+  const character = `U+${found.toString(16).toUpperCase().padStart(4, "0")}`;
+  const problem = `the response has a character that XML cannot carry, ${character}; ask for another type with accept`;
+  throw new RpcError(Code.Internal, problem, { status: Status.ServerError });
+}

@@ -1,0 +1,161 @@
+/** Which content types a method takes and answers with. */
+import { createRouter, type ServiceOptions } from "triple-es";
+import { describe, expect, it } from "vitest";
+import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { ParametersServiceDef } from "../../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
+import { routeGreeter, rpcRequest } from "../support/greeter.ts";
+import { ECHO, EVERY_BODY, routeParameters } from "../support/parameters.ts";
+import { greeter } from "../support/server.ts";
+
+const JSON_BODY = '[{"fullName":"Ada"}]';
+const XML_BODY = "<x><fullName>Ada</fullName></x>";
+const MULTIPART = "multipart/form-data; boundary=b";
+const MULTIPART_BODY = '--b\r\nContent-Disposition: form-data; name="fullName"\r\n\r\nAda\r\n--b--\r\n';
+
+/** Spec: Additional request content types, beside those of the codecs. */
+const BODIES: readonly (readonly [kind: string, contentType: string, body: string, response: string])[] = [
+  ["multipart", MULTIPART, MULTIPART_BODY, "application/json"],
+  ["form", "application/x-www-form-urlencoded", "fullName=Ada", "application/json"],
+  ["xml", "application/xml", XML_BODY, "application/xml"],
+];
+
+describe("a method", () => {
+  it.each(BODIES)("takes %s where it is switched on", async (kind, contentType, body, expected) => {
+    const bodies = [kind] as ServiceOptions["bodies"] & string[];
+    const answer = await routeParameters({ bodies })("all", contentType, body);
+    expect([answer.status, answer.contentType]).toEqual([200, expected]);
+    expect(JSON.stringify(answer.body)).toContain("Ada");
+  });
+
+  it.each(BODIES)("refuses %s where it is not, and says what there is", async (kind, contentType, body) => {
+    const bodies = EVERY_BODY.filter((one) => one !== kind);
+    const { status, body: error, response } = await routeParameters({ bodies })("all", contentType, body);
+    expect(status).toBe(415);
+    expect(error).toMatchObject({ status: 40, message: expect.stringContaining(`${contentType} is not supported`) });
+    expect(response.headers.get("accept-post")).toContain("application/json");
+    expect(response.headers.get("accept-post")).not.toContain(contentType.replace(/;.*/, ""));
+  });
+
+  it("takes XML and nothing else by default", async () => {
+    const send = routeParameters({ bodies: undefined as never });
+    const statuses = await Promise.all(BODIES.map(async ([, type, body]) => (await send("all", type, body)).status));
+    expect(statuses).toEqual([415, 415, 200]);
+  });
+
+  it("has its own kinds of body where they are given by method", async () => {
+    const send = routeParameters({ bodies: { map: ["form"], text: [] } });
+    const form = "application/x-www-form-urlencoded";
+    expect((await send("map", form, "a=b")).status).toBe(200);
+    expect((await send("all", form, "fullName=Ada")).status).toBe(415);
+    expect((await send("all", "text/xml", XML_BODY)).status).toBe(200);
+    expect((await send("text", "text/xml", "<x>Ada</x>")).status).toBe(415);
+  });
+
+  it("is not added with a kind or a method that there is not", () => {
+    const add = (bodies: unknown) =>
+      createRouter().add(ParametersServiceDef, ECHO, { bodies: bodies as readonly "form"[] });
+    expect(() => add(["forms"])).toThrow('bodies: "forms" is not among: multipart, form, text, xml');
+    expect(() => add({ Map: ["form"] })).toThrow('bodies: "Map" is not among: all, map, struct, text, file');
+  });
+});
+
+describe("accept", () => {
+  const send = routeParameters();
+  it.each([
+    ["application/json", JSON_BODY, undefined, "application/json"],
+    ["application/json", JSON_BODY, "*/*", "application/json"],
+    ["application/json", JSON_BODY, "", "application/json"],
+    ["application/json", JSON_BODY, "application/proto, application/json;q=0.1", "application/json"],
+    ["application/json", JSON_BODY, "text/html,application/xml;q=0.9,*/*;q=0.8", "application/json"],
+    ["application/json", JSON_BODY, "application/proto", "application/proto"],
+    ["application/json", JSON_BODY, "application/x-protobuf", "application/proto"],
+    ["application/json", JSON_BODY, "application/xml, application/proto;q=0.5", "application/xml"],
+    ["application/json", JSON_BODY, "application/json;q=0, */*", "application/proto"],
+    ["application/json", JSON_BODY, "text/*", "application/xml"],
+    ["application/xml", XML_BODY, "application/json", "application/json"],
+    ["application/xml", XML_BODY, undefined, "application/xml"],
+    ["application/x-www-form-urlencoded", "fullName=Ada", "application/xml", "application/xml"],
+  ])("of a request in %s with %j, accept: %s, is answered with %s", async (contentType, body, accept, expected) => {
+    const answer = await send("all", contentType, body, { accept });
+    expect([answer.status, answer.contentType]).toEqual([200, expected]);
+  });
+
+  it("may ask for a text as text", async () => {
+    const answer = await send("text", "text/plain", "Ada", { accept: "text/plain" });
+    expect([answer.status, answer.contentType, answer.body]).toEqual([200, "text/plain; charset=utf-8", "Ada"]);
+  });
+
+  it("of nothing there is ends in 406 before the method is called, and says what there is", async () => {
+    const called: unknown[] = [];
+    const greet = (message: object) => {
+      called.push(message);
+      return {};
+    };
+    const { exchange } = routeGreeter({ greet });
+    const response = await exchange(rpcRequest({ headers: { accept: "text/html" } }));
+    expect(response.status).toBe(406);
+    expect(JSON.parse(new TextDecoder().decode(response.body.whole))).toEqual({
+      status: 40,
+      code: "invalid_argument",
+      message:
+        'nothing that "accept: text/html" names is supported; supported are: application/proto, application/json, application/xml, text/xml',
+    });
+    expect(called).toEqual([]);
+  });
+
+  it("does not decide about errors, which are JSON", async () => {
+    const answer = await send("all", "application/xml", "<x", { accept: "application/xml" });
+    expect([answer.status, answer.contentType]).toEqual([400, "application/json"]);
+  });
+});
+
+describe("a body that any page may send", () => {
+  const without = { "tri-protocol-version": undefined };
+  const FORM = "application/x-www-form-urlencoded";
+  const send = routeParameters();
+
+  it.each([
+    ["nothing", {}, 403],
+    ["an empty proof", { "tri-protocol-version": "1.0.0" }, 200],
+    [
+      "a page of another site",
+      { "sec-fetch-site": "cross-site", origin: "https://evil.example", host: "a.example" },
+      403,
+    ],
+    ["a page of a sister site", { "sec-fetch-site": "same-site", origin: "https://b.example", host: "a.example" }, 403],
+    [
+      "a page that only claims an origin",
+      { "sec-fetch-site": "cross-site", origin: "https://a.example", host: "a.example" },
+      403,
+    ],
+    ["a page of its own", { "sec-fetch-site": "same-origin" }, 200],
+    ["an old browser on a page of its own", { origin: "https://a.example:8443", host: "A.example:8443" }, 200],
+    ["an old browser on a page of another port", { origin: "https://a.example:8444", host: "a.example:8443" }, 403],
+    ["an old browser on a page of another site", { origin: "https://evil.example", host: "a.example" }, 403],
+    ["a sandboxed page", { origin: "null", host: "null" }, 403],
+  ])("with %s", async (_, headers, status) => {
+    for (const [contentType, body] of [
+      [FORM, "fullName=Ada"],
+      [MULTIPART, MULTIPART_BODY],
+    ] as const) {
+      const answer = await send("all", contentType, body, { ...without, ...headers });
+      expect(answer.status).toBe(status);
+      if (status === 403)
+        expect(answer.body).toMatchObject({ message: expect.stringContaining("tri-protocol-version") });
+    }
+    expect((await send("text", "text/plain", "Ada", { ...without, ...headers })).status).toBe(status);
+    // A page must ask first before it may send these.
+    expect((await send("all", "application/json", JSON_BODY, { ...without, ...headers })).status).toBe(200);
+    expect((await send("all", "application/xml", XML_BODY, { ...without, ...headers })).status).toBe(200);
+  });
+
+  it("needs no proof where that is switched off", async () => {
+    expect((await routeParameters({ csrf: false })("all", FORM, "fullName=Ada", without)).status).toBe(200);
+  });
+});
+
+it("a streaming method takes no body at all", async () => {
+  const router = createRouter().add(GreetServiceDef, greeter, { bodies: EVERY_BODY });
+  const request = rpcRequest({ path: "/greet.v1.GreetService/GreetEach", headers: { "content-type": "text/plain" } });
+  expect((await router.exchange(request)).status).toBe(415);
+});

@@ -1,0 +1,272 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { AllParametersSchema } from "../../fixtures/gen/fixture/parameters/v1/parameters_pb.ts";
+import { parseParts } from "../../runtime/src/http-rpc/multipart.ts";
+import { joined } from "../support/greeter.ts";
+import { routeParameters } from "../support/parameters.ts";
+
+const send = routeParameters();
+const BOUNDARY = "the-boundary";
+const CONTENT_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
+
+interface GivenPart {
+  readonly name: string;
+  readonly content: string | Uint8Array;
+  readonly type?: string;
+  readonly filename?: string;
+}
+
+const bytesOf = (text: string | Uint8Array): Uint8Array =>
+  typeof text === "string" ? new TextEncoder().encode(text) : text;
+
+/** Writes a body as a browser does. */
+function multipart(...parts: GivenPart[]): Uint8Array {
+  const written = parts.flatMap(({ name, content, type, filename }) => [
+    bytesOf(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"`),
+    bytesOf(filename === undefined ? "" : `; filename="${filename}"`),
+    bytesOf(type === undefined ? "\r\n\r\n" : `\r\nContent-Type: ${type}\r\n\r\n`),
+    bytesOf(content),
+    bytesOf("\r\n"),
+  ]);
+  return joined(...written, bytesOf(`--${BOUNDARY}--\r\n`));
+}
+
+describe("the parts of a body", () => {
+  it("are bound by name, and one of bytes is not decoded", async () => {
+    const file = Uint8Array.of(0xff, 0x0d, 0x0a, 0x2d, 0x2d, 0x00);
+    const body = multipart(
+      { name: "content", content: file, type: "image/png", filename: "a.png" },
+      { name: "name", content: "Grüße" },
+      { name: "nobody", content: "ignored" },
+    );
+    expect((await send("file", CONTENT_TYPE, body)).body).toEqual({
+      name: "Grüße",
+      content: Buffer.from(file).toString("base64"),
+    });
+  });
+
+  it("are bound by position where no name is known", async () => {
+    const body = multipart({ name: "a", content: "Ada" }, { name: "b", content: "hi", type: "application/json" });
+    expect((await send("file", CONTENT_TYPE, body)).body).toEqual({ name: "Ada", content: "aGk=" });
+    const three = multipart(...["a", "b", "c"].map((name) => ({ name, content: name })));
+    expect(await send("file", CONTENT_TYPE, three)).toMatchObject({ status: 400, body: { status: 40 } });
+  });
+
+  it("are each decoded by their own content type", async () => {
+    const child = create(AllParametersSchema, { age: 3 });
+    const body = multipart(
+      { name: "fullName", content: Uint8Array.of(0x47, 0xfc), type: "text/plain; charset=ISO-8859-1" },
+      { name: "age", content: "36" },
+      { name: "tags", content: '"a"', type: "application/json" },
+      { name: "tags", content: "b", type: "TEXT/PLAIN" },
+      { name: "child", content: toBinary(AllParametersSchema, child), type: "application/x-protobuf" },
+      { name: "children", content: '{"age":1}', type: "application/json; charset=utf-8" },
+      { name: "children", content: "<x><age>2</age></x>", type: "application/xml" },
+      { name: "children", content: '{"age":3}' },
+      { name: "counts", content: '{"a":1}', type: "application/json" },
+      { name: "files", content: "x", type: "application/octet-stream" },
+      { name: "files", content: "y" },
+      { name: "right", content: "z" },
+    );
+    expect(await send("all", CONTENT_TYPE, body)).toMatchObject({
+      status: 200,
+      body: {
+        fullName: "Gü",
+        age: 36,
+        tags: ["a", "b"],
+        child: { age: 3 },
+        children: [{ age: 1 }, { age: 2 }, { age: 3 }],
+        counts: { a: 1 },
+        files: ["eA==", "eQ=="],
+        right: "eg==",
+      },
+    });
+  });
+
+  it.each<[string, GivenPart[], number, number, string]>([
+    [
+      "a type that its field cannot be",
+      [{ name: "age", content: "x", type: "image/png" }],
+      415,
+      40,
+      "text/plain, application/json",
+    ],
+    ["a message for a number", [{ name: "age", content: "x", type: "application/proto" }], 415, 40, 'part "age"'],
+    ["a message for a map", [{ name: "counts", content: "x", type: "application/xml" }], 415, 40, 'part "counts"'],
+    ["a malformed type", [{ name: "age", content: "1", type: "text" }], 400, 40, "malformed content type"],
+    ["an unknown charset", [{ name: "age", content: "1", type: "text/plain; charset=x" }], 415, 40, 'charset "x"'],
+    ["malformed JSON", [{ name: "child", content: "{", type: "application/json" }], 400, 25, "JSON"],
+    ["malformed proto", [{ name: "child", content: "{", type: "application/proto" }], 400, 25, "cannot be decoded"],
+    ["malformed XML", [{ name: "child", content: "<", type: "application/xml" }], 400, 25, "XML"],
+    ["a number that is none", [{ name: "age", content: "x" }], 400, 25, '"x" is not a number'],
+    [
+      "one value twice",
+      [
+        { name: "age", content: "1" },
+        { name: "age", content: "2" },
+      ],
+      400,
+      40,
+      "more than once",
+    ],
+    [
+      "bytes twice",
+      [
+        { name: "data", content: "1" },
+        { name: "data", content: "2" },
+      ],
+      400,
+      40,
+      "more than once",
+    ],
+  ])("with %s are refused with the reason", async (_, parts, status, errorStatus, message) => {
+    const answer = await send("all", CONTENT_TYPE, multipart(...parts));
+    expect(answer).toMatchObject({ status, body: { status: errorStatus, message: expect.stringContaining(message) } });
+  });
+
+  it("are at most 128", async () => {
+    const parts = (count: number) =>
+      multipart(...Array.from({ length: count }, () => ({ name: "tags", content: "a" })));
+    expect((await send("all", CONTENT_TYPE, parts(128))).status).toBe(200);
+    expect(await send("all", CONTENT_TYPE, parts(129))).toMatchObject({
+      status: 400,
+      body: { status: 40, message: "the body has more than the limit of 128 parts" },
+    });
+  });
+
+  it("may be none, and anything may stand around them", async () => {
+    expect((await send("all", CONTENT_TYPE, multipart())).body).toEqual({});
+    const body = joined(
+      bytesOf("preamble\r\n"),
+      multipart({ name: "age", content: "1" }),
+      bytesOf("epilogue: \0\r\n\r\n"),
+    );
+    expect((await send("all", CONTENT_TYPE, body)).body).toEqual({ age: 1 });
+  });
+
+  const part = (headers: string) => `--${BOUNDARY}\r\n${headers}\r\n\r\n1\r\n--${BOUNDARY}--\r\n`;
+  it.each([
+    ["no body", ""],
+    ["no boundary", "hello"],
+    ["another boundary", "--other\r\nContent-Disposition: form-data; name=age\r\n\r\n1\r\n--other--\r\n"],
+    ["no end", `--${BOUNDARY}\r\nContent-Disposition: form-data; name=age\r\n\r\n1\r\n`],
+    ["half a boundary", `--${BOUNDARY}\r\nContent-Disposition: form-data; name=age\r\n\r\n1\r\n--${BOUNDARY}`],
+    ["no end of headers", `--${BOUNDARY}\r\nContent-Disposition: form-data; name=age`],
+    ["headers that do not end", `--${BOUNDARY}\r\nContent-Disposition: form-data; name=age\r\n--${BOUNDARY}--\r\n`],
+    [
+      "headers that do not end in its second part",
+      `${part("Content-Disposition: form-data; name=tags").replace(/--\r\n$/, "\r\n")}a: b\r\n--${BOUNDARY}--\r\n`,
+    ],
+    [
+      "a boundary where the content begins",
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name=tags\r\n\r\n--${BOUNDARY}--\r\n`,
+    ],
+    ["no headers", `--${BOUNDARY}\r\n\r\n1\r\n--${BOUNDARY}--\r\n`],
+    ["no name", part("Content-Disposition: form-data")],
+    ["no disposition", part("Content-Type: text/plain")],
+    ["another disposition", part('Content-Disposition: attachment; name="age"')],
+    ["a broken header", part('Content-Disposition: form-data; name="age"\r\nbad header')],
+    [
+      "two content types",
+      part('Content-Disposition: form-data; name="age"\r\nContent-Type: text/plain\r\nContent-Type: text/html'),
+    ],
+    ["a broken file name", part("Content-Disposition: form-data; name=age; filename*=UTF-8''%zz")],
+  ])("in a body with %s are refused", async (_, body) => {
+    const answer = await send("all", CONTENT_TYPE, body);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { status: expect.toSatisfy((one) => one === 40 || one === 25) },
+    });
+  });
+
+  it.each([
+    "",
+    "; boundary=",
+    '; boundary="a b "',
+    `; boundary=${"x".repeat(71)}`,
+    '; boundary="a\r"',
+    '; boundary="ü"',
+  ])("need a boundary: %j is none", async (parameters) => {
+    const answer = await send("all", `multipart/form-data${parameters}`, multipart());
+    expect([answer.status, answer.status === 415 ? 40 : (answer.body as { status: number }).status]).toSatisfy(
+      ([status, error]) => (status === 400 || status === 415) && error === 40,
+    );
+  });
+
+  it("are over the limit when the whole body is", async () => {
+    const limited = routeParameters({}, { maxMessageBytes: 200 });
+    const body = multipart({ name: "content", content: "x".repeat(200) });
+    expect((await limited("file", CONTENT_TYPE, body)).status).toBe(413);
+  });
+});
+
+describe("any body", () => {
+  it("of parts has just these parts, however it is cut into chunks", async () => {
+    // No line of a part may start with the boundary (RFC 2046, section 5.1).
+    const startsParts = (bytes: Uint8Array) => new TextDecoder("latin1").decode(bytes).startsWith(`--${BOUNDARY}`);
+    const name = fc.stringMatching(/^[a-zA-Z0-9_.-]{1,10}$/);
+    // Much of what a parser may take for the end of a part.
+    const content = fc.oneof(
+      fc.uint8Array({ maxLength: 100 }),
+      fc
+        .array(fc.constantFrom("\r", "\n", "\r\n", "--", "-", BOUNDARY, `\r\n--${BOUNDARY.slice(0, -1)}`, "x"))
+        .map((texts) => bytesOf(texts.join("").replaceAll(`\r\n--${BOUNDARY}`, ""))),
+    );
+    const parts = fc.array(
+      fc.record({
+        name,
+        content: content.filter((bytes) => !startsParts(bytes)),
+        type: fc.constant("application/octet-stream"),
+      }),
+      {
+        maxLength: 5,
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(parts, async (given) => {
+        const parsed = await parseParts(multipart(...given), BOUNDARY);
+        expect(parsed.map((one) => [one.name, [...one.value.bytes]])).toEqual(
+          given.map((one) => [one.name, [...one.content]]),
+        );
+      }),
+    );
+  });
+
+  it("arrives whole though it is cut at every byte", async () => {
+    const body = multipart({ name: "name", content: "Ada" }, { name: "content", content: `\r\n--${BOUNDARY}x` });
+    const expected = (await send("file", CONTENT_TYPE, body)).body;
+    for (let cut = 0; cut <= body.length; cut += 1) {
+      const answer = await send("file", CONTENT_TYPE, [body.subarray(0, cut), body.subarray(cut)]);
+      expect(answer.body).toEqual(expected);
+    }
+    const single = Array.from(body, (byte) => Uint8Array.of(byte));
+    expect((await send("file", CONTENT_TYPE, single)).body).toEqual(expected);
+  });
+
+  it("that is cut short is refused", async () => {
+    const body = multipart({ name: "name", content: "Ada" }, { name: "content", content: "x" });
+    for (let length = 0; length < body.length - "\r\n".length; length += 1) {
+      expect((await send("file", CONTENT_TYPE, body.subarray(0, length))).status, `${length} bytes`).toBe(400);
+    }
+  });
+
+  it("is understood or refused, whatever it is", async () => {
+    const piece = fc.constantFrom(
+      `--${BOUNDARY}`,
+      "\r\n",
+      "--",
+      "content-disposition: form-data; name=age",
+      ":",
+      ";",
+      "1",
+      "\0",
+      "é",
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece), async (pieces) => {
+        expect([200, 400]).toContain((await send("all", CONTENT_TYPE, pieces.join(""))).status);
+      }),
+    );
+  });
+});
