@@ -48,15 +48,20 @@ export interface HandlerOptions {
   readonly onError: ErrorHook;
 }
 
+/** Throws a `TypeError` for what cannot be added: mistakes that a type checker would have told of. */
+export function checkService(service: unknown, implementation: unknown): void {
+  const { methods } = (service ?? {}) as { methods?: unknown };
+  if (typeof methods !== "object" || typeof implementation !== "object" || implementation === null) {
+    throw new TypeError("add takes the definition of a service, such as GreetServiceDef, and its implementation");
+  }
+}
+
 /** Makes the handlers of a service. A method that is not implemented gets a handler that says so. */
 export function createHandlers<H extends object>(
   service: ServiceDef<object, H>,
   implementation: H,
   options: HandlerOptions,
 ): Handler[] {
-  if (typeof service?.methods !== "object" || typeof implementation !== "object" || implementation === null) {
-    throw new TypeError("add takes the definition of a service, such as GreetServiceDef, and its implementation");
-  }
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, unknown>)[name];
     const run = typeof implemented === "function" ? (implemented.bind(implementation) as Implementation) : undefined;

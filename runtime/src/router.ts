@@ -5,7 +5,7 @@
 import { BODY_KINDS, type BodyKind, type Handler, type Interceptor, type Selector, type ServiceDef } from "./call.ts";
 import type { ErrorHook } from "./error.ts";
 import type { Exchange } from "./exchange.ts";
-import { createHandlers } from "./handler.ts";
+import { checkService, createHandlers } from "./handler.ts";
 import { readSelector, type ServerProtocol } from "./protocol.ts";
 
 /** Options of one service. */
@@ -88,7 +88,8 @@ export function createRouterWith(settings: RouterSettings): Router {
   return {
     services,
     add(service, implementation, options = {}) {
-      const { version, group } = { ...service?.selector, ...options };
+      checkService(service, implementation);
+      const { version, group } = { ...service.selector, ...options };
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       const bodies = bodiesOf(options, Object.keys(service.methods));
