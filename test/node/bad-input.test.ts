@@ -144,7 +144,73 @@ describe.each(["1.1", "2"] as const)("sub-protocol A over HTTP/%s answers", (ver
   });
 });
 
+/** The error body of an answer, which must be in JSON. */
+function errorOf({ headers, body }: Answer): object {
+  expect(headers["content-type"]).toMatch(/^application\/json\b/);
+  return JSON.parse(body.toString());
+}
+
 describe("over HTTP/1.1, the server", () => {
+  it.each(["http://127.0.0.1", "HTTP://example.test:8080", "https://example.test"])(
+    "understands a request target that is a whole URL, such as %s",
+    async (origin) => {
+      const { port } = await startServer();
+      const connection = await Http1Connection.open(port);
+      const answer = await connection.post(`${origin}${GREET}?a=b`, JSON_TYPE, '[{"name":"Ada"}]');
+      expect(answer.body.toString()).toBe('{"greeting":"Hello, Ada!"}');
+      expect((await connection.post(origin, JSON_TYPE, "[{}]")).status).toBe(404);
+    },
+  );
+
+  it("answers CONNECT with 405 and names the right verb", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    connection.write("CONNECT example.test:443 HTTP/1.1\r\nhost: example.test:443\r\n\r\n");
+    const answer = await connection.answer();
+    expect([answer.status, answer.headers["allow"]]).toEqual([405, "POST"]);
+    expect(errorOf(answer)).toMatchObject({ status: 40 });
+  });
+
+  it("answers what is no request with an error body", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    connection.write("NONSENSE\r\n\r\n");
+    const answer = await connection.answer();
+    expect(answer.status).toBe(400);
+    expect(errorOf(answer)).toEqual({ status: 40, message: "the request is not HTTP/1.1" });
+  });
+
+  const chunked = `POST ${GREET} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n`;
+
+  it.each([
+    ["what is no request", "NONSENSE\r\n\r\n", 400],
+    ["a tunnel", "CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n", 405],
+    ["a malformed body", `${chunked}content-type: application/json\r\n\r\nZZ\r\n`, 400],
+    ["a malformed body that it does not need", `${chunked}content-type: a/b\r\n\r\nZZ\r\n`, 415],
+  ])("answers %s after the requests before it, and closes the connection", async (_, bytes, status) => {
+    const { port } = await startServer({
+      greet: async ({ name }) => {
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        return { greeting: name };
+      },
+    });
+    const connection = await Http1Connection.open(port);
+    const bodies = ['[{"name":"Ada"}]', '[{"name":"Bob"}]'];
+    const head = `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 16\r\n\r\n`;
+    connection.write(bodies.map((body) => head + body).join("") + bytes);
+    // Each of these bytes is malformed once more.
+    for (const byte of "more") {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      connection.write(byte);
+    }
+    expect((await connection.answer()).body.toString()).toBe('{"greeting":"Ada"}');
+    expect((await connection.answer()).body.toString()).toBe('{"greeting":"Bob"}');
+    const answer = await connection.answer();
+    expect(answer.status).toBe(status);
+    expect(errorOf(answer)).toMatchObject({ status: 40 });
+    await expect(connection.answer()).rejects.toThrow(/closed after: $/);
+  });
+
   it.each(["GET", "PUT", "DELETE", "PATCH"])("answers the verb %s with 405 and names the right one", async (verb) => {
     const { port } = await startServer();
     const connection = await Http1Connection.open(port);
@@ -192,6 +258,7 @@ describe("over HTTP/1.1, the server", () => {
     const connection = await Http1Connection.open(port);
     const answer = await connection.post(GREET, { ...JSON_TYPE, "x-long": "x".repeat(64 * 1024) }, "[{}]");
     expect([answer.status, answer.headers["connection"]]).toEqual([431, "close"]);
+    expect(errorOf(answer)).toMatchObject({ status: 40, message: expect.stringContaining("too large") });
   });
 
   it("does not run a handler for a request that was cut off", async () => {

@@ -3,7 +3,6 @@
  */
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent, type AgentOptions as TlsAgentOptions } from "node:https";
-import type { Duplex } from "node:stream";
 import { Code } from "../code.ts";
 import { onAbort, startTimer } from "../deadline.ts";
 import { abortError, RpcError } from "../error.ts";
@@ -12,6 +11,7 @@ import { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
 import { connectionError, connectTimeout } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";
+import { NO_TUNNEL, Responses, refusalOf } from "./refusal.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
 /** Headers beyond this make `node:http` answer 431 by itself; below it the protocols count. */
@@ -32,6 +32,7 @@ const MAX_JOINED_BYTES = 16 * 1024;
 /** Serves HTTP/1.1 connections. */
 export function serveHttp1(exchange: Exchange): ServerEngine {
   const signals = new ExchangeSignals();
+  const responses = new Responses();
   let draining = false;
   const server = createServer(
     {
@@ -44,6 +45,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
     (incoming, outgoing) => {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
+      responses.add(outgoing);
       exchange(new ServerRequest(incoming, outgoing, signals))
         .then((response) => {
           // Asked now and not when the request came: the server may have begun to close in between.
@@ -54,7 +56,8 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
         .catch(() => outgoing.destroy());
     },
   );
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseMalformed(error, socket));
+  server.on("clientError", (error, socket) => responses.refuse(socket, refusalOf(error)));
+  server.on("connect", (_incoming, socket) => responses.refuse(socket, NO_TUNNEL));
   // The server never listens itself; without this event it would not enforce the timeouts above.
   server.emit("listening");
   return {
@@ -66,22 +69,6 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
     },
     abort: (reason) => signals.abort(reason),
   };
-}
-
-/** Answers what the parser could not make a request of, in a line that says so. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, text] =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? ["431 Request Header Fields Too Large", `the headers are larger than ${MAX_HEADER_BYTES} bytes`]
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? ["408 Request Timeout", "the request did not arrive in time"]
-        : ["400 Bad Request", "the request is not HTTP/1.1"];
-  const head = `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: ${text.length}`;
-  socket.end(`${head}\r\n\r\n${text}`);
 }
 
 /** For errors that another event tells of too; without a listener they would end the process. */
@@ -99,7 +86,7 @@ class ServerRequest implements HttpRequest {
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse, signals: ExchangeSignals) {
     this.method = incoming.method ?? "";
-    this.path = incoming.url ?? "";
+    this.path = pathOf(incoming.url ?? "");
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
     this.body = new ReadableBody(incoming, REQUEST_BODY);
     this.#outgoing = outgoing;
@@ -110,6 +97,16 @@ class ServerRequest implements HttpRequest {
     this.#signal ??= this.#signals.create(this.#outgoing);
     return this.#signal;
   }
+}
+
+// absolute-form = absolute-URI    (RFC 9112, section 3.2.2: a server must accept it)
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
+
+/** The path of a request target, with its query. Proxies are sent the whole URL, and some pass it on. */
+function pathOf(target: string): string {
+  if (target.startsWith("/")) return target;
+  const path = target.replace(ABSOLUTE_FORM, "");
+  return path === "" || path.startsWith("?") ? `/${path}` : path;
 }
 
 async function respond(incoming: IncomingMessage, outgoing: ServerResponse, response: HttpResponse): Promise<void> {

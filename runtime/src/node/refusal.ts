@@ -1,0 +1,90 @@
+/**
+ * What a server of HTTP/1.1 answers by itself: to what `node:http` can make no request of, and to what calls never are.
+ */
+import type { ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { Status } from "../code.ts";
+
+/** An answer that ends the connection, in the words of the specification's error body. */
+export interface Refusal {
+  /** Of the status line. */
+  readonly httpStatus: string;
+  readonly status: Status;
+  readonly message: string;
+  /** One more header, as a line. */
+  readonly header?: string;
+}
+
+const MALFORMED: Refusal = {
+  httpStatus: "400 Bad Request",
+  status: Status.BadRequest,
+  message: "the request is not HTTP/1.1",
+};
+
+/** What is wrong, by the code of the error that `node:http` tells. */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: {
+    httpStatus: "431 Request Header Fields Too Large",
+    status: Status.BadRequest,
+    message: "the headers of the request are too large",
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    httpStatus: "408 Request Timeout",
+    status: Status.ServerTimeout,
+    message: "the request did not arrive in time",
+  },
+};
+
+export function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
+  return REFUSALS[code ?? ""] ?? MALFORMED;
+}
+
+export const NO_TUNNEL: Refusal = {
+  httpStatus: "405 Method Not Allowed",
+  status: Status.BadRequest,
+  message: "calls use the method POST, not CONNECT",
+  header: "allow: POST\r\n",
+};
+
+/** The responses that are due on each connection, and those connections that will get no more of them. */
+export class Responses {
+  readonly #due = new WeakMap<Duplex, Set<ServerResponse>>();
+  readonly #refused = new WeakSet<Duplex>();
+
+  /** A request has come, and this will be its response. */
+  add(response: ServerResponse): void {
+    const { socket } = response.req;
+    let due = this.#due.get(socket);
+    if (due === undefined) {
+      due = new Set();
+      this.#due.set(socket, due);
+    }
+    due.add(response);
+    response.on("close", () => due.delete(response));
+  }
+
+  /** Answers what is no request, once the requests before it have been answered, and ends the connection. */
+  refuse(socket: Duplex, refusal: Refusal): void {
+    if (!socket.writable) socket.destroy();
+    // Node tells of the same bytes again with all that follow them.
+    if (this.#refused.has(socket)) return;
+    this.#refused.add(socket);
+    const due = [...(this.#due.get(socket) ?? [])];
+    const before = due.filter(({ req }) => req.complete).at(-1);
+    // A request that is not complete is itself what is being refused, unless it has been answered early.
+    const own = due.find(({ req }) => !req.complete);
+    const end = (): void => {
+      if (own?.headersSent) own.once("close", () => socket.end());
+      else answer(socket, refusal);
+    };
+    if (before === undefined) end();
+    else before.once("close", end);
+  }
+}
+
+function answer(socket: Duplex, { httpStatus, status, message, header = "" }: Refusal): void {
+  if (!socket.writable) return;
+  const body = JSON.stringify({ status, message });
+  const head = `HTTP/1.1 ${httpStatus}\r\nconnection: close\r\n${header}content-type: application/json\r\n`;
+  socket.end(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+}
