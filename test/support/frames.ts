@@ -1,7 +1,6 @@
 /**
  * HTTP/2 frame by frame (RFC 9113), for what no engine would send: attacks on servers, and hostile servers for clients.
  */
-import { once } from "node:events";
 import type { Socket } from "node:net";
 import { openSocket, startPeer } from "./server.ts";
 
@@ -103,7 +102,7 @@ export class RawConnection {
   closed = false;
   #buffer = Buffer.alloc(0);
   #prefaceBytes: number;
-  #wake: () => void = () => {};
+  #waiting: (() => void)[] = [];
   #onFrame: (frame: Frame) => void = () => {};
 
   constructor(socket: Socket, isServer: boolean) {
@@ -133,7 +132,12 @@ export class RawConnection {
     for (let i = 0; i < count && !this.closed; i += batch) {
       const frames = Array.from({ length: Math.min(batch, count - i) }, (_, k) => make(i + k));
       if (this.write(...frames)) await new Promise(setImmediate);
-      else await Promise.race([once(this.socket, "drain"), once(this.socket, "close")]);
+      else if (!this.closed) {
+        await new Promise<void>((resolve) => {
+          this.socket.once("drain", resolve);
+          this.socket.once("close", () => resolve());
+        });
+      }
     }
   }
 
@@ -160,8 +164,14 @@ export class RawConnection {
 
   #next(): Promise<void> {
     return new Promise((resolve) => {
-      this.#wake = resolve;
+      this.#waiting.push(resolve);
     });
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
   }
 
   #read(chunk: Buffer): void {

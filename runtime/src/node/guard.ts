@@ -14,9 +14,12 @@ export interface ConnectionLimits {
   readonly maxStreams?: number | undefined;
   /** Handlers that may run at a time, those of cancelled calls included; calls beyond are refused. Default: 200. */
   readonly maxHandlers?: number | undefined;
-  /** Calls that the client may cancel at once, beyond those of `cancelsPerSecond`. Default: 2,000. */
+  /**
+   * Calls that the client may cancel at once, beyond those of `cancelsPerSecond`. Default: 900, which is as much as Node 20
+   * can be told to take; more has an effect from Node 24 on.
+   */
   readonly cancelBurst?: number | undefined;
-  /** Calls that the client may cancel per second, in the long run. Beyond, the connection is closed. Default: 200. */
+  /** Calls that the client may cancel per second, in the long run. Beyond, the connection is closed. Default: 30. */
   readonly cancelsPerSecond?: number | undefined;
   /** How long a client may take to begin to speak HTTP/2, or to complete a header it has begun. Default: 10,000. */
   readonly headersTimeoutMs?: number | undefined;
@@ -38,8 +41,8 @@ export function resolveLimits(given: ConnectionLimits = {}): Limits {
   const limits = {
     maxStreams: given.maxStreams ?? 100,
     maxHandlers: given.maxHandlers ?? 200,
-    cancelBurst: given.cancelBurst ?? 2_000,
-    cancelsPerSecond: given.cancelsPerSecond ?? 200,
+    cancelBurst: given.cancelBurst ?? 900,
+    cancelsPerSecond: given.cancelsPerSecond ?? 30,
     headersTimeoutMs: given.headersTimeoutMs ?? 10_000,
     firstCallTimeoutMs: given.firstCallTimeoutMs ?? 30_000,
     messageTimeoutMs: given.messageTimeoutMs ?? 60_000,

@@ -41,13 +41,35 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
   const server = createServer({
     maxSessionMemory: MAX_SESSION_MEMORY_MB,
     settings: { maxConcurrentStreams: limits.maxStreams, initialWindowSize: STREAM_WINDOW_BYTES },
-    // Behind the guard, which counts the same and then ends the connection.
+    // Behind the guard, which counts the same and closes the connection too. Node 20 does not know these, and has 1,000
+    // and 33.
     streamResetBurst: 2 * limits.cancelBurst,
     streamResetRate: 2 * limits.cancelsPerSecond,
   } as ServerOptions);
   /** The connection that a session is being made on. */
   let accepting: Socket | undefined;
   let sweeping: NodeJS.Timeout | undefined;
+
+  function serve(guard: SessionGuard, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: string[]): void {
+    // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
+    stream.on("error", ignore);
+    if (!guard.admit(stream)) return;
+    // Whoever checks one and believes the other would be deceived (RFC 9113, section 8.3.1).
+    if (headers.host !== undefined && headers[":authority"] !== undefined && headers.host !== headers[":authority"]) {
+      stream.respond({ ":status": 400 }, { endStream: true });
+      guard.finished();
+      return;
+    }
+    const request = new ServerRequest(stream, headers, raw, signals);
+    guard.watch(stream, request.body);
+    exchange(request)
+      .then((response) => respond(stream, response))
+      .then(guard.finished, () => {
+        guard.finished();
+        // Such as a header that Node will not send: the call has failed, the session has not.
+        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      });
+  }
 
   function sweep(): void {
     const now = performance.now();
@@ -57,7 +79,12 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
   server.on("session", (session) => {
     const socket = accepting;
     if (socket === undefined) return;
-    guards.set(session, new SessionGuard(session, socket, limits));
+    const guard = new SessionGuard(session, socket, limits);
+    guards.set(session, guard);
+    // The session's event and not the server's: a stream that has been reset already does not know its session.
+    session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) =>
+      serve(guard, stream, headers, raw),
+    );
     sweeping ??= setInterval(sweep, sweepIntervalMs(limits)).unref();
     // Not the session's own "close", which does not always come.
     socket.on("close", () => {
@@ -73,21 +100,6 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     });
   });
   server.on("sessionError", ignore);
-  server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-    // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
-    stream.on("error", ignore);
-    const guard = stream.session && guards.get(stream.session as ServerHttp2Session);
-    if (!guard?.admit(stream)) return;
-    const request = new ServerRequest(stream, headers, raw, signals);
-    guard.watch(stream, request.body);
-    exchange(request)
-      .then((response) => respond(stream, response))
-      .then(guard.finished, () => {
-        guard.finished();
-        // Such as a header that Node will not send: the call has failed, the session has not.
-        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      });
-  });
   return {
     accept: (socket) => {
       accepting = socket;

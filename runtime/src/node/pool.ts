@@ -41,6 +41,8 @@ interface Member {
   /** Since when it has had no streams, or has answered a ping, whichever is later. */
   quietSince: number;
   verifying: Promise<void> | undefined;
+  /** A call on one of the connections ran out of time: perhaps this one is dead and nobody has said so. */
+  suspect: boolean;
   readonly stopTimers: () => void;
 }
 
@@ -95,6 +97,7 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
       connection,
       quietSince: performance.now(),
       verifying: undefined,
+      suspect: false,
       stopTimers: () => {
         stopPings();
         stopIdle();
@@ -134,8 +137,8 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
     return best;
   }
 
-  function isResting({ connection, quietSince }: Member): boolean {
-    return connection.streams === 0 && performance.now() - quietSince > verifyAfterMs;
+  function isResting({ connection, quietSince, suspect }: Member): boolean {
+    return suspect || (connection.streams === 0 && performance.now() - quietSince > verifyAfterMs);
   }
 
   /** Makes an exchange on one of the connections. To choose and to open the stream must be one step, or all choose one. */
@@ -175,6 +178,7 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
       .then(
         () => {
           member.quietSince = performance.now();
+          member.suspect = false;
         },
         (error: RpcError) => connection.destroy(error),
       )
@@ -194,6 +198,9 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
         try {
           return await attempt(sent);
         } catch (error) {
+          if (signal?.aborted && abortError(signal).code === Code.DeadlineExceeded) {
+            for (const member of members) member.suspect = true;
+          }
           const delayMs = REPLAY_DELAYS_MS[replays];
           const mayRepeat = isUnprocessed(error) && (replay === undefined || replay.replayable);
           if (!mayRepeat || delayMs === undefined || signal?.aborted) throw error;

@@ -1,0 +1,77 @@
+/** Clients that are silent in the middle of something: each has its time, and then it is over. */
+import { expect, it } from "vitest";
+import { Flag, frame, RawConnection, request, settings, Type, words } from "../../support/frames.ts";
+import { openSocket, startServer } from "../../support/server.ts";
+
+const INITIAL_WINDOW_SIZE = 4;
+const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
+const call = (stream = 1): Buffer => frame(Type.headers, Flag.endHeaders, stream, request());
+
+it.each<[name: string, limits: object, begin: (connection: RawConnection) => void]>([
+  [
+    "does not acknowledge settings",
+    { headersTimeoutMs: 200 },
+    (connection) => {
+      connection.polite = false;
+    },
+  ],
+  [
+    "begins a header and does not end it",
+    { headersTimeoutMs: 200 },
+    (connection) => {
+      connection.write(frame(Type.headers, 0, 1, request()));
+    },
+  ],
+  [
+    "begins a header and does not end it, after a call",
+    { headersTimeoutMs: 200 },
+    (connection) => {
+      connection.write(call(), frame(Type.data, Flag.endStream, 1, MESSAGE));
+      setTimeout(() => connection.write(frame(Type.headers, 0, 3, request())), 100);
+    },
+  ],
+  ["makes no call", { firstCallTimeoutMs: 200 }, () => {}],
+  [
+    "makes no more calls",
+    { idleTimeoutMs: 200 },
+    (connection) => {
+      connection.write(call(), frame(Type.data, Flag.endStream, 1, MESSAGE));
+    },
+  ],
+])("a client that %s is disconnected", async (_, limits, begin) => {
+  const { port } = await startServer({}, { limits });
+  const connection = await RawConnection.open(port);
+  begin(connection);
+  expect(await connection.end()).toBeGreaterThan(150);
+});
+
+it("a client that sends the preface and nothing else is disconnected", async () => {
+  const { port } = await startServer({}, { limits: { headersTimeoutMs: 200 } });
+  const socket = await openSocket(port);
+  socket.resume();
+  socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  await new Promise((resolve) => socket.once("close", resolve));
+});
+
+it.each<[name: string, limits: object, dribble: boolean]>([
+  ["stops in the middle of a message", { messageIdleMs: 200 }, false],
+  ["sends a message byte by byte", { messageTimeoutMs: 300 }, true],
+])("a client that %s is told that its time is up", async (_, limits, dribble) => {
+  const { port } = await startServer({}, { limits });
+  const connection = await RawConnection.open(port);
+  connection.write(call());
+  const timer = setInterval(() => connection.write(frame(Type.data, 0, 1, Buffer.alloc(1))), dribble ? 50 : 100_000);
+  const { payload } = await connection.frame(Type.headers, 1);
+  clearInterval(timer);
+  expect(payload.byteLength).toBeGreaterThan(0);
+  // The connection is as good as before.
+  connection.write(call(3), frame(Type.data, Flag.endStream, 3, MESSAGE));
+  expect((await connection.frame(Type.data, 3)).payload.toString()).toContain("Hello");
+});
+
+it("a client that takes no answer has its call reset", async () => {
+  const { port } = await startServer({}, { limits: { stallTimeoutMs: 200 } });
+  const connection = await RawConnection.open(port, settings([INITIAL_WINDOW_SIZE, 0]));
+  connection.write(call(), frame(Type.data, Flag.endStream, 1, MESSAGE));
+  expect((await connection.frame(Type.reset, 1)).payload).toEqual(words(8));
+});

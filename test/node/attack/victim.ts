@@ -1,0 +1,69 @@
+/**
+ * The server under attack, in a process of its own, so that its memory is its own. Says its port to its parent, and then
+ * how it is whenever it is asked.
+ */
+import { setImmediate as turn } from "node:timers/promises";
+import { createServer } from "triple-es/node";
+import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
+
+/** How the server is. */
+export interface Health {
+  readonly residentBytes: number;
+  readonly sockets: number;
+  /** Handlers that have begun so far, and those that have not ended. */
+  readonly started: number;
+  readonly running: number;
+  /** The most handlers that were running at a time, since the last question. */
+  readonly peak: number;
+  /** What would have ended a program that does not listen for it. */
+  readonly uncaught: readonly string[];
+}
+
+let started = 0;
+let running = 0;
+let peak = 0;
+const uncaught: string[] = [];
+process.on("uncaughtException", (error) => uncaught.push(String(error.stack)));
+process.on("unhandledRejection", (reason) => uncaught.push(String(reason)));
+
+async function count<T>(work: () => Promise<T>): Promise<T> {
+  started++;
+  running++;
+  peak = Math.max(peak, running);
+  try {
+    return await work();
+  } finally {
+    running--;
+  }
+}
+
+// Shorter than the defaults, because the tests wait for them: what Node gives up without closing ends by these.
+const limits = { headersTimeoutMs: 1_000, stallTimeoutMs: 2_000 };
+const server = createServer({ limits, onError: (error) => uncaught.push(String(error)) }).add(GreetServiceDef, {
+  greet: ({ name }) =>
+    count(async () => ({ greeting: name.startsWith("big") ? "x".repeat(1024 * 1024) : `Hello, ${name}!` })),
+  async *greetEach({ names }) {
+    for (const name of names) yield { greeting: name };
+  },
+  greetTogether: (requests) =>
+    count(async () => {
+      let messages = 0;
+      for await (const _ of requests) messages++;
+      return { greeting: String(messages) };
+    }),
+  async *greetOnArrival(requests) {
+    for await (const { name } of requests) yield { greeting: name };
+  },
+});
+await server.listen({ port: 0, host: "127.0.0.1" });
+
+process.on("message", async () => {
+  await turn();
+  globalThis.gc?.();
+  const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+  const health: Health = { residentBytes: process.memoryUsage.rss(), sockets, started, running, peak, uncaught };
+  peak = running;
+  process.send?.(health);
+});
+process.on("disconnect", () => process.exit());
+process.send?.(server.address.port);
