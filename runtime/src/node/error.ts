@@ -18,11 +18,30 @@ export function resetError(resetCode: number): RpcError {
   return new RpcError(CODE_OF_RESET[resetCode] ?? Code.Internal, `the stream was reset with HTTP/2 code ${resetCode}`);
 }
 
+/** What OpenSSL says, between its own names for the place: `…:error:0A00010B:SSL routines:function:reason:file:line:`. */
+const OPENSSL = /:error:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/;
+
+/** Causes that hide what they mean to users, by what they say. */
+const MEANINGS: readonly (readonly [cause: RegExp, meaning: string])[] = [
+  [/wrong version number|packet length too long|http request/, "the server does not speak TLS (try http://)"],
+  [/no application protocol/, "the server does not speak HTTP/2"],
+  [/^Parse Error: Expected HTTP\//, "the server does not speak HTTP/1.1"],
+];
+
 /** The error of a connection that could not be made or was lost. `peer` is who it was to, for the message. */
 export function connectionError(cause: unknown, peer: string): RpcError {
   if (cause instanceof RpcError) return cause;
   const { code, message } = cause as NodeJS.ErrnoException;
-  return new RpcError(Code.Unavailable, `connection to ${peer} failed: ${message || code}`, { cause });
+  const said = OPENSSL.exec(message)?.[1] ?? (message.trim() || code);
+  const meant = MEANINGS.find(([pattern]) => pattern.test(said ?? ""))?.[1] ?? said;
+  return new RpcError(Code.Unavailable, `connection to ${peer} failed: ${meant}`, { cause });
+}
+
+/** The error of an HTTP/2 connection that has never come about. */
+export function handshakeError(cause: unknown, peer: string): RpcError {
+  // nghttp2's "Protocol error": the first bytes of the server were no settings.
+  const spoke = (cause as NodeJS.ErrnoException).code === "ERR_HTTP2_ERROR";
+  return connectionError(spoke ? new Error("the server does not speak HTTP/2", { cause }) : cause, peer);
 }
 
 /** The error of a connection that was not made in time. */

@@ -18,7 +18,7 @@ import { type Body, emptyBody, type HttpRequest, type HttpResponse } from "../ex
 import { Metadata } from "../metadata.ts";
 import { pump, ReadableBody } from "./body.ts";
 import { type Connect, type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
-import { connectionError, connectTimeout, resetError } from "./error.ts";
+import { connectionError, connectTimeout, handshakeError, resetError } from "./error.ts";
 import { readFields, toHttp2Headers } from "./headers.ts";
 
 export interface SessionOptions {
@@ -56,7 +56,7 @@ export function connectSessions(origin: URL, options: SessionOptions): Connect {
       const peer = socketPath ?? origin.host;
       const fail = (cause: unknown): void => {
         stopTimer();
-        reject(connectionError(cause, peer));
+        reject(handshakeError(cause, peer));
         session.destroy();
       };
       const stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
