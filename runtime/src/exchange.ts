@@ -32,8 +32,11 @@ export type Exchange = (request: HttpRequest) => Promise<HttpResponse>;
 export interface Body extends AsyncIterable<Uint8Array> {
   /** All bytes, where they are known from the start, so that an engine can write them in one flush. */
   readonly whole?: Uint8Array | undefined;
-  /** All bytes. Rejects with resource_exhausted, without buffering further, if there are more than `limit`. */
-  bytes(limit: number): Promise<Uint8Array>;
+  /**
+   * All bytes. Rejects with resource_exhausted, without buffering further, if there are more than `limit`, not counting
+   * the `framing` bytes that a protocol puts around a message.
+   */
+  bytes(limit: number, framing?: number): Promise<Uint8Array>;
 }
 
 const NO_BYTES = new Uint8Array(0);
@@ -43,8 +46,8 @@ class WholeBody implements Body {
   constructor(whole: Uint8Array) {
     this.whole = whole;
   }
-  async bytes(limit: number): Promise<Uint8Array> {
-    if (this.whole.byteLength > limit) throw tooLarge(limit);
+  async bytes(limit: number, framing = 0): Promise<Uint8Array> {
+    if (this.whole.byteLength > limit + framing) throw tooLarge(limit);
     return this.whole;
   }
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
@@ -58,12 +61,12 @@ class StreamBody implements Body {
   constructor(chunks: AsyncIterable<Uint8Array>) {
     this.#chunks = chunks;
   }
-  async bytes(limit: number): Promise<Uint8Array> {
+  async bytes(limit: number, framing = 0): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
     let length = 0;
     for await (const chunk of this.#chunks) {
       length += chunk.byteLength;
-      if (length > limit) throw tooLarge(limit);
+      if (length > limit + framing) throw tooLarge(limit);
       chunks.push(chunk);
     }
     return concat(chunks, length);

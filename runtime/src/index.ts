@@ -12,7 +12,7 @@ import { createGrpcServer } from "./grpc/server.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import { resolveOptions } from "./protocol.ts";
-import { createRouterWith, type Router } from "./router.ts";
+import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 
 export {
   type BodyKind,
@@ -52,7 +52,7 @@ export { createContextValues } from "./deadline.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
 export type { HandlerContext } from "./handler.ts";
 export { Metadata, type MetadataInit } from "./metadata.ts";
-export type { Router, ServiceOptions } from "./router.ts";
+export type { Router, ServiceOptions, VersionMatch } from "./router.ts";
 
 export interface RouterOptions {
   /** Around every call of every service, the first one outermost. */
@@ -69,6 +69,8 @@ export interface RouterOptions {
   readonly requireProtocolVersion?: boolean | undefined;
   /** Pages of which other origins may call. Default: those of none. */
   readonly cors?: CorsOptions | undefined;
+  /** How a request's version and group choose a service: the same ones, or Dubbo's fallback. Default: `exact`. */
+  readonly versionMatch?: VersionMatch | undefined;
   /** Told of every error that was hidden from the peer. Default: prints it with `console.error`. */
   readonly onError?: ErrorHook | undefined;
 }
@@ -81,6 +83,7 @@ export function createRouter(options: RouterOptions = {}): Router {
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
     onError: resolved.onError,
+    versionMatch: options.versionMatch ?? "exact",
   });
   return cors === undefined ? router : { ...router, exchange: withCors(router.exchange, cors) };
 }

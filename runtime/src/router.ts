@@ -32,7 +32,7 @@ export interface Router {
    * The same service may be added again under another version or group (spec: Versioning, point 4); under the same ones
    * it throws.
    */
-  add<H extends object>(service: ServiceDef<object, H>, implementation: H, options?: ServiceOptions): this;
+  add<H extends object>(service: ServiceDef<object, H>, implementation: NoInfer<H>, options?: ServiceOptions): this;
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
 }
@@ -47,13 +47,27 @@ export interface RouterSettings {
   readonly protocols: readonly ServerProtocol[];
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
+  readonly versionMatch: VersionMatch;
 }
+
+/**
+ * How the version and group of a request choose among the services of one name (spec: Versioning, point 4). `exact`: they
+ * must be the same. `fallback`: where none is the same, version 1.0.0 of the same group will do, then the service that has
+ * neither, as in Dubbo for Java.
+ */
+export type VersionMatch = "exact" | "fallback";
 
 export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, Route[]>();
-  const { protocols, interceptors, onError } = settings;
+  const { protocols, interceptors, onError, versionMatch } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
+    const found = findExactly(path, wanted);
+    if (found !== undefined || versionMatch === "exact") return found;
+    return findExactly(path, { version: "1.0.0", group: wanted.group }) ?? findExactly(path, {});
+  }
+
+  function findExactly(path: string, wanted: Selector): Handler | undefined {
     for (const { selector, handler } of routes.get(path) ?? []) {
       if (matches(selector, wanted)) return handler;
     }
@@ -68,7 +82,7 @@ export function createRouterWith(settings: RouterSettings): Router {
       const bodies = bodiesOf(options, Object.keys(service.methods));
       for (const [index, made] of createHandlers(service, implementation, all).entries()) {
         const { path } = made.method;
-        if (find(path, selector) !== undefined) throw new Error(`${path} has been added already`);
+        if (findExactly(path, selector) !== undefined) throw new Error(`${path} has been added already`);
         const handler: Handler = { ...made, bodies: bodies[index] ?? [], csrf: options.csrf ?? true };
         routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
       }

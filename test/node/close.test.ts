@@ -155,6 +155,28 @@ describe("closing a server", () => {
   });
 
   it.each(TRANSPORTS)(
+    "shows a handler over $protocol, HTTP/$httpVersion that asks for its signal only then one that has fired",
+    async (options) => {
+      const running = signalled();
+      let firedAtOnce = false;
+      const { server, baseUrl } = await startServer({
+        greet: async (_, context) => {
+          running.resolve();
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          firedAtOnce = context.signal.aborted;
+          return {};
+        },
+      });
+      const call = connectGreeter(baseUrl, options).greet({});
+      await running.promise;
+      const closed = server.close({ graceMs: 10 });
+      await call;
+      await closed;
+      expect(firedAtOnce).toBe(true);
+    },
+  );
+
+  it.each(TRANSPORTS)(
     "settles though a handler never does: over $protocol, HTTP/$httpVersion the caller is told unavailable",
     async (options) => {
       const running = signalled();

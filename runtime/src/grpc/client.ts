@@ -44,7 +44,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     let bytes: Uint8Array | undefined;
     let lost: unknown;
     try {
-      bytes = await response.body.bytes(PREFIX_BYTES + maxMessageBytes);
+      bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES);
     } catch (reason) {
       // How the server says the call ended counts for more than what became of its body.
       if (!hasStatus(response)) throw reason;
@@ -84,6 +84,8 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     // Most calls have nothing to add, and an engine recognises the fields they share.
     if (plain && metadata.size === 0) return fields;
     const headers = new Metadata(fields);
+    // Who calls may name themselves; the field must not be there twice.
+    if (metadata.has("user-agent")) headers.delete("user-agent");
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, selector);
     appendMetadata(headers, metadata);

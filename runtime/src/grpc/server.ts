@@ -79,7 +79,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
     const { request, handler, context } = call;
     const { method } = handler;
-    const body = await request.body.bytes(PREFIX_BYTES + maxMessageBytes);
+    const body = await request.body.bytes(maxMessageBytes, PREFIX_BYTES);
     const envelope = onlyEnvelope(body, maxMessageBytes, cardinalityError);
     const message = decode(call, envelope.compressed ? await inflate(call, envelope.data) : envelope.data);
     const selector = readSelector(request.headers);

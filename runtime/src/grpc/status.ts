@@ -17,6 +17,7 @@ const CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
   403: Code.PermissionDenied,
   404: Code.Unimplemented,
   429: Code.Unavailable,
+  431: Code.Internal,
   502: Code.Unavailable,
   503: Code.Unavailable,
   504: Code.Unavailable,
@@ -97,7 +98,8 @@ function readDetails(trailers: Metadata): ErrorDetail[] {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+// A byte order mark is part of the message, as every other character is.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
  * Percent-encodes a message: bytes from space to tilde stay, except the percent sign.

@@ -28,7 +28,7 @@ export class ReadableBody implements Body {
     this.#options = options;
   }
 
-  bytes(limit: number): Promise<Uint8Array> {
+  bytes(limit: number, framing = 0): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const stream = this.#stream;
       let first: Uint8Array | undefined;
@@ -37,7 +37,7 @@ export class ReadableBody implements Body {
       let settled = false;
       const onData = (chunk: Uint8Array): void => {
         length += chunk.byteLength;
-        if (length > limit) {
+        if (length > limit + framing) {
           settled = true;
           // What follows flows on into nothing, so that the connection can be used again.
           stream.removeListener("data", onData);

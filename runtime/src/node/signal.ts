@@ -9,10 +9,12 @@ import type { ReadableBodyOptions } from "./body.ts";
 
 export class ExchangeSignals {
   readonly #controllers = new Set<AbortController>();
+  #aborted: RpcError | undefined;
 
   /** A signal that fires if the stream of a response closes before the response has been handed over. */
   create(response: Writable & Partial<Pick<ServerHttp2Stream, "aborted">>): AbortSignal {
     const controller = new AbortController();
+    if (this.#aborted !== undefined) controller.abort(this.#aborted);
     this.#controllers.add(controller);
     const onClose = (): void => {
       this.#controllers.delete(controller);
@@ -24,8 +26,9 @@ export class ExchangeSignals {
     return controller.signal;
   }
 
-  /** Fires all of them. */
+  /** Fires all of them, and those that are still to be made. */
   abort(reason: RpcError): void {
+    this.#aborted = reason;
     for (const controller of this.#controllers) controller.abort(reason);
   }
 }

@@ -1,0 +1,257 @@
+/**
+ * The fetch door: a transport on fetch, a handler of requests, and the two of them together.
+ */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { Code, createRouter, findDetails, RpcError, Status } from "triple-es";
+import { createTransport, type FetchHandler, fetchHandler, type TransportOptions } from "triple-es/fetch";
+import { describe, expect, it, vi } from "vitest";
+import { GreetRequestSchema } from "../examples/gen/greet/v1/greet_pb.ts";
+import {
+  createGreetServiceClient,
+  type GreetServiceClient,
+  GreetServiceDef,
+  type GreetServiceHandler,
+} from "../examples/gen/greet/v1/greet_triple.ts";
+import { aborted, arriving, failureOf, freePort, greeter, signalled, startServer } from "./support/server.ts";
+
+const PATH = "/greet.v1.GreetService/Greet";
+
+function connect(baseUrl: string, options: Omit<TransportOptions, "baseUrl"> = {}): GreetServiceClient {
+  return createGreetServiceClient(createTransport({ baseUrl, ...options }));
+}
+
+function handle(handler: Partial<GreetServiceHandler> = {}, maxMessageBytes?: number): FetchHandler {
+  return fetchHandler(createRouter({ maxMessageBytes }).add(GreetServiceDef, { ...greeter, ...handler }));
+}
+
+/** The ways a fetch transport reaches a service: over HTTP/1.1, or straight into a handler. */
+const WAYS: Record<
+  string,
+  (handler?: Partial<GreetServiceHandler>, options?: Omit<TransportOptions, "baseUrl">) => Promise<GreetServiceClient>
+> = {
+  "over HTTP/1.1": async (handler, options) => connect((await startServer(handler)).baseUrl, options),
+  "straight into a handler": async (handler, options) => {
+    const answer = handle(handler);
+    const direct: typeof fetch = (input, init) => answer(new Request(input, init));
+    return connect("https://greeter.example", { ...options, fetch: direct });
+  },
+};
+
+describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
+  const reach = WAYS[name] as (typeof WAYS)[string];
+
+  it.each(["json", "proto"] as const)("makes a unary call in %s", async (codec) => {
+    expect((await (await reach({}, { codec })).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+  });
+
+  it("sends the array of one or the bare object", async () => {
+    for (const jsonBody of ["array", "object"] as const) {
+      expect((await (await reach({}, { jsonBody })).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    }
+  });
+
+  it("receives an error with its code, message, details and metadata", async () => {
+    const client = await reach({
+      greet: () => {
+        const details = [anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "nobody" }))];
+        throw new RpcError(Code.NotFound, "100 % née", { details, metadata: { "x-why": "unknown" } });
+      },
+    });
+    const error = await failureOf(client.greet({}));
+    expect([error.code, error.rawMessage, error.status]).toEqual([Code.NotFound, "100 % née", Status.ServiceError]);
+    expect(findDetails(error, GreetRequestSchema)).toMatchObject([{ name: "nobody" }]);
+    expect(error.metadata.get("x-why")).toBe("unknown");
+  });
+
+  it("sends and receives metadata, leading and trailing, text and bytes", async () => {
+    const client = await reach({
+      greet: (_, { requestHeader, responseHeader, responseTrailer }) => {
+        responseHeader.set("x-echo", requestHeader.get("x-echo") ?? "");
+        responseTrailer.set("x-bytes-bin", requestHeader.getBinary("x-bytes-bin") ?? new Uint8Array());
+        return {};
+      },
+    });
+    const headers = { "x-echo": "here", "x-bytes-bin": Uint8Array.of(0, 255) };
+    const seen: unknown[] = [];
+    await client.greet(
+      {},
+      {
+        headers,
+        onHeader: (received) => seen.push(received.get("x-echo")),
+        onTrailer: (received) => seen.push(received.getBinary("x-bytes-bin")),
+      },
+    );
+    expect(seen).toEqual(["here", Uint8Array.of(0, 255)]);
+  });
+
+  it("fails with deadline_exceeded when time is up", async () => {
+    const client = await reach({ greet: () => new Promise(() => {}) });
+    expect((await failureOf(client.greet({}, { timeoutMs: 30 }))).code).toBe(Code.DeadlineExceeded);
+  });
+
+  it("fails with canceled when it is aborted, and the handler's signal fires", async () => {
+    const running = signalled();
+    const reason = signalled<unknown>();
+    const client = await reach({
+      greet: async (_, { signal }) => {
+        running.resolve();
+        reason.resolve(await aborted(signal));
+        return {};
+      },
+    });
+    const controller = new AbortController();
+    const call = client.greet({}, { signal: controller.signal });
+    await running.promise;
+    controller.abort();
+    expect((await failureOf(call)).code).toBe(Code.Canceled);
+    expect(await reason.promise).toBeDefined();
+  });
+
+  it("says that streams need another protocol", async () => {
+    const client = await reach();
+    for (const call of [client.greetEach({}), client.greetTogether(arriving()), client.greetOnArrival(arriving())]) {
+      const error = await failureOf(call);
+      expect(error.code).toBe(Code.Unimplemented);
+      expect(error.rawMessage).toContain("HTTP RPC is unary only");
+    }
+  });
+});
+
+describe("a transport on fetch", () => {
+  it("fails as unavailable where nobody listens", async () => {
+    const baseUrl = `http://127.0.0.1:${await freePort()}`;
+    const error = await failureOf(connect(baseUrl).greet({}));
+    expect([error.code, error.status]).toEqual([Code.Unavailable, Status.ChannelInactive]);
+    expect(error.rawMessage).toContain(`cannot reach ${baseUrl}`);
+  });
+
+  it("understands a response that was compressed on the way", async () => {
+    const { baseUrl } = await startServer();
+    const name = "Ada ".repeat(1000);
+    expect((await connect(baseUrl).greet({ name })).greeting).toBe(`Hello, ${name}!`);
+  });
+
+  it("hands the call over to fetch as the specification writes it", async () => {
+    const send = vi.fn<typeof fetch>(async () => Response.json({ greeting: "Hello!" }));
+    const client = connect("https://greeter.example/api/", { fetch: send, credentials: "include" });
+    await client.greet({ name: "Ada" }, { timeoutMs: 1000, version: "1.0.0", group: "blue" });
+    const [url, init] = send.mock.calls[0] ?? [];
+    expect(url).toBe(`https://greeter.example/api${PATH}`);
+    expect(init).toMatchObject({ method: "POST", credentials: "include", redirect: "manual" });
+    expect(new TextDecoder().decode(init?.body as Uint8Array)).toBe('[{"name":"Ada"}]');
+    expect(Object.fromEntries(new Headers(init?.headers))).toEqual({
+      "content-type": "application/json",
+      "tri-protocol-version": "1.0.0",
+      "tri-service-timeout": expect.stringMatching(/^(1000|9\d\d)$/),
+      "tri-service-version": "1.0.0",
+      "tri-service-group": "blue",
+    });
+  });
+
+  it("uses the global fetch of the moment of the call", async () => {
+    const client = connect("https://greeter.example");
+    vi.stubGlobal("fetch", async () => Response.json({ greeting: "stubbed" }));
+    try {
+      expect((await client.greet({})).greeting).toBe("stubbed");
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
+  it("refuses a response over its limit", async () => {
+    const send = async (): Promise<Response> => Response.json({ greeting: "x".repeat(1000) });
+    const client = connect("https://greeter.example", { fetch: send, maxMessageBytes: 100 });
+    expect((await failureOf(client.greet({}))).code).toBe(Code.ResourceExhausted);
+  });
+
+  it("fails as unavailable when the body breaks off", async () => {
+    const body = new ReadableStream({
+      start: (controller) => {
+        controller.enqueue(new TextEncoder().encode('{"gree'));
+        controller.error(new Error("broken off"));
+      },
+    });
+    const send = async (): Promise<Response> => new Response(body, { headers: { "content-type": "application/json" } });
+    const error = await failureOf(connect("https://greeter.example", { fetch: send }).greet({}));
+    expect(error.code).toBe(Code.Unavailable);
+    expect(error.rawMessage).toContain("broken off");
+  });
+});
+
+describe("a handler of requests", () => {
+  const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}, path = PATH): Request =>
+    new Request(`https://greeter.example${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+    });
+
+  it("answers a call in JSON, and one in proto", async () => {
+    const response = await handle()(post('[{"name":"Ada"}]'));
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(await response.json()).toEqual({ greeting: "Hello, Ada!" });
+    const body = new Uint8Array(toBinary(GreetRequestSchema, create(GreetRequestSchema, { name: "Ada" })));
+    const proto = await handle()(post(body, { "content-type": "application/proto" }));
+    expect([proto.status, proto.headers.get("content-type")]).toEqual([200, "application/proto"]);
+  });
+
+  it("does not look at a query", async () => {
+    expect((await handle()(post("[{}]", {}, `${PATH}?trace=1`))).status).toBe(200);
+  });
+
+  it("answers errors with their status and body", async () => {
+    const failing = handle({
+      greet: () => {
+        throw new RpcError(Code.Unauthenticated, "who are you?");
+      },
+    });
+    const response = await failing(post("[{}]"));
+    expect(response.status).toBe(401);
+    expect(await response.json()).toEqual({ status: Status.ServiceError, message: "who are you?" });
+  });
+
+  it("hides the errors nobody meant for the caller, and tells the hook", async () => {
+    const onError = vi.fn();
+    const router = createRouter({ onError }).add(GreetServiceDef, {
+      ...greeter,
+      greet: () => {
+        throw new Error("the password is secret");
+      },
+    });
+    const response = await fetchHandler(router)(post("[{}]"));
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("secret");
+    expect(onError).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ message: "the password is secret" }),
+      PATH,
+    );
+  });
+
+  it.each([
+    ["another verb", new Request(`https://greeter.example${PATH}`), 405],
+    ["an unknown path", post("[{}]", {}, "/greet.v1.GreetService/Gone"), 404],
+    [
+      "no body",
+      new Request(`https://greeter.example${PATH}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+      }),
+      400,
+    ],
+    ["broken JSON", post("[{"), 400],
+    ["an unknown content type", post("a", { "content-type": "text/csv" }), 415],
+    ["a streaming method", post("[{}]", {}, "/greet.v1.GreetService/GreetEach"), 415],
+    ["gRPC", post(new Uint8Array(5), { "content-type": "application/grpc" }), 505],
+    ["a body over the limit", post(JSON.stringify([{ name: "x".repeat(200) }])), 413],
+  ] as const)("answers %s", async (_, request, status) => {
+    expect((await handle({}, 100)(request)).status).toBe(status);
+  });
+
+  it("answers a deadline that passes with 408", async () => {
+    const slow = handle({ greet: () => new Promise(() => {}) });
+    const response = await slow(post("[{}]", { "tri-service-timeout": "20" }));
+    expect(response.status).toBe(408);
+    expect(await response.json()).toMatchObject({ status: Status.ServerTimeout });
+  });
+});

@@ -1,0 +1,263 @@
+/** The client of sub-protocol B: what it sends, and what it makes of what other servers answer. */
+import { Code, jsonCodec, RpcError } from "triple-es";
+import { gzip, nodeCompressions } from "triple-es/node";
+import { describe, expect, it, vi } from "vitest";
+import type { CallOptions } from "../../runtime/src/client.ts";
+import { type Exchange, type HttpResponse, streamBody } from "../../runtime/src/exchange.ts";
+import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
+import type { ProtocolOptions } from "../../runtime/src/protocol.ts";
+import {
+  envelope,
+  type Fields,
+  type GivenResponse,
+  greetRequest,
+  greetResponse,
+  joined,
+  response,
+  type WiredClient,
+  wireClient,
+} from "../support/greeter.ts";
+import { arriving, failureOf, greetings } from "../support/server.ts";
+
+const hi = envelope(greetResponse("Hi"));
+const headers: Fields = { "content-type": "application/grpc+proto" };
+const trailers: Fields = { "grpc-status": "0" };
+const ok = (given: GivenResponse = {}): HttpResponse => response({ headers, body: hi, trailers, ...given });
+
+const wire = (answer: HttpResponse | Exchange, options: Partial<ProtocolOptions> = {}): WiredClient =>
+  wireClient(createGrpcClient, answer, options);
+
+/** How both a unary and a streaming call fail with the response. */
+async function failure(given: GivenResponse, options: Partial<ProtocolOptions> = {}): Promise<RpcError> {
+  const unary = await failureOf(wire(response(given), options).client.greet({}));
+  const stream = await failureOf(wire(response(given), options).client.greetEach({}));
+  expect(stream.code).toBe(unary.code);
+  return unary;
+}
+
+describe("a request", () => {
+  it("has the headers of the specification", async () => {
+    const { client, requests } = wire(ok(), { compressions: nodeCompressions, sendCompression: gzip });
+    await client.greet({ name: "Ada" }, { headers: { authorization: "Bearer x" }, version: "1", group: "g" });
+    const [request] = requests;
+    expect(request).toMatchObject({ method: "POST", path: "/greet.v1.GreetService/Greet", version: "2" });
+    expect([...(request?.headers ?? [])]).toEqual([
+      ["content-type", "application/grpc+proto"],
+      ["te", "trailers"],
+      ["user-agent", expect.stringMatching(/^grpc-ts-triple-es\/\d+\.\d+\.\d+$/)],
+      ["grpc-encoding", "gzip"],
+      ["grpc-accept-encoding", "gzip,br,deflate"],
+      ["tri-service-version", "1"],
+      ["tri-service-group", "g"],
+      ["authorization", "Bearer x"],
+    ]);
+    expect(await request?.body.bytes(100)).toEqual(envelope(greetRequest("Ada")));
+  });
+
+  it("names the caller by the user agent it gives itself, once", async () => {
+    const { client, requests } = wire(ok());
+    await client.greet({}, { headers: { "user-agent": "inventory/2.1" } });
+    expect(requests[0]?.headers.getAll("user-agent")).toEqual(["inventory/2.1"]);
+  });
+
+  it("has the time that is left as its timeout", async () => {
+    const { client, requests } = wire(ok());
+    await client.greet({}, { timeoutMs: 60_000 });
+    expect(requests[0]?.headers.get("grpc-timeout")).toMatch(/^(?:60000|59\d{3})m$/);
+  });
+
+  it("of a stream has an envelope for each message, as they come", async () => {
+    let sent: Uint8Array | undefined;
+    const { client, requests } = wire(async ({ body }) => {
+      sent = await body.bytes(100);
+      return ok();
+    });
+    await client.greetTogether(arriving("Ada", "Bob"));
+    expect(requests[0]?.body.whole).toBeUndefined();
+    expect(sent).toEqual(joined(envelope(greetRequest("Ada")), envelope(greetRequest("Bob"))));
+  });
+
+  it.each(["content-type", "te", "grpc-timeout", "grpc-anything", "tri-service-group"])(
+    "does not have %s from the user",
+    async (name) => {
+      const { client, requests } = wire(ok());
+      const options = { headers: { [name]: "x" } };
+      expect((await failureOf(client.greet({}, options))).rawMessage).toContain(name);
+      expect((await failureOf(client.greetEach({}, options))).rawMessage).toContain(name);
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it("is compressed from the minimum on", async () => {
+    const { client, requests } = wire(async () => ok(), { sendCompression: gzip, compressMinBytes: 100 });
+    await client.greet({ name: "Ada" });
+    await client.greet({ name: "a".repeat(1000) });
+    const flags = await Promise.all(requests.map(async ({ body }) => (await body.bytes(10_000))[0]));
+    expect(flags).toEqual([0, 1]);
+  });
+});
+
+describe("a response", () => {
+  it("gives the message and the metadata", async () => {
+    const seen: unknown[] = [];
+    const options: CallOptions = {
+      onHeader: (fields) => seen.push([...fields]),
+      onTrailer: (fields) => seen.push([...fields]),
+    };
+    const given = {
+      headers: { ...headers, lead: "1", te: "trailers", "grpc-accept-encoding": "gzip" },
+      trailers: { ...trailers, "trail-bin": "Aw==" },
+    };
+    expect((await wire(ok(given)).client.greet({}, options)).greeting).toBe("Hi");
+    expect(await greetings(wire(ok(given)).client.greetEach({}, options))).toEqual(["Hi"]);
+    const expected = [[["lead", "1"]], [["trail-bin", "Aw=="]]];
+    expect(seen).toEqual([...expected, ...expected]);
+  });
+
+  it("may have the bare content type, with parameters or capitals", async () => {
+    for (const type of ["application/grpc", "application/grpc;charset=utf-8", "Application/gRPC+Proto"]) {
+      expect((await wire(ok({ headers: { "content-type": type } })).client.greet({})).greeting).toBe("Hi");
+    }
+  });
+
+  it("may be compressed, with an encoding that was offered", async () => {
+    const body = envelope(await gzip.compress(greetResponse("Hi")), 1);
+    const given = ok({ headers: { ...headers, "grpc-encoding": "gzip" }, body });
+    expect((await wire(given, { compressions: nodeCompressions }).client.greet({})).greeting).toBe("Hi");
+    expect(await greetings(wire(given, { compressions: nodeCompressions }).client.greetEach({}))).toEqual(["Hi"]);
+  });
+
+  it("may be JSON", async () => {
+    const given = ok({ headers: { "content-type": "application/grpc+json" }, body: envelope('{"greeting":"Hi"}') });
+    expect((await wire(given, { codecs: [jsonCodec] }).client.greet({})).greeting).toBe("Hi");
+  });
+});
+
+describe("a failure that the server tells", () => {
+  it.each([200, 404, 408, 415, 500, 503])("in headers alone is read with HTTP status %i", async (status) => {
+    const fields = { ...headers, "grpc-status": "2", "grpc-message": "broken", why: "fire" };
+    const error = await failure({ status, headers: fields });
+    expect([error.code, error.rawMessage, error.metadata.get("why")]).toEqual([Code.Unknown, "broken", "fire"]);
+  });
+
+  it("of Java, 404 with unimplemented, is unimplemented", async () => {
+    const fields = {
+      "content-type": "application/grpc",
+      "grpc-status": "12",
+      "grpc-message": "Invoker for gRPC not found",
+    };
+    expect(await failure({ status: 404, headers: fields })).toMatchObject({ code: Code.Unimplemented });
+  });
+
+  it.each<[string, Fields, Code, string]>([
+    ["with a message", { "grpc-status": "5", "grpc-message": "no%20such" }, Code.NotFound, "no such"],
+    ["without a message", { "grpc-status": "5" }, Code.NotFound, ""],
+    ["with a raw message", { "grpc-status": "5", "grpc-message": "größe 100%" }, Code.NotFound, "größe 100%"],
+    [
+      "with code 17",
+      { "grpc-status": "17", "grpc-message": "biz" },
+      Code.Unknown,
+      "biz (the server sent grpc-status 17)",
+    ],
+    ["with no number", { "grpc-status": "abc" }, Code.Unknown, "(the server sent grpc-status abc)"],
+    ["without a status", { other: "1" }, Code.Internal, "the response ended without grpc-status"],
+    ["without trailers", {}, Code.Internal, "the response ended without grpc-status"],
+  ])("in trailers, %s", async (_what, given, code, message) => {
+    expect(await failure({ headers, body: hi, trailers: given })).toMatchObject({ code, rawMessage: message });
+  });
+
+  it("comes after the messages of a stream", async () => {
+    const { client } = wire(ok({ trailers: { "grpc-status": "15" } }));
+    const got: string[] = [];
+    const error = await failureOf(
+      (async () => {
+        for await (const { greeting } of client.greetEach({})) got.push(greeting);
+      })(),
+    );
+    expect([got, error.code]).toEqual([["Hi"], Code.DataLoss]);
+  });
+
+  it("counts for more than what is wrong with its body", async () => {
+    const body = {
+      [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new RpcError(Code.Unavailable, "reset")) }),
+    };
+    const given = { ...ok({ trailers: { "grpc-status": "5" } }), body: streamBody(body) };
+    expect((await failureOf(wire(given).client.greet({}))).code).toBe(Code.NotFound);
+    const untold = { ...ok({ trailers: {} }), body: streamBody(body) };
+    expect((await failureOf(wire(untold).client.greet({}))).code).toBe(Code.Unavailable);
+  });
+});
+
+describe("a response that is not gRPC's", () => {
+  it.each([
+    [200, Code.Unknown],
+    [400, Code.Internal],
+    [401, Code.Unauthenticated],
+    [403, Code.PermissionDenied],
+    [404, Code.Unimplemented],
+    [429, Code.Unavailable],
+    [500, Code.Unknown],
+    [502, Code.Unavailable],
+    [503, Code.Unavailable],
+    [504, Code.Unavailable],
+  ])("with HTTP status %i is code %i", async (status, code) => {
+    expect((await failure({ status, headers: { "content-type": "text/html" }, body: "<html>" })).code).toBe(code);
+    expect((await failure({ status, headers: { "content-type": "text/html", "grpc-status": "0" } })).code).toBe(code);
+    expect((await failure({ status })).code).toBe(code);
+    if (status !== 200) expect((await failure({ status, headers })).code).toBe(code);
+  });
+
+  it("has its body left alone", async () => {
+    const left = vi.fn();
+    let asked = 0;
+    const body = streamBody({
+      [Symbol.asyncIterator]: () => ({
+        next: async () => ({ done: false, value: Uint8Array.of(++asked) }),
+        return: async () => {
+          left();
+          return { done: true, value: undefined };
+        },
+      }),
+    });
+    await failureOf(wire({ ...response({ status: 503 }), body }).client.greet({}));
+    expect([asked, left.mock.calls.length]).toEqual([0, 1]);
+  });
+
+  it("is in a codec nobody asked for", async () => {
+    expect(await failure({ headers: { "content-type": "application/grpc+json" }, body: hi, trailers })).toMatchObject({
+      code: Code.Internal,
+      rawMessage: expect.stringContaining("application/grpc+json"),
+    });
+  });
+
+  it.each<[string, GivenResponse, Code]>([
+    ["an encoding that was not offered", { headers: { ...headers, "grpc-encoding": "snappy" } }, Code.Internal],
+    ["compressed without an encoding", { body: envelope("x", 1) }, Code.Internal],
+    ["unknown flags", { body: envelope("x", 4) }, Code.Internal],
+    ["half a message", { body: hi.subarray(0, 7) }, Code.Internal],
+    ["a message that cannot be decoded", { body: envelope(Uint8Array.of(0x0a, 0xff)) }, Code.Internal],
+    ["a message over the limit", { body: envelope(greetResponse("a".repeat(100))) }, Code.ResourceExhausted],
+  ])("has %s", async (_what, given, code) => {
+    const options = { maxMessageBytes: 50, compressions: nodeCompressions };
+    expect((await failure({ headers, body: hi, trailers, ...given }, options)).code).toBe(code);
+  });
+
+  it("has no message, or two, where one is due", async () => {
+    for (const body of ["", joined(hi, hi)]) {
+      expect((await failureOf(wire(ok({ body })).client.greet({}))).code).toBe(Code.Unimplemented);
+      expect((await failureOf(wire(ok({ body })).client.greetTogether(arriving()))).code).toBe(Code.Unimplemented);
+    }
+  });
+});
+
+describe("an exchange that fails", () => {
+  it.each<[string, unknown, Code]>([
+    ["with an RpcError", new RpcError(Code.Unavailable, "gone"), Code.Unavailable],
+    ["because it was cancelled", new DOMException("", "AbortError"), Code.Canceled],
+    ["with anything else", new Error("broken"), Code.Internal],
+  ])("%s fails the call", async (_what, reason, code) => {
+    const { client } = wire(() => Promise.reject(reason));
+    expect((await failureOf(client.greet({}))).code).toBe(code);
+    expect((await failureOf(client.greetEach({}))).code).toBe(code);
+  });
+});

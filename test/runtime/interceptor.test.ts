@@ -1,0 +1,280 @@
+/** Interceptors: around calls, on both ends, for single messages and streams. */
+import {
+  createContextKey,
+  createContextValues,
+  createInMemoryTransport,
+  createRouter,
+  type InMemoryTransportOptions,
+  type Interceptor,
+  Metadata,
+  RpcError,
+} from "triple-es";
+import { describe, expect, it } from "vitest";
+import {
+  createGreetServiceClient,
+  type GreetServiceClient,
+  GreetServiceDef,
+  type GreetServiceHandler,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+import { intercept } from "../../runtime/src/call.ts";
+import { Code } from "../../runtime/src/code.ts";
+import { arriving, failureOf, greeter, greetings } from "../support/server.ts";
+
+interface Ends {
+  readonly client?: readonly Interceptor[];
+  readonly server?: readonly Interceptor[];
+  readonly service?: readonly Interceptor[];
+  readonly handler?: Partial<GreetServiceHandler>;
+  readonly errors?: unknown[];
+  readonly protocol?: NonNullable<InMemoryTransportOptions["protocol"]>;
+}
+
+function connect({
+  client = [],
+  server = [],
+  service = [],
+  handler = {},
+  errors = [],
+  protocol = "grpc",
+}: Ends): GreetServiceClient {
+  const router = createRouter({ interceptors: server, onError: (error) => errors.push(error) });
+  router.add(GreetServiceDef, { ...greeter, ...handler }, { interceptors: service });
+  return createGreetServiceClient(createInMemoryTransport(router, { protocol, interceptors: client }));
+}
+
+/** Notes when a call passes, on its way in and out. */
+const noting =
+  (log: string[], name: string): Interceptor =>
+  (next) =>
+  async (request) => {
+    log.push(`${name} in`);
+    const response = await next(request);
+    log.push(`${name} out`);
+    return response;
+  };
+
+describe("the order", () => {
+  it("is from the first to the last and back, from the client through router and service", async () => {
+    const log: string[] = [];
+    const client = connect({
+      client: [noting(log, "c1"), noting(log, "c2")],
+      server: [noting(log, "r1"), noting(log, "r2")],
+      service: [noting(log, "s1")],
+    });
+    await client.greet({});
+    const inwards = ["c1", "c2", "r1", "r2", "s1"];
+    expect(log).toEqual([...inwards.map((name) => `${name} in`), ...inwards.reverse().map((name) => `${name} out`)]);
+  });
+
+  it("is made once, not for every call", async () => {
+    let made = 0;
+    const counting: Interceptor = (next) => {
+      made++;
+      return next;
+    };
+    const client = connect({ client: [counting] });
+    await client.greet({});
+    await client.greet({});
+    expect(made).toBe(1);
+  });
+
+  it("of none is the call itself", () => {
+    const call = () => Promise.reject(new Error("x"));
+    expect(intercept(call)).toBe(call);
+  });
+});
+
+describe.each(["grpc", "http-rpc"] as const)("an interceptor (%s)", (protocol) => {
+  it("of a client may change message and metadata, both ways", async () => {
+    const changing: Interceptor = (next) => async (request) => {
+      if (request.stream) return next(request);
+      request.headers.set("user", "Ada");
+      const response = await next({ ...request, message: { name: "Bob" } });
+      if (response.stream) return response;
+      response.headers.set("lead", "changed");
+      return { ...response, message: { ...response.message, greeting: "changed" } };
+    };
+    const seen: unknown[] = [];
+    const client = connect({
+      protocol,
+      client: [changing],
+      handler: {
+        greet: ({ name }, { requestHeader }) => {
+          seen.push(name, requestHeader.get("user"));
+          return {};
+        },
+      },
+    });
+    const onHeader = (headers: Metadata): void => void seen.push(headers.get("lead"));
+    expect((await client.greet({ name: "Eve" }, { onHeader })).greeting).toBe("changed");
+    expect(seen).toEqual(["Bob", "Ada", "changed"]);
+  });
+
+  it("of a server may change message and metadata, both ways", async () => {
+    const changing: Interceptor = (next) => async (request) => {
+      if (request.stream) return next(request);
+      const headers = new Metadata(request.headers).set("user", "Ada");
+      const response = await next({ ...request, headers, message: { ...request.message, name: "Bob" } });
+      response.trailers.set("trail", "2");
+      return response;
+    };
+    const seen: unknown[] = [];
+    const client = connect({
+      protocol,
+      server: [changing],
+      handler: {
+        greet: ({ name }, { requestHeader }) => ({ greeting: `${name} ${requestHeader.get("user")}` }),
+      },
+    });
+    const onTrailer = (trailers: Metadata): void => void seen.push(trailers.get("trail"));
+    expect((await client.greet({ name: "Eve" }, { onTrailer })).greeting).toBe("Bob Ada");
+    expect(seen).toEqual(["2"]);
+  });
+
+  it("may answer without asking anybody", async () => {
+    const answering: Interceptor = () => async () => ({
+      stream: false,
+      message: { greeting: "cached" },
+      headers: new Metadata(),
+      trailers: new Metadata(),
+    });
+    expect((await connect({ protocol, client: [answering] }).greet({})).greeting).toBe("cached");
+    expect((await connect({ protocol, server: [answering] }).greet({})).greeting).toBe("cached");
+  });
+
+  it("may refuse a call", async () => {
+    const refusing: Interceptor = () => () => Promise.reject(new RpcError(Code.Unauthenticated, "who are you?"));
+    for (const ends of [{ client: [refusing] }, { server: [refusing] }]) {
+      expect(await failureOf(connect({ protocol, ...ends }).greet({}))).toMatchObject({
+        code: Code.Unauthenticated,
+        rawMessage: "who are you?",
+      });
+    }
+  });
+
+  it("may ask again", async () => {
+    let calls = 0;
+    const retrying: Interceptor = (next) => async (request) => {
+      try {
+        return await next(request);
+      } catch (error) {
+        if (!request.stream && RpcError.from(error).code === Code.Unavailable) return next(request);
+        throw error;
+      }
+    };
+    const client = connect({
+      protocol,
+      client: [retrying],
+      handler: {
+        greet: () => {
+          if (++calls === 1) throw new RpcError(Code.Unavailable, "later");
+          return { greeting: `after ${calls}` };
+        },
+      },
+    });
+    expect((await client.greet({})).greeting).toBe("after 2");
+  });
+
+  it("of a server sees the failure of a handler as the caller will", async () => {
+    const errors: unknown[] = [];
+    const seen: RpcError[] = [];
+    const watching: Interceptor = (next) => async (request) => {
+      try {
+        return await next(request);
+      } catch (error) {
+        seen.push(error as RpcError);
+        throw error;
+      }
+    };
+    const broken = new Error("broken");
+    const client = connect({ protocol, errors, server: [watching], handler: { greet: () => Promise.reject(broken) } });
+    await failureOf(client.greet({}));
+    expect(seen).toMatchObject([{ code: Code.Unknown }]);
+    expect(errors).toEqual([broken]);
+  });
+
+  it("that answers with a stream where a message is due is a failure of its end", async () => {
+    const errors: unknown[] = [];
+    const wrong: Interceptor = () => async () => ({
+      stream: true,
+      messages: arriving(),
+      headers: new Metadata(),
+      trailers: new Metadata(),
+    });
+    expect((await failureOf(connect({ protocol, client: [wrong] }).greet({}))).code).toBe(Code.Internal);
+    expect((await failureOf(connect({ protocol, errors, server: [wrong] }).greet({}))).code).toBe(Code.Internal);
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe("an interceptor of streams", () => {
+  async function* mapped(messages: AsyncIterable<object>, change: (message: object) => object): AsyncGenerator<object> {
+    for await (const message of messages) yield change(message);
+  }
+  const shout = (message: object): object => ({ ...message, name: `${(message as { name: string }).name}!` });
+
+  it.each(["client", "server"] as const)("of a %s sees and changes every message, both ways", async (end) => {
+    const seen: string[] = [];
+    const changing: Interceptor = (next) => async (request) => {
+      if (!request.stream) return next(request);
+      seen.push(request.method.kind);
+      const response = await next({ ...request, messages: mapped(request.messages, shout) });
+      if (!response.stream) return response;
+      const messages = mapped(response.messages, (message) => {
+        seen.push((message as { greeting: string }).greeting);
+        return message;
+      });
+      return { ...response, messages };
+    };
+    const client = connect({ [end]: [changing] });
+    expect(await greetings(client.greetOnArrival(arriving("Ada", "Bob")))).toEqual(["Hello, Ada!!", "Hello, Bob!!"]);
+    expect((await client.greetTogether(arriving("Ada"))).greeting).toBe("Hello, Ada!!");
+    expect(seen).toEqual(["bidi_streaming", "Hello, Ada!!", "Hello, Bob!!", "client_streaming", "Hello, Ada!!"]);
+  });
+
+  it("that answers with a message is a failure of its end", async () => {
+    const errors: unknown[] = [];
+    const wrong: Interceptor = () => async () => ({
+      stream: false,
+      message: {},
+      headers: new Metadata(),
+      trailers: new Metadata(),
+    });
+    expect((await failureOf(connect({ client: [wrong] }).greetEach({}))).code).toBe(Code.Internal);
+    expect((await failureOf(connect({ errors, server: [wrong] }).greetEach({}))).code).toBe(Code.Internal);
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe("context values", () => {
+  const user = createContextKey("nobody");
+
+  it("go from a server's interceptor to the handler", async () => {
+    const signingIn: Interceptor = (next) => (request) => {
+      request.context.values.set(user, request.headers.get("authorization") ?? "guest");
+      return next(request);
+    };
+    const client = connect({
+      server: [signingIn],
+      handler: { greet: (_request, { values }) => ({ greeting: values.get(user) }) },
+    });
+    expect((await client.greet({}, { headers: { authorization: "Ada" } })).greeting).toBe("Ada");
+    expect((await client.greet({})).greeting).toBe("guest");
+  });
+
+  it("go from a caller to the client's interceptors, and no further", async () => {
+    const seen: string[] = [];
+    const reading: Interceptor = (next) => (request) => {
+      seen.push(request.context.values.get(user));
+      return next(request);
+    };
+    const client = connect({
+      client: [reading],
+      handler: { greet: (_request, { values }) => ({ greeting: values.get(user) }) },
+    });
+    const values = createContextValues().set(user, "Ada");
+    expect((await client.greet({}, { values })).greeting).toBe("nobody");
+    await client.greet({});
+    expect(seen).toEqual(["Ada", "nobody"]);
+  });
+});

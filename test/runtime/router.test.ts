@@ -1,0 +1,172 @@
+/** The router: which handler a request finds. */
+import {
+  createInMemoryTransport,
+  createRouter,
+  type Router,
+  type RouterOptions,
+  type Selector,
+  type ServiceOptions,
+} from "triple-es";
+import { describe, expect, it } from "vitest";
+import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { Code, Status } from "../../runtime/src/code.ts";
+import type { HttpResponse } from "../../runtime/src/exchange.ts";
+import type { ServerProtocol } from "../../runtime/src/protocol.ts";
+import { createRouterWith } from "../../runtime/src/router.ts";
+import { GREET, grpcRequest, jsonOf, response, rpcRequest } from "../support/greeter.ts";
+import { failureOf, greeter } from "../support/server.ts";
+
+type Protocol = "grpc" | "http-rpc";
+
+const greeting = (text: string) => ({ ...greeter, greet: () => ({ greeting: text }) });
+
+function ask(router: Router, protocol: Protocol, selector: Selector): Promise<string> {
+  const client = createGreetServiceClient(createInMemoryTransport(router, { protocol }), selector);
+  return client.greet({}).then(({ greeting }) => greeting);
+}
+
+describe.each<Protocol>(["grpc", "http-rpc"])("version and group (%s)", (protocol) => {
+  const router = createRouter()
+    .add(GreetServiceDef, greeting("plain"))
+    .add(GreetServiceDef, greeting("v1"), { version: "1.0.0" })
+    .add(GreetServiceDef, greeting("v2"), { version: "2.0.0" })
+    .add(GreetServiceDef, greeting("group"), { group: "g" })
+    .add(GreetServiceDef, greeting("v1 group"), { version: "1.0.0", group: "g" });
+
+  it.each<[Selector, string]>([
+    [{}, "plain"],
+    [{ version: "", group: "" }, "plain"],
+    [{ version: "1.0.0" }, "v1"],
+    [{ version: "2.0.0" }, "v2"],
+    [{ group: "g" }, "group"],
+    [{ version: "1.0.0", group: "g" }, "v1 group"],
+  ])("%j finds %s", async (selector, expected) => {
+    if (selector.version === "") {
+      // A client's headers have no way to be empty; peers' do.
+      const headers = { "tri-service-version": "", "tri-service-group": "" };
+      expect(await jsonOf(await router.exchange(rpcRequest({ headers })))).toEqual({ greeting: expected });
+    } else expect(await ask(router, protocol, selector)).toBe(expected);
+  });
+
+  it.each<Selector>([
+    { version: "3.0.0" },
+    { version: "1" },
+    { group: "G" },
+    { version: "2.0.0", group: "g" },
+    { version: "1.0.0", group: "h" },
+  ])("%j finds nothing, and is not told what there is", async (selector) => {
+    const error = await failureOf(ask(router, protocol, selector));
+    expect([error.code, error.status]).toEqual([
+      Code.Unimplemented,
+      protocol === "grpc" ? undefined : Status.ServiceNotFound,
+    ]);
+    expect(error.message).not.toMatch(/[12]\.0\.0/);
+  });
+
+  it("are the definition's unless the options say otherwise", async () => {
+    const service = { ...GreetServiceDef, selector: { version: "1", group: "g" } };
+    const defined = createRouter().add(service, greeting("defined")).add(service, greeting("other"), { version: "2" });
+    expect(await ask(defined, protocol, { version: "1", group: "g" })).toBe("defined");
+    expect(await ask(defined, protocol, { version: "2", group: "g" })).toBe("other");
+  });
+});
+
+describe("adding a service twice", () => {
+  it.each<[ServiceOptions, ServiceOptions]>([
+    [{}, {}],
+    [{}, { version: "" }],
+    [{ version: "1" }, { version: "1" }],
+    [
+      { version: "1", group: "g" },
+      { version: "1", group: "g" },
+    ],
+  ])("under %j and %j throws, and the first one stays", async (first, second) => {
+    const router = createRouter().add(GreetServiceDef, greeting("first"), first);
+    expect(() => router.add(GreetServiceDef, greeting("second"), second)).toThrow(`${GREET} has been added already`);
+    expect(await ask(router, "grpc", first)).toBe("first");
+  });
+});
+
+describe("the path", () => {
+  const router = createRouter().add(GreetServiceDef, greeter);
+
+  it("ends at the query", async () => {
+    expect((await router.exchange(rpcRequest({ path: `${GREET}?a=/b?c` }))).status).toBe(200);
+    const answer = await router.exchange(grpcRequest({ path: `${GREET}?` }));
+    expect(answer.trailers.get("grpc-status")).toBe("0");
+  });
+
+  it("is taken literally", async () => {
+    for (const path of ["/greet.v1.GreetService/%47reet", `/.${GREET}`, `${GREET}#x`, `/x/..${GREET}`]) {
+      expect((await router.exchange(rpcRequest({ path }))).status).toBe(404);
+    }
+  });
+});
+
+describe("the protocol", () => {
+  const answering = (name: string, accepts: (contentType: string) => boolean): ServerProtocol => ({
+    accepts,
+    serve: async (_request, handler): Promise<HttpResponse> =>
+      response({ headers: { by: name, found: String(handler !== undefined) } }),
+  });
+  const settings = { interceptors: [], onError: () => {}, versionMatch: "exact" as const };
+  const ask = async (router: Router, contentType: string | undefined, path = GREET): Promise<unknown> => {
+    const { headers } = await router.exchange(rpcRequest({ path, headers: { "content-type": contentType } }));
+    return [headers.get("by"), headers.get("found")];
+  };
+
+  it("is the first that accepts the content type, or the last", async () => {
+    const protocols = [
+      answering("one", (type) => type === "a/1"),
+      answering("two", (type) => type.startsWith("a/")),
+      answering("last", () => false),
+    ];
+    const router = createRouterWith({ ...settings, protocols }).add(GreetServiceDef, greeter);
+    expect(await ask(router, "a/1")).toEqual(["one", "true"]);
+    expect(await ask(router, "a/2")).toEqual(["two", "true"]);
+    expect(await ask(router, "b/1")).toEqual(["last", "true"]);
+    expect(await ask(router, undefined)).toEqual(["last", "true"]);
+  });
+
+  it("says itself that there is nothing behind a path", async () => {
+    const router = createRouterWith({ ...settings, protocols: [answering("one", () => true)] });
+    expect(await ask(router, "a/1", "/nothing")).toEqual(["one", "false"]);
+  });
+});
+
+it.each<[string, RouterOptions]>([
+  ["0", { maxMessageBytes: 0 }],
+  ["-1", { maxMessageBytes: -1 }],
+  ["NaN", { maxMessageBytes: Number.NaN }],
+  ["Infinity", { maxMessageBytes: Number.POSITIVE_INFINITY }],
+])("a router does not take %s for its largest message", (_what, options) => {
+  expect(() => createRouter(options)).toThrow(RangeError);
+});
+
+describe("with versionMatch fallback", () => {
+  const fallback = (...added: [string, Selector][]) => {
+    const router = createRouter({ versionMatch: "fallback" });
+    for (const [text, selector] of added) router.add(GreetServiceDef, greeting(text), selector);
+    return router;
+  };
+
+  it("the same version and group still win", async () => {
+    const router = fallback(["plain", {}], ["v1", { version: "1.0.0" }], ["v2", { version: "2.0.0" }]);
+    expect(await ask(router, "grpc", { version: "2.0.0" })).toBe("v2");
+  });
+
+  it("version 1.0.0 of the same group comes next", async () => {
+    const router = fallback(["plain", {}], ["v1", { version: "1.0.0" }], ["g v1", { version: "1.0.0", group: "g" }]);
+    expect(await ask(router, "grpc", { version: "3.0.0", group: "g" })).toBe("g v1");
+    expect(await ask(router, "http-rpc", { version: "3.0.0" })).toBe("v1");
+  });
+
+  it("the service without version and group comes last", async () => {
+    expect(await ask(fallback(["plain", {}]), "grpc", { version: "3.0.0", group: "h" })).toBe("plain");
+  });
+
+  it("a service of another group is never taken", async () => {
+    const router = fallback(["g", { group: "g" }], ["v2", { version: "2.0.0" }]);
+    expect((await failureOf(ask(router, "grpc", { version: "3.0.0", group: "h" }))).code).toBe(Code.Unimplemented);
+  });
+});

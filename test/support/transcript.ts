@@ -1,0 +1,135 @@
+/**
+ * Transcripts of calls on the wire: what fixtures/wire/*.txt consist of. The format is explained in
+ * fixtures/wire/README.md.
+ */
+
+import { gunzipSync, gzipSync } from "node:zlib";
+import { Code, codeFromName, type RpcError } from "triple-es";
+import { wholeBody } from "../../runtime/src/exchange.ts";
+import { readEnvelopes } from "../../runtime/src/grpc/envelope.ts";
+import { envelope, joined } from "./greeter.ts";
+
+/** A header or trailer. The value `...` stands for any. */
+export type Field = readonly [name: string, value: string];
+
+/** A part of a body: bytes as they are, or a message in an envelope, either of them possibly in gzip. */
+export interface Part {
+  /** The flags of the envelope; `undefined` for bytes that are in none. */
+  readonly flags: number | undefined;
+  readonly gzip: boolean;
+  readonly data: Uint8Array;
+}
+
+/** One direction of an exchange. */
+export interface Message {
+  /** `POST /path` or an HTTP status. */
+  readonly start: string;
+  readonly headers: readonly Field[];
+  readonly parts: readonly Part[];
+  readonly trailers: readonly Field[];
+}
+
+export interface Transcript {
+  readonly title: string;
+  /** Everything that is said about the two ends, by its first word. */
+  readonly notes: ReadonlyMap<string, readonly string[]>;
+  readonly request: Message;
+  readonly response: Message;
+}
+
+/** Reads a transcript. Throws for a line it does not understand. */
+export function parseTranscript(text: string): Transcript {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const notes = new Map<string, string[]>();
+  for (const line of lines) {
+    if (line.startsWith("@ ")) {
+      const [, key = "", value = ""] = /^@ (\S+)(?: (.*))?$/.exec(line) ?? [];
+      notes.set(key, [...(notes.get(key) ?? []), value]);
+    } else if (!/^(?:#|[<>](?: |$))/.test(line)) throw new SyntaxError(`not a line of a transcript: ${line}`);
+  }
+  return {
+    title: (lines[0] ?? "").replace(/^# */, ""),
+    notes,
+    request: parseMessage(lines, ">"),
+    response: parseMessage(lines, "<"),
+  };
+}
+
+function parseMessage(lines: readonly string[], mark: string): Message {
+  const own = lines.filter((line) => line.startsWith(mark)).map((line) => line.slice(2));
+  const [start = "", ...rest] = own;
+  const sections: string[][] = [[]];
+  for (const line of rest) {
+    if (line === "") sections.push([]);
+    else sections.at(-1)?.push(line);
+  }
+  const [headers = [], parts = [], trailers = []] = sections;
+  return { start, headers: headers.map(parseField), parts: parts.map(parsePart), trailers: trailers.map(parseField) };
+}
+
+function parseField(line: string): Field {
+  const [, name, value] = /^([^:]+): ?(.*)$/.exec(line) ?? [];
+  if (name === undefined || value === undefined) throw new SyntaxError(`not a header: ${line}`);
+  return [name.toLowerCase(), value];
+}
+
+//     part = [ "envelope " flags " " ] [ "gzip " ] ( "hex " *hexdigits / text )
+function parsePart(line: string): Part {
+  const [, flags, gzip, hex, text = ""] = /^(?:envelope (\d+) ?)?(gzip )?(hex ?)?(.*)$/.exec(line) ?? [];
+  return {
+    flags: flags === undefined ? undefined : Number(flags),
+    gzip: gzip !== undefined,
+    data: hex === undefined ? new TextEncoder().encode(text) : parseHex(text),
+  };
+}
+
+export function parseHex(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text.replaceAll(" ", ""), "hex"));
+}
+
+/** The bytes of a body. */
+export function bytesOf(parts: readonly Part[]): Uint8Array {
+  return joined(
+    ...parts.map(({ flags, gzip, data }) => {
+      const bytes = gzip ? gzipSync(data) : data;
+      return flags === undefined ? bytes : envelope(bytes, flags);
+    }),
+  );
+}
+
+/** Takes bytes apart as the expected parts are, so that the two can be compared whatever gzip makes of them. */
+export async function partsOf(bytes: Uint8Array, expected: readonly Part[]): Promise<Part[]> {
+  const unzipped = (data: Uint8Array, i: number): Pick<Part, "gzip" | "data"> => {
+    const gzip = expected[i]?.gzip ?? false;
+    return { gzip, data: Uint8Array.from(gzip ? gunzipSync(data) : data) };
+  };
+  if (expected[0]?.flags === undefined) {
+    return bytes.byteLength === 0 && expected.length === 0 ? [] : [{ flags: undefined, ...unzipped(bytes, 0) }];
+  }
+  const parts: Part[] = [];
+  for await (const { compressed, data } of readEnvelopes(wholeBody(bytes), 1_000_000)) {
+    parts.push({ flags: compressed ? 1 : 0, ...unzipped(data, parts.length) });
+  }
+  return parts;
+}
+
+/** Fields to compare: in the order of their names, with `...` where the transcript has it. */
+export function comparable(fields: Iterable<Field>, expected: readonly Field[]): Field[] {
+  const any = new Set(expected.filter(([, value]) => value === "...").map(([name]) => name));
+  return [...fields]
+    .map(([name, value]): Field => [name, any.has(name) ? "..." : value])
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+/** An error as transcripts write it: `<code> <status or -> <message>`. */
+export function showError({ code, status, rawMessage }: RpcError): string {
+  const name = Object.keys(Code).find((key) => Code[key as keyof typeof Code] === code) ?? "";
+  return `${name} ${status ?? "-"} ${rawMessage}`.trimEnd();
+}
+
+/** The code with that name, as `handler` notes have it. */
+export function parseCode(name: string): Code {
+  const code = codeFromName(name);
+  if (code === undefined) throw new SyntaxError(`not a code: ${name}`);
+  return code;
+}
