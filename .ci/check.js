@@ -14,7 +14,7 @@ const testReport = join(temporary, "tests.json");
 const env = { ...process.env, PATH: `${join(root, "node_modules", ".bin")}${delimiter}${process.env.PATH}` };
 
 /** What generators write, and what must be the same after they have run again. */
-const GENERATED = ["examples/gen", "runtime/src/gen", "fixtures/gen", "bench/gen"];
+const GENERATED = ["examples/gen", "runtime/src/gen", "fixtures/gen", "fixtures/options/gen", "bench/gen"];
 
 const steps = [
   ["format", () => run("biome format . && buf format --diff --exit-code")],

@@ -1,35 +1,72 @@
-/** The client half of a generated file: the interface that callers see, and the function that makes a client. */
+/** The client half of a generated file: the interface that callers see, and the functions that make a client. */
 import { describe, jsDoc } from "./comments.ts";
+import type { FunctionDeclaration, InterfaceDeclaration, Parameter } from "./declaration.ts";
 import type { ImportedModule } from "./imports.ts";
+import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
+import type { Anchor } from "./source-map.ts";
+import { givenStream } from "./stream.ts";
 
 /** Method syntax, not properties: editors scaffold an implementation of it, and a fake is an object literal. */
-export function clientInterface(service: ServiceOutline, runtime: ImportedModule): string {
-  const members = service.methods.map((method) => `${describe(method, "  ")}\n  ${clientMethod(method, runtime)};\n`);
-  return `${describe(service)}
-export interface ${service.client} {
-${members.join("\n")}}`;
-}
+export function clientInterface(
+  service: ServiceOutline,
+  runtime: ImportedModule,
+  anchor: Anchor,
+  options: TripleOptions,
+): InterfaceDeclaration {
+  const names = service.leftOut.map(({ name }) => name).join(", ");
+  const comment =
+    names === "" ? service.comment : [...service.comment, "", `Streaming rpcs need protobuf messages: ${names}.`];
+  return {
+    kind: "interface",
+    doc: describe({ ...service, comment }),
+    name: anchor(service.client, service.position),
+    members: () =>
+      service.methods
+        .map((method) => `${describe(method, "  ")}\n  ${anchor(method.name, method.position)}${signature(method)};\n`)
+        .join("\n"),
+  };
 
-function clientMethod({ method, name, input, output }: MethodOutline, runtime: ImportedModule): string {
-  const options = `options?: ${runtime.type("CallOptions")}`;
-  switch (method.methodKind) {
-    case "unary":
-      return `${name}(request: ${input.init}, ${options}): Promise<${output.shape}>`;
-    case "server_streaming":
-      return `${name}(request: ${input.init}, ${options}): AsyncIterable<${output.shape}>`;
-    case "client_streaming":
-      return `${name}(requests: AsyncIterable<${input.init}>, ${options}): Promise<${output.shape}>`;
-    case "bidi_streaming":
-      return `${name}(requests: AsyncIterable<${input.init}>, ${options}): AsyncIterable<${output.shape}>`;
+  function signature({ method, input, output }: MethodOutline): string {
+    const callOptions = `options?: ${runtime.type("CallOptions")}`;
+    switch (method.methodKind) {
+      case "unary":
+        return `(request: ${input.init()}, ${callOptions}): Promise<${output.shape()}>`;
+      case "server_streaming":
+        return `(request: ${input.init()}, ${callOptions}): AsyncIterable<${output.shape()}>`;
+      case "client_streaming":
+        return `(requests: ${givenStream(input.init(), options)}, ${callOptions}): Promise<${output.shape()}>`;
+      case "bidi_streaming":
+        return `(requests: ${givenStream(input.init(), options)}, ${callOptions}): AsyncIterable<${output.shape()}>`;
+    }
   }
 }
 
-export function clientFactory(outline: ServiceOutline, runtime: ImportedModule): string {
-  const { service, client, definition, factory, deprecated } = outline;
-  const prose = `Makes a client of ${service.typeName}.`;
-  return `${deprecated ? jsDoc([prose, "", "@deprecated"]) : `/** ${prose} */`}
-export function ${factory}(transport: ${runtime.type("Transport")}, defaults?: ${runtime.type("CallDefaults")}): ${client} {
-  return ${runtime.value("createClient")}(${definition}, transport, defaults);
-}`;
+export function clientFactory(service: ServiceOutline, runtime: ImportedModule, anchor: Anchor): FunctionDeclaration {
+  const transport: Parameter = { name: "transport", type: () => runtime.type("Transport") };
+  const defaults: Parameter = { name: "defaults", type: () => runtime.type("CallDefaults"), optional: true };
+  return {
+    kind: "function",
+    doc: factoryDoc(`Makes a client of ${service.service.typeName}.`, service),
+    name: anchor(service.factory, service.position),
+    parameters: [transport, defaults],
+    returns: () => service.client,
+    result: () => `${runtime.value("createClient")}(${service.definition}, transport, defaults)`,
+  };
+}
+
+export function fakeFactory(service: ServiceOutline, runtime: ImportedModule, anchor: Anchor): FunctionDeclaration {
+  const prose = `Makes a client of ${service.service.typeName} for tests: it has the given methods, and the others fail.`;
+  return {
+    kind: "function",
+    doc: factoryDoc(prose, service),
+    name: anchor(service.fake, service.position),
+    parameters: [{ name: "methods", type: () => `Partial<${service.client}>`, optional: true }],
+    returns: () => service.client,
+    result: () => `${runtime.value("createFakeClient")}(${service.definition}, methods)`,
+  };
+}
+
+function factoryDoc(prose: string, { deprecated }: ServiceOutline): string {
+  return jsDoc(deprecated ? [prose, "", "@deprecated"] : [prose]);
 }

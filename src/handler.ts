@@ -1,26 +1,81 @@
-/** The server half of a generated file: the interface that users implement. */
-import { describe } from "./comments.ts";
+/** The server half of a generated file: the interface that users implement, and a base class to start from. */
+import { describe, jsDoc } from "./comments.ts";
+import type { Callable, ClassDeclaration, InterfaceDeclaration } from "./declaration.ts";
 import type { ImportedModule } from "./imports.ts";
+import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
+import type { Anchor } from "./source-map.ts";
+import { givenStream } from "./stream.ts";
 
 /** Full messages come in, and whatever makes a message goes out. Named types only: editors copy them faithfully. */
-export function handlerInterface(service: ServiceOutline, runtime: ImportedModule): string {
-  const members = service.methods.map((method) => `${describe(method, "  ")}\n  ${handlerMethod(method, runtime)};\n`);
-  return `${describe(service)}
-export interface ${service.handler} {
-${members.join("\n")}}`;
+export function handlerInterface(
+  service: ServiceOutline,
+  runtime: ImportedModule,
+  anchor: Anchor,
+  options: TripleOptions,
+): InterfaceDeclaration {
+  return {
+    kind: "interface",
+    doc: describe(service),
+    name: anchor(service.handler, service.position),
+    members: () =>
+      service.methods
+        .map((method) => {
+          const { parameter, type, returns } = signature(method, options);
+          const name = anchor(method.name, method.position);
+          const parameters = `${parameter}: ${type}, context: ${runtime.type("HandlerContext")}`;
+          return `${describe(method, "  ")}\n  ${name}(${parameters}): ${returns};\n`;
+        })
+        .join("\n"),
+  };
 }
 
-function handlerMethod({ method, name, input, output }: MethodOutline, runtime: ImportedModule): string {
-  const context = `context: ${runtime.type("HandlerContext")}`;
+/** Every method refuses its calls, so a server still compiles when its service gets another method. */
+export function handlerBase(
+  service: ServiceOutline,
+  runtime: ImportedModule,
+  anchor: Anchor,
+  options: TripleOptions,
+): ClassDeclaration {
+  return {
+    kind: "class",
+    doc: jsDoc([`Answers every call of ${service.service.typeName} as not implemented: extend it, method by method.`]),
+    name: anchor(service.base, service.position),
+    implements: service.handler,
+    methods: service.methods.map(
+      (method): Callable => ({
+        doc: describe(method, "  "),
+        name: anchor(method.name, method.position),
+        parameters: [
+          { name: `_${signature(method, options).parameter}`, type: () => signature(method, options).type },
+          { name: "context", type: () => runtime.type("HandlerContext") },
+        ],
+        returns: () => signature(method, options).returns,
+        result: () => `${runtime.value("unimplemented")}(context)`,
+      }),
+    ),
+  };
+}
+
+interface Signature {
+  readonly parameter: string;
+  readonly type: string;
+  readonly returns: string;
+}
+
+function signature({ method, input, output }: MethodOutline, options: TripleOptions): Signature {
+  const one = { parameter: "request", type: input.shape() };
+  const many = { parameter: "requests", type: `AsyncIterable<${input.shape()}>` };
+  const init = output.init();
+  const stream = givenStream(init, options);
   switch (method.methodKind) {
     case "unary":
-      return `${name}(request: ${input.shape}, ${context}): ${output.init} | Promise<${output.init}>`;
+      return { ...one, returns: `${init} | Promise<${init}>` };
     case "server_streaming":
-      return `${name}(request: ${input.shape}, ${context}): AsyncIterable<${output.init}>`;
+      return { ...one, returns: stream };
     case "client_streaming":
-      return `${name}(requests: AsyncIterable<${input.shape}>, ${context}): ${output.init} | Promise<${output.init}>`;
+      return { ...many, returns: `${init} | Promise<${init}>` };
     case "bidi_streaming":
-      return `${name}(requests: AsyncIterable<${input.shape}>, ${context}): AsyncIterable<${output.init}>`;
+      return { ...many, returns: stream };
   }
 }

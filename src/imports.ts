@@ -10,8 +10,16 @@ export type PathOptions = Pick<EcmaScriptPluginOptions, "importExtension" | "rew
 
 /** One module in the eyes of an importing file: asking for a name imports it, and the answer is its local name. */
 export interface ImportedModule {
+  /** A name for use in types, `typeof` included. */
   type(name: string): string;
   value(name: string): string;
+  /** Settles the local name without importing it, so that it does not depend on what is printed first. */
+  reserve(name: string): void;
+}
+
+interface ImportedName {
+  readonly local: string;
+  use: "none" | "type" | "value";
 }
 
 const relative = /^\.{1,2}\//;
@@ -21,7 +29,7 @@ export class Imports {
   private readonly importer: string;
   private readonly scope: Scope;
   private readonly options: PathOptions;
-  private readonly modules = new Map<string, NamedImports>();
+  private readonly modules = new Map<string, Map<string, ImportedName>>();
 
   /** `importer` is the path of the importing file under the output folder. */
   constructor(importer: string, scope: Scope, options: PathOptions) {
@@ -33,41 +41,65 @@ export class Imports {
   /** `from` is a package, or a path under the output folder that begins with `./`. */
   module(from: string): ImportedModule {
     const path = importPath(from, this.importer, this.options);
-    const names = this.modules.get(path) ?? { types: new Map(), values: new Map() };
+    const names = this.modules.get(path) ?? new Map<string, ImportedName>();
     this.modules.set(path, names);
+    const named = (name: string): ImportedName => {
+      let imported = names.get(name);
+      if (imported === undefined) {
+        imported = { local: this.scope.claim(name), use: "none" };
+        names.set(name, imported);
+      }
+      return imported;
+    };
     return {
-      type: (name) => this.claim(names.types, name),
-      value: (name) => this.claim(names.values, name),
+      type: (name) => {
+        const imported = named(name);
+        if (imported.use === "none") imported.use = "type";
+        return imported.local;
+      },
+      value: (name) => {
+        const imported = named(name);
+        imported.use = "value";
+        return imported.local;
+      },
+      reserve: named,
     };
   }
 
-  /** For each module a statement for types and one for values: packages first, then files. */
-  statements(): string[] {
+  /** For each module a statement for types, but not in JavaScript, and one for values: packages first, then files. */
+  statements(language: "TypeScript" | "JavaScript" | "CommonJS"): string[] {
     const sortKey = (path: string): string => (relative.test(path) ? `1${path}` : `0${path}`);
     return [...this.modules]
       .sort(([a], [b]) => (sortKey(a) < sortKey(b) ? -1 : 1))
-      .flatMap(([path, { types, values }]) => [
-        ...statement("import type", types, path),
-        ...statement("import", values, path),
-      ]);
-  }
-
-  private claim(names: Map<string, string>, name: string): string {
-    const local = names.get(name) ?? this.scope.claim(name);
-    names.set(name, local);
-    return local;
+      .flatMap(([path, names]) =>
+        language === "CommonJS"
+          ? requirement(names, path)
+          : [
+              ...(language === "TypeScript" ? statement("import type", names, "type", path) : []),
+              ...statement("import", names, "value", path),
+            ],
+      );
   }
 }
 
-/** Exported name to local name. */
-interface NamedImports {
-  readonly types: Map<string, string>;
-  readonly values: Map<string, string>;
-}
+type Names = ReadonlyMap<string, ImportedName>;
 
-function statement(keyword: string, names: ReadonlyMap<string, string>, path: string): string[] {
-  const parts = [...names].map(([name, local]) => (local === name ? name : `${name} as ${local}`)).sort();
+function statement(keyword: string, names: Names, use: ImportedName["use"], path: string): string[] {
+  const parts = specifiers(names, use, " as ");
   return parts.length > 0 ? [`${keyword} { ${parts.join(", ")} } from ${literal(path)};`] : [];
+}
+
+/** CommonJS has no types to import. */
+function requirement(names: Names, path: string): string[] {
+  const parts = specifiers(names, "value", ": ");
+  return parts.length > 0 ? [`const { ${parts.join(", ")} } = require(${literal(path)});`] : [];
+}
+
+function specifiers(names: Names, use: ImportedName["use"], as: string): string[] {
+  return [...names]
+    .filter(([, imported]) => imported.use === use)
+    .map(([name, { local }]) => (local === name ? name : `${name}${as}${local}`))
+    .sort();
 }
 
 /** The path to print: rewritten as the user asked, with the extension the user asked for, relative to the importer. */
@@ -77,7 +109,12 @@ function importPath(from: string, importer: string, { rewriteImports, importExte
     return rewritten;
   }
   const extension = importExtension === "none" ? "" : `.${importExtension}`;
-  const target = rewritten.replace(/^\.\//, "").replace(/\.js$/, extension).split("/");
+  return relativePath(importer, rewritten.replace(/^\.\//, "").replace(/\.js$/, extension));
+}
+
+/** The path from a file to another, both given under the same folder. */
+export function relativePath(importer: string, to: string): string {
+  const target = to.split("/");
   const folder = importer.split("/").slice(0, -1);
   let common = 0;
   while (common < folder.length && folder[common] === target[common]) {

@@ -1,9 +1,17 @@
-/** String literals of generated code. Everything printed between quotes goes through here. */
+/** Names and strings in generated code. Everything printed between quotes goes through here. */
 
 /**
- * A string as a TypeScript literal. JSON is a subset of TypeScript, but it leaves the two Unicode line separators bare,
- * which many tools still take for the end of a line.
+ * What JSON leaves bare though tools that do not parse act on it: Unicode's line separators, the end of a script element,
+ * and the beginning of a comment that names a source map.
  */
+const delicate = /[\u2028\u2029]|(?<=<)\/|(?<=\/)[/*](?=\s*[#@])/g;
+
+/** A string as a TypeScript literal. JSON is a subset of TypeScript. */
 export function literal(value: string): string {
-  return JSON.stringify(value).replace(/[\u2028\u2029]/g, (c) => (c === "\u2028" ? "\\u2028" : "\\u2029"));
+  return JSON.stringify(value).replace(delicate, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** A name as the key of a property: bare if it can be. */
+export function propertyKey(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
 }

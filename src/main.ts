@@ -1,12 +1,43 @@
 #!/usr/bin/env node
 /** The executable that buf and protoc start: a request on stdin, generated files on stdout. */
-import { runNodeJs } from "@bufbuild/protoplugin";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { CodeGeneratorRequestSchema, CodeGeneratorResponseSchema } from "@bufbuild/protobuf/wkt";
 import { helpText } from "./options.ts";
 import { plugin } from "./plugin.ts";
 
 const [argument] = process.argv.slice(2);
 if (argument === "--help" || argument === "-h") {
   process.stdout.write(helpText);
+} else if (argument === "--version" || argument === "-v") {
+  process.stdout.write(`${plugin.name} ${plugin.version}\n`);
+} else if (argument !== undefined) {
+  fail(`there is no flag "${argument}", try --help`);
 } else {
-  runNodeJs(plugin);
+  answer(await readStdin());
+}
+
+function answer(bytes: Uint8Array): void {
+  let request: ReturnType<typeof readRequest>;
+  try {
+    request = readRequest(bytes);
+  } catch (error) {
+    fail(`stdin is not a CodeGeneratorRequest: ${error instanceof Error ? error.message : error}`);
+    return;
+  }
+  process.stdout.write(toBinary(CodeGeneratorResponseSchema, plugin.run(request)));
+}
+
+function readRequest(bytes: Uint8Array) {
+  return fromBinary(CodeGeneratorRequestSchema, bytes);
+}
+
+async function readStdin(): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
+  return Buffer.concat(chunks);
+}
+
+function fail(message: string): void {
+  process.stderr.write(`${plugin.name}: ${message}\n`);
+  process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 /** Identifiers: how an rpc is called in TypeScript, and how clashes are settled. */
-import type { DescFile, DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 
 /**
  * Names a client or handler must not have as methods, beyond those protobuf-es escapes itself (`constructor`,
@@ -20,26 +20,6 @@ const unsafeMethodNames = new Set([
 /** The name of an rpc as a method in TypeScript. `$` cannot occur in a proto file, so the escape never meets a name. */
 export function methodName(method: DescMethod): string {
   return unsafeMethodNames.has(method.localName) ? `${method.localName}$` : method.localName;
-}
-
-/**
- * Rpcs of one service that would be one method in TypeScript, such as `GetFoo` and `getFoo`, as sentences for the user.
- * Renaming one of them silently would make names depend on the order of the file.
- */
-export function findClashes(file: DescFile): string[] {
-  const clashes: string[] = [];
-  for (const service of file.services) {
-    const seen = new Map<string, DescMethod>();
-    for (const method of service.methods) {
-      const name = methodName(method);
-      const other = seen.get(name);
-      if (other) {
-        clashes.push(`${file.proto.name}: ${other} and ${method} are both "${name}" in TypeScript, rename one of them`);
-      }
-      seen.set(name, method);
-    }
-  }
-  return clashes;
 }
 
 /** A set of taken identifiers that hands out free ones. */
@@ -65,20 +45,33 @@ export class Scope {
 }
 
 /**
- * Identifiers no import may have in a generated file: the globals its signatures use, and words that TypeScript refuses
+ * Identifiers no import may have in a generated file: the globals that it uses, and words that TypeScript refuses
  * as the name of an import or of a type though a message may have them. (Keywords are escaped by protoc-gen-es.)
  */
 export const unbindable: readonly string[] = [
+  "AsyncGenerator",
   "AsyncIterable",
+  "Partial",
   "Promise",
+  "abstract",
   "any",
   "arguments",
   "as",
+  "asserts",
   "async",
   "await",
   "eval",
+  "exports",
+  "infer",
+  "intrinsic",
+  "is",
+  "keyof",
+  "module",
   "never",
+  "readonly",
+  "require",
   "symbol",
   "undefined",
+  "unique",
   "unknown",
 ];

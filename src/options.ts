@@ -1,43 +1,232 @@
 /** The plugin's options: what `opt:` in buf.gen.yaml or `--triple-es_opt` may say, and how it is explained. */
+import type { EcmaScriptPluginOptions } from "@bufbuild/protoplugin";
+import { suggestion } from "./spelling.ts";
 
-/** The options of this plugin, beside those the plugin kit reads for every plugin. */
-export interface TripleOptions {
+export interface OwnOptions {
+  /** What to generate of each service. */
+  readonly parts: ReadonlySet<"client" | "server">;
+  readonly initTypes: "alias" | "expanded";
+  /** Where message types come from: protoc-gen-es, plain interfaces of their JSON, or nowhere. */
+  readonly messages: "pb" | "json" | "none";
+  readonly serverBase: boolean;
+  readonly fakes: boolean;
+  readonly javaNames: boolean;
+  /** The way from the output folder to the root of the proto files, for source maps. */
+  readonly protoSourceMap: string | undefined;
   /** Where generated code imports the runtime from: a package, or a file under the output folder such as `./rt.js`. */
   readonly runtimeImport: string;
+  /** All options as the preamble shows them. */
+  readonly parameter: string;
 }
 
-const defaults: TripleOptions = { runtimeImport: "triple-es" };
+export type TripleOptions = OwnOptions & EcmaScriptPluginOptions;
 
-/** Options of the plugin kit that users may set, then our own. */
-const allowed: readonly (readonly [usage: string, meaning: string])[] = [
-  ["target=ts", "what to write: ts, js, dts, or several joined with +; default js+dts"],
-  ["import_extension=js", "extension of relative imports: none, js or ts; default none"],
-  ["js_import_style=module", "module or legacy_commonjs, for target=js; default module"],
-  ["keep_empty_files=true", "write a file even for a proto file without services"],
-  ["ts_nocheck=true", "begin each file with // @ts-nocheck"],
-  ["elide_plugin_version=true", "leave the plugin's version out of each file"],
-  ["map_imports=acme/:@acme/protos", "import messages of matching proto files from a package; may be repeated"],
-  [`runtime_import=${defaults.runtimeImport}`, "where to import the runtime from"],
-];
+/** Names of options, with what is wrong with a value of them, or nothing. */
+type Check = (value: string) => string | undefined;
 
-/** Reads the options the plugin kit does not know. All mistakes are reported together. */
-export function parseOptions(raw: readonly { key: string; value: string }[]): TripleOptions {
-  const options = { ...defaults };
-  const mistakes: string[] = [];
-  for (const { key, value } of raw) {
-    if (key !== "runtime_import") {
-      mistakes.push(`unknown option "${key}"`);
-    } else if (value === "") {
-      mistakes.push('option "runtime_import" needs a value');
-    } else {
-      options.runtimeImport = value;
-    }
-  }
+interface Option {
+  readonly usage: string;
+  readonly meaning: string;
+  readonly check: Check;
+  /** Read by the plugin kit, in this spelling. */
+  readonly kit?: (value: string) => string;
+  readonly repeatable?: boolean;
+}
+
+const oneOf =
+  (...values: string[]): Check =>
+  (value) =>
+    values.includes(value) ? undefined : `must be ${values.join(" or ")}`;
+const someOf =
+  (...values: string[]): Check =>
+  (value) =>
+    value.split("+").every((part) => values.includes(part))
+      ? undefined
+      : `must be ${values.join(", ")}, or several of them joined with +`;
+const isTrue = (value: string): boolean => ["", "true", "1"].includes(value);
+const flag: Check = (value) => (["", "true", "1", "false", "0"].includes(value) ? undefined : "must be true or false");
+const kitFlag = (value: string): string => String(isTrue(value));
+const given: Check = (value) => (value === "" ? "needs a value" : undefined);
+const pair: Check = (value) => (/^[^:]+:.+$/.test(value) ? undefined : "must be <pattern>:<target>");
+const same = (value: string): string => value;
+
+const options: Readonly<Record<string, Option>> = {
+  target: {
+    usage: "target=ts",
+    meaning: "what to write: ts, js, dts, or several joined with +; default js+dts",
+    check: someOf("ts", "js", "dts"),
+    kit: same,
+  },
+  import_extension: {
+    usage: "import_extension=js",
+    meaning: "extension of relative imports: none, js or ts; default none",
+    check: (value) => (/^(none|\.?js|\.?ts|)$/.test(value) ? undefined : "must be none, js or ts"),
+    kit: same,
+  },
+  js_import_style: {
+    usage: "js_import_style=module",
+    meaning: "module or legacy_commonjs, for target=js; default module",
+    check: oneOf("module", "legacy_commonjs"),
+    kit: same,
+  },
+  keep_empty_files: {
+    usage: "keep_empty_files=true",
+    meaning: "write a file even for a proto file without services",
+    check: flag,
+    kit: kitFlag,
+  },
+  ts_nocheck: { usage: "ts_nocheck=true", meaning: "begin each file with // @ts-nocheck", check: flag, kit: kitFlag },
+  elide_plugin_version: {
+    usage: "elide_plugin_version=true",
+    meaning: "leave the plugin's version out of each file",
+    check: flag,
+    kit: kitFlag,
+  },
+  rewrite_imports: {
+    usage: "rewrite_imports=./acme/**/*_pb.js:@acme/sdk",
+    meaning: "import other modules than usual; may be repeated",
+    check: pair,
+    kit: same,
+    repeatable: true,
+  },
+  map_imports: {
+    usage: "map_imports=acme/:@acme/protos",
+    meaning: "import messages of matching proto files from a package; may be repeated",
+    check: pair,
+    kit: same,
+    repeatable: true,
+  },
+  bootstrap_wkt: {
+    usage: "bootstrap_wkt=true",
+    meaning: "import well-known types from generated files, not from @bufbuild/protobuf",
+    check: flag,
+    kit: kitFlag,
+  },
+  parts: {
+    usage: "parts=client",
+    meaning: "client, server, or both joined with +; default client+server",
+    check: someOf("client", "server"),
+  },
+  init_types: {
+    usage: "init_types=expanded",
+    meaning: "alias: init types refer to protobuf-es; expanded: written out, faster to type-check; default alias",
+    check: oneOf("alias", "expanded"),
+  },
+  messages: {
+    usage: "messages=json",
+    meaning: "pb: those of protoc-gen-es; json: interfaces for plain JSON clients; none: unknown; default pb",
+    check: oneOf("pb", "json", "none"),
+  },
+  server_base: {
+    usage: "server_base=true",
+    meaning: "add a base class for each service that answers every call as not implemented",
+    check: flag,
+  },
+  fakes: {
+    usage: "fakes=true",
+    meaning: "add a function for each service that makes a client for tests",
+    check: flag,
+  },
+  java_names: {
+    usage: "java_names=true",
+    meaning: "add the names Dubbo Java has for service and method to each method",
+    check: flag,
+  },
+  proto_source_map: {
+    usage: "proto_source_map=../../proto",
+    meaning: "for target=dts: lead editors from stubs to the proto files, which are there from the output folder",
+    check: given,
+  },
+  runtime_import: {
+    usage: "runtime_import=triple-es",
+    meaning: "where to import the runtime from; default triple-es, or triple-es/json for plain JSON",
+    check: given,
+  },
+};
+
+/** Mistakes in options, all of them. */
+export class OptionsError extends Error {
+  override readonly name = "OptionsError";
+}
+
+interface Given {
+  readonly key: string;
+  readonly value: string;
+  readonly raw: string;
+}
+
+/** Reads the parameter of a request. `kit` is what the plugin kit has to know of it. Throws all mistakes together. */
+export function readOptions(parameter: string): { own: OwnOptions; kit: string } {
+  const all = parameter
+    .split(",")
+    .filter((raw) => raw !== "")
+    .map((raw): Given => {
+      const [, key = "", value = ""] = /^([^=]*)=?(.*)$/s.exec(raw) ?? [];
+      return { key, value, raw };
+    });
+  const last = new Map(all.map(({ key, value }) => [key, value]));
+  const is = (key: string): boolean => isTrue(last.get(key) ?? "false");
+  const parts = (last.get("parts") ?? "client+server").split("+");
+  const own: OwnOptions = {
+    parts: new Set((["client", "server"] as const).filter((part) => parts.includes(part))),
+    initTypes: last.get("init_types") === "expanded" ? "expanded" : "alias",
+    messages: (["json", "none"] as const).find((kind) => kind === last.get("messages")) ?? "pb",
+    serverBase: is("server_base"),
+    fakes: is("fakes"),
+    javaNames: is("java_names"),
+    protoSourceMap: last.get("proto_source_map"),
+    runtimeImport:
+      last.get("runtime_import") ??
+      (last.get("messages") === "pb" || !last.has("messages") ? "triple-es" : "triple-es/json"),
+    parameter: all.flatMap(({ key, raw }) => (key === "rewrite_imports" ? [] : [raw])).join(","),
+  };
+  const isUnknown = all.some(({ key }) => !Object.hasOwn(options, key));
+  const list = isUnknown ? [`the options are ${Object.keys(options).join(", ")}`] : [];
+  const mistakes = [...wrongValues(all), ...wrongCombinations(own, last), ...list];
   if (mistakes.length > 0) {
-    const names = allowed.map(([usage]) => usage.slice(0, usage.indexOf("=")));
-    throw new Error(`${mistakes.join(", ")}; the options are ${names.join(", ")}`);
+    throw new OptionsError(`invalid options: ${mistakes.join("; ")}`);
   }
-  return options;
+  const kit = all.flatMap(({ key, value }) => {
+    const spelling = options[key]?.kit;
+    return spelling ? [`${key}=${spelling(value)}`] : [];
+  });
+  // Plain JSON needs no handler: servers read protobuf's JSON with its schema.
+  return { own: own.messages === "pb" ? own : { ...own, parts: new Set(["client"]) }, kit: kit.join(",") };
+}
+
+function wrongValues(all: readonly Given[]): string[] {
+  const seen = new Map<string, string>();
+  return all.flatMap(({ key, value, raw }) => {
+    const option = Object.hasOwn(options, key) ? options[key] : undefined;
+    if (option === undefined) return [`there is no "${key}"${suggestion(key, Object.keys(options))}`];
+    const wrong = option.check(value);
+    if (wrong !== undefined) return [`"${raw}": ${key} ${wrong}`];
+    const before = seen.get(key);
+    seen.set(key, value);
+    const isRepeated = before !== undefined && before !== value && !option.repeatable;
+    return isRepeated ? [`"${raw}": ${key} was "${before}" before`] : [];
+  });
+}
+
+function wrongCombinations(own: OwnOptions, last: ReadonlyMap<string, string>): string[] {
+  const { parts, messages, serverBase, fakes, protoSourceMap } = own;
+  const plain = `messages=${messages}`;
+  const onlyClients = "which makes only clients";
+  const rules: [isBroken: boolean, mistake: string][] = [
+    [
+      messages !== "pb" && last.has("parts") && parts.has("server"),
+      `parts must be client with ${plain}, ${onlyClients}`,
+    ],
+    [messages !== "pb" && serverBase, `server_base does not go with ${plain}, ${onlyClients}`],
+    [messages !== "pb" && own.initTypes === "expanded", `init_types=expanded does not go with ${plain}`],
+    [!parts.has("server") && serverBase, "server_base needs parts=server or both"],
+    [!parts.has("client") && fakes, "fakes need parts=client or both"],
+    [
+      protoSourceMap !== undefined && !(last.get("target") ?? "js+dts").split("+").includes("dts"),
+      "proto_source_map needs target=dts, alone or with others",
+    ],
+  ];
+  return rules.flatMap(([isBroken, mistake]) => (isBroken ? [mistake] : []));
 }
 
 export const helpText = `protoc-gen-triple-es: typed Triple clients and server interfaces for the services of proto files.
@@ -46,7 +235,9 @@ Started by buf or protoc, it reads a CodeGeneratorRequest on stdin and writes a 
 Messages come from protoc-gen-es, run with the same target and import_extension into the same folder.
 
 Options, in opt: of buf.gen.yaml or --triple-es_opt of protoc:
-${allowed.map(([usage, meaning]) => `  ${usage.padEnd(31)} ${meaning}`).join("\n")}
+${Object.values(options)
+  .map(({ usage, meaning }) => `  ${usage.padEnd(31)} ${meaning}`)
+  .join("\n")}
 
 Flags:
   --version                       print the version

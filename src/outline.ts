@@ -1,25 +1,20 @@
-/** The outline of a generated file: its messages and services, with every identifier and comment settled. */
-import type { DescFile, DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
-import { type Documented, indexComments } from "./comments.ts";
-import { Imports, type PathOptions } from "./imports.ts";
-import { memo } from "./memo.ts";
+/** The outline of a generated file: its services and what they exchange, with every identifier and comment settled. */
+import type { DescFile, DescMethod, DescService } from "@bufbuild/protobuf";
+import { ServiceDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { type Documented, type Position, servicePath } from "./comments.ts";
+import type { Declaration } from "./declaration.ts";
+import { type ImportedModule, Imports } from "./imports.ts";
+import { jsonMessages } from "./json-messages.ts";
+import type { MessageOutline, Messages, Tools } from "./messages.ts";
 import { methodName, Scope, unbindable } from "./names.ts";
-import type { PbNames } from "./pb.ts";
+import { pbMessages } from "./pb-messages.ts";
 
 export interface FileOutline {
-  /** In order of first use. */
-  readonly messages: readonly MessageOutline[];
   readonly services: readonly ServiceOutline[];
+  /** The types of messages that the file declares itself. */
+  readonly messages: readonly Declaration[];
   readonly imports: Imports;
-}
-
-/** A message that a service of the file takes or returns, under its names in the file. */
-export interface MessageOutline {
-  readonly message: DescMessage;
-  readonly shape: string;
-  readonly schema: string;
-  /** The exported alias for what may be passed as the message. */
-  readonly init: string;
+  readonly runtime: ImportedModule;
 }
 
 export interface ServiceOutline extends Documented {
@@ -28,7 +23,13 @@ export interface ServiceOutline extends Documented {
   readonly handler: string;
   readonly definition: string;
   readonly factory: string;
+  readonly base: string;
+  readonly fake: string;
   readonly methods: readonly MethodOutline[];
+  /** Rpcs that cannot be had with these messages. */
+  readonly leftOut: readonly DescMethod[];
+  /** Where its name stands in the proto file. */
+  readonly position: Position | undefined;
 }
 
 export interface MethodOutline extends Documented {
@@ -39,17 +40,24 @@ export interface MethodOutline extends Documented {
   readonly constant: string;
   readonly input: MessageOutline;
   readonly output: MessageOutline;
+  readonly position: Position | undefined;
 }
+
+const { number: nameField } = ServiceDescriptorProtoSchema.field.name;
+const { number: methodField } = ServiceDescriptorProtoSchema.field.method;
 
 /**
  * Outlines the file that is to be written to `path`. Exported names stay clear of all names protoc-gen-es exports for
  * the proto file, imported or not, so that one barrel can export both files. The file's own messages choose their names
  * before those of other files, so that a new rpc with a message from elsewhere does not rename what is there.
  */
-export function outline(file: DescFile, path: string, pb: PbNames, options: PathOptions): FileOutline {
-  const comments = indexComments(file);
-  const exported = new Scope([...unbindable, ...pb.exports(file)]);
-  const services = file.services.map((service, index) => ({
+export function outline(file: DescFile, path: string, tools: Tools): FileOutline {
+  const { options, pb, textOf } = tools;
+  const text = textOf(file);
+  // Plain JSON is for sub-protocol A, which has one message each way.
+  const isOffered = (method: DescMethod) => options.messages === "pb" || method.methodKind === "unary";
+  const exported = new Scope([...unbindable, ...(options.messages === "pb" ? pb.exports(file) : [])]);
+  const drafts = file.services.map((service, index) => ({
     service,
     client: exported.claim(`${service.name}Client`),
     handler: exported.claim(`${service.name}Handler`),
@@ -57,38 +65,40 @@ export function outline(file: DescFile, path: string, pb: PbNames, options: Path
     factory: exported.claim(`create${service.name}Client`),
     origin: String(service),
     deprecated: service.deprecated || file.deprecated,
-    comment: comments.service(index),
-    methods: service.methods.map((method, methodIndex) => ({
-      method,
-      name: methodName(method),
-      constant: exported.claim(`${service.name}_${methodName(method)}`),
-      origin: String(method),
-      deprecated: method.deprecated || service.deprecated || file.deprecated,
-      comment: comments.method(index, methodIndex),
-    })),
+    comment: text.comment(servicePath(index)),
+    position: text.position([...servicePath(index), nameField]),
+    leftOut: service.methods.filter((method) => !isOffered(method)),
+    methods: service.methods.flatMap((method, methodIndex) => {
+      const path = [...servicePath(index), methodField, methodIndex];
+      const draft = () => ({
+        method,
+        name: methodName(method),
+        constant: exported.claim(`${service.name}_${methodName(method)}`),
+        origin: String(method),
+        deprecated: method.deprecated || service.deprecated || file.deprecated,
+        comment: text.comment(path),
+        position: text.position([...path, nameField]),
+      });
+      return isOffered(method) ? [draft()] : [];
+    }),
   }));
 
-  const used = [...new Set(file.services.flatMap(({ methods }) => methods.flatMap((m) => [m.input, m.output])))];
-  const ownFirst = [...used.filter((m) => m.file === file), ...used.filter((m) => m.file !== file)];
-  const initOf = memo((message: DescMessage) => exported.claim(`${pb.message(message).shape}Init`));
-  ownFirst.forEach(initOf);
+  const methods = drafts.flatMap((service) => service.methods.map(({ method }) => method));
+  const used = [...new Set(methods.flatMap(({ input, output }) => [input, output]))];
+  const messages: Messages =
+    options.messages === "pb" ? pbMessages(file, used, exported, tools) : jsonMessages(file, used, exported, tools);
+  const withExtras = drafts.map((service) => ({
+    ...service,
+    base: options.serverBase ? exported.claim(`${service.service.name}Base`) : "",
+    fake: options.fakes ? exported.claim(`createFake${service.service.name}`) : "",
+  }));
 
   const imports = new Imports(path, new Scope([...unbindable, ...exported.claimed]), options);
-  const messageOf = memo((message: DescMessage): MessageOutline => {
-    const { shape, schema, from } = pb.message(message);
-    const module = imports.module(from);
-    return { message, init: initOf(message), shape: module.type(shape), schema: module.value(schema) };
-  });
-  ownFirst.forEach(messageOf);
-
-  const withMessages = (m: Omit<MethodOutline, "input" | "output">): MethodOutline => ({
-    ...m,
-    input: messageOf(m.method.input),
-    output: messageOf(m.method.output),
-  });
-  return {
-    messages: used.map(messageOf),
-    services: services.map((service) => ({ ...service, methods: service.methods.map(withMessages) })),
-    imports,
-  };
+  const runtime = imports.module(options.runtimeImport);
+  const { declarations, of } = messages(imports, runtime);
+  const services = withExtras.map((service) => ({
+    ...service,
+    methods: service.methods.map((m) => ({ ...m, input: of(m.method.input), output: of(m.method.output) })),
+  }));
+  return { services, messages: declarations, imports, runtime };
 }

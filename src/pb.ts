@@ -4,8 +4,8 @@ import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { safeIdentifier } from "@bufbuild/protoplugin";
 import { memo } from "./memo.ts";
 
-/** The type and the schema of a message, and where to import both from. */
-export interface PbMessage {
+/** The type and the schema of a message or enum, and where to import both from. */
+export interface PbType {
   readonly shape: string;
   readonly schema: string;
   /** A package, or a path under the output folder that begins with `./`. */
@@ -15,12 +15,12 @@ export interface PbMessage {
 export interface PbNames {
   /** Everything the module of a proto file exports for its descriptors. */
   exports(file: DescFile): ReadonlySet<string>;
-  message(message: DescMessage): PbMessage;
+  type(type: DescMessage | DescEnum): PbType;
 }
 
 interface PbModule {
   readonly names: ReadonlySet<string>;
-  readonly messages: ReadonlyMap<DescMessage, PbMessage>;
+  readonly types: ReadonlyMap<DescMessage | DescEnum, PbType>;
 }
 
 /**
@@ -31,10 +31,10 @@ export function createPbNames(from: (file: DescFile) => string): PbNames {
   const moduleOf = memo((file: DescFile) => nameModule(file, from(file)));
   return {
     exports: (file) => moduleOf(file).names,
-    message: (message) => {
-      const found = moduleOf(message.file).messages.get(message);
+    type: (type) => {
+      const found = moduleOf(type.file).types.get(type);
       if (!found) {
-        throw new Error(`${message} is missing from ${message.file}`);
+        throw new Error(`${type} is missing from ${type.file}`);
       }
       return found;
     },
@@ -57,27 +57,28 @@ function nameModule(file: DescFile, from: string): PbModule {
       }
     }
   };
-  const types = [...nestedTypes(file)];
+  const all = [...nestedTypes(file)];
   const shapes = new Map<DescMessage | DescEnum, string>();
-  for (const type of types) {
+  for (const type of all) {
     if (type.kind === "message" || type.kind === "enum") {
-      shapes.set(type, claim(flatName(file, type.typeName)));
+      shapes.set(type, claim(flatName(type)));
     }
   }
   claim(`file_${file.name.replace(/[^a-zA-Z0-9_]+/g, "_")}`);
-  const messages = new Map<DescMessage, PbMessage>();
-  for (const type of types) {
-    const flat = flatName(file, type.typeName);
-    const schema = claim(type.kind === "message" || type.kind === "enum" ? `${flat}Schema` : flat);
-    if (type.kind === "message") {
-      messages.set(type, { shape: shapes.get(type) ?? flat, schema, from });
+  const types = new Map<DescMessage | DescEnum, PbType>();
+  for (const type of all) {
+    const flat = flatName(type);
+    if (type.kind === "message" || type.kind === "enum") {
+      types.set(type, { shape: shapes.get(type) ?? flat, schema: claim(`${flat}Schema`), from });
+    } else {
+      claim(flat);
     }
   }
-  return { names, messages };
+  return { names, types };
 }
 
 /** `Outer_Inner` for `my.package.Outer.Inner`. */
-function flatName(file: DescFile, typeName: string): string {
+export function flatName({ file, typeName }: { readonly file: DescFile; readonly typeName: string }): string {
   const prefix = file.proto.package;
   return typeName.slice(prefix === "" ? 0 : prefix.length + 1).replaceAll(".", "_");
 }

@@ -1,80 +1,81 @@
 /** The plugin: one generated file for each proto file that has services. */
-import { create } from "@bufbuild/protobuf";
+import { create, type DescFile } from "@bufbuild/protobuf";
 import {
   type CodeGeneratorRequest,
   type CodeGeneratorResponse,
   CodeGeneratorResponseSchema,
 } from "@bufbuild/protobuf/wkt";
 import { createEcmaScriptPlugin, type Plugin, type Schema } from "@bufbuild/protoplugin";
-import { clientFactory, clientInterface } from "./client.ts";
-import { initAlias, methodConstant, serviceDefinition } from "./definition.ts";
-import { handlerInterface } from "./handler.ts";
-import { findClashes } from "./names.ts";
-import { parseOptions, type TripleOptions } from "./options.ts";
-import { type FileOutline, outline } from "./outline.ts";
+import { indexSource } from "./comments.ts";
+import type { Target } from "./declaration.ts";
+import { generatedFile } from "./generated-file.ts";
+import { checkPaths, checkServices, explain, InputError } from "./input.ts";
+import { memo } from "./memo.ts";
+import { OptionsError, type OwnOptions, readOptions } from "./options.ts";
 import { createPbNames } from "./pb.ts";
 
-const generator = createEcmaScriptPlugin<TripleOptions>({
-  name: "protoc-gen-triple-es",
-  version: "v0.1.0",
-  parseOptions,
-  generateTs,
-});
+const identity = { name: "protoc-gen-triple-es", version: "v0.1.0" };
 
-/** The kit's plugin, except that mistakes of the user are answered in the response, where buf and protoc look for them. */
-export const plugin: Plugin = { ...generator, run };
-
-/** A mistake in a proto file. */
-class ProtoError extends Error {
-  override readonly name = "ProtoError";
-}
-
-function run(request: CodeGeneratorRequest): CodeGeneratorResponse {
-  try {
-    return generator.run(request);
-  } catch (error) {
-    if (error instanceof Error && (error.name === "ProtoError" || error.name === "PluginOptionError")) {
+/** Mistakes of the user are answered in the response, where buf and protoc look for them, and without any file. */
+export const plugin: Plugin = {
+  ...identity,
+  run(request) {
+    try {
+      return generate(request);
+    } catch (error) {
+      if (!(error instanceof InputError || error instanceof OptionsError)) throw error;
       return create(CodeGeneratorResponseSchema, { error: error.message });
     }
-    throw error;
+  },
+};
+
+function generate(request: CodeGeneratorRequest): CodeGeneratorResponse {
+  const { own, kit } = readOptions(request.parameter);
+  checkPaths(request);
+  let isUnderstood = false;
+  const printer = (schema: Schema, target: Target): void => {
+    isUnderstood = true;
+    print(schema, own, target);
+  };
+  const generator = createEcmaScriptPlugin({
+    ...identity,
+    generateTs: printer,
+    generateJs: printer,
+    generateDts: printer,
+  });
+  try {
+    return generator.run({ ...request, parameter: kit });
+  } catch (error) {
+    // What the kit says before it hands over is about the request, in the language of descriptors.
+    throw isUnderstood || !(error instanceof Error) ? error : explain(request, error);
   }
 }
 
-function generateTs(schema: Schema<TripleOptions>): void {
-  const clashes = schema.files.flatMap(findClashes).sort();
-  if (clashes.length > 0) {
-    throw new ProtoError(clashes.join("\n"));
-  }
+function print(schema: Schema, own: OwnOptions, target: Target): void {
+  checkServices(schema.files);
+  const options = { ...schema.options, ...own };
   const files = schema.files
-    .map((file) => ({ file, path: `${file.name}_triple.ts` }))
+    .filter((file) => file.services.length > 0 || options.keepEmptyFiles)
+    .map((file) => ({ file, path: `${file.name}_triple.${target === "dts" ? "d.ts" : target}` }))
     .sort((a, b) => (a.path < b.path ? -1 : 1))
     .map(({ file, path }) => ({ file, path, f: schema.generateFile(path) }));
   const [anyFile] = files;
   if (!anyFile) {
     return;
   }
-  const pb = createPbNames((file) => anyFile.f.importSchema(file).from);
+  const wanted = {
+    messages: options.messages === "json" || options.initTypes === "expanded",
+    positions: options.protoSourceMap !== undefined,
+  };
+  const tools = {
+    options,
+    generator: identity,
+    pb: createPbNames((file) => anyFile.f.importSchema(file).from),
+    textOf: memo((file: DescFile) => indexSource(file, wanted)),
+  };
   for (const { file, path, f } of files) {
-    f.preamble(file);
-    if (file.services.length > 0) {
-      f.print(content(outline(file, path, pb, schema.options), schema.options));
-    }
+    const { text, map } = generatedFile(file, path, target, tools);
+    f.print(text);
+    if (map !== undefined) schema.generateFile(`${path}.map`).print(map);
   }
-}
-
-/** A generated file from top to bottom. The imports stand first but are known last. */
-function content({ messages, services, imports }: FileOutline, options: TripleOptions): string {
-  const protobuf = imports.module("@bufbuild/protobuf");
-  const runtime = imports.module(options.runtimeImport);
-  const body = [
-    ...messages.map((message) => initAlias(message, protobuf)),
-    ...services.flatMap((service) => [
-      clientInterface(service, runtime),
-      handlerInterface(service, runtime),
-      ...service.methods.map((method) => methodConstant(method, runtime)),
-      serviceDefinition(service, runtime),
-      clientFactory(service, runtime),
-    ]),
-  ];
-  return [imports.statements().join("\n"), ...body].join("\n\n");
 }

@@ -12,11 +12,16 @@ const FLOORS: readonly (readonly string[])[] = [
   ["code", "metadata", "version", "gen/"],
   ["error", "call"],
   ["codec", "compression", "deadline", "exchange"],
-  ["protocol", "client", "handler"],
+  ["protocol", "client", "handler", "plain-json"],
   ["http-rpc/", "grpc/", "router", "cors"],
   ["node/"],
-  ["index", "fetch", "node"],
+  ["index", "fetch", "json", "node"],
 ];
+/** Doors that open another door and add to it. */
+const doorsOfDoors: ReadonlyMap<string, string> = new Map([
+  ["node", "index"],
+  ["json", "fetch"],
+]);
 const ENGINES = 5;
 /** What the server half of sub-protocol A parses bodies with. */
 const PARSERS = ["multipasta", "saxes"];
@@ -73,7 +78,7 @@ function objection({ from, to }: Import): string | undefined {
   const [target, targetRoom] = [floorOf(to), roomOf(to)];
   if (room.endsWith("/") && room === targetRoom) return undefined;
   if (floor === DOORS) {
-    if (target < DOORS || (room === "node" && targetRoom === "index")) return undefined;
+    if (target < DOORS || doorsOfDoors.get(room) === targetRoom) return undefined;
     return "a door may import what is below the doors";
   }
   if (target < floor && !(floor === ENGINES && target === 4)) return undefined;
@@ -135,7 +140,11 @@ describe("the rules themselves", () => {
     ["an engine importing a wing", "runtime/src/node/http2.ts", "runtime/src/grpc/envelope.ts"],
     ["an engine importing the router", "runtime/src/node/server.ts", "runtime/src/router.ts"],
     ["a room below importing a door", "runtime/src/node/server.ts", "runtime/src/index.ts"],
-    ["a door importing another, other than node importing index", "runtime/src/fetch.ts", "runtime/src/index.ts"],
+    [
+      "a door importing another, other than node importing index and json importing fetch",
+      "runtime/src/fetch.ts",
+      "runtime/src/index.ts",
+    ],
     ["node:* in the portable part", "runtime/src/deadline.ts", "node:timers"],
     ["a third dependency", "runtime/src/node/http2.ts", "undici"],
     ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],

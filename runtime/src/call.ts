@@ -22,6 +22,8 @@ export interface Method {
   /** What the service's author promised about calling the method twice. Default: nothing. */
   readonly idempotency?: "no_side_effects" | "idempotent";
   readonly deprecated?: boolean;
+  /** The names Dubbo Java has for service and method, where code was generated with `java_names`. */
+  readonly java?: { readonly service: string; readonly method: string };
 }
 
 /** A service: its methods by the name they have in TypeScript. `C` is its client interface, `H` its handler interface. */

@@ -70,7 +70,7 @@ export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
 }
 
 /** The JSON codec with no registry. */
-export const jsonCodec: Codec = createJsonCodec();
+export const jsonCodec: Codec = /*@__PURE__*/ createJsonCodec();
 
 /** The built-in codec with that name; a codec is returned as it is. */
 export function findCodec(codec: "proto" | "json" | Codec): Codec {

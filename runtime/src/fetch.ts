@@ -42,7 +42,9 @@ export function createTransport(options: TransportOptions): Transport {
 /** Fields that tell how the bytes travelled, which is over when fetch hands them out. */
 const TRANSFER_FIELDS = new Set(["content-encoding", "content-length", "transfer-encoding"]);
 
-function connectFetch({ baseUrl, credentials, fetch: given }: TransportOptions): Exchange {
+/** Makes an exchange on `fetch`: what transports are built on. */
+export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "credentials" | "fetch">): Exchange {
+  const { baseUrl, credentials, fetch: given } = options;
   const prefix = baseUrl.replace(/\/$/, "");
   return async ({ method, path, headers, body, signal }) => {
     // Read on every call, so that a fetch that is replaced later, as tests do, is used.

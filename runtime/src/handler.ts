@@ -57,7 +57,10 @@ export function createHandlers<H extends object>(
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, unknown>)[name];
     const run = typeof implemented === "function" ? (implemented.bind(implementation) as Implementation) : undefined;
-    const call = run === undefined ? unimplemented(method) : implementations[method.kind](run, method, options.onError);
+    const call =
+      run === undefined
+        ? async () => unimplemented({ method })
+        : implementations[method.kind](run, method, options.onError);
     return { method, call: intercept(call, options.interceptors) };
   });
 }
@@ -142,10 +145,9 @@ async function* resume(
   }
 }
 
-function unimplemented(method: Method): Call {
-  return async () => {
-    throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
-  };
+/** Refuses a call. Generated base classes do so in every method. */
+export function unimplemented({ method }: Pick<HandlerContext, "method">): never {
+  throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
 }
 
 function cardinalityError(method: Method, received: string): RpcError {

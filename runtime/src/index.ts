@@ -39,6 +39,7 @@ export {
   type CallOptions,
   type ClientStreamingMethod,
   createClient,
+  createFakeClient,
   createStub,
   type ServerStreamingMethod,
   type Transport,
@@ -50,7 +51,7 @@ export type { Compression } from "./compression.ts";
 export type { CorsOptions } from "./cors.ts";
 export { createContextValues } from "./deadline.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
-export type { HandlerContext } from "./handler.ts";
+export { type HandlerContext, unimplemented } from "./handler.ts";
 export { Metadata, type MetadataInit } from "./metadata.ts";
 export type { Router, ServiceOptions, VersionMatch } from "./router.ts";
 

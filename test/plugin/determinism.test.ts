@@ -32,13 +32,21 @@ function importsFirst(files: readonly FileDescriptorProto[]): FileDescriptorProt
 }
 
 describe("output", () => {
-  it("does not depend on the order of the request", () => {
+  it.each([
+    ["target=ts", 20],
+    ["target=js+dts,server_base=true,fakes=true,java_names=true,proto_source_map=../proto", 5],
+    ["target=ts,init_types=expanded", 5],
+    ["target=ts,messages=json", 5],
+  ])("does not depend on the order of the request with %s", (parameter, numRuns) => {
+    const expected = [...run({ ...request, parameter })];
     const shuffled = <T>(items: readonly T[]) => fc.shuffledSubarray([...items], { minLength: items.length });
     fc.assert(
       fc.property(shuffled(request.protoFile), shuffled(request.fileToGenerate), (protoFile, fileToGenerate) => {
-        expect([...run({ ...request, protoFile: importsFirst(protoFile), fileToGenerate })]).toEqual(expected);
+        expect([...run({ ...request, parameter, protoFile: importsFirst(protoFile), fileToGenerate })]).toEqual(
+          expected,
+        );
       }),
-      { numRuns: 20 },
+      { numRuns },
     );
   });
 

@@ -4,20 +4,41 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { buildDescriptors, requestFor, root, run } from "./support/protos.ts";
 
-const generated = run(requestFor(buildDescriptors(root), "target=ts,import_extension=ts"));
+const descriptors = buildDescriptors(root);
+const standard = "target=ts,import_extension=ts";
 
-describe.each([
-  ["fixtures/gen", /^(fixture|grpc)\//],
-  ["examples/gen", /^greet\//],
-])("%s", (folder, pattern) => {
-  const expected = [...generated.keys()].filter((name) => pattern.test(name));
+/** The folders of output, each with its parameter and the proto files that are generated into it. */
+const folders: readonly [folder: string, parameter: string, protos: RegExp][] = [
+  ["fixtures/gen", standard, /^(fixture|grpc)\//],
+  ["examples/gen", standard, /^greet\//],
+  ...optionFolders().map(([name, parameter]): [string, string, RegExp] => [
+    `fixtures/options/gen/${name}`,
+    parameter,
+    /^fixture\/options\//,
+  ]),
+];
+
+/** What the template that buf generates the options' fixtures by says. */
+function optionFolders(): [name: string, parameter: string][] {
+  const template = readFileSync(join(root, "fixtures/options.gen.yaml"), "utf8");
+  const ours = /src\/main\.ts\]\n +out: fixtures\/options\/gen\/(.*)\n.*\n +opt: \[(.*)\]/g;
+  return [...template.matchAll(ours)].map(([, name = "", options = ""]) => [name, options.replaceAll(", ", ",")]);
+}
+
+describe.each(folders)("%s", (folder, parameter, protos) => {
+  const generated = run(requestFor(descriptors, parameter));
+  const expected = [...generated.keys()].filter((name) => protos.test(name));
 
   it("holds a file for each proto file with services, and no other", () => {
     const committed = readdirSync(join(root, folder), { recursive: true, encoding: "utf8" });
-    expect(committed.filter((name) => name.endsWith("_triple.ts")).sort()).toEqual(expected.sort());
+    expect(committed.filter((name) => /_triple\.[\w.]+$/.test(name)).sort()).toEqual(expected.sort());
   });
 
   it.each(expected)("%s", (name) => {
     expect(generated.get(name)).toBe(readFileSync(join(root, folder, name), "utf8"));
   });
+});
+
+it("every option has a folder", () => {
+  expect(optionFolders()).toHaveLength(8);
 });

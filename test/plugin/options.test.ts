@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { plugin } from "../../src/plugin.ts";
-import { generate, root } from "./support/protos.ts";
+import { compile, generate, requestFor, root } from "./support/protos.ts";
 
 describe("options", () => {
   it("choose where the runtime is imported from", () => {
@@ -13,13 +13,51 @@ describe("options", () => {
     );
   });
 
+  const refusal = (parameter: string): string => plugin.run(requestFor(set, parameter)).error;
+  const set = compile({ "a.proto": 'syntax = "proto3";\nservice S { rpc R(M) returns (M); }\nmessage M {}' });
+  const names =
+    "the options are target, import_extension, js_import_style, keep_empty_files, ts_nocheck, elide_plugin_version, " +
+    "rewrite_imports, map_imports, bootstrap_wkt, parts, init_types, messages, server_base, fakes, java_names, " +
+    "proto_source_map, runtime_import";
+
   it("that are wrong are all told at once, with the right ones", () => {
-    expect(() => generate("service S {}", "target=ts,speed=11,runtime_import=,colour=red")).toThrow(
-      'invalid option "speed=11,runtime_import=,colour=red": unknown option "speed", ' +
-        'option "runtime_import" needs a value, unknown option "colour"; the options are target, import_extension, ' +
-        "js_import_style, keep_empty_files, ts_nocheck, elide_plugin_version, map_imports, runtime_import",
+    expect(refusal("target=go,speed=11,runtime_import=,part=client,fakes=maybe")).toBe(
+      'invalid options: "target=go": target must be ts, js, dts, or several of them joined with +; there is no "speed"; ' +
+        '"runtime_import=": runtime_import needs a value; there is no "part", did you mean "parts"?; ' +
+        `"fakes=maybe": fakes must be true or false; ${names}`,
     );
-    expect(() => generate("service S {}", "target=go")).toThrow('invalid option "target=go"');
+  });
+
+  it.each([
+    ["import_extension=js';process.exit()//", "must be none, js or ts"],
+    ["js_import_style=amd", "must be module or legacy_commonjs"],
+    ["rewrite_imports=nothing", "must be <pattern>:<target>"],
+    ["parts=client+proxy", "must be client, server, or several"],
+    ["init_types=none", "must be alias or expanded"],
+    ["messages=yaml", "must be pb or json or none"],
+    ["messages=pb,messages=json", 'messages was "pb" before'],
+    ["__proto__=1", 'there is no "__proto__"'],
+  ])("%s is refused", (parameter, reason) => {
+    expect(refusal(parameter)).toContain(reason);
+  });
+
+  it.each([
+    ["messages=json,parts=server", "parts must be client with messages=json"],
+    ["messages=none,server_base=true", "server_base does not go with messages=none"],
+    ["messages=json,init_types=expanded", "init_types=expanded does not go with messages=json"],
+    ["parts=client,server_base", "server_base needs parts=server"],
+    ["parts=server,fakes", "fakes need parts=client"],
+    ["target=ts,proto_source_map=../proto", "proto_source_map needs target=dts"],
+  ])("that contradict each other are refused: %s", (parameter, reason) => {
+    expect(refusal(parameter)).toContain(reason);
+  });
+
+  it("leave nothing half done", () => {
+    expect(plugin.run(requestFor(set, "target=go")).file).toEqual([]);
+  });
+
+  it("that are switches may be bare", () => {
+    expect(generate("", "target=ts,keep_empty_files,ts_nocheck")).toMatch(/^\/\/ @ts-nocheck\n\nexport \{\};$/m);
   });
 });
 

@@ -1,0 +1,34 @@
+/**
+ * The door for clients without protobuf: unary calls of sub-protocol A on `fetch`, whose messages are plain JSON. Code
+ * generated with `messages=json` imports nothing else.
+ */
+import { intercept } from "./call.ts";
+import type { Transport } from "./client.ts";
+import { connectFetch, type TransportOptions } from "./fetch.ts";
+import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { plainJsonCodec } from "./plain-json.ts";
+import { resolveOptions } from "./protocol.ts";
+
+export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call.ts";
+export {
+  type CallDefaults,
+  type CallOptions,
+  createClient,
+  createFakeClient,
+  createStub,
+  type Transport,
+  type UnaryMethod,
+} from "./client.ts";
+export { Code, codeName } from "./code.ts";
+export { RpcError } from "./error.ts";
+export { Metadata, type MetadataInit } from "./metadata.ts";
+export { plainMessage } from "./plain-json.ts";
+
+export type JsonTransportOptions = Omit<TransportOptions, "codec">;
+
+/** Makes a transport on `fetch` for clients whose messages are plain JSON. */
+export function createTransport(options: JsonTransportOptions): Transport {
+  const resolved = resolveOptions({ ...options, codecs: [plainJsonCodec], compressions: [] });
+  const call = createHttpRpcClient(connectFetch(options), resolved);
+  return { call: intercept(call, options.interceptors), close: async () => {} };
+}

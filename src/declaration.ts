@@ -1,0 +1,118 @@
+/**
+ * Declarations: what a generated file consists of. One list of them is printed three ways, as TypeScript, JavaScript or
+ * a declaration file, so no compiler is needed to make one of the others. Types and values are asked for only where they
+ * are printed, because asking for them imports what they name.
+ */
+import { literal } from "./literal.ts";
+
+export type Target = "ts" | "js" | "dts";
+
+type Text = () => string;
+
+interface Named {
+  /** The JSDoc block, with line breaks and all. */
+  readonly doc: string;
+  readonly name: string;
+}
+
+/** `export type …` */
+export interface TypeDeclaration extends Named {
+  readonly kind: "type";
+  readonly type: Text;
+}
+
+/** `export interface … {`, with members that are complete lines. */
+export interface InterfaceDeclaration extends Named {
+  readonly kind: "interface";
+  readonly members: Text;
+}
+
+/** `export const …` */
+export interface ConstantDeclaration extends Named {
+  readonly kind: "const";
+  readonly type: Text;
+  readonly value: Text;
+}
+
+/** Something with parameters and a single expression to return. */
+export interface Callable extends Named {
+  readonly parameters: readonly Parameter[];
+  readonly returns: Text;
+  readonly result: Text;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly type: Text;
+  readonly optional?: boolean;
+}
+
+/** `export function …` */
+export interface FunctionDeclaration extends Callable {
+  readonly kind: "function";
+}
+
+/** `export abstract class …` */
+export interface ClassDeclaration extends Named {
+  readonly kind: "class";
+  readonly implements: string;
+  readonly methods: readonly Callable[];
+}
+
+export type Declaration =
+  | TypeDeclaration
+  | InterfaceDeclaration
+  | ConstantDeclaration
+  | FunctionDeclaration
+  | ClassDeclaration;
+
+/** The declaration as source text; nothing if the target has no place for it. */
+export function printDeclaration(declaration: Declaration, target: Target, exported: "export " | ""): string {
+  const { doc, name } = declaration;
+  const declare = target === "dts" ? "declare " : "";
+  switch (declaration.kind) {
+    case "type":
+      return target === "js" ? "" : `${doc}\nexport type ${name} = ${declaration.type()};`;
+    case "interface":
+      return target === "js" ? "" : `${doc}\nexport interface ${name} {\n${declaration.members()}}`;
+    case "const": {
+      const type = target === "js" ? "" : `: ${declaration.type()}`;
+      const value = target === "dts" ? "" : ` = ${declaration.value()}`;
+      return `${doc}\n${exported}${declare}const ${name}${type}${value};`;
+    }
+    case "function":
+      return `${doc}\n${exported}${declare}function ${printCallable(declaration, target, "")}`;
+    case "class": {
+      const methods = declaration.methods.map((m) => `${m.doc}\n  ${printCallable(m, target, "  ")}\n`);
+      const head =
+        target === "js" ? `class ${name}` : `${declare}abstract class ${name} implements ${declaration.implements}`;
+      return `${doc}\n${exported}${head} {\n${methods.join("\n")}}`;
+    }
+  }
+}
+
+function printCallable({ name, parameters, returns, result }: Callable, target: Target, indent: string): string {
+  const printed = parameters.map((p) => (target === "js" ? p.name : `${p.name}${p.optional ? "?" : ""}: ${p.type()}`));
+  const head = `${name}(${printed.join(", ")})${target === "js" ? "" : `: ${returns()}`}`;
+  return target === "dts" ? `${head};` : `${head} {\n${indent}  return ${result()};\n${indent}}`;
+}
+
+/** An object literal, one property on a line. */
+export function objectLiteral(properties: readonly (readonly [key: string, value: string])[], indent = ""): string {
+  return properties.length === 0
+    ? "{}"
+    : `{\n${properties.map(([key, value]) => `${indent}  ${key}: ${value},\n`).join("")}${indent}}`;
+}
+
+/** The last lines of a CommonJS module. */
+export function exportStatements(declarations: readonly Declaration[]): string {
+  return declarations
+    .filter(({ kind }) => kind !== "type" && kind !== "interface")
+    .map(({ name }) => `exports.${name} = ${name};`)
+    .join("\n");
+}
+
+/** A type that allows exactly the given strings. */
+export function unionOf(values: readonly string[]): string {
+  return values.length === 0 ? "never" : values.map(literal).join(" | ");
+}

@@ -1,0 +1,124 @@
+/**
+ * Init types written out. The type checker has nothing to work out for them, where an alias of protobuf-es's
+ * MessageInitShape makes it map every field of every message.
+ */
+import type { DescEnum, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import { scalarTypeScriptType, wktPublicImportPaths } from "@bufbuild/protobuf/codegenv2";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { jsDoc, type SourceText } from "./comments.ts";
+import type { InterfaceDeclaration } from "./declaration.ts";
+import type { ImportedModule } from "./imports.ts";
+import { literal, propertyKey } from "./literal.ts";
+import { fieldDocs } from "./message-docs.ts";
+
+/** How the types that fields refer to are called. */
+export interface InitNames {
+  readonly init: (message: DescMessage) => string;
+  readonly shape: (type: DescEnum) => string;
+  readonly protobuf: ImportedModule;
+}
+
+/** The messages and all that their fields need init types of. Well-known ones are not expanded, so they lead nowhere. */
+export function reachedBy(messages: readonly DescMessage[]): DescMessage[] {
+  const reached = new Set<DescMessage>();
+  const pending = [...messages].reverse();
+  for (let message = pending.pop(); message !== undefined; message = pending.pop()) {
+    if (reached.has(message)) continue;
+    reached.add(message);
+    if (isWellKnown(message)) continue;
+    const next = message.fields.flatMap((field) =>
+      field.message !== undefined && foreignType(field) === undefined ? [field.message] : [],
+    );
+    pending.push(...next.reverse());
+  }
+  return [...reached];
+}
+
+/** The init type as an interface. Nothing for well-known messages, whose types are the business of protobuf-es. */
+export function expandedInit(
+  message: DescMessage,
+  names: InitNames,
+  textOf: (file: DescMessage["file"]) => SourceText,
+): InterfaceDeclaration | undefined {
+  if (isWellKnown(message)) return undefined;
+  const docs = fieldDocs(message, textOf(message.file));
+  return {
+    kind: "interface",
+    doc: jsDoc([`What may be passed as a ${message.typeName}: the message, or some of its fields.`]),
+    name: names.init(message),
+    members: () =>
+      [
+        `  readonly $typeName?: ${literal(message.typeName)};\n`,
+        ...message.members.map((member) => {
+          const { type, optional } =
+            member.kind === "oneof" ? { type: oneofType(member, names), optional: false } : fieldType(member, names);
+          const undefinable = optional ? " | undefined" : "";
+          return `${docs(member, "  ")}\n  ${propertyKey(member.localName)}?: ${type}${undefinable};\n`;
+        }),
+      ].join("\n"),
+  };
+}
+
+function isWellKnown(message: DescMessage): boolean {
+  return wktPublicImportPaths[message.file.proto.name] !== undefined;
+}
+
+function oneofType(oneof: DescOneof, names: InitNames): string {
+  const cases = oneof.fields.map((field) => {
+    const { type } = fieldType(field, names);
+    return `{ case: ${literal(field.localName)}; value: ${type} }`;
+  });
+  return [...cases, "{ case: undefined; value?: undefined }"].join(" | ");
+}
+
+/** The type of a field, by the rules of protoc-gen-es, and whether the message itself has it as undefined. */
+function fieldType(field: DescField, names: InitNames): { type: string; optional: boolean } {
+  const optional = field.proto.proto3Optional;
+  switch (field.fieldKind) {
+    case "scalar":
+      return { type: scalarTypeScriptType(field.scalar, field.longAsString), optional };
+    case "enum":
+      return { type: names.shape(field.enum), optional };
+    case "message":
+      return { type: messageType(field, field.message, names), optional: true };
+    case "list":
+      return { type: `${elementType(field, names)}[]`, optional: false };
+    case "map": {
+      const key = numericKeys.has(field.mapKey) ? "number" : "string";
+      return { type: `{ [key: ${key}]: ${elementType(field, names)} }`, optional: false };
+    }
+  }
+}
+
+const numericKeys: ReadonlySet<ScalarType> = new Set([
+  ScalarType.INT32,
+  ScalarType.FIXED32,
+  ScalarType.UINT32,
+  ScalarType.SFIXED32,
+  ScalarType.SINT32,
+]);
+
+function elementType(field: DescField & { fieldKind: "list" | "map" }, names: InitNames): string {
+  if (field.message !== undefined) return messageType(field, field.message, names);
+  if (field.enum !== undefined) return names.shape(field.enum);
+  const longAsString = field.fieldKind === "list" && field.longAsString;
+  return scalarTypeScriptType(field.scalar as ScalarType, longAsString);
+}
+
+function messageType(field: DescField, message: DescMessage, names: InitNames): string {
+  const foreign = foreignType(field);
+  if (foreign === "JsonObject") return names.protobuf.type(foreign);
+  return foreign ?? names.init(message);
+}
+
+/** Fields that protobuf-es gives another type than the message's own: wrappers are unwrapped, structs are JSON. */
+function foreignType(field: DescField): string | undefined {
+  const { message } = field;
+  if (message === undefined) return undefined;
+  if (isWrapperDesc(message) && !field.oneof && field.fieldKind === "message") {
+    return scalarTypeScriptType((message.fields[0] as DescField).scalar as ScalarType, false);
+  }
+  const isStruct = message.typeName === "google.protobuf.Struct";
+  return isStruct && field.parent?.typeName !== "google.protobuf.Value" ? "JsonObject" : undefined;
+}

@@ -1,0 +1,75 @@
+/** A generated file from top to bottom. */
+import type { DescFile } from "@bufbuild/protobuf";
+import { clientFactory, clientInterface, fakeFactory } from "./client.ts";
+import { type Declaration, exportStatements, printDeclaration, type Target } from "./declaration.ts";
+import { methodConstant, serviceDefinition } from "./definition.ts";
+import { handlerBase, handlerInterface } from "./handler.ts";
+import { relativePath } from "./imports.ts";
+import type { Tools } from "./messages.ts";
+import type { TripleOptions } from "./options.ts";
+import { type FileOutline, outline } from "./outline.ts";
+import { type Generator, preamble } from "./preamble.ts";
+import { type Anchor, mark, noAnchor, sourceMap, unmark } from "./source-map.ts";
+
+/** The text without its last line break, and the text of its source map if it has one. */
+export interface GeneratedFile {
+  readonly text: string;
+  readonly map?: string;
+}
+
+export function generatedFile(
+  file: DescFile,
+  path: string,
+  target: Target,
+  tools: Tools & { readonly generator: Generator },
+): GeneratedFile {
+  const { options, textOf, generator } = tools;
+  const head = preamble(file, textOf(file), generator, options);
+  if (file.services.length === 0) return { text: `${head}\n${emptyModule(target, options)}` };
+
+  const { protoSourceMap } = options;
+  const isMapped = target === "dts" && protoSourceMap !== undefined;
+  const outlined = outline(file, path, tools);
+  const declarations = [...outlined.messages, ...serviceDeclarations(outlined, options, isMapped ? mark : noAnchor)];
+  const isCommonJs = target === "js" && options.jsImportStyle === "legacy_commonjs";
+  const body = declarations
+    .map((declaration) => printDeclaration(declaration, target, isCommonJs ? "" : "export "))
+    .filter((text) => text !== "");
+  // The imports stand first but are known last.
+  const language = isCommonJs ? "CommonJS" : target === "js" ? "JavaScript" : "TypeScript";
+  const imports = outlined.imports.statements(language).join("\n");
+  const blocks = isCommonJs ? [commonJs, imports, ...body, exportStatements(declarations)] : [imports, ...body];
+  const text = `${head}\n${blocks.filter((block) => block !== "").join("\n\n")}`;
+  if (!isMapped) return { text };
+
+  const { text: plain, mappings } = unmark(text);
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const source = relativePath(path, `${protoSourceMap.replace(/^\.\/|\/$/g, "")}/${file.proto.name}`);
+  return { text: `${plain}\n//# sourceMappingURL=${encodeURI(name)}.map`, map: sourceMap(name, source, mappings) };
+}
+
+const commonJs = `"use strict";\nObject.defineProperty(exports, "__esModule", { value: true });`;
+
+/** TypeScript takes a file without import or export for a script, whose names are global. */
+function emptyModule(target: Target, { jsImportStyle }: TripleOptions): string {
+  return target === "js" && jsImportStyle === "legacy_commonjs" ? commonJs : "export {};";
+}
+
+function serviceDeclarations(
+  { services, runtime }: FileOutline,
+  options: TripleOptions,
+  anchor: Anchor,
+): Declaration[] {
+  const { parts, serverBase, fakes } = options;
+  const client = parts.has("client");
+  const server = parts.has("server");
+  return services.flatMap((service): Declaration[] => [
+    ...(client ? [clientInterface(service, runtime, anchor, options)] : []),
+    ...(server ? [handlerInterface(service, runtime, anchor, options)] : []),
+    ...service.methods.map((method) => methodConstant(method, runtime, anchor, options)),
+    serviceDefinition(service, runtime, anchor, options),
+    ...(client ? [clientFactory(service, runtime, anchor)] : []),
+    ...(server && serverBase ? [handlerBase(service, runtime, anchor, options)] : []),
+    ...(client && fakes ? [fakeFactory(service, runtime, anchor)] : []),
+  ]);
+}

@@ -1,0 +1,136 @@
+/**
+ * Messages without a protobuf runtime: the JSON form of each message as an interface, or no type at all. A service
+ * described this way is for clients that speak JSON only.
+ */
+import type { DescEnum, DescField, DescFile, DescMessage } from "@bufbuild/protobuf";
+import { scalarJsonType } from "@bufbuild/protobuf/codegenv2";
+import { safeIdentifier } from "@bufbuild/protoplugin";
+import { jsDoc } from "./comments.ts";
+import { type Declaration, unionOf } from "./declaration.ts";
+import { literal, propertyKey } from "./literal.ts";
+import { memo } from "./memo.ts";
+import { fieldDocs, typeDocs } from "./message-docs.ts";
+import type { MessageOutline, Messages, Tools } from "./messages.ts";
+import type { Scope } from "./names.ts";
+import { flatName } from "./pb.ts";
+
+type JsonType = DescMessage | DescEnum;
+
+export function jsonMessages(
+  file: DescFile,
+  used: readonly DescMessage[],
+  exported: Scope,
+  { options, textOf }: Tools,
+): Messages {
+  const declared = options.messages === "json" ? withFields(used) : [];
+  const ownFirst = [...declared.filter((t) => t.file === file), ...declared.filter((t) => t.file !== file)];
+  const nameOf = memo((type: JsonType) => exported.claim(safeIdentifier(flatName(type))));
+  ownFirst.forEach(nameOf);
+
+  return (_imports, runtime) => {
+    const of = memo((message: DescMessage): MessageOutline => {
+      const type = options.messages === "json" ? () => nameOf(message) : () => "unknown";
+      const schema = () => `/*@__PURE__*/ ${runtime.value("plainMessage")}(${literal(message.typeName)})`;
+      return { shape: type, init: type, schema };
+    });
+    return { declarations: declared.map((type) => declareJson(type, nameOf, textOf)), of };
+  };
+}
+
+/** The messages and every message and enum that can occur in them. */
+function withFields(messages: readonly DescMessage[]): JsonType[] {
+  const reached = new Set<JsonType>();
+  const pending: JsonType[] = [...messages].reverse();
+  for (let type = pending.pop(); type !== undefined; type = pending.pop()) {
+    if (reached.has(type)) continue;
+    reached.add(type);
+    if (type.kind === "message" && (!wellKnownJson.has(type.typeName) || isRecursive(type))) {
+      pending.push(...type.fields.flatMap((field) => field.message ?? field.enum ?? []).reverse());
+    }
+  }
+  return [...reached];
+}
+
+type NameOf = (type: JsonType) => string;
+
+function declareJson(type: JsonType, nameOf: NameOf, textOf: Tools["textOf"]): Declaration {
+  const name = nameOf(type);
+  const wellKnown = wellKnownJson.get(type.typeName);
+  if (wellKnown !== undefined) {
+    return { kind: "type", doc: jsDoc([`The JSON of a ${type.typeName}.`]), name, type: () => wellKnown(type, nameOf) };
+  }
+  const text = textOf(type.file);
+  const common = { doc: typeDocs(type, text), name };
+  if (type.kind === "enum") {
+    return { ...common, kind: "type", type: () => unionOf(type.values.map(({ name }) => name)) };
+  }
+  const docs = fieldDocs(type, text);
+  const members = type.fields.map(
+    (field) => `${docs(field, "  ")}\n  ${propertyKey(field.jsonName)}?: ${fieldType(field, nameOf)};\n`,
+  );
+  return { ...common, kind: "interface", members: () => members.join("\n") };
+}
+
+function fieldType(field: DescField, nameOf: NameOf): string {
+  switch (field.fieldKind) {
+    case "list":
+      return arrayOf(elementType(field, nameOf));
+    case "map":
+      return `{ [key: string]: ${elementType(field, nameOf)} }`;
+    default:
+      return elementType(field, nameOf);
+  }
+}
+
+function elementType({ message, enum: enumeration, scalar }: DescField, nameOf: NameOf): string {
+  const type = message ?? enumeration;
+  return type !== undefined ? nameOf(type) : scalarJsonType(scalar as NonNullable<typeof scalar>);
+}
+
+function arrayOf(type: string): string {
+  return type.includes("|") ? `(${type})[]` : `${type}[]`;
+}
+
+/** Types whose JSON is not an object of their fields (the JSON mapping of Protocol Buffers). */
+const wellKnownJson = new Map<string, (type: JsonType, nameOf: NameOf) => string>([
+  ["google.protobuf.Any", () => '{ "@type"?: string; [key: string]: unknown }'],
+  ["google.protobuf.Duration", () => "string"],
+  ["google.protobuf.Empty", () => "{ [key: string]: never }"],
+  ["google.protobuf.FieldMask", () => "string"],
+  ["google.protobuf.ListValue", (type, nameOf) => `${nameOf(fieldMessage(type, "values"))}[]`],
+  ["google.protobuf.NullValue", () => "null"],
+  ["google.protobuf.Struct", (type, nameOf) => `{ [key: string]: ${nameOf(fieldMessage(type, "fields"))} }`],
+  ["google.protobuf.Timestamp", () => "string"],
+  ["google.protobuf.Value", jsonValue],
+  ["google.protobuf.BoolValue", wrapped],
+  ["google.protobuf.BytesValue", wrapped],
+  ["google.protobuf.DoubleValue", wrapped],
+  ["google.protobuf.FloatValue", wrapped],
+  ["google.protobuf.Int32Value", wrapped],
+  ["google.protobuf.Int64Value", wrapped],
+  ["google.protobuf.StringValue", wrapped],
+  ["google.protobuf.UInt32Value", wrapped],
+  ["google.protobuf.UInt64Value", wrapped],
+]);
+
+function jsonValue(type: JsonType, nameOf: NameOf): string {
+  const name = nameOf(type);
+  return `null | number | string | boolean | { [key: string]: ${name} } | ${name}[]`;
+}
+
+function wrapped(type: JsonType): string {
+  const value = type.kind === "message" ? type.fields[0]?.scalar : undefined;
+  if (value === undefined) throw new Error(`${type} wraps nothing`);
+  return scalarJsonType(value);
+}
+
+/** Well-known types whose JSON names another type. */
+function isRecursive({ typeName }: JsonType): boolean {
+  return typeName === "google.protobuf.ListValue" || typeName === "google.protobuf.Struct";
+}
+
+function fieldMessage(type: JsonType, name: string): DescMessage {
+  const field = type.kind === "message" ? type.fields.find((field) => field.name === name) : undefined;
+  if (field?.message === undefined) throw new Error(`${type} has no field "${name}"`);
+  return field.message;
+}

@@ -1,0 +1,34 @@
+/** What generated code says about messages, whoever declares them. */
+import type { DescFile, DescMessage } from "@bufbuild/protobuf";
+import type { SourceText } from "./comments.ts";
+import type { Declaration } from "./declaration.ts";
+import type { ImportedModule, Imports } from "./imports.ts";
+import type { TripleOptions } from "./options.ts";
+import type { PbNames } from "./pb.ts";
+
+/** A message that a service takes or returns, as generated code writes it. */
+export interface MessageOutline {
+  /** The type of a message as it is received. */
+  readonly shape: () => string;
+  /** The type of what may be passed as the message. */
+  readonly init: () => string;
+  /** The expression for its schema. */
+  readonly schema: () => string;
+}
+
+/** The messages of a file, once their exported names are settled: asks for what has to be imported. */
+export type Messages = (
+  imports: Imports,
+  runtime: ImportedModule,
+) => {
+  readonly declarations: readonly Declaration[];
+  of(message: DescMessage): MessageOutline;
+};
+
+/** What an outline is drawn with. */
+export interface Tools {
+  readonly options: TripleOptions;
+  readonly pb: PbNames;
+  /** The text of any file, for comments. */
+  readonly textOf: (file: DescFile) => SourceText;
+}

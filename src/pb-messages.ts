@@ -1,0 +1,49 @@
+/** The messages of protoc-gen-es: imported from its modules, with a named type for what may be passed as each. */
+import type { DescEnum, DescFile, DescMessage } from "@bufbuild/protobuf";
+import { jsDoc } from "./comments.ts";
+import type { Declaration } from "./declaration.ts";
+import { expandedInit, reachedBy } from "./expanded-init.ts";
+import { memo } from "./memo.ts";
+import type { MessageOutline, Messages, Tools } from "./messages.ts";
+import type { Scope } from "./names.ts";
+
+export function pbMessages(
+  file: DescFile,
+  used: readonly DescMessage[],
+  exported: Scope,
+  { options, pb, textOf }: Tools,
+): Messages {
+  const isExpanded = options.initTypes === "expanded";
+  const declared = isExpanded ? reachedBy(used) : used;
+  const ownFirst = [...declared.filter((m) => m.file === file), ...declared.filter((m) => m.file !== file)];
+  const initOf = memo((message: DescMessage) => exported.claim(`${pb.type(message).shape}Init`));
+  ownFirst.forEach(initOf);
+
+  return (imports) => {
+    const protobuf = imports.module("@bufbuild/protobuf");
+    const importOf = memo((type: DescMessage | DescEnum) => {
+      const { shape, schema, from } = pb.type(type);
+      const module = imports.module(from);
+      module.reserve(shape);
+      if (type.kind === "message") module.reserve(schema);
+      return { shape: () => module.type(shape), typeOf: () => module.type(schema), value: () => module.value(schema) };
+    });
+    for (const message of ownFirst) importOf(message);
+
+    const of = memo((message: DescMessage): MessageOutline => {
+      const { shape, value } = importOf(message);
+      return { shape, init: () => initOf(message), schema: value };
+    });
+    const alias = (message: DescMessage): Declaration => ({
+      kind: "type",
+      doc: jsDoc([`What may be passed as a ${message.typeName}.`]),
+      name: initOf(message),
+      type: () => `${protobuf.type("MessageInitShape")}<typeof ${importOf(message).typeOf()}>`,
+    });
+    const names = { init: initOf, shape: (type: DescEnum) => importOf(type).shape(), protobuf };
+    const declarations = declared.map((message) =>
+      isExpanded ? (expandedInit(message, names, textOf) ?? alias(message)) : alias(message),
+    );
+    return { declarations, of };
+  };
+}

@@ -1,0 +1,22 @@
+/** What somebody meant who wrote a name that does not exist. */
+
+/** The name that was probably meant: one that differs in at most two letters. */
+export function suggestion(written: string, names: readonly string[]): string {
+  const letters = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, "");
+  const meant = names.find((name) => distance(letters(name), letters(written)) <= 2);
+  return meant === undefined ? "" : `, did you mean "${meant}"?`;
+}
+
+/** How many letters must be added, dropped or replaced to make one word of another. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...from].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < to.length; j++) {
+      const replaced = (row[j] ?? 0) + (to[j] === letter ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

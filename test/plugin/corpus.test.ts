@@ -1,0 +1,44 @@
+/** A fixed sample of the corpus. `npm run corpus` takes all of it. */
+import { create } from "@bufbuild/protobuf";
+import { CodeGeneratorRequestSchema } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compileCorpus, importsOf } from "../corpus/descriptors.ts";
+import { writeMessages } from "../corpus/messages.ts";
+import { Project } from "./support/project.ts";
+
+/** Old and new syntax, many rpcs and few, streams, long-running operations, empty and foreign messages. */
+const sample = [
+  "google/api/servicecontrol/v1/service_controller.proto",
+  "google/bigtable/v2/bigtable.proto",
+  "google/cloud/dialogflow/cx/v3/session.proto",
+  "google/cloud/kms/v1/service.proto",
+  "google/cloud/speech/v2/cloud_speech.proto",
+  "google/firestore/v1/firestore.proto",
+  "google/iam/v1/iam_policy.proto",
+  "google/longrunning/operations.proto",
+  "google/pubsub/v1/pubsub.proto",
+  "google/spanner/v1/spanner.proto",
+  "google/storage/v2/storage.proto",
+  "grafeas/v1/grafeas.proto",
+];
+
+describe("services of google-proto-files", () => {
+  const set = compileCorpus(sample);
+  const files = set.file.filter(({ name }) => sample.includes(name));
+  const project = new Project();
+  afterAll(() => project[Symbol.dispose]());
+
+  beforeAll(() => writeMessages(set, files, project.folder), 120_000);
+
+  it.each(["", "init_types=expanded", "messages=json", "server_base=true,fakes=true,java_names=true"])(
+    "type-check with %s",
+    (options) => {
+      expect(files.map(({ name }) => name).sort()).toEqual(sample);
+      const protoFile = importsOf(set, sample);
+      const parameter = `target=ts,import_extension=js,${options}`;
+      project.generate(create(CodeGeneratorRequestSchema, { parameter, protoFile, fileToGenerate: sample }));
+      expect(project.diagnostics({ skipLibCheck: true })).toEqual([]);
+    },
+    60_000,
+  );
+});

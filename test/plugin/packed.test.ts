@@ -1,0 +1,73 @@
+/** The plugin as it is published: packed, installed into an empty project, and started by buf. */
+import { spawnSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildDescriptors, requestFor, root, run } from "./support/protos.ts";
+
+describe("the packed plugin", () => {
+  let folder: string;
+  let installed: string;
+
+  const npm = (cwd: string, ...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync("npm", args, { cwd, encoding: "utf8" });
+    if (status !== 0) throw new Error(`npm ${args[0]} failed: ${stderr}`);
+    return stdout;
+  };
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "triple-es-packed-"));
+    npm(root, "run", "--silent", "build:plugin");
+    npm(root, "pack", "--silent", "--ignore-scripts", "--pack-destination", folder);
+    const [tarball = ""] = readdirSync(folder);
+    writeFileSync(join(folder, "package.json"), "{}");
+    // Offline: whatever it needed beside itself would have to come from somewhere.
+    npm(folder, "install", "--offline", "--no-audit", "--no-fund", "--silent", `./${tarball}`);
+    installed = join(folder, "node_modules/protoc-gen-triple-es");
+  }, 60_000);
+
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("is one bundle without dependencies, and without a compiler", () => {
+    expect(readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith("."))).toEqual([
+      "protoc-gen-triple-es",
+    ]);
+    expect(readdirSync(join(installed, "dist"))).toEqual(["main.js"]);
+    expect(statSync(join(installed, "dist/main.js")).size).toBeLessThan(400_000);
+    expect(readFileSync(join(installed, "dist/main.js"), "utf8")).not.toContain("createSourceFile");
+  });
+
+  it("runs by its name", () => {
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const bin = join(folder, "node_modules/.bin/protoc-gen-triple-es");
+    expect(spawnSync(bin, ["--version"], { encoding: "utf8" }).stdout).toBe(`protoc-gen-triple-es v${version}\n`);
+  });
+
+  it("generates under buf what the sources generate", () => {
+    mkdirSync(join(folder, "proto"));
+    symlinkSync(join(root, "fixtures/proto/fixture"), join(folder, "proto/fixture"));
+    writeFileSync(
+      join(folder, "buf.gen.yaml"),
+      "version: v2\ninputs: [{ directory: proto }]\nplugins:\n" +
+        "  - { local: protoc-gen-triple-es, out: gen, opt: [target=js+dts, import_extension=js] }\n",
+    );
+    const env = { ...process.env, PATH: `${join(folder, "node_modules/.bin")}:${process.env["PATH"]}` };
+    const buf = join(root, "node_modules/@bufbuild/buf/bin/buf");
+    const { stderr } = spawnSync(process.execPath, [buf, "generate"], { cwd: folder, env, encoding: "utf8" });
+    expect(stderr).toBe("");
+    const request = requestFor(buildDescriptors(root), "target=js+dts,import_extension=js");
+    for (const [path, content] of run(request)) {
+      if (path.startsWith("fixture/")) expect(readFileSync(join(folder, "gen", path), "utf8")).toBe(content);
+    }
+  }, 60_000);
+});

@@ -1,0 +1,99 @@
+/** Clients of plain JSON: they work with servers that know the schema, and their bundle has no protobuf runtime. */
+
+import type { DescMessage } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { build } from "esbuild";
+import { createRouter, jsonCodec } from "triple-es";
+import { fetchHandler } from "triple-es/fetch";
+import { createTransport, plainMessage } from "triple-es/json";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createThingsServiceClient } from "../../fixtures/options/gen/json/fixture/options/v1/options_triple.ts";
+import { FindResponseSchema } from "../../fixtures/options/gen/server/fixture/options/v1/options_pb.ts";
+import {
+  ThingsServiceBase,
+  ThingsServiceDef,
+} from "../../fixtures/options/gen/server/fixture/options/v1/options_triple.ts";
+import { SharedSchema } from "../../fixtures/options/gen/server/fixture/options/v1/shared_pb.ts";
+import { root } from "./support/protos.ts";
+
+class Things extends ThingsServiceBase {
+  override find(request: Parameters<ThingsServiceBase["find"]>[0]) {
+    return create(FindResponseSchema, {
+      names: { 1: request.name, 2: request.by.case ?? "", 3: String(request.after) },
+      shared: { title: "shared", parts: [{}] },
+    });
+  }
+  override hTTPGet(request: Parameters<ThingsServiceBase["hTTPGet"]>[0]) {
+    return create(SharedSchema, { title: request.value });
+  }
+}
+
+describe("a client of plain JSON", () => {
+  const handle = fetchHandler(createRouter().add(ThingsServiceDef, new Things()));
+  const bodies: string[] = [];
+  const client = createThingsServiceClient(
+    createTransport({
+      baseUrl: "http://things.example",
+      fetch: async (url, init) => {
+        bodies.push(new TextDecoder().decode(init?.body as Uint8Array<ArrayBuffer>));
+        return handle(new Request(url as string, init));
+      },
+    }),
+  );
+
+  it("sends and receives the JSON of messages", async () => {
+    const answer = await client.find({ name: "lamp", after: "9007199254740993", id: "x", order: "ORDER_NAME" });
+    expect(answer).toEqual({
+      names: { 1: "lamp", 2: "id", 3: "9007199254740993" },
+      shared: { title: "shared", parts: [{}] },
+    });
+    expect(bodies.at(-1)).toBe('[{"name":"lamp","after":"9007199254740993","id":"x","order":"ORDER_NAME"}]');
+  });
+
+  it("sends JSON that is no object", async () => {
+    expect(await client.hTTPGet("text")).toEqual({ title: "text" });
+  });
+
+  it("has no streaming methods", () => {
+    expect(Object.keys(client)).toEqual(["find", "hTTPGet"]);
+  });
+
+  it("says what is wrong when its messages meet a codec for protobuf", () => {
+    const type: DescMessage = plainMessage("a.v1.M");
+    expect(() => jsonCodec.encode(type, {})).toThrow("a.v1.M is known as plain JSON only");
+  });
+});
+
+describe("its bundle", () => {
+  let inputs: Record<string, { bytesInOutput: number }>;
+
+  beforeAll(async () => {
+    const contents = `
+      import { createTransport } from "triple-es/json";
+      import { createThingsServiceClient } from "./fixtures/options/gen/json/fixture/options/v1/options_triple.ts";
+      createThingsServiceClient(createTransport({ baseUrl: "/" })).find({}).then(console.log);`;
+    const { metafile } = await build({
+      stdin: { contents, resolveDir: root, loader: "ts" },
+      conditions: ["triple-source"],
+      bundle: true,
+      minify: true,
+      format: "esm",
+      platform: "browser",
+      metafile: true,
+      write: false,
+    });
+    inputs = Object.values(metafile.outputs)[0]?.inputs ?? {};
+  }, 30_000);
+
+  it("has of protobuf-es no more than base64", () => {
+    const protobuf = Object.entries(inputs).filter(
+      ([path, { bytesInOutput }]) => path.includes("@bufbuild") && bytesInOutput > 0,
+    );
+    expect(protobuf.map(([path]) => path.replace(/.*\//, ""))).toEqual(["base64-encoding.js"]);
+  });
+
+  it("is small", () => {
+    const bytes = Object.values(inputs).reduce((sum, { bytesInOutput }) => sum + bytesInOutput, 0);
+    expect(bytes).toBeLessThan(25_000);
+  });
+});

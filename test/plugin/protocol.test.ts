@@ -1,0 +1,127 @@
+/** The plugin protocol at its edges: what is answered to requests that cannot be served. */
+import { spawnSync } from "node:child_process";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  CodeGeneratorRequestSchema,
+  CodeGeneratorResponseSchema,
+  Edition,
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+} from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "vitest";
+import { plugin } from "../../src/plugin.ts";
+import { compile, requestFor, root } from "./support/protos.ts";
+
+const set = compile({ "a.proto": 'syntax = "proto3";\npackage a;\nservice S { rpc R(M) returns (M); }\nmessage M {}' });
+const request = requestFor(set);
+
+function refusal(change: Partial<{ protoFile: FileDescriptorProto[]; fileToGenerate: string[] }>): string {
+  const { error, file } = plugin.run({ ...request, ...change });
+  expect(file).toEqual([]);
+  expect(error).not.toMatch(/\n\s+at /);
+  return error;
+}
+
+/** A file like that of the set, but changed. */
+function changed(change: (file: FileDescriptorProto) => void): Partial<{ protoFile: FileDescriptorProto[] }> {
+  const [file] = set.file;
+  const bytes = toBinary(FileDescriptorProtoSchema, file as FileDescriptorProto);
+  const copy = fromBinary(FileDescriptorProtoSchema, bytes);
+  change(copy);
+  return { protoFile: [copy] };
+}
+
+describe("errors in the response", () => {
+  it("name a file that is not in the request", () => {
+    expect(refusal({ fileToGenerate: ["a.proto", "b.proto"] })).toBe(
+      '"b.proto" is to be generated, but it is not in the request',
+    );
+  });
+
+  it("name file, service and rpc of a message that is missing", () => {
+    const error = refusal(
+      changed((file) => {
+        file.messageType = [];
+      }),
+    );
+    expect(error).toBe("a.proto: rpc a.S.R needs the message a.M, which no file declares\n".repeat(2).trimEnd());
+  });
+
+  it("name an edition that is too new", () => {
+    const error = refusal(
+      changed((file) => {
+        file.syntax = "editions";
+        file.edition = Edition.EDITION_99999_TEST_ONLY;
+      }),
+    );
+    expect(error).toMatch(/a\.proto.*edition/);
+  });
+
+  it("name identifiers that are none", () => {
+    const error = refusal(
+      changed((file) => {
+        for (const service of file.service) service.name = "1S";
+      }),
+    );
+    expect(error).toContain("a.proto: service a.1S begins with a digit");
+    const quoted = refusal(
+      changed((file) => {
+        for (const service of file.service) service.name = 'S"; process.exit(); "';
+      }),
+    );
+    expect(quoted).toContain("a.proto: invalid service name");
+  });
+
+  it.each(["../a.proto", "/etc/a.proto", "C:/a.proto", "a/../../b.proto", "a\\b.proto", "a//b.proto", "a\nb.proto"])(
+    "refuse the path %j",
+    (name) => {
+      const move = changed((file) => {
+        file.name = name;
+      });
+      expect(refusal({ ...move, fileToGenerate: [name] })).toContain("is not a path under the root");
+    },
+  );
+
+  it("name two files that differ in case only", () => {
+    const upper = create(FileDescriptorProtoSchema, { name: "A.proto", syntax: "proto3" });
+    expect(refusal({ protoFile: [...set.file, upper], fileToGenerate: ["a.proto", "A.proto"] })).toBe(
+      '"a.proto" and "A.proto" are one file where case is ignored, rename one of them',
+    );
+  });
+});
+
+describe("the process", () => {
+  const start = (input: Uint8Array) =>
+    spawnSync(process.execPath, ["--import", "tsx", "src/main.ts"], { cwd: root, input, maxBuffer: 2 ** 28 });
+
+  it("answers an error with status 0, as the protocol demands", () => {
+    const bytes = toBinary(CodeGeneratorRequestSchema, { ...request, parameter: "target=go" });
+    const { status, stdout, stderr } = start(bytes);
+    expect([status, stderr.toString()]).toEqual([0, ""]);
+    expect(fromBinary(CodeGeneratorResponseSchema, stdout)).toMatchObject({
+      error: expect.stringContaining("target"),
+      file: [],
+    });
+  });
+
+  it("says in one line that its input is no request", () => {
+    const bytes = toBinary(CodeGeneratorRequestSchema, request);
+    for (const input of [bytes.subarray(0, bytes.length - 5), new TextEncoder().encode("hello")]) {
+      const { status, stdout, stderr } = start(input);
+      expect([status, stdout.length]).toEqual([1, 0]);
+      expect(stderr.toString()).toMatch(/^protoc-gen-triple-es: stdin is not a CodeGeneratorRequest: .*\n$/);
+    }
+  });
+
+  it("answers an empty request with its features and no file", () => {
+    const { status, stdout } = start(new Uint8Array());
+    expect(status).toBe(0);
+    expect(fromBinary(CodeGeneratorResponseSchema, stdout)).toMatchObject({
+      error: "",
+      file: [],
+      supportedFeatures: 3n,
+      minimumEdition: Edition.EDITION_PROTO2,
+      maximumEdition: expect.toSatisfy((edition: Edition) => edition >= Edition.EDITION_2024),
+    });
+  });
+});

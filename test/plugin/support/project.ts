@@ -1,0 +1,62 @@
+/** Folders with generated code that other programs run and compile. They lie where packages of the repository are found. */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  type CodeGeneratorRequest,
+  CodeGeneratorRequestSchema,
+  CodeGeneratorResponseSchema,
+} from "@bufbuild/protobuf/wkt";
+import { root, run } from "./protos.ts";
+
+export class Project {
+  readonly folder: string;
+
+  constructor() {
+    const parent = join(root, ".ci/cache/projects");
+    mkdirSync(parent, { recursive: true });
+    this.folder = mkdtempSync(join(parent, "p-"));
+  }
+
+  write(path: string, content: string): void {
+    const full = join(this.folder, path);
+    mkdirSync(dirname(full), { recursive: true });
+    writeFileSync(full, content);
+  }
+
+  /** Generates with our plugin. */
+  generate(request: CodeGeneratorRequest, into = ""): void {
+    for (const [path, content] of run(request)) this.write(join(into, path), content);
+  }
+
+  /** Generates messages with protoc-gen-es. */
+  generateMessages(request: CodeGeneratorRequest, into = ""): void {
+    const { stdout, stderr } = this.node(
+      [join(root, "node_modules/@bufbuild/protoc-gen-es/bin/protoc-gen-es")],
+      toBinary(CodeGeneratorRequestSchema, request),
+    );
+    const { error, file } = fromBinary(CodeGeneratorResponseSchema, stdout);
+    if (error !== "" || file.length === 0) throw new Error(`protoc-gen-es failed: ${error}${stderr}`);
+    for (const { name, content } of file) this.write(join(into, name), content);
+  }
+
+  node(args: readonly string[], input?: Uint8Array) {
+    return spawnSync(process.execPath, args, { cwd: this.folder, input, maxBuffer: 2 ** 28 });
+  }
+
+  /** What a compiler says of the project, with the strict flags of our own fixtures. */
+  diagnostics(compilerOptions: object = {}, compiler = "typescript"): string[] {
+    this.write(
+      "tsconfig.json",
+      JSON.stringify({ extends: join(root, "test/plugin/support/tsconfig.json"), compilerOptions, include: ["."] }),
+    );
+    const tsc = join(root, `node_modules/${compiler}/bin/tsc`);
+    const { stdout } = this.node([tsc, "--project", ".", "--pretty", "false"]);
+    return stdout.toString().split("\n").filter(Boolean);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true });
+  }
+}

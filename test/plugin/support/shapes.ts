@@ -1,0 +1,96 @@
+/** What generated code may consist of: a walk over its syntax tree that finds anything else. */
+import { Project, type SourceFile, SyntaxKind, ts } from "ts-morph";
+
+const project = new Project({
+  useInMemoryFileSystem: true,
+  compilerOptions: { allowJs: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+});
+
+/** Functions of the runtime that generated code calls, and what CommonJS needs. */
+const callable = new Set(["createClient", "createFakeClient", "unimplemented", "plainMessage", "require"]);
+
+/** Nodes that can run something, by what they may look like. Everything that is not an expression is harmless. */
+const expressions: ReadonlyMap<SyntaxKind, RegExp> = new Map([
+  [
+    SyntaxKind.CallExpression,
+    /^(\w+)\$*\((?:"(?:[^"\\]|\\.)*"|[\w$]+(?:, \w+){0,2})\)$|^Object\.defineProperty\(exports, "__esModule", \{ value: true \}\)$/,
+  ],
+  [SyntaxKind.BinaryExpression, /^exports\.[\w$]+ = [\w$]+$/],
+  [SyntaxKind.PropertyAccessExpression, /^exports\.[\w$]+$|^Object\.defineProperty$/],
+  [SyntaxKind.ObjectLiteralExpression, /^\{[\s\S]*\}$/],
+  [SyntaxKind.StringLiteral, /^"(?:[^"\\\n\r\u2028\u2029]|\\.)*"$/],
+  [SyntaxKind.ExpressionWithTypeArguments, /^[\w$]+$/],
+  [SyntaxKind.Identifier, /^[\w$]+$/],
+  [SyntaxKind.TrueKeyword, /^true$/],
+]);
+
+const statements = new Set([
+  SyntaxKind.ImportDeclaration,
+  SyntaxKind.ExportDeclaration,
+  SyntaxKind.TypeAliasDeclaration,
+  SyntaxKind.InterfaceDeclaration,
+  SyntaxKind.VariableStatement,
+  SyntaxKind.FunctionDeclaration,
+  SyntaxKind.ClassDeclaration,
+  SyntaxKind.ReturnStatement,
+  SyntaxKind.ExpressionStatement,
+  SyntaxKind.Block,
+]);
+
+/** Everything in a file that has no business there, in words. */
+export function foreignShapes(name: string, content: string): string[] {
+  const file = project.createSourceFile(`/${name}`, content, { overwrite: true });
+  try {
+    return [...syntaxErrors(file), ...directives(file), ...strangeNodes(file)];
+  } finally {
+    project.removeSourceFile(file);
+  }
+}
+
+function syntaxErrors(file: SourceFile): string[] {
+  const { parseDiagnostics = [] } = file.compilerNode as { parseDiagnostics?: readonly ts.Diagnostic[] };
+  return parseDiagnostics.map(
+    ({ messageText }) => `does not parse: ${ts.flattenDiagnosticMessageText(messageText, " ")}`,
+  );
+}
+
+/** Comments that compilers, debuggers and Node obey. The last line of a declaration file may name its own map. */
+function directives(file: SourceFile): string[] {
+  const { referencedFiles, typeReferenceDirectives, libReferenceDirectives } = file.compilerNode;
+  const references = [...referencedFiles, ...typeReferenceDirectives, ...libReferenceDirectives];
+  const text = file.getFullText().replace(/\n\/\/# sourceMappingURL=\S+\.d\.ts\.map\n$/, "\n");
+  const { checkJsDirective, commentDirectives } = file.compilerNode as unknown as {
+    checkJsDirective?: unknown;
+    commentDirectives?: readonly unknown[];
+  };
+  return [
+    ...references.map(({ fileName }) => `refers to ${fileName}`),
+    ...(text.match(/\/[*/]\s*[#@]\s*source(?:Mapping)?URL=.*/g) ?? []),
+    ...(checkJsDirective || commentDirectives?.length ? ["has a directive for the compiler"] : []),
+  ];
+}
+
+function strangeNodes(file: SourceFile): string[] {
+  const found: string[] = [];
+  file.forEachDescendant((node) => {
+    const kind = node.getKind();
+    const text = node.getText();
+    if (ts.isStatement(node.compilerNode) && !statements.has(kind)) found.push(`statement ${text}`);
+    if (ts.isExpression(node.compilerNode) && !isTypePart(node.compilerNode)) {
+      const called = kind === SyntaxKind.CallExpression ? /^(\w+)\$*\(/.exec(text)?.[1] : undefined;
+      if (!expressions.get(kind)?.test(text)) found.push(`${node.getKindName()} ${text}`);
+      if (called !== undefined && !callable.has(called)) found.push(`call of ${called}`);
+    }
+    if (ts.isDecorator(node.compilerNode) || ts.isComputedPropertyName(node.compilerNode)) found.push(text);
+  });
+  return found;
+}
+
+/** Type nodes such as `string` and `typeof x` count as expressions in the compiler's books. */
+function isTypePart(node: ts.Node): boolean {
+  for (let at: ts.Node | undefined = node; at !== undefined; at = at.parent) {
+    if (ts.isTypeNode(at) && !ts.isExpressionWithTypeArguments(at)) return true;
+    if (ts.isStatement(at)) return false;
+  }
+  return false;
+}
