@@ -120,7 +120,10 @@ describe("a tarball", () => {
   );
 
   it.each([
-    ["triple-es", ["index", "node", "fetch", "json"].flatMap((door) => [`dist/${door}.js`, `dist/${door}.d.ts`])],
+    [
+      "triple-es",
+      ["index", "node", "fetch", "json", "fastify"].flatMap((door) => [`dist/${door}.js`, `dist/${door}.d.ts`]),
+    ],
     ["protoc-gen-triple-es", ["dist/main.js"]],
   ])("of %s has its entry points", (name, wanted) => {
     expect(packed.get(name)).toEqual(expect.arrayContaining(wanted));
@@ -137,7 +140,8 @@ describe("an installation", () => {
     const { packages } = JSON.parse(readFileSync(join(project, "node_modules/.package-lock.json"), "utf8"));
     const { dependencies = {}, peerDependencies } = packages["node_modules/triple-es"];
     expect(Object.keys(dependencies)).toEqual(["multipasta", "saxes"]);
-    expect(Object.keys(peerDependencies)).toEqual(["@bufbuild/protobuf"]);
+    expect(Object.keys(peerDependencies)).toEqual(["@bufbuild/protobuf", "fastify"]);
+    expect(packages).not.toHaveProperty("node_modules/fastify");
   });
 
   it("generates, compiles, serves and calls over both sub-protocols", { timeout: 60_000 }, async () => {

@@ -33,6 +33,8 @@ export interface Router {
    * it throws.
    */
   add<H extends object>(service: ServiceDef<object, H>, implementation: NoInfer<H>, options?: ServiceOptions): this;
+  /** The names of the services that have been added until now, such as `greet.v1.GreetService`. */
+  readonly services: ReadonlySet<string>;
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
 }
@@ -59,6 +61,7 @@ export type VersionMatch = "exact" | "fallback";
 
 export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, Route[]>();
+  const services = new Set<string>();
   const { protocols, interceptors, onError, versionMatch } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
@@ -75,6 +78,7 @@ export function createRouterWith(settings: RouterSettings): Router {
   }
 
   return {
+    services,
     add(service, implementation, options = {}) {
       const { version, group } = { ...service.selector, ...options };
       const selector: Selector = { version, group };
@@ -85,6 +89,7 @@ export function createRouterWith(settings: RouterSettings): Router {
         if (findExactly(path, selector) !== undefined) throw new Error(`${path} has been added already`);
         const handler: Handler = { ...made, bodies: bodies[index] ?? [], csrf: options.csrf ?? true };
         routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
+        services.add(serviceOf(path));
       }
       return this;
     },
@@ -110,6 +115,20 @@ function bodiesOf({ bodies = DEFAULT_BODIES }: ServiceOptions, methods: readonly
     if (unknown === undefined) return kinds;
     throw new TypeError(`bodies: "${unknown}" is not among: ${BODY_KINDS.join(", ")}`);
   });
+}
+
+/**
+ * Whether a request target belongs to a service of the router, be it for a method that the service does not have: that
+ * is for the service's protocol to say.
+ */
+export function isServed(router: Router, target: string): boolean {
+  return target.startsWith("/") && router.services.has(serviceOf(target));
+}
+
+/** `greet.v1.GreetService` of `/greet.v1.GreetService/Greet`. */
+function serviceOf(path: string): string {
+  const end = path.indexOf("/", 1);
+  return end < 0 ? "" : path.slice(1, end);
 }
 
 /** The part of a request target that names a method. Everything after it is nobody's business here. */

@@ -61,7 +61,7 @@ export function serveHttp2(exchange: Exchange): ServerEngine {
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
     // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
     stream.on("error", ignore);
-    exchange(new ServerRequest(stream, headers, raw, signals))
+    exchange(new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals))
       .then((response) => respond(stream, response))
       // Such as a header that Node will not send: the call has failed, the session has not.
       .catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
@@ -78,7 +78,8 @@ export function serveHttp2(exchange: Exchange): ServerEngine {
 /** For errors that another event tells of too; without a listener they would end the process. */
 const ignore = (): void => {};
 
-class ServerRequest implements HttpRequest {
+/** A request as `node:http2` hands it out. */
+export class Http2Request implements HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly version = "2";
@@ -88,9 +89,9 @@ class ServerRequest implements HttpRequest {
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: string[], signals: ExchangeSignals) {
-    this.method = headers[":method"] ?? "";
-    this.path = headers[":path"] ?? "";
+  constructor(stream: ServerHttp2Stream, method: string, path: string, raw: string[], signals: ExchangeSignals) {
+    this.method = method;
+    this.path = path;
     this.headers = withoutPseudoHeaders(raw);
     this.body = new ReadableBody(stream, REQUEST_BODY);
     this.#stream = stream;
@@ -134,7 +135,7 @@ function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, t
  * The rest of a request that is answered already is of no use to anybody. Called a turn after the answer was handed
  * over: a reset in the same turn would overtake it.
  */
-function closeUnread(stream: ServerHttp2Stream): void {
+export function closeUnread(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
@@ -235,7 +236,8 @@ function withoutPseudoHeaders(raw: string[]): Metadata {
 /** The forms of metadata that many responses share. Node copies what it is given, so they can be used again. */
 const sharedHeaders = new WeakMap<Metadata, OutgoingHttpHeaders>();
 
-function toHttp2Headers(metadata: Metadata): OutgoingHttpHeaders {
+/** Metadata as an object of Node's: a list of values where a name repeats. */
+export function toHttp2Headers(metadata: Metadata): OutgoingHttpHeaders {
   if (!metadata.frozen) return convertHeaders(metadata);
   let headers = sharedHeaders.get(metadata);
   if (headers === undefined) {
