@@ -7,26 +7,29 @@ import { describe, expect, it } from "vitest";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const RUNTIME = "runtime/src/";
 
-/** The rooms of the runtime from the ground up. A name that ends in `/` stands for every file of the folder. */
+/**
+ * The rooms of the runtime from the ground up. A name that ends in `/` stands for every file of the folder; generated
+ * messages and generated services are rooms of their own.
+ */
 const FLOORS: readonly (readonly string[])[] = [
-  ["code", "metadata", "version", "gen/"],
+  ["code", "metadata", "version", "gen/messages"],
   ["error", "call"],
-  ["codec", "compression", "deadline", "exchange"],
-  ["protocol", "client", "handler", "plain-json"],
-  ["http-rpc/", "grpc/", "router", "cors"],
-  ["node/"],
-  ["index", "fetch", "json", "node", "fastify"],
+  ["codec", "compression", "deadline", "exchange", "file-index"],
+  ["protocol", "client", "handler", "plain-json", "observation"],
+  ["http-rpc/", "grpc/", "router", "stub", "logger", "cors"],
+  ["node/", "gen/services"],
+  ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "fastify"],
 ];
+const DOORS = 6;
+
 /** Doors that open another door and add to it. */
 const doorsOfDoors: ReadonlyMap<string, string> = new Map([
   ["node", "index"],
   ["json", "fetch"],
   ["fastify", "node"],
 ]);
-const ENGINES = 5;
 /** What the server half of sub-protocol A parses bodies with. */
 const PARSERS = ["multipasta", "saxes"];
-const DOORS = 6;
 
 /** One import: who, whom, and both as they appear in a message. */
 interface Import {
@@ -53,6 +56,7 @@ function importsOf(file: SourceFile): Import[] {
 /** The entry of {@link FLOORS} a file of the runtime belongs to. */
 function roomOf(file: string): string {
   const path = file.slice(RUNTIME.length).replace(/\.ts$/, "");
+  if (path.startsWith("gen/")) return path.endsWith("_triple") ? "gen/services" : "gen/messages";
   const slash = path.indexOf("/");
   return slash < 0 ? path : path.slice(0, slash + 1);
 }
@@ -75,15 +79,19 @@ function objection({ from, to }: Import): string | undefined {
   if (!to.startsWith(RUNTIME)) {
     if (room === "http-rpc/" && PARSERS.includes(to)) return undefined;
     if (room === "fastify" && to === "fastify") return undefined;
+    if (room === "opentelemetry" && to === "@opentelemetry/api") return undefined;
     return /^@bufbuild\/protobuf(?:\/|$)/.test(to) ? undefined : "the runtime depends on @bufbuild/protobuf alone";
   }
   const [target, targetRoom] = [floorOf(to), roomOf(to)];
-  if (room.endsWith("/") && room === targetRoom) return undefined;
+  if (room === "gen/services") {
+    return ["stub", "gen/messages"].includes(targetRoom) ? undefined : "generated services import stub.ts and messages";
+  }
+  if ((room.endsWith("/") || room === "gen/messages") && room === targetRoom) return undefined;
   if (floor === DOORS) {
     if (target < DOORS || doorsOfDoors.get(room) === targetRoom) return undefined;
     return "a door may import what is below the doors";
   }
-  if (target < floor && !(floor === ENGINES && target === 4)) return undefined;
+  if (target < floor && !(room === "node/" && target === 4)) return undefined;
   return `floor ${floor} may not import from floor ${target}`;
 }
 
@@ -148,9 +156,13 @@ describe("the rules themselves", () => {
       "runtime/src/index.ts",
     ],
     ["node:* in the portable part", "runtime/src/deadline.ts", "node:timers"],
+    ["generated messages importing the runtime", "runtime/src/gen/a_pb.ts", "runtime/src/code.ts"],
+    ["generated services importing a door", "runtime/src/gen/a_triple.ts", "runtime/src/index.ts"],
+    ["a wing importing generated services", "runtime/src/grpc/server.ts", "runtime/src/gen/a_triple.ts"],
     ["a third dependency", "runtime/src/node/http2.ts", "undici"],
     ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],
     ["a framework outside of its door", "runtime/src/node.ts", "fastify"],
+    ["OpenTelemetry outside its door", "runtime/src/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/client.ts", "runtime/src/call.ts"],
   ])("forbid %s, naming the file and the import", (_rule, from, to) => {
@@ -162,6 +174,9 @@ describe("the rules themselves", () => {
     ["runtime/src/grpc/status.ts", "runtime/src/gen/google/rpc/status_pb.ts"],
     ["runtime/src/node/http2.ts", "runtime/src/protocol.ts"],
     ["runtime/src/http-rpc/xml.ts", "saxes"],
+    ["runtime/src/gen/a_triple.ts", "runtime/src/stub.ts"],
+    ["runtime/src/gen/a_triple.ts", "runtime/src/gen/a_pb.ts"],
+    ["runtime/src/health.ts", "runtime/src/gen/a_triple.ts"],
     ["runtime/src/node.ts", "runtime/src/index.ts"],
     ["runtime/src/fetch.ts", "runtime/src/router.ts"],
   ])("allow %s to import %s", (from, to) => {

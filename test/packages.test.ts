@@ -17,16 +17,22 @@ const INSTALL = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offlin
 
 /** A server on the port it prints, and a client that calls it over both sub-protocols. */
 const SERVER = `
+import { addHealth } from "triple-es/health";
 import { createServer } from "triple-es/node";
+import { addReflection } from "triple-es/reflection";
 import { GreetServiceDef } from "./gen/greet/v1/greet_triple.js";
 import { greetService } from "./greet-service.js";
 
-const server = await createServer().add(GreetServiceDef, greetService).listen({ port: 0, host: "127.0.0.1" });
+const server = createServer().add(GreetServiceDef, greetService);
+addHealth(server);
+addReflection(server);
+await server.listen({ port: 0, host: "127.0.0.1" });
 console.log(server.address.port);
 process.once("SIGTERM", () => server.close({ graceMs: 1_000 }));
 `;
 const CLIENT = `
 import { createTransport as createFetchTransport } from "triple-es/fetch";
+import { createHealthClient } from "triple-es/health";
 import { createTransport } from "triple-es/node";
 import { createGreetServiceClient } from "./gen/greet/v1/greet_triple.js";
 
@@ -43,6 +49,8 @@ for (const [name, transport] of Object.entries(transports)) {
 for await (const { greeting } of createGreetServiceClient(transports.grpc).greetEach({ names: ["Ann", "Bob"] })) {
   console.log(greeting);
 }
+const { status } = await createHealthClient(transports.grpc).check({ service: "greet.v1.GreetService" });
+console.log(status);
 await Promise.all(Object.values(transports).map((transport) => transport.close()));
 `;
 const TSCONFIG = {
@@ -136,12 +144,15 @@ describe("an installation", () => {
     if (server?.exitCode === null && server.kill()) await once(server, "exit");
   });
 
-  it("of the runtime brings its peer and the two parsers of bodies", () => {
+  it("of the runtime brings its peer and the two parsers of bodies; other peers are for those who want them", () => {
     const { packages } = JSON.parse(readFileSync(join(project, "node_modules/.package-lock.json"), "utf8"));
-    const { dependencies = {}, peerDependencies } = packages["node_modules/triple-es"];
+    const { dependencies = {}, peerDependencies, peerDependenciesMeta } = packages["node_modules/triple-es"];
     expect(Object.keys(dependencies)).toEqual(["multipasta", "saxes"]);
-    expect(Object.keys(peerDependencies)).toEqual(["@bufbuild/protobuf", "fastify"]);
-    expect(packages).not.toHaveProperty("node_modules/fastify");
+    expect(Object.keys(peerDependencies)).toEqual(["@bufbuild/protobuf", "@opentelemetry/api", "fastify"]);
+    for (const name of ["@opentelemetry/api", "fastify"]) {
+      expect(peerDependenciesMeta[name]).toEqual({ optional: true });
+      expect(packages).not.toHaveProperty([`node_modules/${name}`]);
+    }
   });
 
   it("generates, compiles, serves and calls over both sub-protocols", { timeout: 60_000 }, async () => {
@@ -161,6 +172,7 @@ describe("an installation", () => {
       "Hello, fetch!",
       "Hello, Ann!",
       "Hello, Bob!",
+      "1",
     ]);
   });
 

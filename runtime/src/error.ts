@@ -84,8 +84,19 @@ export function abortError(signal: AbortSignal): RpcError {
   return RpcError.from(signal.reason, Code.Canceled);
 }
 
-/** Told of an error that was not an `RpcError`, with the path of the call it happened in. It must not throw. */
+/** Told of an error that was not an `RpcError`, with the path of the call it happened in. What it throws is printed. */
 export type ErrorHook = (error: unknown, path: string) => void;
+
+/** Calls a user's hook. What it throws, at once or later, is printed, because it must not become the failure of a call. */
+export function callHook(name: string, hook: () => unknown): void {
+  const report = (reason: unknown): void => console.error(`triple-es: ${name} failed:`, reason);
+  try {
+    const result = hook();
+    if (result instanceof Promise) result.catch(report);
+  } catch (reason) {
+    report(reason);
+  }
+}
 
 /** The details of an error that are messages of that type. Ones that cannot be decoded are left out. */
 export function findDetails<Desc extends DescMessage>(error: RpcError, type: Desc): MessageShape<Desc>[] {

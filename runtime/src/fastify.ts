@@ -21,8 +21,8 @@ export const fastifyRpc: FastifyPluginCallback<FastifyRpcOptions> = (app, { rout
   const handle = nodeHandler(router, { prefix: app.prefix });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
-  for (const service of router.services) {
-    app.all(`/${service}/*`, (request, reply) => {
+  for (const name of new Set(router.services.map(({ service }) => service.typeName))) {
+    app.all(`/${name}/*`, (request, reply) => {
       reply.hijack();
       for (const [name, value] of Object.entries(reply.getHeaders())) {
         if (value !== undefined) reply.raw.setHeader(name, value);

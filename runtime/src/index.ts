@@ -52,8 +52,9 @@ export type { CorsOptions } from "./cors.ts";
 export { createContextValues } from "./deadline.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
 export { type HandlerContext, unimplemented } from "./handler.ts";
-export { Metadata, type MetadataInit } from "./metadata.ts";
-export type { Router, ServiceOptions, VersionMatch } from "./router.ts";
+export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./logger.ts";
+export { Metadata, type MetadataInit, TripleHeader } from "./metadata.ts";
+export type { AddedService, Router, ServiceOptions, VersionMatch } from "./router.ts";
 
 export interface RouterOptions {
   /** Around every call of every service, the first one outermost. */

@@ -164,6 +164,21 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 }
 
+/**
+ * Metadata that the specification gives a meaning, which is for users to send and read (spec: Sub-protocol B request
+ * headers). All are optional ASCII; the runtime passes them on as they are.
+ */
+export const TripleHeader = {
+  /** The trace that a call belongs to. */
+  TraceId: "tri-trace-traceid",
+  /** The span of the call within the trace. */
+  SpanId: "tri-trace-rpcid",
+  /** The cluster that the caller runs in. */
+  UnitInfo: "tri-unit-info",
+  /** The name of the calling application. Not in the specification; Dubbo sends it. */
+  ConsumerAppName: "tri-consumer-appname",
+} as const;
+
 /** Whether a wire value of a `-bin` field is base64, possibly several values joined with commas. */
 export function isBinaryValue(value: string): boolean {
   return value.split(",").every((one) => BASE64.test(one.trim()));

@@ -6,6 +6,7 @@ import { type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
+import { callHook } from "./error.ts";
 import { pathsBelow } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
@@ -18,9 +19,10 @@ import { resolveOptions } from "./protocol.ts";
 import { isServed } from "./router.ts";
 
 export { brotli, deflate, gzip, nodeCompressions, zstd } from "./node/compression.ts";
+export type { ConnectionLimits } from "./node/guard.ts";
 export type { NodeHandler, NodeRequest, NodeResponse } from "./node/handler.ts";
 export type { CloseOptions, ListenOptions } from "./node/server.ts";
-export type { ClientTlsOptions } from "./node/transport.ts";
+export type { ClientTlsOptions, ConnectionOptions } from "./node/transport.ts";
 
 export interface ServerOptions extends RouterOptions, ListenerOptions {}
 
@@ -32,6 +34,7 @@ export interface Server extends Router {
   readonly address: AddressInfo;
   /** Stops listening and waits for running calls, up to the grace period. Always settles. */
   close(options?: CloseOptions): Promise<void>;
+  readonly onClose: (callback: () => void) => void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -39,6 +42,7 @@ export interface Server extends Router {
 export function createServer(options: ServerOptions = {}): Server {
   const router = createRouter({ compressions: nodeCompressions, ...options });
   const listener = new Listener(router.exchange, options);
+  const closing = new Set<() => void>();
   const server: Server = {
     exchange: router.exchange,
     services: router.services,
@@ -53,7 +57,14 @@ export function createServer(options: ServerOptions = {}): Server {
     get address() {
       return listener.address;
     },
-    close: (closeOptions = {}) => listener.close(closeOptions),
+    onClose: (callback) => {
+      closing.add(callback);
+    },
+    close(closeOptions = {}) {
+      for (const callback of closing) callHook("the hook onClose", callback);
+      closing.clear();
+      return listener.close(closeOptions);
+    },
     [Symbol.asyncDispose]: () => server.close(),
   };
   return server;

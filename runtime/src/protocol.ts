@@ -5,7 +5,7 @@ import type { Call, Handler, Selector } from "./call.ts";
 import { Code, Status } from "./code.ts";
 import type { Codec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
-import { type ErrorHook, RpcError } from "./error.ts";
+import { callHook, type ErrorHook, RpcError } from "./error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { isBinaryValue, type Metadata } from "./metadata.ts";
 
@@ -53,6 +53,7 @@ export function resolveOptions(given: GivenOptions): ProtocolOptions {
   if (!(maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1)) {
     throw new RangeError(`maxMessageBytes must be between 1 and ${2 ** 31 - 1}, not ${maxMessageBytes}`);
   }
+  const { onError } = given;
   return {
     codecs: given.codecs,
     compressions: given.compressions,
@@ -61,9 +62,12 @@ export function resolveOptions(given: GivenOptions): ProtocolOptions {
     maxMessageBytes,
     jsonBody: given.jsonBody ?? "array",
     requireProtocolVersion: given.requireProtocolVersion ?? false,
-    onError: given.onError ?? ((error, path) => console.error(`triple-es: ${path} failed:`, error)),
+    onError:
+      onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path)),
   };
 }
+
+const printError: ErrorHook = (error, path) => console.error(`triple-es: ${path} failed:`, error);
 
 /** The codec a client sends with. */
 export function requireCodec(options: ProtocolOptions): Codec {

@@ -25,6 +25,12 @@ export interface ServiceOptions extends Selector {
   readonly csrf?: boolean;
 }
 
+/** A service that has been added to a router, and what it answers to. */
+export interface AddedService {
+  readonly service: ServiceDef<object, object>;
+  readonly selector: Selector;
+}
+
 export interface Router {
   /**
    * Adds a service. The implementation is an object or a class instance with a function for every method.
@@ -33,10 +39,12 @@ export interface Router {
    * it throws.
    */
   add<H extends object>(service: ServiceDef<object, H>, implementation: NoInfer<H>, options?: ServiceOptions): this;
-  /** The names of the services that have been added until now, such as `greet.v1.GreetService`. */
-  readonly services: ReadonlySet<string>;
+  /** What has been added so far, in that order. A service under two versions or groups is there twice. */
+  readonly services: readonly AddedService[];
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
+  /** Calls back when a server begins to close, while it still answers. Absent where there is nothing to close. */
+  readonly onClose?: (callback: () => void) => void;
 }
 
 interface Route {
@@ -61,7 +69,7 @@ export type VersionMatch = "exact" | "fallback";
 
 export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, Route[]>();
-  const services = new Set<string>();
+  const services: AddedService[] = [];
   const { protocols, interceptors, onError, versionMatch } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
@@ -89,8 +97,8 @@ export function createRouterWith(settings: RouterSettings): Router {
         if (findExactly(path, selector) !== undefined) throw new Error(`${path} has been added already`);
         const handler: Handler = { ...made, bodies: bodies[index] ?? [], csrf: options.csrf ?? true };
         routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
-        services.add(serviceOf(path));
       }
+      services.push({ service, selector });
       return this;
     },
     exchange(request) {
@@ -122,13 +130,7 @@ function bodiesOf({ bodies = DEFAULT_BODIES }: ServiceOptions, methods: readonly
  * is for the service's protocol to say.
  */
 export function isServed(router: Router, target: string): boolean {
-  return target.startsWith("/") && router.services.has(serviceOf(target));
-}
-
-/** `greet.v1.GreetService` of `/greet.v1.GreetService/Greet`. */
-function serviceOf(path: string): string {
-  const end = path.indexOf("/", 1);
-  return end < 0 ? "" : path.slice(1, end);
+  return router.services.some(({ service }) => target.startsWith(`/${service.typeName}/`));
 }
 
 /** The part of a request target that names a method. Everything after it is nobody's business here. */

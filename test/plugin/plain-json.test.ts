@@ -68,12 +68,8 @@ describe("its bundle", () => {
   let inputs: Record<string, { bytesInOutput: number }>;
 
   beforeAll(async () => {
-    const contents = `
-      import { createTransport } from "triple-es/json";
-      import { createThingsServiceClient } from "./fixtures/options/gen/json/fixture/options/v1/options_triple.ts";
-      createThingsServiceClient(createTransport({ baseUrl: "/" })).find({}).then(console.log);`;
     const { metafile } = await build({
-      stdin: { contents, resolveDir: root, loader: "ts" },
+      entryPoints: [`${root}fixtures/options/json-client.ts`],
       conditions: ["triple-source"],
       bundle: true,
       minify: true,

@@ -5,7 +5,7 @@ import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../
 import { Code } from "../code.ts";
 import type { Compression } from "../compression.ts";
 import { RpcError } from "../error.ts";
-import { type Body, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
+import { type Body, concat, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
   appendMetadata,
@@ -59,7 +59,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   async function callStream(request: StreamRequest): ReturnType<Call> {
-    const response = await exchange(httpRequest(request, streamBody(encodeEach(request))));
+    const response = await exchange(httpRequest(request, await requestBody(request)));
     const headers = userMetadata(response.headers);
     const compression = checkResponse(response);
     const trailers = new Metadata();
@@ -97,6 +97,19 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const compressed = compressMessage(data, options.sendCompression, options);
     if (compressed === undefined) return encodeEnvelope(data);
     return Promise.resolve(compressed).then((bytes) => encodeEnvelope(bytes, true));
+  }
+
+  /** A single message is a body that an engine can send in one flush, and again if it has to. */
+  async function requestBody(request: StreamRequest): Promise<Body> {
+    const envelopes = encodeEach(request);
+    if (request.method.kind !== "server_streaming") return streamBody(envelopes);
+    const all: Uint8Array[] = [];
+    let length = 0;
+    for await (const envelope of envelopes) {
+      all.push(envelope);
+      length += envelope.byteLength;
+    }
+    return wholeBody(concat(all, length));
   }
 
   async function* encodeEach({ method, messages }: StreamRequest): AsyncGenerator<Uint8Array, void> {

@@ -20,12 +20,25 @@ export interface ReadableBodyOptions {
 /** A Node stream as a body. The stream's owner listens for its errors; here its closing tells enough. */
 export class ReadableBody implements Body {
   readonly whole = undefined;
+  /** Bytes that have come, of a body that is read as a whole. */
+  received = 0;
   readonly #stream: Readable;
   readonly #options: ReadableBodyOptions;
+  #giveUp: ((reason: RpcError) => void) | undefined;
 
   constructor(stream: Readable, options: ReadableBodyOptions) {
     this.#stream = stream;
     this.#options = options;
+  }
+
+  /** Whether somebody waits for the whole of the body. */
+  get collecting(): boolean {
+    return this.#giveUp !== undefined;
+  }
+
+  /** Fails {@link bytes} with that reason, if they have not come yet. */
+  giveUp(reason: RpcError): void {
+    this.#giveUp?.(reason);
   }
 
   bytes(limit: number, framing = 0): Promise<Uint8Array> {
@@ -33,28 +46,28 @@ export class ReadableBody implements Body {
       const stream = this.#stream;
       let first: Uint8Array | undefined;
       let chunks: Uint8Array[] | undefined;
-      let length = 0;
-      let settled = false;
+      this.#giveUp = (reason) => {
+        this.#giveUp = undefined;
+        // What follows flows on into nothing, so that the connection can be used again.
+        stream.removeListener("data", onData);
+        stream.resume();
+        this.#options.cancel();
+        reject(reason);
+      };
       const onData = (chunk: Uint8Array): void => {
-        length += chunk.byteLength;
-        if (length > limit + framing) {
-          settled = true;
-          // What follows flows on into nothing, so that the connection can be used again.
-          stream.removeListener("data", onData);
-          stream.resume();
-          this.#options.cancel();
-          reject(tooLarge(limit));
-        } else if (first === undefined) first = chunk;
+        this.received += chunk.byteLength;
+        if (this.received > limit + framing) this.giveUp(tooLarge(limit));
+        else if (first === undefined) first = chunk;
         else if (chunks === undefined) chunks = [first, chunk];
         else chunks.push(chunk);
       };
       const onEnd = (): void => {
         if (wasReset(stream)) return;
-        settled = true;
-        resolve(chunks === undefined ? (first ?? NO_BYTES) : concat(chunks, length));
+        this.#giveUp = undefined;
+        resolve(chunks === undefined ? (first ?? NO_BYTES) : concat(chunks, this.received));
       };
       const onClose = (): void => {
-        if (!settled) reject(this.#options.lost());
+        if (this.#giveUp !== undefined) reject(this.#options.lost());
       };
       stream.on("data", onData);
       stream.on("end", onEnd);

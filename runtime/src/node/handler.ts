@@ -8,8 +8,9 @@ import { Code, Status } from "../code.ts";
 import { RpcError } from "../error.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import { discard, pump } from "./body.ts";
+import { toHttp2Headers } from "./headers.ts";
 import { Http1Request, writeBody } from "./http1.ts";
-import { closeUnread, Http2Request, toHttp2Headers } from "./http2.ts";
+import { closeUnread, Http2Request } from "./http2.ts";
 import { ExchangeSignals } from "./signal.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -117,7 +118,8 @@ const SHARED_FIELDS = new Set(["set-cookie", "vary"]);
 function setHead(outgoing: NodeResponse, { status, headers }: HttpResponse): void {
   outgoing.statusCode = status;
   for (const [name, value] of Object.entries(toHttp2Headers(headers))) {
-    if (value === undefined) continue;
+    // What Node is given may be shared, with pseudo-headers that another response has left on it.
+    if (value === undefined || name.startsWith(":")) continue;
     if (SHARED_FIELDS.has(name)) outgoing.appendHeader(name, value as string | string[]);
     else outgoing.setHeader(name, value);
   }

@@ -149,10 +149,15 @@ function discardRest(incoming: IncomingMessage): void {
 export interface Http1Options {
   /** For `https` origins: what `node:tls` takes. */
   readonly tls: TlsAgentOptions | undefined;
+  /** Path of the Unix socket to connect to, instead of the origin's host and port. */
+  readonly socketPath: string | undefined;
 }
 
 /** Makes HTTP/1.1 exchanges with an origin, over connections that are kept alive. */
-export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Exchange; close: () => void } {
+export function connectHttp1(
+  origin: URL,
+  { tls, socketPath }: Http1Options,
+): { exchange: Exchange; close: () => void } {
   const secure = origin.protocol === "https:";
   const agent = secure ? new TlsAgent({ ...tls, keepAlive: true }) : new Agent({ keepAlive: true });
   const start = secure ? httpsRequest : httpRequest;
@@ -161,6 +166,7 @@ export function connectHttp1(origin: URL, { tls }: Http1Options): { exchange: Ex
     protocol: origin.protocol,
     hostname: origin.hostname.replace(/^\[|\]$/g, ""),
     port: origin.port,
+    ...(socketPath === undefined ? {} : { socketPath }),
   };
   let closed = false;
   let running = 0;

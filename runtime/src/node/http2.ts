@@ -1,29 +1,23 @@
 /**
- * The HTTP/2 engine, on `node:http2`: moves exchanges over sessions, as a server and as a client. Calls and messages are
- * unknown here.
+ * The server's HTTP/2 engine, on `node:http2`: every stream is an exchange. Calls and messages are unknown here.
  */
 import {
-  type ClientHttp2Stream,
   constants,
   createServer,
   type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
+  type ServerOptions,
 } from "node:http2";
-import type { Duplex } from "node:stream";
-import { Code } from "../code.ts";
-import { onAbort } from "../deadline.ts";
-import { abortError, RpcError } from "../error.ts";
-import { type Body, type Exchange, emptyBody, type HttpRequest, type HttpResponse } from "../exchange.ts";
-import { Metadata } from "../metadata.ts";
+import type { Socket } from "node:net";
+import type { RpcError } from "../error.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
+import type { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
-import { connectionError, resetError } from "./error.ts";
-import type { SessionPool } from "./session.ts";
+import { type Limits, SessionGuard, sweepIntervalMs } from "./guard.ts";
+import { readFields, toHttp2Headers } from "./headers.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
-/** Streams a peer may have open on one connection at a time. */
-const MAX_CONCURRENT_STREAMS = 100;
 /** Bytes a peer may send ahead of what is read: on one stream, and on one connection. */
 const STREAM_WINDOW_BYTES = 256 * 1024;
 const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
@@ -33,7 +27,7 @@ const MAX_SESSION_MEMORY_MB = 64;
 /** What serves the connections of a port that speak one version of HTTP. */
 export interface ServerEngine {
   /** Takes over a connection. */
-  accept(socket: Duplex): void;
+  accept(socket: Socket): void;
   /** Lets running exchanges finish, and starts no new ones. */
   drain(): void;
   /** Tells the running exchanges that the server goes away. */
@@ -41,35 +35,67 @@ export interface ServerEngine {
 }
 
 /** Serves HTTP/2 connections. */
-export function serveHttp2(exchange: Exchange): ServerEngine {
-  const sessions = new Set<ServerHttp2Session>();
+export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
+  const guards = new Map<ServerHttp2Session, SessionGuard>();
   const signals = new ExchangeSignals();
   const server = createServer({
     maxSessionMemory: MAX_SESSION_MEMORY_MB,
-    settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, initialWindowSize: STREAM_WINDOW_BYTES },
-  });
+    settings: { maxConcurrentStreams: limits.maxStreams, initialWindowSize: STREAM_WINDOW_BYTES },
+    // Behind the guard, which counts the same and then ends the connection.
+    streamResetBurst: 2 * limits.cancelBurst,
+    streamResetRate: 2 * limits.cancelsPerSecond,
+  } as ServerOptions);
+  /** The connection that a session is being made on. */
+  let accepting: Socket | undefined;
+  let sweeping: NodeJS.Timeout | undefined;
+
+  function sweep(): void {
+    const now = performance.now();
+    for (const guard of guards.values()) guard.sweep(now);
+  }
+
   server.on("session", (session) => {
-    sessions.add(session);
-    session.on("close", () => sessions.delete(session));
+    const socket = accepting;
+    if (socket === undefined) return;
+    guards.set(session, new SessionGuard(session, socket, limits));
+    sweeping ??= setInterval(sweep, sweepIntervalMs(limits)).unref();
+    // Not the session's own "close", which does not always come.
+    socket.on("close", () => {
+      guards.delete(session);
+      if (guards.size > 0) return;
+      clearInterval(sweeping);
+      sweeping = undefined;
+    });
     // An error ends the session and all its streams; each exchange learns of it from its own stream.
-    session.on("error", () => {});
+    session.on("error", ignore);
     session.once("remoteSettings", () => {
       if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
   });
-  server.on("sessionError", () => {});
+  server.on("sessionError", ignore);
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
     // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
     stream.on("error", ignore);
-    exchange(new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals))
+    const guard = stream.session && guards.get(stream.session as ServerHttp2Session);
+    if (!guard?.admit(stream)) return;
+    const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals);
+    guard.watch(stream, request.body);
+    exchange(request)
       .then((response) => respond(stream, response))
-      // Such as a header that Node will not send: the call has failed, the session has not.
-      .catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+      .then(guard.finished, () => {
+        guard.finished();
+        // Such as a header that Node will not send: the call has failed, the session has not.
+        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      });
   });
   return {
-    accept: (socket) => server.emit("connection", socket),
+    accept: (socket) => {
+      accepting = socket;
+      server.emit("connection", socket);
+      accepting = undefined;
+    },
     drain: () => {
-      for (const session of sessions) session.close();
+      for (const session of guards.keys()) session.close();
     },
     abort: (reason) => signals.abort(reason),
   };
@@ -84,7 +110,7 @@ export class Http2Request implements HttpRequest {
   readonly path: string;
   readonly version = "2";
   readonly headers: Metadata;
-  readonly body: Body;
+  readonly body: ReadableBody;
   readonly #stream: ServerHttp2Stream;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
@@ -92,7 +118,7 @@ export class Http2Request implements HttpRequest {
   constructor(stream: ServerHttp2Stream, method: string, path: string, raw: string[], signals: ExchangeSignals) {
     this.method = method;
     this.path = path;
-    this.headers = withoutPseudoHeaders(raw);
+    this.headers = readFields(raw);
     this.body = new ReadableBody(stream, REQUEST_BODY);
     this.#stream = stream;
     this.#signals = signals;
@@ -104,10 +130,14 @@ export class Http2Request implements HttpRequest {
   }
 }
 
-function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, trailers }: HttpResponse): void {
+/** Hands a response over. What is a promise settles when a body that comes in pieces has ended. */
+function respond(
+  stream: ServerHttp2Stream,
+  { status, headers: metadata, body, trailers }: HttpResponse,
+): undefined | Promise<void> {
   if (stream.destroyed || stream.closed) {
     discard(body);
-    return;
+    return undefined;
   }
   const { whole } = body;
   const headers = toHttp2Headers(metadata);
@@ -120,15 +150,21 @@ function respond(stream: ServerHttp2Stream, { status, headers: metadata, body, t
   } else {
     stream.respond(headers, WAIT_FOR_TRAILERS);
     stream.on("wantTrailers", () => {
-      stream.sendTrailers(toHttp2Headers(trailers));
-      setImmediate(closeUnread, stream);
+      try {
+        stream.sendTrailers(toHttp2Headers(trailers));
+        setImmediate(closeUnread, stream);
+      } catch {
+        // A field that Node will not send. Nobody else hears of what is thrown here.
+        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      }
     });
-    if (whole === undefined) pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
-    else stream.end(whole);
-    return;
+    if (whole === undefined) return pump(body, stream);
+    stream.end(whole);
+    return undefined;
   }
   // Not for a response with trailers: its "finish" comes before they have been sent.
   stream.on("finish", () => setImmediate(closeUnread, stream));
+  return undefined;
 }
 
 /**
@@ -140,125 +176,3 @@ export function closeUnread(stream: ServerHttp2Stream): void {
 }
 
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
-
-/** Makes HTTP/2 exchanges over the sessions of a pool. */
-export function connectHttp2(pool: SessionPool): Exchange {
-  const { scheme, authority } = pool;
-  return async (request) => {
-    const { signal, body } = request;
-    if (signal?.aborted) throw abortError(signal);
-    const session = await pool.acquire(signal);
-    const headers = toHttp2Headers(request.headers);
-    headers[":method"] = request.method;
-    headers[":path"] = request.path;
-    headers[":scheme"] = scheme;
-    headers[":authority"] = authority;
-    // Node ends a stream before it resets it, and the server would take what it has for the whole request. It does not
-    // when a signal resets the stream.
-    const abort = body.whole === undefined ? new AbortController() : undefined;
-    let stream: ClientHttp2Stream;
-    try {
-      stream = session.request(
-        headers,
-        abort === undefined ? { endStream: body === emptyBody } : { signal: abort.signal },
-      );
-    } catch (cause) {
-      pool.release(session);
-      throw connectionError(cause, authority);
-    }
-    const response = receive(stream, signal, {
-      release: () => pool.release(session),
-      cancel: () => (abort === undefined ? stream.close(constants.NGHTTP2_CANCEL) : abort.abort()),
-      // A stream that goes down with its connection looks like one that was reset, but nobody has judged the call.
-      lost: (cause) =>
-        session.destroyed ? connectionError(cause ?? CLOSED_BY_PEER, authority) : resetError(stream.rstCode),
-    });
-    if (body.whole !== undefined) stream.end(body.whole);
-    else pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
-    return response;
-  };
-}
-
-const CLOSED_BY_PEER = new Error("the server closed the connection");
-
-interface StreamEnd {
-  readonly release: () => void;
-  readonly cancel: () => void;
-  /** Why the stream closed before it had ended; `cause` is what Node said about it, if anything. */
-  readonly lost: (cause: Error | undefined) => RpcError;
-}
-
-function receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined, end: StreamEnd): Promise<HttpResponse> {
-  return new Promise((resolve, reject) => {
-    let failure: RpcError | undefined;
-    let cause: Error | undefined;
-    let responded = false;
-    const trailers = new Metadata();
-    const lost = (): RpcError => failure ?? end.lost(cause);
-    const unlink =
-      signal &&
-      onAbort(signal, (error) => {
-        failure ??= error;
-        end.cancel();
-        reject(error);
-      });
-    stream.on("error", (error) => {
-      if (error instanceof RpcError) failure ??= error;
-      else cause ??= error;
-    });
-    stream.on("trailers", (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      trailers.appendRaw(raw);
-    });
-    stream.on("response", (headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      responded = true;
-      resolve({
-        status: Number(headers[":status"]),
-        headers: withoutPseudoHeaders(raw),
-        body: new ReadableBody(stream, { lost, cancel: end.cancel }),
-        trailers,
-      });
-    });
-    stream.on("close", () => {
-      end.release();
-      unlink?.();
-      if (!responded) reject(lost());
-    });
-  });
-}
-
-/** The fields of a received header block; the pseudo-headers come first in it. */
-function withoutPseudoHeaders(raw: string[]): Metadata {
-  let start = 0;
-  while (raw[start]?.startsWith(":")) start += 2;
-  return Metadata.fromRaw(start === 0 ? raw : raw.slice(start));
-}
-
-/** The forms of metadata that many responses share. Node copies what it is given, so they can be used again. */
-const sharedHeaders = new WeakMap<Metadata, OutgoingHttpHeaders>();
-
-/** Metadata as an object of Node's: a list of values where a name repeats. */
-export function toHttp2Headers(metadata: Metadata): OutgoingHttpHeaders {
-  if (!metadata.frozen) return convertHeaders(metadata);
-  let headers = sharedHeaders.get(metadata);
-  if (headers === undefined) {
-    headers = convertHeaders(metadata);
-    sharedHeaders.set(metadata, headers);
-  }
-  return headers;
-}
-
-function convertHeaders(metadata: Metadata): OutgoingHttpHeaders {
-  // A plain literal: an object without a prototype would be several times slower to copy, which Node does. The one name
-  // that means something else on it cannot be set on metadata.
-  const headers: OutgoingHttpHeaders = {};
-  const fields = metadata.raw;
-  for (let i = 0; i < fields.length; i += 2) {
-    const name = fields[i] as string;
-    const value = fields[i + 1] as string;
-    const existing = headers[name];
-    if (existing === undefined) headers[name] = value;
-    else if (Array.isArray(existing)) existing.push(value);
-    else if (name !== "__proto__") headers[name] = [String(existing), value];
-  }
-  return headers;
-}

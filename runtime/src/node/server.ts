@@ -6,6 +6,7 @@ import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from
 import { Code } from "../code.ts";
 import { RpcError } from "../error.ts";
 import type { Exchange } from "../exchange.ts";
+import { type ConnectionLimits, resolveLimits } from "./guard.ts";
 import { serveHttp1 } from "./http1.ts";
 import { type ServerEngine, serveHttp2 } from "./http2.ts";
 
@@ -21,6 +22,8 @@ export interface ListenOptions {
 export interface ListenerOptions {
   /** Certificate and key, as `node:tls` takes them. Default: cleartext. */
   readonly tls?: TlsOptions | undefined;
+  /** What one HTTP/2 connection may do. The defaults suit most servers; each says what it is. */
+  readonly limits?: ConnectionLimits | undefined;
 }
 
 export interface CloseOptions {
@@ -47,9 +50,9 @@ export class Listener {
   readonly #http2: ServerEngine;
   #closing: Promise<void> | undefined;
 
-  constructor(exchange: Exchange, { tls }: ListenerOptions) {
+  constructor(exchange: Exchange, { tls, limits }: ListenerOptions) {
     this.#http1 = serveHttp1(exchange);
-    this.#http2 = serveHttp2(exchange);
+    this.#http2 = serveHttp2(exchange, resolveLimits(limits));
     this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls);
     this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on("connection", (socket: Socket) => {

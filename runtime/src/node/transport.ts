@@ -4,8 +4,8 @@
 import type { SecureContextOptions } from "node:tls";
 import type { Exchange } from "../exchange.ts";
 import { connectHttp1 } from "./http1.ts";
-import { connectHttp2 } from "./http2.ts";
-import { createSessionPool } from "./session.ts";
+import { createPool } from "./pool.ts";
+import { connectSessions } from "./session.ts";
 
 /** Trust and identity of a client, as `node:tls` takes them. */
 export interface ClientTlsOptions extends SecureContextOptions {
@@ -15,15 +15,39 @@ export interface ClientTlsOptions extends SecureContextOptions {
   readonly rejectUnauthorized?: boolean;
 }
 
-export interface ConnectOptions {
-  /** Where the server is: `http://` or `https://`, host, port, and a path prefix if there is one. */
+/** How connections are made, kept and left. Of HTTP/2, unless it says otherwise. */
+export interface ConnectionOptions {
+  /** How long a connection may take to be made, TLS included, in milliseconds. Default: 20,000. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** How long a connection may be without calls before it is closed, in milliseconds. Default: 15 minutes. */
+  readonly idleTimeoutMs?: number | undefined;
+  /**
+   * Connections at a time. More than one are made only while calls are about to use up the streams that the server
+   * allows on each. Calls beyond all of them wait. Default: 10.
+   */
+  readonly maxConnections?: number | undefined;
+  /**
+   * A connection that was without calls for longer than this is asked whether it still lives before it is used, in
+   * milliseconds; without an answer within `pingTimeoutMs` the call gets a new one. Default: 30,000.
+   */
+  readonly verifyAfterMs?: number | undefined;
+  /**
+   * How often a connection with running calls is asked for a sign of life, in milliseconds. Calls on one that does not
+   * answer fail as unavailable. Many servers close connections that ask more than once in five minutes. Default: never.
+   */
+  readonly pingIntervalMs?: number | undefined;
+  /** How long an answer to a ping may take, in milliseconds. Default: 5,000. */
+  readonly pingTimeoutMs?: number | undefined;
+}
+
+export interface ConnectOptions extends ConnectionOptions {
+  /**
+   * Where the server is: `http://` or `https://`, host, port, and a path prefix if there is one; or `unix:` and the path
+   * of a socket.
+   */
   readonly baseUrl: string;
   readonly httpVersion: "1.1" | "2";
   readonly tls?: ClientTlsOptions | undefined;
-  /** How long a connection may take to be made, in milliseconds. Default: 20,000. */
-  readonly connectTimeoutMs?: number | undefined;
-  /** How long a connection may be idle before it is closed, in milliseconds. Default: 15 minutes. */
-  readonly idleTimeoutMs?: number | undefined;
 }
 
 export interface Connector {
@@ -31,23 +55,37 @@ export interface Connector {
   close(): Promise<void>;
 }
 
-/** Makes exchanges with the origin of a base URL. Throws a `TypeError` for a URL that is not one of HTTP's. */
+/** Makes exchanges with the origin of a base URL. Throws a `TypeError` for a URL that is neither HTTP's nor a socket's. */
 export function createConnector(options: ConnectOptions): Connector {
-  const origin = parseBaseUrl(options.baseUrl);
-  const { tls, connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000 } = options;
+  const { origin, socketPath } = parseBaseUrl(options.baseUrl);
+  const { tls } = options;
   const prefix = origin.pathname.replace(/\/$/, "");
   if (options.httpVersion === "1.1") {
-    const { exchange, close } = connectHttp1(origin, { tls });
+    const { exchange, close } = connectHttp1(origin, { tls, socketPath });
     return { exchange: withPrefix(exchange, prefix), close: async () => close() };
   }
-  const pool = createSessionPool(origin, { connectTimeoutMs, idleTimeoutMs, tls });
-  return { exchange: withPrefix(connectHttp2(pool), prefix), close: () => pool.close() };
+  const { exchange, close } = createPool(
+    connectSessions(origin, { tls, socketPath, connectTimeoutMs: options.connectTimeoutMs ?? 20_000 }),
+    {
+      maxConnections: options.maxConnections ?? 10,
+      idleTimeoutMs: options.idleTimeoutMs ?? 15 * 60_000,
+      verifyAfterMs: options.verifyAfterMs ?? 30_000,
+      pingIntervalMs: options.pingIntervalMs,
+      pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
+    },
+  );
+  return { exchange: withPrefix(exchange, prefix), close };
 }
 
-function parseBaseUrl(baseUrl: string): URL {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  throw new TypeError(`baseUrl "${baseUrl}" must start with http:// or https:// and name a host`);
+/** What a base URL names. Requests to a socket say that they are for `localhost`, as gRPC has it. */
+function parseBaseUrl(baseUrl: string): { readonly origin: URL; readonly socketPath: string | undefined } {
+  const socketPath = /^unix:(?:\/\/)?(.+)$/.exec(baseUrl)?.[1];
+  if (socketPath !== undefined) return { origin: new URL("http://localhost"), socketPath };
+  const origin = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (origin?.protocol === "http:" || origin?.protocol === "https:") return { origin, socketPath };
+  throw new TypeError(
+    `baseUrl "${baseUrl}" must start with http:// or https:// and name a host, or with unix: and name a socket`,
+  );
 }
 
 function withPrefix(exchange: Exchange, prefix: string): Exchange {

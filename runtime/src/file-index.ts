@@ -1,0 +1,87 @@
+/**
+ * Proto files, found by their name and by what they declare. Generated code carries the descriptors of its files, so
+ * whatever can be reached from the messages of a method is known without a proto file at hand.
+ */
+import { type DescExtension, type DescFile, toBinary } from "@bufbuild/protobuf";
+import { nestedTypes } from "@bufbuild/protobuf/reflect";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import type { ServiceDef } from "./call.ts";
+
+export class FileIndex {
+  readonly #files = new Map<string, DescFile>();
+  readonly #symbols = new Map<string, DescFile>();
+  /** By the extended message, then by field number. */
+  readonly #extensions = new Map<string, Map<number, DescFile>>();
+  readonly #encoded = new Map<DescFile, Uint8Array>();
+
+  /** Adds a file and what it imports. A file that is known by that name already is left as it is. */
+  add(file: DescFile): void {
+    const { name } = file.proto;
+    if (this.#files.has(name)) return;
+    this.#files.set(name, file);
+    for (const symbol of symbolsOf(file)) this.#symbols.set(symbol, file);
+    for (const type of nestedTypes(file)) if (type.kind === "extension") this.#addExtension(type);
+    for (const imported of file.dependencies) this.add(imported);
+  }
+
+  /** Adds the files of the messages of a service, one of which usually declares the service as well. */
+  addService(service: ServiceDef<object, object>): void {
+    for (const { input, output } of Object.values(service.methods)) {
+      this.add(input.file);
+      this.add(output.file);
+    }
+  }
+
+  byName(name: string): DescFile | undefined {
+    return this.#files.get(name);
+  }
+
+  /** The file that declares a service, method, message, field, enum, enum value or extension, by its full name. */
+  bySymbol(symbol: string): DescFile | undefined {
+    return this.#symbols.get(symbol);
+  }
+
+  byExtension(extendee: string, number: number): DescFile | undefined {
+    return this.#extensions.get(extendee)?.get(number);
+  }
+
+  /** Field numbers of the known extensions of a message; `undefined` if there is no such message. */
+  extensionNumbers(extendee: string): number[] | undefined {
+    const numbers = this.#extensions.get(extendee);
+    if (numbers !== undefined) return [...numbers.keys()].sort((a, b) => a - b);
+    return this.#symbols.has(extendee) ? [] : undefined;
+  }
+
+  /** A file as a serialized `google.protobuf.FileDescriptorProto`. */
+  encode(file: DescFile): Uint8Array {
+    const bytes = this.#encoded.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
+    this.#encoded.set(file, bytes);
+    return bytes;
+  }
+
+  #addExtension({ extendee, number, file }: DescExtension): void {
+    const numbers = this.#extensions.get(extendee.typeName) ?? new Map<number, DescFile>();
+    numbers.set(number, file);
+    this.#extensions.set(extendee.typeName, numbers);
+  }
+}
+
+/** Full names of all that a file declares. */
+function symbolsOf(file: DescFile): string[] {
+  return [...nestedTypes(file)].flatMap((type) => {
+    const { typeName } = type;
+    switch (type.kind) {
+      case "service":
+        return [typeName, ...type.methods.map(({ name }) => `${typeName}.${name}`)];
+      case "message":
+        return [typeName, ...[...type.fields, ...type.oneofs].map(({ name }) => `${typeName}.${name}`)];
+      case "enum": {
+        // The values of an enum are named beside it, not inside it.
+        const scope = type.parent?.typeName ?? file.proto.package;
+        return [typeName, ...type.values.map(({ name }) => (scope === "" ? name : `${scope}.${name}`))];
+      }
+      default:
+        return [typeName];
+    }
+  });
+}

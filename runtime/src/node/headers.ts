@@ -1,0 +1,54 @@
+/**
+ * The header blocks of `node:http2` as metadata, and back.
+ */
+import { constants, type OutgoingHttpHeaders } from "node:http2";
+import { Metadata } from "../metadata.ts";
+
+/** The fields of a received header block; the pseudo-headers come first in it. */
+export function readFields(raw: string[]): Metadata {
+  let start = 0;
+  while (raw[start]?.startsWith(":")) start += 2;
+  return Metadata.fromRaw(start === 0 ? raw : raw.slice(start));
+}
+
+/**
+ * The names that HTTP defines. A list of values in one such field means the same as several fields (RFC 9110, section
+ * 5.3), while Node throws for several of some of them. The exceptions are those whose values have commas of their own.
+ */
+const LISTED_NAMES: ReadonlySet<string> = new Set(
+  Object.entries(constants)
+    .filter(([key]) => key.startsWith("HTTP2_HEADER_"))
+    .map(([, name]) => String(name))
+    .filter((name) => name !== "cookie" && name !== "set-cookie"),
+);
+
+/** The forms of metadata that many messages share. Node copies what it is given, so they can be used again. */
+const sharedHeaders = new WeakMap<Metadata, OutgoingHttpHeaders>();
+
+/** Metadata as Node sends it. Others may be sending the same object: only pseudo-headers may be set on it, every time. */
+export function toHttp2Headers(metadata: Metadata): OutgoingHttpHeaders {
+  if (!metadata.frozen) return convertHeaders(metadata);
+  let headers = sharedHeaders.get(metadata);
+  if (headers === undefined) {
+    headers = convertHeaders(metadata);
+    sharedHeaders.set(metadata, headers);
+  }
+  return headers;
+}
+
+function convertHeaders(metadata: Metadata): OutgoingHttpHeaders {
+  // A plain literal: an object without a prototype would be several times slower to copy, which Node does. The one name
+  // that means something else on it cannot be set on metadata.
+  const headers: OutgoingHttpHeaders = {};
+  const fields = metadata.raw;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    const existing = headers[name];
+    if (existing === undefined) headers[name] = value;
+    else if (LISTED_NAMES.has(name)) headers[name] = `${existing}, ${value}`;
+    else if (Array.isArray(existing)) existing.push(value);
+    else if (name !== "__proto__") headers[name] = [String(existing), value];
+  }
+  return headers;
+}

@@ -1,0 +1,73 @@
+/**
+ * Calls as seen from outside, where they start and how they end: what logs, traces and metrics have in common.
+ */
+import type { Call, CallRequest, CallResponse, StreamResponse } from "./call.ts";
+import { Code } from "./code.ts";
+import { onAbort } from "./deadline.ts";
+import { abortError, RpcError } from "./error.ts";
+
+export interface Observer {
+  /** Does a piece of the call's work: starts it, or goes on to its next message. A place to set up a context. */
+  run<T>(work: () => T): T;
+  /** Told once that the call is over. `error` is why it failed, `undefined` if it did not. It must not throw. */
+  ended(error: RpcError | undefined): void;
+}
+
+/**
+ * Makes a call and tells the observer when it is over: with its one message, or when its stream has ended, failed, or
+ * been left. A call that came too late for its deadline has failed, whatever it came to.
+ */
+export async function observe(next: Call, request: CallRequest, observer: Observer): Promise<CallResponse> {
+  let response: CallResponse;
+  try {
+    response = await observer.run(() => next(request));
+  } catch (reason) {
+    observer.ended(RpcError.from(reason));
+    throw reason;
+  }
+  if (response.stream) return { ...response, messages: observeEach(response, request, observer) };
+  observer.ended(cutShort(request));
+  return response;
+}
+
+function observeEach(response: StreamResponse, request: CallRequest, observer: Observer): AsyncIterable<object> {
+  let over = false;
+  const end = (error: RpcError | undefined): void => {
+    if (over) return;
+    over = true;
+    release();
+    observer.ended(error);
+  };
+  // A stream that nobody reads ends with its call.
+  let release = (): void => {};
+  release = onAbort(request.context.signal, end);
+  if (over) release();
+  return {
+    [Symbol.asyncIterator]() {
+      const messages = observer.run(() => response.messages[Symbol.asyncIterator]());
+      return {
+        async next() {
+          try {
+            const result = await observer.run(() => messages.next());
+            if (result.done) end(cutShort(request));
+            return result;
+          } catch (reason) {
+            end(RpcError.from(reason));
+            throw reason;
+          }
+        },
+        async return() {
+          end(cutShort(request) ?? new RpcError(Code.Canceled, "the stream was left before its end"));
+          await observer.run(() => messages.return?.());
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+/** Why the other side, or the caller, waits no longer. */
+function cutShort({ context }: CallRequest): RpcError | undefined {
+  const { signal } = context;
+  return signal?.aborted ? abortError(signal) : undefined;
+}

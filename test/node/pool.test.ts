@@ -1,0 +1,268 @@
+/**
+ * The connections of a transport: replaced when they go away, with what the server never looked at sent again; asked
+ * whether they live; more than one where the server allows few streams on each.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Code } from "triple-es";
+import { createServer } from "triple-es/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { goAway, greet, type RawStream, Reset, reset, settings, startRawServer, Type } from "../support/frames.ts";
+import { arriving, connectGreeter, failureOf, greeter, signalled } from "../support/server.ts";
+
+const MAX_CONCURRENT_STREAMS = 3;
+const turn = (ms = 20): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("a call that the server has not looked at", () => {
+  const refusals: [name: string, refuse: (stream: RawStream) => void][] = [
+    ["is above the last stream of a GOAWAY", (stream) => goAway(stream, 0)],
+    ["is above the last stream of a GOAWAY with an error", (stream) => goAway(stream, 0, Reset.calm)],
+    [
+      "is above the last stream of the second GOAWAY",
+      (stream) => {
+        goAway(stream, 2 ** 31 - 1);
+        goAway(stream, 0);
+      },
+    ],
+    ["is refused", (stream) => reset(stream, Reset.refused)],
+  ];
+
+  it.each(refusals)("because it %s is made again", async (_, refuse) => {
+    const server = await startRawServer((stream) => (server.streams.length === 1 ? refuse(stream) : greet(stream)));
+    const client = connectGreeter(server.baseUrl);
+    expect((await client.greet({})).greeting).toBe("Hello!");
+    expect(server.streams).toHaveLength(2);
+  });
+
+  it.each(refusals)("because it %s is made again, with the messages that were on their way", async (_, refuse) => {
+    const gate = signalled();
+    const server = await startRawServer((stream) => {
+      if (server.streams.length > 1) greet(stream);
+      else setTimeout(refuse, 20, stream);
+    });
+    const requests = (async function* () {
+      yield { name: "Ada" };
+      await gate.promise;
+      yield { name: "Bob" };
+    })();
+    const responses = connectGreeter(server.baseUrl).greetOnArrival(requests)[Symbol.asyncIterator]();
+    expect((await responses.next()).value).toMatchObject({ greeting: "Hello!" });
+    gate.resolve();
+    expect((await responses.next()).done).toBe(true);
+    const last = server.streams.at(-1) as RawStream;
+    const sent = last.connection.received.filter(({ type, stream }) => type === Type.data && stream === last.id);
+    expect(Buffer.concat(sent.map(({ payload }) => payload)).toString()).toContain("Ada");
+  });
+
+  it("is not made again once more of it was sent than is kept", async () => {
+    const server = await startRawServer((stream) => {
+      let bytes = 0;
+      stream.connection.onFrame(({ type, payload }) => {
+        if (type === Type.data) bytes += payload.byteLength;
+        if (bytes > 60_000) reset(stream, Reset.refused);
+      });
+    });
+    const requests = arriving(...Array.from({ length: 10 }, () => "x".repeat(10_000)));
+    const { code } = await failureOf(connectGreeter(server.baseUrl).greetTogether(requests));
+    expect(code).toBe(Code.Unavailable);
+    expect(server.streams).toHaveLength(1);
+  });
+
+  it("fails as unavailable when it is refused again and again", async () => {
+    const server = await startRawServer((stream) => reset(stream, Reset.refused));
+    expect((await failureOf(connectGreeter(server.baseUrl).greet({}))).code).toBe(Code.Unavailable);
+    expect(server.streams).toHaveLength(5);
+  });
+
+  it("is not made again when its deadline has passed", async () => {
+    const server = await startRawServer((stream) => reset(stream, Reset.refused));
+    const { code } = await failureOf(connectGreeter(server.baseUrl).greet({}, { timeoutMs: 50 }));
+    expect(code).toBe(Code.DeadlineExceeded);
+    const { length } = server.streams;
+    await turn(200);
+    expect(server.streams).toHaveLength(length);
+  });
+});
+
+describe("a call that the server may have looked at is not made again when", () => {
+  it.each<[name: string, end: (stream: RawStream) => void, code: Code]>([
+    ["it is reset", (stream) => reset(stream, Reset.internal), Code.Internal],
+    ["the connection is lost", ({ connection }) => connection.socket.destroy(), Code.Unavailable],
+    [
+      "the server goes away after it, with an error",
+      (stream) => goAway(stream, stream.id, Reset.refused),
+      Code.Unavailable,
+    ],
+  ])("%s", async (_, end, code) => {
+    const server = await startRawServer(end);
+    expect((await failureOf(connectGreeter(server.baseUrl).greet({}))).code).toBe(code);
+    await turn();
+    expect(server.streams).toHaveLength(1);
+  });
+});
+
+describe("a server that goes away", () => {
+  it("finishes what it has, while new calls go to the connection that was made before they came", async () => {
+    const server = await startRawServer((stream) =>
+      stream.connectionIndex === 0 ? goAway(stream, stream.id) : greet(stream),
+    );
+    const client = connectGreeter(server.baseUrl);
+    const first = client.greet({});
+    await expect.poll(() => server.connections.length).toBe(2);
+    expect(server.streams).toHaveLength(1);
+    expect((await client.greet({})).greeting).toBe("Hello!");
+    expect(server.streams.map(({ connectionIndex }) => connectionIndex)).toEqual([0, 1]);
+    greet(server.streams[0] as RawStream, "Late!");
+    expect((await first).greeting).toBe("Late!");
+    await expect.poll(() => server.connections[0]?.closed).toBe(true);
+  });
+
+  it("is not connected to again by a client that has nothing to say", async () => {
+    const server = await startRawServer((stream) => greet(stream));
+    const client = connectGreeter(server.baseUrl);
+    await client.greet({});
+    goAway(server.streams[0] as RawStream, 1);
+    await expect.poll(() => server.connections[0]?.closed).toBe(true);
+    await turn();
+    expect(server.connections).toHaveLength(1);
+    await client.greet({});
+    expect(server.connections).toHaveLength(2);
+  });
+
+  it("does not fail calls when it does so with every connection", async () => {
+    const server = await startRawServer((stream) => {
+      greet(stream);
+      goAway(stream, stream.id);
+    });
+    const client = connectGreeter(server.baseUrl);
+    for (let i = 0; i < 10; i++) await client.greet({});
+    expect(await Promise.all(Array.from({ length: 4 }, () => client.greet({})))).toHaveLength(4);
+  });
+});
+
+describe("a connection that has rested", () => {
+  it("is left if it does not answer, and the call gets a new one", async () => {
+    const server = await startRawServer((stream) => greet(stream));
+    const client = connectGreeter(server.baseUrl, { verifyAfterMs: 10, pingTimeoutMs: 50 });
+    await client.greet({});
+    const [first] = server.connections;
+    if (first !== undefined) first.polite = false;
+    await turn(30);
+    expect((await client.greet({})).greeting).toBe("Hello!");
+    expect(server.streams.map(({ connectionIndex }) => connectionIndex)).toEqual([0, 1]);
+  });
+
+  it("is used again if it answers, which all calls wait for together", async () => {
+    const server = await startRawServer((stream) => greet(stream));
+    const client = connectGreeter(server.baseUrl, { verifyAfterMs: 10 });
+    await client.greet({});
+    await turn(30);
+    await Promise.all([client.greet({}), client.greet({}), client.greet({})]);
+    expect(server.connections).toHaveLength(1);
+    const pings = server.connections[0]?.received.filter(({ type, flags }) => type === Type.ping && flags === 0);
+    expect(pings).toHaveLength(1);
+  });
+
+  it("for long is closed", async () => {
+    const server = await startRawServer((stream) => greet(stream));
+    const client = connectGreeter(server.baseUrl, { idleTimeoutMs: 30 });
+    await client.greet({});
+    await expect.poll(() => server.connections[0]?.closed).toBe(true);
+    expect((await client.greet({})).greeting).toBe("Hello!");
+  });
+
+  it("is not closed while a call runs", async () => {
+    const server = await startRawServer((stream) => setTimeout(greet, 100, stream));
+    expect((await connectGreeter(server.baseUrl, { idleTimeoutMs: 30 }).greet({})).greeting).toBe("Hello!");
+  });
+});
+
+describe("keeping connections alive", () => {
+  it("fails the calls on one that does not answer any more", async () => {
+    const server = await startRawServer(({ connection }) => {
+      connection.polite = false;
+    });
+    const client = connectGreeter(server.baseUrl, { pingIntervalMs: 20, pingTimeoutMs: 40 });
+    const { code, rawMessage } = await failureOf(client.greet({}));
+    expect([code, rawMessage]).toEqual([
+      Code.Unavailable,
+      expect.stringContaining("did not answer a ping within 40 ms"),
+    ]);
+  });
+
+  it("leaves calls alone that only take long", async () => {
+    const server = await startRawServer((stream) => setTimeout(greet, 150, stream));
+    const client = connectGreeter(server.baseUrl, { pingIntervalMs: 20, pingTimeoutMs: 1_000 });
+    expect((await client.greet({})).greeting).toBe("Hello!");
+    const pings = server.connections[0]?.received.filter(({ type, flags }) => type === Type.ping && flags === 0);
+    expect(pings?.length).toBeGreaterThan(1);
+  });
+});
+
+describe("a server that allows few streams on a connection", () => {
+  const limit = settings([MAX_CONCURRENT_STREAMS, 2]);
+
+  it("is connected to more often, up to the limit, and calls beyond wait", async () => {
+    const server = await startRawServer(() => {}, limit);
+    const client = connectGreeter(server.baseUrl, { maxConnections: 3 });
+    const warm = client.greet({});
+    await expect.poll(() => server.streams.length).toBe(1);
+    const calls = Array.from({ length: 8 }, () => client.greet({}));
+    await expect.poll(() => server.streams.length).toBe(6);
+    await turn();
+    expect(server.connections).toHaveLength(3);
+    expect(server.streams).toHaveLength(6);
+    let answered = 0;
+    const answer = setInterval(() => {
+      for (; answered < server.streams.length; answered++) greet(server.streams[answered] as RawStream);
+    }, 5);
+    await Promise.all([warm, ...calls]);
+    clearInterval(answer);
+    expect(server.streams).toHaveLength(9);
+  });
+
+  it("is not asked for more than it allows, though all calls come before it has said anything", async () => {
+    const server = await startRawServer((stream) => {
+      const running = server.streams.filter(({ connection }) => connection === stream.connection).length;
+      if (running > 2) reset(stream, Reset.internal);
+    }, limit);
+    const client = connectGreeter(server.baseUrl, { maxConnections: 2 });
+    const calls = Array.from({ length: 4 }, () => client.greet({}));
+    await expect.poll(() => server.streams.length).toBe(4);
+    for (const stream of server.streams) greet(stream);
+    expect(await Promise.all(calls)).toHaveLength(4);
+  });
+});
+
+describe("a Unix socket", () => {
+  it.each([
+    { protocol: "grpc", httpVersion: "2" },
+    { protocol: "http-rpc", httpVersion: "1.1" },
+    { protocol: "http-rpc", httpVersion: "2" },
+  ] as const)("carries $protocol over HTTP/$httpVersion", async (options) => {
+    const directory = mkdtempSync(join(tmpdir(), "triple-"));
+    const path = join(directory, "greeter.sock");
+    const server = createServer().add(GreetServiceDef, greeter);
+    await server.listen({ path });
+    onTestFinished(async () => {
+      await server.close({ graceMs: 0 });
+      rmSync(directory, { recursive: true });
+    });
+    expect((await connectGreeter(`unix:${path}`, options).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    expect((await connectGreeter(`unix://${path}`, options).greet({ name: "Bob" })).greeting).toBe("Hello, Bob!");
+  });
+
+  it("that nobody listens on is named in the error", async () => {
+    const { code, rawMessage } = await failureOf(connectGreeter("unix:/nonexistent/triple.sock").greet({}));
+    expect([code, rawMessage]).toEqual([Code.Unavailable, expect.stringContaining("/nonexistent/triple.sock")]);
+  });
+
+  it.each(["unix:", "ftp://host", "localhost:50051"])(
+    "or a host has to be in the base URL, unlike in %s",
+    (baseUrl) => {
+      expect(() => connectGreeter(baseUrl)).toThrow(/unix: and name a socket/);
+    },
+  );
+});

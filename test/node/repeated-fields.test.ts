@@ -1,0 +1,113 @@
+/**
+ * Metadata with names that HTTP has a meaning for, over real connections: in repetition, and such as Node will not send.
+ */
+import { constants } from "node:http2";
+import { Code, Metadata } from "triple-es";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { emptyBody, wholeBody } from "../../runtime/src/exchange.ts";
+import { toHttp2Headers } from "../../runtime/src/node/headers.ts";
+import { Listener } from "../../runtime/src/node/server.ts";
+import { createConnector } from "../../runtime/src/node/transport.ts";
+import { Http2Connection } from "../support/connection.ts";
+import { connectGreeter, failureOf, startServer } from "../support/server.ts";
+
+const TRANSPORTS = [
+  { protocol: "grpc", httpVersion: "2" },
+  { protocol: "http-rpc", httpVersion: "1.1" },
+  { protocol: "http-rpc", httpVersion: "2" },
+] as const;
+
+const TWICE: [string, string][] = ["authorization", "etag", "user-agent", "referer"].flatMap((name) => [
+  [name, "one"],
+  [name, "two"],
+]);
+
+describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
+  it("fields that HTTP has only once arrive as one field when they are given twice", async () => {
+    let received: (string | undefined)[] = [];
+    const { baseUrl } = await startServer({
+      greet: (_, { requestHeader, responseHeader, responseTrailer }) => {
+        received = ["authorization", "etag"].map((name) => requestHeader.get(name));
+        for (const [name, value] of TWICE) {
+          responseHeader.append(name, value);
+          responseTrailer.append(name, value);
+        }
+        return {};
+      },
+    });
+    const seen: (string | undefined)[] = [];
+    const note = (fields: Metadata): unknown => seen.push(fields.get("authorization"), fields.get("etag"));
+    const client = connectGreeter(baseUrl, options);
+    await client.greet({}, { headers: TWICE, onHeader: note, onTrailer: note });
+    expect(received).toEqual(["one, two", "one, two"]);
+    expect(seen).toEqual(["one, two", "one, two", "one, two", "one, two"]);
+  });
+
+  it("fields of the user's own stay apart", async () => {
+    const { baseUrl } = await startServer({
+      greet: (_, { requestHeader, responseTrailer }) => {
+        for (const value of requestHeader.getAll("x-own")) responseTrailer.append("x-own", value);
+        return {};
+      },
+    });
+    let trailers = new Metadata();
+    const headers: [string, string][] = [
+      ["x-own", "one"],
+      ["x-own", "two"],
+    ];
+    await connectGreeter(baseUrl, options).greet({}, { headers, onTrailer: (fields) => (trailers = fields) });
+    expect(trailers.getAll("x-own")).toEqual(["one", "two"]);
+  });
+});
+
+describe("over HTTP/2", () => {
+  const refused = new Set(["connection", "upgrade", "http2-settings", "keep-alive", "proxy-connection", "te"]);
+  const names = Object.entries(constants)
+    .filter(([key]) => key.startsWith("HTTP2_HEADER_"))
+    .map(([, name]) => String(name))
+    .filter((name) => !(name.startsWith(":") || name === "transfer-encoding" || refused.has(name)));
+
+  it("every name that Node knows can be sent twice", async () => {
+    const { baseUrl } = await startServer();
+    const { session } = new Http2Connection(baseUrl);
+    for (const name of names) {
+      const headers = toHttp2Headers(
+        new Metadata([
+          [name, "1"],
+          [name, "1"],
+        ]),
+      );
+      const stream = session.request({ ":method": "POST", ...headers });
+      stream.on("error", () => {});
+      stream.close();
+    }
+  });
+
+  it("trailers that Node will not send end the exchange, and neither the process nor the connection", async () => {
+    const listener = new Listener(
+      async ({ path }) => ({
+        status: 200,
+        headers: new Metadata(),
+        body: wholeBody(Buffer.from("answer")),
+        trailers: Metadata.fromRaw([path === "/bad" ? "http2-settings" : "x-good", "AAMAAABk"]),
+      }),
+      {},
+    );
+    await listener.listen({ host: "127.0.0.1" });
+    onTestFinished(() => listener.close({ graceMs: 0 }));
+    const connection = new Http2Connection(`http://127.0.0.1:${listener.address.port}`);
+    await expect(connection.post("/bad", {})).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
+    expect((await connection.post("/good", {})).trailers["x-good"]).toBe("AAMAAABk");
+  });
+
+  it("a request that Node will not send fails as internal and names the field", async () => {
+    const { baseUrl } = await startServer();
+    const { exchange, close } = createConnector({ baseUrl, httpVersion: "2" });
+    onTestFinished(close);
+    const get = (headers: Metadata): ReturnType<typeof exchange> =>
+      exchange({ method: "GET", path: "/", version: "2", headers, body: emptyBody, signal: undefined });
+    const { code, rawMessage } = await failureOf(get(Metadata.fromRaw(["http2-settings", "AAMAAABk"])));
+    expect([code, rawMessage]).toEqual([Code.Internal, expect.stringContaining("http2-settings")]);
+    expect((await get(new Metadata())).status).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,204 @@
+/** Loggers: one report for every call, however it ends. */
+import {
+  Code,
+  createClientLogger,
+  createInMemoryTransport,
+  createRouter,
+  createServerLogger,
+  type FinishedCall,
+  type Interceptor,
+  RpcError,
+} from "triple-es";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import {
+  createGreetServiceClient,
+  type GreetServiceClient,
+  GreetServiceDef,
+  type GreetServiceHandler,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+import {
+  aborted,
+  arriving,
+  connectGreeter,
+  failureOf,
+  greeter,
+  greetings,
+  signalled,
+  startServer,
+} from "../support/server.ts";
+
+interface Logged {
+  readonly client: GreetServiceClient;
+  readonly calls: FinishedCall[];
+}
+
+/** A greeter in memory, with a logger at each end. */
+function connect(handler: Partial<GreetServiceHandler> = {}, inside: readonly Interceptor[] = []): Logged {
+  const calls: FinishedCall[] = [];
+  const server = createServerLogger((call) => calls.push(call));
+  const router = createRouter({ interceptors: [server, ...inside], onError: () => {} });
+  router.add(GreetServiceDef, { ...greeter, ...handler });
+  const client = createClientLogger((call) => calls.push(call));
+  return { client: createGreetServiceClient(createInMemoryTransport(router, { interceptors: [client] })), calls };
+}
+
+const summary = (calls: readonly FinishedCall[]) =>
+  calls.map(({ side, method, kind, code }) => `${side} ${method} ${kind} ${code}`).sort();
+
+describe("a call that succeeds", () => {
+  it.each<[string, string, (client: GreetServiceClient) => Promise<unknown>]>([
+    ["Greet", "unary", (client) => client.greet({ name: "Ada" })],
+    ["GreetEach", "server_streaming", (client) => greetings(client.greetEach({ names: ["Ada", "Bob"] }))],
+    ["GreetTogether", "client_streaming", (client) => client.greetTogether(arriving("Ada", "Bob"))],
+    ["GreetOnArrival", "bidi_streaming", (client) => greetings(client.greetOnArrival(arriving("Ada", "Bob")))],
+  ])("is reported at both ends: %s", async (method, kind, call) => {
+    const { client, calls } = connect();
+    await call(client);
+    expect(summary(calls)).toEqual([`client ${method} ${kind} ok`, `server ${method} ${kind} ok`]);
+    for (const { service, durationMs, error } of calls) {
+      expect([service, durationMs >= 0, error]).toEqual(["greet.v1.GreetService", true, undefined]);
+    }
+  });
+});
+
+describe("a call that fails", () => {
+  it("is reported with its code", async () => {
+    const { client, calls } = connect({
+      greet: () => {
+        throw new RpcError(Code.NotFound, "nobody");
+      },
+    });
+    await failureOf(client.greet({}));
+    expect(summary(calls)).toEqual(["client Greet unary not_found", "server Greet unary not_found"]);
+    expect(calls.map(({ error }) => error?.rawMessage)).toEqual(["nobody", "nobody"]);
+  });
+
+  it("is reported when it fails after its first message", async () => {
+    const secret = new Error("the disk is full");
+    const { client, calls } = connect({
+      async *greetEach() {
+        yield { greeting: "1" };
+        throw secret;
+      },
+    });
+    await failureOf(client.greetEach({}));
+    expect(summary(calls)).toEqual([
+      "client GreetEach server_streaming unknown",
+      "server GreetEach server_streaming unknown",
+    ]);
+    expect(calls.find(({ side }) => side === "server")?.error?.cause).toBe(secret);
+    expect(calls.find(({ side }) => side === "client")?.error?.cause).toBeUndefined();
+  });
+
+  it("is reported when an interceptor fails", async () => {
+    const { client, calls } = connect({}, [
+      () => () => {
+        throw new RpcError(Code.Unauthenticated, "who are you?");
+      },
+    ]);
+    await failureOf(client.greet({}));
+    expect(summary(calls)).toEqual(["client Greet unary unauthenticated", "server Greet unary unauthenticated"]);
+  });
+
+  it.each(["greet", "greetEach"] as const)("is reported when its deadline passes: %s", async (name) => {
+    const { client, calls } = connect({
+      greet: async (_, { signal }) => {
+        await aborted(signal);
+        return {};
+      },
+      async *greetEach(_, { signal }) {
+        yield {};
+        await aborted(signal);
+      },
+    });
+    const { code } = await failureOf(client[name]({}, { timeoutMs: 20 }));
+    expect(code).toBe(Code.DeadlineExceeded);
+    await expect
+      .poll(() => calls.map((call) => `${call.side} ${call.code}`).sort())
+      .toEqual(["client deadline_exceeded", "server deadline_exceeded"]);
+  });
+});
+
+describe("a stream that its reader leaves", () => {
+  it("is reported as cancelled, once", async () => {
+    const { client, calls } = connect();
+    for await (const _ of client.greetEach({ names: ["Ada", "Bob"] })) break;
+    await expect
+      .poll(() => summary(calls))
+      .toEqual(["client GreetEach server_streaming canceled", "server GreetEach server_streaming canceled"]);
+  });
+
+  it("is reported over a network, when the client cancels", async () => {
+    const calls: FinishedCall[] = [];
+    const started = signalled();
+    const { baseUrl } = await startServer(
+      {
+        async *greetEach(_, { signal }) {
+          started.resolve();
+          yield {};
+          await aborted(signal);
+        },
+      },
+      { interceptors: [createServerLogger((call) => calls.push(call))] },
+    );
+    const abort = new AbortController();
+    const interceptors = [createClientLogger((call) => calls.push(call))];
+    const reading = failureOf(connectGreeter(baseUrl, { interceptors }).greetEach({}, { signal: abort.signal }));
+    await started.promise;
+    abort.abort();
+    expect((await reading).code).toBe(Code.Canceled);
+    await expect
+      .poll(() => summary(calls))
+      .toEqual(["client GreetEach server_streaming canceled", "server GreetEach server_streaming canceled"]);
+  });
+
+  it("is reported even if nobody begins to read it", async () => {
+    const { client, calls } = connect();
+    const abort = new AbortController();
+    client.greetEach({ names: ["Ada"] }, { signal: abort.signal });
+    await new Promise((resolve) => setImmediate(resolve));
+    abort.abort();
+    await expect.poll(() => summary(calls)).toContain("client GreetEach server_streaming canceled");
+  });
+});
+
+describe("the report", () => {
+  it("holds no metadata, and the request has it", async () => {
+    const texts: string[] = [];
+    const ids: unknown[] = [];
+    const router = createRouter({
+      interceptors: [
+        createServerLogger((call, request) => {
+          texts.push(JSON.stringify(call));
+          ids.push(request.headers.get("x-request-id"));
+        }),
+      ],
+    });
+    const transport = createInMemoryTransport(router.add(GreetServiceDef, greeter));
+    const headers = { authorization: "Bearer s3cret", cookie: "id=s3cret", "x-request-id": "r1" };
+    await createGreetServiceClient(transport).greet({ name: "s3cret" }, { headers });
+    expect(texts).toHaveLength(1);
+    expect(texts[0]).not.toContain("s3cret");
+    expect(ids).toEqual(["r1"]);
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("log is full");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("log is full"))],
+  ])("may fail without harm: it %s", async (_, report) => {
+    const printed = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => printed.mockRestore());
+    const router = createRouter({ interceptors: [createServerLogger(report)] }).add(GreetServiceDef, greeter);
+    const transport = createInMemoryTransport(router, { interceptors: [createClientLogger(report)] });
+    const client = createGreetServiceClient(transport);
+    expect((await client.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    expect(await greetings(client.greetEach({ names: ["Ada"] }))).toEqual(["Hello, Ada!"]);
+    await expect.poll(() => printed.mock.calls.length).toBe(4);
+    expect(printed).toHaveBeenCalledWith("triple-es: a logger failed:", new Error("log is full"));
+  });
+});

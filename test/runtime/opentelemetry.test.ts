@@ -1,0 +1,256 @@
+/** The interceptors for OpenTelemetry, judged by its own SDK: spans, their parents, and durations. */
+import { context, metrics, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import {
+  AggregationTemporality,
+  type HistogramMetricData,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { Code, createInMemoryTransport, createRouter, Metadata, RpcError, TripleHeader } from "triple-es";
+import { type ClientTelemetryOptions, createClientTelemetry, createServerTelemetry } from "triple-es/opentelemetry";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  createGreetServiceClient,
+  type GreetServiceClient,
+  GreetServiceDef,
+  type GreetServiceHandler,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+import { arriving, failureOf, greeter, greetings } from "../support/server.ts";
+
+const spans = new InMemorySpanExporter();
+const tracers = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
+const durations = new InMemoryMetricExporter(AggregationTemporality.DELTA);
+const meters = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter: durations })] });
+
+beforeAll(() => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  trace.setGlobalTracerProvider(tracers);
+  metrics.setGlobalMeterProvider(meters);
+});
+afterAll(async () => {
+  for (const api of [context, propagation, trace, metrics]) api.disable();
+  await Promise.all([tracers.shutdown(), meters.shutdown()]);
+});
+beforeEach(() => spans.reset());
+
+/** A greeter in memory with telemetry at both ends. */
+function connect(
+  handler: Partial<GreetServiceHandler> = {},
+  options?: ClientTelemetryOptions,
+  protocol: "grpc" | "http-rpc" = "grpc",
+): GreetServiceClient {
+  const router = createRouter({ interceptors: [createServerTelemetry()], onError: () => {} });
+  router.add(GreetServiceDef, { ...greeter, ...handler });
+  const interceptors = [createClientTelemetry(options)];
+  return createGreetServiceClient(createInMemoryTransport(router, { interceptors, protocol }));
+}
+
+/** The spans of one call, once both are over. */
+async function bothSpans(): Promise<{ client: ReadableSpan; server: ReadableSpan }> {
+  await expect.poll(() => spans.getFinishedSpans().length).toBe(2);
+  const find = (kind: SpanKind) => spans.getFinishedSpans().find((span) => span.kind === kind) as ReadableSpan;
+  return { client: find(SpanKind.CLIENT), server: find(SpanKind.SERVER) };
+}
+
+const activeSpanId = () => trace.getActiveSpan()?.spanContext().spanId ?? "none";
+
+describe("a call", () => {
+  it.each(["grpc", "http-rpc"] as const)("has a span at each end, in one trace: %s", async (protocol) => {
+    const client = connect({}, { baseUrl: "http://[::1]:50051/path" }, protocol);
+    await client.greet({ name: "Ada" });
+    const found = await bothSpans();
+    for (const { name, status } of Object.values(found)) {
+      expect([name, status.code]).toEqual(["greet.v1.GreetService/Greet", SpanStatusCode.UNSET]);
+    }
+    const common = { "rpc.system.name": "dubbo", "rpc.method": "greet.v1.GreetService/Greet" };
+    const outcome = { "rpc.response.status_code": "OK" };
+    const server = { "server.address": "::1", "server.port": 50051 };
+    expect(found.client.attributes).toEqual({ ...common, ...server, ...outcome });
+    expect(found.server.attributes).toEqual({ ...common, ...outcome });
+    expect(found.server.parentSpanContext?.spanId).toBe(found.client.spanContext().spanId);
+    expect(found.server.spanContext().traceId).toBe(found.client.spanContext().traceId);
+  });
+
+  it("is a child of the active span, and sends its ids", async () => {
+    let seen = new Metadata();
+    const client = connect({
+      greet: (_, { requestHeader }) => {
+        seen = requestHeader;
+        return {};
+      },
+    });
+    const [traceId, spanId] = await tracers.getTracer("test").startActiveSpan("outer", async (outer) => {
+      await client.greet({});
+      outer.end();
+      return [outer.spanContext().traceId, outer.spanContext().spanId];
+    });
+    const span = spans.getFinishedSpans().find(({ kind }) => kind === SpanKind.CLIENT);
+    const own = span?.spanContext().spanId;
+    expect([span?.parentSpanContext?.spanId, span?.spanContext().traceId]).toEqual([spanId, traceId]);
+    expect(seen.get("traceparent")).toBe(`00-${traceId}-${own}-01`);
+    expect([seen.get(TripleHeader.TraceId), seen.get(TripleHeader.SpanId)]).toEqual([traceId, own]);
+  });
+
+  it("keeps the ids that a caller gave it", async () => {
+    let seen: string | undefined;
+    const client = connect({
+      greet: (_, { requestHeader }) => {
+        seen = requestHeader.get(TripleHeader.TraceId);
+        return {};
+      },
+    });
+    await client.greet({}, { headers: { [TripleHeader.TraceId]: "mine" } });
+    expect(seen).toBe("mine");
+  });
+
+  it("runs its handler within its span, every step of a stream", async () => {
+    const active: string[] = [];
+    const client = connect({
+      greet: async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        active.push(activeSpanId());
+        return {};
+      },
+      async *greetEach() {
+        for (let i = 0; i < 3; i++) {
+          active.push(activeSpanId());
+          yield {};
+        }
+      },
+    });
+    await client.greet({});
+    const unary = (await bothSpans()).server.spanContext().spanId;
+    spans.reset();
+    await greetings(client.greetEach({}));
+    const stream = (await bothSpans()).server.spanContext().spanId;
+    expect(active).toEqual([unary, stream, stream, stream]);
+  });
+});
+
+describe("a stream", () => {
+  it("has a span that ends with it", async () => {
+    const client = connect();
+    const responses = client.greetOnArrival(arriving("Ada", "Bob"))[Symbol.asyncIterator]();
+    await responses.next();
+    expect(spans.getFinishedSpans()).toEqual([]);
+    await responses.next();
+    await responses.next();
+    const found = await bothSpans();
+    expect(found.client.attributes["rpc.response.status_code"]).toBe("OK");
+  });
+
+  it("has a span that ends when its reader leaves", async () => {
+    for await (const _ of connect().greetEach({ names: ["Ada", "Bob"] })) break;
+    const { client, server } = await bothSpans();
+    expect(client.status.code).toBe(SpanStatusCode.ERROR);
+    expect(client.attributes["error.type"]).toBe("CANCELED");
+    // What a client gives up is no error of the server.
+    expect(server.status.code).toBe(SpanStatusCode.UNSET);
+    expect(server.attributes["rpc.response.status_code"]).toBe("CANCELED");
+  });
+});
+
+describe("a call that fails", () => {
+  it.each([
+    [Code.NotFound, "NOT_FOUND", false],
+    [Code.InvalidArgument, "INVALID_ARGUMENT", false],
+    [Code.Unavailable, "UNAVAILABLE", true],
+    [Code.DataLoss, "DATA_LOSS", true],
+  ])("is an error of the client, with code %i, and of the server if it is to blame", async (code, name, blamed) => {
+    const client = connect({
+      greet: () => {
+        throw new RpcError(code, "no");
+      },
+    });
+    await failureOf(client.greet({}));
+    const found = await bothSpans();
+    expect(found.client.status).toEqual({ code: SpanStatusCode.ERROR, message: "no" });
+    expect(found.client.attributes).toMatchObject({ "rpc.response.status_code": name, "error.type": name });
+    expect(found.server.status.code).toBe(blamed ? SpanStatusCode.ERROR : SpanStatusCode.UNSET);
+    expect(found.server.attributes["error.type"]).toBe(blamed ? name : undefined);
+  });
+
+  it("tells the server's span, and nobody else, what was hidden", async () => {
+    const client = connect({
+      // biome-ignore lint/correctness/useYield: it fails before it yields
+      async *greetEach() {
+        throw new Error("the disk is full");
+      },
+    });
+    await failureOf(client.greetEach({}));
+    const { client: seen, server } = await bothSpans();
+    const exceptions = (span: ReadableSpan) => span.events.map(({ attributes }) => attributes?.["exception.message"]);
+    expect(exceptions(server)).toEqual(["the disk is full"]);
+    expect(exceptions(seen)).toEqual(["[unknown] the service failed to handle the call"]);
+  });
+});
+
+it("records durations in seconds", async () => {
+  await meters.forceFlush();
+  durations.reset();
+  await connect().greet({ name: "Ada" });
+  await bothSpans();
+  await meters.forceFlush();
+  const recorded = durations.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
+  const found = recorded as HistogramMetricData[];
+  expect(found.map(({ descriptor }) => `${descriptor.name} ${descriptor.unit}`).sort()).toEqual([
+    "rpc.client.call.duration s",
+    "rpc.server.call.duration s",
+  ]);
+  for (const { dataPoints } of found) {
+    expect(dataPoints.map(({ value }) => value.count)).toEqual([1]);
+    expect(dataPoints[0]?.value.buckets.boundaries[0]).toBe(0.005);
+    expect(dataPoints[0]?.attributes).toEqual({
+      "rpc.system.name": "dubbo",
+      "rpc.method": "greet.v1.GreetService/Greet",
+      "rpc.response.status_code": "OK",
+    });
+  }
+});
+
+it("costs a call nothing but time where there is no SDK", async () => {
+  for (const api of [context, propagation, trace, metrics]) api.disable();
+  let seen = new Metadata();
+  const client = connect({
+    greet: (_, { requestHeader }) => {
+      seen = requestHeader;
+      return {};
+    },
+  });
+  await client.greet({});
+  expect([...seen].map(([name]) => name).filter((name) => /trac/.test(name))).toEqual([]);
+});
+
+it("sends no field that metadata cannot carry", async () => {
+  propagation.disable();
+  propagation.setGlobalPropagator({
+    inject: (_, carrier, setter) => {
+      setter.set(carrier, "tracestate", "");
+      setter.set(carrier, "x-trace", "1");
+    },
+    extract: (given, carrier, getter) => {
+      expect(getter.keys(carrier)).toContain("x-trace");
+      return given;
+    },
+    fields: () => [],
+  });
+  let seen = new Metadata();
+  const client = connect({
+    greet: (_, { requestHeader }) => {
+      seen = requestHeader;
+      return {};
+    },
+  });
+  await client.greet({});
+  expect([seen.get("x-trace"), seen.has("tracestate")]).toEqual(["1", false]);
+});

@@ -1,0 +1,252 @@
+/**
+ * HTTP/2 frame by frame (RFC 9113), for what no engine would send: attacks on servers, and hostile servers for clients.
+ */
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { openSocket, startPeer } from "./server.ts";
+
+export const Type = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  reset: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goaway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+export const Flag = { ack: 1, endStream: 1, endHeaders: 4, padded: 8 } as const;
+/** Error codes. */
+export const Reset = { none: 0, protocol: 1, internal: 2, refused: 7, cancel: 8, calm: 11 } as const;
+
+export interface Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly stream: number;
+  readonly payload: Buffer;
+}
+
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+const FRAME_HEAD_BYTES = 9;
+
+export function frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(FRAME_HEAD_BYTES);
+  head.writeUIntBE(payload.byteLength, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** Numbers of four bytes each, as the payloads of many frames are. */
+export function words(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 4);
+  for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, index * 4);
+  return bytes;
+}
+
+/** A SETTINGS frame of pairs of identifier and value. */
+export function settings(...pairs: [id: number, value: number][]): Buffer {
+  const entries = pairs.map(([id, value]) => {
+    const entry = Buffer.alloc(6);
+    entry.writeUInt16BE(id, 0);
+    entry.writeUInt32BE(value, 2);
+    return entry;
+  });
+  return frame(Type.settings, 0, 0, Buffer.concat(entries));
+}
+
+/** A header block of literal fields that are not to be indexed, without Huffman coding (RFC 7541, section 6.2.2). */
+export function block(...fields: [name: string, value: string][]): Buffer {
+  return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
+}
+
+/** A literal field that is added to the dynamic table, where it gets the index 62. */
+export function indexed(name: string, value: string): Buffer {
+  return Buffer.concat([Buffer.from([0x40]), text(name), text(value)]);
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value, "latin1");
+  const length: number[] = [];
+  if (bytes.byteLength < 127) length.push(bytes.byteLength);
+  else {
+    length.push(127);
+    let rest = bytes.byteLength - 127;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) length.push(128 + (rest % 128));
+    length.push(rest);
+  }
+  return Buffer.concat([Buffer.from(length), bytes]);
+}
+
+/** The fields of a gRPC request to the greeter's method. */
+export function request(method = "Greet", ...more: [name: string, value: string][]): Buffer {
+  return block(
+    [":method", "POST"],
+    [":scheme", "http"],
+    [":path", `/greet.v1.GreetService/${method}`],
+    [":authority", "127.0.0.1"],
+    ["content-type", "application/grpc"],
+    ["te", "trailers"],
+    ...more,
+  );
+}
+
+/** One end of a connection, without any of the rules of HTTP/2. */
+export class RawConnection {
+  readonly socket: Socket;
+  readonly received: Frame[] = [];
+  /** Acknowledges what the peer asks to have acknowledged. On, until a test says otherwise. */
+  polite = true;
+  closed = false;
+  #buffer = Buffer.alloc(0);
+  #prefaceBytes: number;
+  #wake: () => void = () => {};
+  #onFrame: (frame: Frame) => void = () => {};
+
+  constructor(socket: Socket, isServer: boolean) {
+    this.socket = socket;
+    this.#prefaceBytes = isServer ? PREFACE.byteLength : 0;
+    socket.on("error", () => {});
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    socket.on("close", () => {
+      this.closed = true;
+      this.#wake();
+    });
+  }
+
+  /** Connects as a client, with the preface and settings unless they are left out. */
+  static async open(port: number, greeting: Uint8Array = settings()): Promise<RawConnection> {
+    const connection = new RawConnection(await openSocket(port), false);
+    connection.write(PREFACE, greeting);
+    return connection;
+  }
+
+  write(...frames: Uint8Array[]): boolean {
+    return this.closed || this.socket.write(Buffer.concat(frames));
+  }
+
+  /** Writes many frames, at the pace of the socket, until it is closed. */
+  async flood(count: number, make: (index: number) => Uint8Array, batch = 500): Promise<void> {
+    for (let i = 0; i < count && !this.closed; i += batch) {
+      const frames = Array.from({ length: Math.min(batch, count - i) }, (_, k) => make(i + k));
+      if (this.write(...frames)) await new Promise(setImmediate);
+      else await Promise.race([once(this.socket, "drain"), once(this.socket, "close")]);
+    }
+  }
+
+  onFrame(listener: (frame: Frame) => void): void {
+    this.#onFrame = listener;
+  }
+
+  /** The first frame of that type that was received, or will be; of that stream, if one is named. */
+  async frame(type: number, stream?: number): Promise<Frame> {
+    for (;;) {
+      const found = this.received.find((one) => one.type === type && (stream ?? one.stream) === one.stream);
+      if (found !== undefined) return found;
+      if (this.closed) throw new Error(`the connection was closed without a frame of type ${type}`);
+      await this.#next();
+    }
+  }
+
+  /** Waits until the connection is closed, and tells how long that took. */
+  async end(): Promise<number> {
+    const start = performance.now();
+    while (!this.closed) await this.#next();
+    return performance.now() - start;
+  }
+
+  #next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    this.#buffer = Buffer.concat([this.#buffer, chunk]);
+    const skipped = Math.min(this.#prefaceBytes, this.#buffer.byteLength);
+    this.#prefaceBytes -= skipped;
+    this.#buffer = this.#buffer.subarray(skipped);
+    while (this.#buffer.byteLength >= FRAME_HEAD_BYTES) {
+      const end = FRAME_HEAD_BYTES + this.#buffer.readUIntBE(0, 3);
+      if (this.#buffer.byteLength < end) break;
+      const [type = 0, flags = 0] = this.#buffer.subarray(3, 5);
+      const stream = this.#buffer.readUInt32BE(5) & 0x7fffffff;
+      const one = { type, flags, stream, payload: Buffer.from(this.#buffer.subarray(FRAME_HEAD_BYTES, end)) };
+      this.#buffer = this.#buffer.subarray(end);
+      this.received.push(one);
+      if (this.polite) this.#acknowledge(one);
+      this.#onFrame(one);
+    }
+    this.#wake();
+  }
+
+  #acknowledge({ type, flags, payload }: Frame): void {
+    if ((flags & Flag.ack) !== 0) return;
+    if (type === Type.settings) this.write(frame(Type.settings, Flag.ack, 0));
+    if (type === Type.ping) this.write(frame(Type.ping, Flag.ack, 0, payload));
+  }
+}
+
+/** A stream that a client has opened on a {@link RawServer}, when its request is complete or its headers have come. */
+export interface RawStream {
+  readonly connection: RawConnection;
+  /** Counts connections from 0. */
+  readonly connectionIndex: number;
+  readonly id: number;
+}
+
+export interface RawServer {
+  readonly port: number;
+  readonly baseUrl: string;
+  readonly connections: RawConnection[];
+  /** Every stream whose headers have come. */
+  readonly streams: RawStream[];
+}
+
+/** A server that does with its streams whatever the test wants, told of each when its headers have come. */
+export async function startRawServer(
+  onStream: (stream: RawStream) => void,
+  greeting: Uint8Array = settings(),
+): Promise<RawServer> {
+  const connections: RawConnection[] = [];
+  const streams: RawStream[] = [];
+  const port = await startPeer((socket) => {
+    const connection = new RawConnection(socket, true);
+    const connectionIndex = connections.push(connection) - 1;
+    connection.onFrame(({ type, stream: id }) => {
+      if (type !== Type.headers) return;
+      const stream = { connection, connectionIndex, id };
+      streams.push(stream);
+      onStream(stream);
+    });
+    connection.write(greeting);
+  });
+  return { port, baseUrl: `http://127.0.0.1:${port}`, connections, streams };
+}
+
+export function respond({ connection, id }: RawStream, ...fields: [name: string, value: string][]): void {
+  const head = block([":status", "200"], ["content-type", "application/grpc"], ...fields);
+  connection.write(frame(Type.headers, Flag.endHeaders, id, head));
+}
+
+/** Greets: a whole response with one message, of which the greeting is the only field. */
+export function greet(stream: RawStream, greeting = "Hello!"): void {
+  const text = Buffer.from(greeting);
+  const message = Buffer.concat([Buffer.from([0, 0, 0, 0, text.byteLength + 2, 0x0a, text.byteLength]), text]);
+  respond(stream);
+  stream.connection.write(frame(Type.data, 0, stream.id, message));
+  stream.connection.write(
+    frame(Type.headers, Flag.endHeaders | Flag.endStream, stream.id, block(["grpc-status", "0"])),
+  );
+}
+
+export function reset({ connection, id }: RawStream, code: number): void {
+  connection.write(frame(Type.reset, 0, id, words(code)));
+}
+
+export function goAway({ connection }: RawStream, lastStream: number, code: number = Reset.none): void {
+  connection.write(frame(Type.goaway, 0, 0, words(lastStream, code)));
+}
