@@ -41,27 +41,31 @@ const DOCUMENTS = [
 ];
 const blocks = DOCUMENTS.flatMap(readBlocks);
 const code = blocks.filter(({ language, from }) => language === "ts" && from === undefined);
+const isServer = ({ path = "" }: Block): boolean => path.endsWith("server.ts");
+const PORT = /(?:localhost|port): ?(500[0-9]{2})\b/g;
 const titled = (block: Block): string => `${block.document}:${block.line} ${block.path ?? ""}`.trim();
 
 /** The folder of a user who does what the README says, with the packages of this repository. */
 let project: string;
-let port: number;
-let server: ChildProcess;
+/** The free port that stands in for each port of the documents. */
+const ports = new Map<string, number>();
+const servers: ChildProcess[] = [];
 let environment: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), "triple-es-docs-"));
-  port = await freePort();
+  for (const [, port = ""] of blocks.flatMap(({ text }) => [...text.matchAll(PORT)])) {
+    if (!ports.has(port)) ports.set(port, await freePort());
+  }
   linkPackages();
   cpSync(`${ROOT}proto/greet`, join(project, "proto/greet"), { recursive: true });
   for (const block of blocks) writeBlock(block);
   await run("npx", ["buf", "generate"], { cwd: project, env: environment });
-  server = spawn(process.execPath, [...RUN_SOURCES, "src/server.ts"], { cwd: project, stdio: "inherit" });
-  await listening();
+  for (const { path, text } of code.filter(isServer)) await startServer(path as string, text);
 }, 60_000);
 
 afterAll(async () => {
-  if (server?.exitCode === null && server.kill()) await once(server, "exit");
+  for (const server of servers) if (server.exitCode === null && server.kill()) await once(server, "exit");
   rmSync(project, { recursive: true, force: true });
 });
 
@@ -100,7 +104,7 @@ function fileOf(block: Block): string | undefined {
 }
 
 function withPort(text: string): string {
-  return text.replaceAll("localhost:50051", `localhost:${port}`).replaceAll("port: 50051", `port: ${port}`);
+  return text.replaceAll(PORT, (found, port) => found.replace(port, String(ports.get(port))));
 }
 
 async function freePort(): Promise<number> {
@@ -112,9 +116,14 @@ async function freePort(): Promise<number> {
   return free;
 }
 
-async function listening(): Promise<void> {
+/** Runs until the tests are over. Returns when it listens on the port that its code names. */
+async function startServer(path: string, text: string): Promise<void> {
+  const server = spawn(process.execPath, [...RUN_SOURCES, path], { cwd: project, stdio: "inherit" });
+  servers.push(server);
+  const port = ports.get(/port: ([0-9]+)/.exec(text)?.[1] ?? "");
+  if (port === undefined) throw new Error(`${path} names no port`);
   for (;;) {
-    if (server.exitCode !== null) throw new Error("the server of the README has ended");
+    if (server.exitCode !== null) throw new Error(`${path} has ended`);
     const socket = connect(port, "localhost");
     const reachable = await new Promise<boolean>((resolve) => {
       socket.on("connect", () => resolve(true));
@@ -132,7 +141,7 @@ describe("code", () => {
     expect(checked.stdout).toBe("");
   });
 
-  const runnable = code.filter(({ path }) => path !== "src/server.ts");
+  const runnable = code.filter((block) => !isServer(block));
   it.each(runnable.map((block) => [titled(block), block] as const))(
     "%s runs and prints what it says",
     async (_, block) => {
@@ -168,11 +177,13 @@ describe("commands", () => {
   const manifest = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
   const commands = blocks
     .filter(({ language }) => language === "sh")
-    .flatMap((block) => block.text.split("\n").map((line, index, lines) => ({ block, line, next: lines[index + 1] })))
+    .flatMap((block) =>
+      block.text.split("\n").map((line, index, lines) => ({ block, line, answer: answerBelow(lines, index) })),
+    )
     .filter(({ line }) => line !== "" && !line.startsWith("#"))
-    .map(({ block, line, next }) => [`${block.document}: ${line.replace(/ +# .*$/, "")}`, line, next] as const);
+    .map(({ block, line, answer }) => [`${block.document}: ${line.replace(/ +# .*$/, "")}`, line, answer] as const);
 
-  const withoutCurl = commands.filter(([, line]) => !line.startsWith("curl "));
+  const withoutCurl = commands.filter(([, line]) => !isCurl(line));
   it.each(withoutCurl)("%s can be run", (_, commented) => {
     const line = commented.replace(/ +# .*$/, "");
     const [program, verb, ...rest] = line.split(" ");
@@ -186,12 +197,27 @@ describe("commands", () => {
   });
 
   const hasCurl = spawnSync("curl", ["--version"]).status === 0;
-  const curls = commands.filter(([, line]) => line.startsWith("curl "));
+  const curls = commands.filter(([, line]) => isCurl(line));
   it.skipIf(!hasCurl).each(curls)("%s gets the answer below it", async (_, line, answer) => {
-    const command = withPort(line).replace("curl", "curl --silent --show-error");
+    const command = withPort(line).replace("curl ", "curl --silent --show-error ");
     const { stdout } = await run("sh", ["-c", command], { env: environment });
-    expect(`# ${stdout}`).toBe(answer);
+    expect(stdout.replaceAll("\r", "").trimEnd()).toBe(answer);
   });
+
+  /** `curl`, possibly with something before it that makes the body. */
+  function isCurl(line: string): boolean {
+    return /^(?:printf .*\| )?curl /.test(line);
+  }
+
+  /** The comments on the lines that follow. */
+  function answerBelow(lines: readonly string[], index: number): string {
+    const below = lines.slice(index + 1);
+    const end = below.findIndex((line) => !line.startsWith("#"));
+    return below
+      .slice(0, end)
+      .map((line) => line.slice(2))
+      .join("\n");
+  }
 
   /** What test/packages.test.ts can install: our packages, and others in the versions they are tested with. */
   function known(names: readonly string[]): string[] {

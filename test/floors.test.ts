@@ -16,10 +16,12 @@ const FLOORS: readonly (readonly string[])[] = [
   ["error", "call"],
   ["codec", "compression", "deadline", "exchange", "file-index"],
   ["protocol", "client", "handler", "plain-json", "observation"],
-  ["http-rpc/", "grpc/", "router", "stub", "logger", "cors"],
+  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger"],
   ["node/", "gen/services"],
   ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "fastify"],
 ];
+/** What the server half of sub-protocol A parses bodies with. */
+const PARSERS = ["multipasta", "saxes"];
 const DOORS = 6;
 
 /** Doors that open another door and add to it. */
@@ -28,8 +30,6 @@ const doorsOfDoors: ReadonlyMap<string, string> = new Map([
   ["json", "fetch"],
   ["fastify", "node"],
 ]);
-/** What the server half of sub-protocol A parses bodies with. */
-const PARSERS = ["multipasta", "saxes"];
 
 /** One import: who, whom, and both as they appear in a message. */
 interface Import {
@@ -161,7 +161,7 @@ describe("the rules themselves", () => {
     ["a wing importing generated services", "runtime/src/grpc/server.ts", "runtime/src/gen/a_triple.ts"],
     ["a third dependency", "runtime/src/node/http2.ts", "undici"],
     ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],
-    ["a framework outside of its door", "runtime/src/node.ts", "fastify"],
+    ["a framework outside its door", "runtime/src/node.ts", "fastify"],
     ["OpenTelemetry outside its door", "runtime/src/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/client.ts", "runtime/src/call.ts"],

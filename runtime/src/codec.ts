@@ -16,7 +16,10 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 
-/** Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. */
+/**
+ * Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. Public and stable,
+ * as the version of the package says: register your own beside the built-in ones.
+ */
 export interface Codec {
   /** Lower-case name, such as `proto` or `json`. */
   readonly name: string;

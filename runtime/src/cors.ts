@@ -2,7 +2,7 @@
  * CORS: lets the pages of other origins call a server, and read the metadata of its answers. It wraps an exchange, so it
  * works under every server and handler and knows neither protocols nor services.
  */
-import { Code, codeName, Status } from "./code.ts";
+import { Status } from "./code.ts";
 import { encodeJson } from "./codec.ts";
 import { type Exchange, emptyBody, type HttpRequest, type HttpResponse, wholeBody } from "./exchange.ts";
 import { Metadata } from "./metadata.ts";
@@ -87,7 +87,7 @@ function refusal(origin: string): HttpResponse {
   return {
     status: 403,
     headers: new Metadata({ "content-type": "application/json", "x-content-type-options": "nosniff", vary: "origin" }),
-    body: wholeBody(encodeJson({ status: Status.BadRequest, message, code: codeName(Code.PermissionDenied) })),
+    body: wholeBody(encodeJson({ status: Status.BadRequest, message })),
     trailers: new Metadata(),
   };
 }

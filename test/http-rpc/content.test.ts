@@ -98,7 +98,7 @@ describe("accept", () => {
       status: 40,
       code: "invalid_argument",
       message:
-        "nothing in accept: text/html is supported; there are: application/proto, application/json, application/xml, text/xml",
+        'nothing that "accept: text/html" names is supported; supported are: application/proto, application/json, application/xml, text/xml',
     });
     expect(called).toEqual([]);
   });

@@ -101,6 +101,13 @@ describe("a form", () => {
     expect([status, body]).toMatchObject([400, { status: errorStatus, message: expect.stringContaining(message) }]);
   });
 
+  it("is no text, of which there are no several", async () => {
+    const { status, body } = await send("text", FORM, "value=Ada");
+    expect([status, body]).toMatchObject([415, { message: expect.stringContaining("google.protobuf.StringValue") }]);
+    const multipart = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n';
+    expect((await send("struct", "multipart/form-data; boundary=b", multipart)).status).toBe(415);
+  });
+
   it("with a key twice is no map", async () => {
     expect((await send("map", FORM, "a=1&a=2")).body).toMatchObject({
       status: 40,

@@ -93,7 +93,7 @@ export function createContent(options: ProtocolOptions): Content {
       throw new Refusal(
         406,
         Code.InvalidArgument,
-        `nothing in accept: ${accept} is supported; there are: ${supported}`,
+        `nothing that "accept: ${accept}" names is supported; supported are: ${supported}`,
       );
     },
   };

@@ -69,6 +69,7 @@ export function checkOrigin(headers: Metadata): void {
   );
 }
 
+/** For browsers too old to send `sec-fetch-site`; over HTTP/2, which has no `host`, they get no further. */
 function isOwnOrigin(headers: Metadata): boolean {
   const origin = headers.get("origin");
   const host = headers.get("host");

@@ -11,9 +11,11 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { type ReflectList, reflect } from "@bufbuild/protobuf/reflect";
+import { Code } from "../code.ts";
 import { decodeJson, type JsonValues } from "../codec.ts";
 import { badRequest } from "./headers.ts";
 import type { MediaType } from "./media-type.ts";
+import { Refusal } from "./status.ts";
 
 /** A body to decode into the parameters of a method. */
 export interface BodyInput {
@@ -47,6 +49,10 @@ export function findField(type: DescMessage, name: string): DescField | undefine
  * JSON; by position, if none is.
  */
 export function bindParameters<V>(type: DescMessage, values: readonly Named<V>[]): FieldValue<V>[] {
+  if (isTextual(type)) {
+    const problem = `the parameter is one ${type.typeName}, and the values of this content type are for several`;
+    throw new Refusal(415, Code.Internal, `${problem}; send it as application/json`);
+  }
   const byName = values.flatMap(({ name, value }) => {
     const field = findField(type, name);
     return field === undefined ? [] : [{ field, value }];

@@ -119,17 +119,21 @@ function checkRequest(request: HttpRequest, handler: Handler | undefined): Handl
 }
 
 function decode(format: RequestFormat, { input }: Method, bytes: Uint8Array): object | Promise<object> {
-  const refuse = (cause: unknown): never => {
-    if (cause instanceof RpcError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw serializationError(`the body cannot be decoded as ${input.typeName}: ${reason}`, cause);
-  };
   try {
     const message = format.decode(input, bytes);
-    return message instanceof Promise ? message.catch(refuse) : message;
+    if (!(message instanceof Promise)) return message;
+    return message.catch((cause: unknown) => {
+      throw decodeError(input.typeName, cause);
+    });
   } catch (cause) {
-    return refuse(cause);
+    throw decodeError(input.typeName, cause);
   }
+}
+
+function decodeError(typeName: string, cause: unknown): RpcError {
+  if (cause instanceof RpcError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return serializationError(`the body cannot be decoded as ${typeName}: ${reason}`, cause);
 }
 
 /** Trailing metadata travels among the headers. */

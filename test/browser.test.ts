@@ -1,0 +1,129 @@
+/** A real browser: pages of another origin call with our client, or try to with a form. Skipped where there is none. */
+import { execFile, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { Code, RpcError } from "triple-es";
+import { createServer as createTripleServer } from "triple-es/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { GreetServiceDef } from "../examples/gen/greet/v1/greet_triple.ts";
+import { ROOT } from "./support/documents.ts";
+import { greeter, startServer } from "./support/server.ts";
+
+const run = promisify(execFile);
+const CHROMIUM = ["chromium", "chromium-browser", "google-chrome"].find(
+  (name) => spawnSync(name, ["--version"]).status === 0,
+);
+const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"].concat([
+  ...["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"],
+]);
+
+/** Calls the server behind `#`, and leaves what came of it as the text of the page. */
+const CLIENT = `
+import { RpcError } from "triple-es";
+import { createTransport } from "triple-es/fetch";
+import { createGreetServiceClient } from "./examples/gen/greet/v1/greet_triple.ts";
+
+const greeter = createGreetServiceClient(createTransport({ baseUrl: location.hash.slice(1), credentials: "include" }));
+const told: string[] = [];
+const options = { headers: { "x-mine-bin": Uint8Array.of(255), "x-mine": "1" }, onTrailer: (fields: object) => told.push(...[...fields].map(String)) };
+try {
+  told.push((await greeter.greet({ name: "browser" }, options)).greeting);
+  await greeter.greet({ name: "" });
+} catch (error) {
+  told.push(error instanceof RpcError ? error.message : String(error));
+}
+document.body.textContent = told.join(" | ");
+`;
+
+const FORM = `
+const form = document.createElement("form");
+form.method = "post";
+form.enctype = "ENCTYPE";
+form.action = location.hash.slice(1) + "/greet.v1.GreetService/Greet";
+form.innerHTML = '<input name="name" value="forged">';
+document.body.append(form);
+form.submit();
+`;
+
+/** The text of a page of an origin of its own, after its script has run against the server. */
+async function browse(script: string, baseUrl: (origin: string) => Promise<string>): Promise<string> {
+  const page = `<!doctype html><meta charset="utf-8"><body><script type="module">${script}</script>`;
+  const site = createServer((_, response) => response.setHeader("content-type", "text/html").end(page));
+  site.listen(0, "127.0.0.1");
+  await once(site, "listening");
+  const profile = mkdtempSync(join(tmpdir(), "triple-es-browser-"));
+  onTestFinished(() => {
+    site.closeAllConnections();
+    site.close();
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+  });
+  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+  const url = `${origin}/#${await baseUrl(origin)}`;
+  const args = [...FLAGS, `--user-data-dir=${profile}`, "--virtual-time-budget=5000", "--dump-dom", url];
+  const { stdout } = await run(CHROMIUM as string, args, { timeout: 60_000 });
+  return stdout;
+}
+
+describe.skipIf(CHROMIUM === undefined)("a page of another origin", { timeout: 90_000 }, () => {
+  const withTrailer: typeof greeter.greet = ({ name }, context) => {
+    const mine = context.requestHeader.getBinary("x-mine-bin")?.[0];
+    context.responseTrailer.set("x-trailing", `${mine} ${context.requestHeader.get("x-mine")}`);
+    if (name === "") throw new RpcError(Code.DataLoss, "the name is empty");
+    return { greeting: `Hello, ${name}!` };
+  };
+
+  async function client(): Promise<string> {
+    const stdin = { contents: CLIENT, resolveDir: ROOT, loader: "ts" as const };
+    const conditions = ["triple-source"];
+    const { outputFiles } = await build({
+      stdin,
+      bundle: true,
+      format: "esm",
+      conditions,
+      write: false,
+      outdir: "out",
+    });
+    return outputFiles[0]?.text ?? "";
+  }
+
+  it("calls with our client where cors lets it, and reads messages, trailers and errors", async () => {
+    const dom = await browse(await client(), async (origin) => {
+      const { baseUrl } = await startServer({ greet: withTrailer }, { cors: { origins: [origin], credentials: true } });
+      return baseUrl;
+    });
+    expect(dom).toContain("x-trailing,255 1 | Hello, browser! | [data_loss] the name is empty");
+  });
+
+  it("does not where it does not", async () => {
+    const called: string[] = [];
+    const dom = await browse(await client(), async () => {
+      const greet: typeof greeter.greet = ({ name }) => ({ greeting: String(called.push(name)) });
+      return (await startServer({ greet }, { cors: { origins: ["https://app.example.com"] } })).baseUrl;
+    });
+    expect(dom).toContain("[unavailable] cannot reach");
+    expect(called).toEqual([]);
+  });
+
+  it.each(["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"])(
+    "cannot forge a form in %s",
+    async (type) => {
+      const called: string[] = [];
+      const dom = await browse(FORM.replace("ENCTYPE", type), async () => {
+        const greet: typeof greeter.greet = ({ name }) => ({ greeting: String(called.push(name)) });
+        const bodies = ["form", "multipart", "text"] as const;
+        const server = createTripleServer().add(GreetServiceDef, { ...greeter, greet }, { bodies });
+        await server.listen({ port: 0, host: "127.0.0.1" });
+        onTestFinished(() => server.close({ graceMs: 0 }));
+        return `http://127.0.0.1:${server.address.port}`;
+      });
+      expect(dom).toContain("needs a proof");
+      expect(called).toEqual([]);
+    },
+  );
+});
