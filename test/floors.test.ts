@@ -18,7 +18,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["protocol", "client", "handler", "plain-json", "observation"],
   ["http-rpc/", "grpc/", "router", "cors", "stub", "logger"],
   ["node/", "gen/services"],
-  ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "fastify"],
+  ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "fastify", "proto"],
 ];
 /** What the server half of sub-protocol A parses bodies with. */
 const PARSERS = ["multipasta", "saxes"];
@@ -29,6 +29,7 @@ const doorsOfDoors: ReadonlyMap<string, string> = new Map([
   ["node", "index"],
   ["json", "fetch"],
   ["fastify", "node"],
+  ["proto", "fetch"],
 ]);
 
 /** One import: who, whom, and both as they appear in a message. */

@@ -128,7 +128,13 @@ describe("a tarball", () => {
   );
 
   it.each([
-    ["triple-es", ["index", "node", "fetch", "json", "proto", "fastify"].flatMap((door) => [`dist/${door}.js`, `dist/${door}.d.ts`])],
+    [
+      "triple-es",
+      ["index", "node", "fetch", "json", "proto", "fastify"].flatMap((door) => [
+        `dist/${door}.js`,
+        `dist/${door}.d.ts`,
+      ]),
+    ],
     ["protoc-gen-triple-es", ["dist/main.js"]],
   ])("of %s has its entry points", (name, wanted) => {
     expect(packed.get(name)).toEqual(expect.arrayContaining(wanted));
