@@ -18,7 +18,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["protocol", "client", "handler", "plain-json", "observation"],
   ["http-rpc/", "grpc/", "router", "cors", "stub", "logger"],
   ["node/", "gen/services"],
-  ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy"],
+  ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy", "fastify", "proto"],
 ];
 /** What the server half of sub-protocol A parses bodies with. */
 const PARSERS = ["multipasta", "saxes"];
@@ -28,6 +28,8 @@ const DOORS = 6;
 const doorsOfDoors: ReadonlyMap<string, string> = new Map([
   ["node", "index"],
   ["json", "fetch"],
+  ["fastify", "node"],
+  ["proto", "fetch"],
 ]);
 
 /** One import: who, whom, and both as they appear in a message. */
@@ -77,6 +79,7 @@ function objection({ from, to }: Import): string | undefined {
   }
   if (!to.startsWith(RUNTIME)) {
     if (room === "http-rpc/" && PARSERS.includes(to)) return undefined;
+    if (room === "fastify" && to === "fastify") return undefined;
     if (room === "opentelemetry" && to === "@opentelemetry/api") return undefined;
     return /^@bufbuild\/protobuf(?:\/|$)/.test(to) ? undefined : "the runtime depends on @bufbuild/protobuf alone";
   }
@@ -159,6 +162,7 @@ describe("the rules themselves", () => {
     ["a wing importing generated services", "runtime/src/grpc/server.ts", "runtime/src/gen/a_triple.ts"],
     ["a third dependency", "runtime/src/node/http2.ts", "undici"],
     ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],
+    ["a framework outside its door", "runtime/src/node.ts", "fastify"],
     ["OpenTelemetry outside its door", "runtime/src/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/client.ts", "runtime/src/call.ts"],

@@ -162,7 +162,13 @@ describe("a tarball", () => {
   );
 
   it.each([
-    ["triple-es", ["index", "node", "fetch", "json"].flatMap((door) => [`dist/${door}.js`, `dist/${door}.d.ts`])],
+    [
+      "triple-es",
+      ["index", "node", "fetch", "json", "proto", "fastify"].flatMap((door) => [
+        `dist/${door}.js`,
+        `dist/${door}.d.ts`,
+      ]),
+    ],
     ["protoc-gen-triple-es", ["dist/main.js"]],
   ])("of %s has its entry points", (name, wanted) => {
     expect(packed.get(name)).toEqual(expect.arrayContaining(wanted));
@@ -182,13 +188,15 @@ describe("an installation", () => {
     return server;
   }
 
-  it("of the runtime brings its peer and the two parsers of bodies; another is for those who want it", () => {
+  it("of the runtime brings its peer and the two parsers of bodies; other peers are for those who want them", () => {
     const { packages } = JSON.parse(readFileSync(join(project, "node_modules/.package-lock.json"), "utf8"));
     const { dependencies = {}, peerDependencies, peerDependenciesMeta } = packages["node_modules/triple-es"];
     expect(Object.keys(dependencies)).toEqual(["multipasta", "saxes"]);
-    expect(Object.keys(peerDependencies)).toEqual(["@bufbuild/protobuf", "@opentelemetry/api"]);
-    expect(peerDependenciesMeta).toEqual({ "@opentelemetry/api": { optional: true } });
-    expect(packages).not.toHaveProperty(["node_modules/@opentelemetry/api"]);
+    expect(Object.keys(peerDependencies)).toEqual(["@bufbuild/protobuf", "@opentelemetry/api", "fastify"]);
+    for (const name of ["@opentelemetry/api", "fastify"]) {
+      expect(peerDependenciesMeta[name]).toEqual({ optional: true });
+      expect(packages).not.toHaveProperty([`node_modules/${name}`]);
+    }
   });
 
   it("comes from a proto file to a call by the lines of the README alone", { timeout: 60_000 }, async () => {

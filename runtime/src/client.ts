@@ -75,13 +75,31 @@ export function createClient<C extends object>(
   transport: Transport,
   defaults: CallDefaults = {},
 ): C {
+  return createClientOf(createStub, service, transport, defaults);
+}
+
+/** {@link createClient} for services whose methods are all unary. A bundle of it has nothing of streams. */
+export function createUnaryClient<C extends object>(
+  service: ServiceDef<C, object>,
+  transport: Transport,
+  defaults: CallDefaults = {},
+): C {
+  return createClientOf(createUnaryStub, service, transport, defaults);
+}
+
+function createClientOf<C extends object>(
+  createStubOf: (method: Method, transport: Transport, defaults: CallDefaults) => unknown,
+  service: ServiceDef<C, object>,
+  transport: Transport,
+  defaults: CallDefaults,
+): C {
   if (typeof transport?.call !== "function") {
     throw new TypeError(`a client of ${service.typeName} needs a transport, such as createTransport makes`);
   }
   const selected = { ...service.selector, ...defaults };
   const client: Record<string, unknown> = Object.create(null);
   for (const [name, method] of Object.entries(service.methods)) {
-    client[name] = createStub(method, transport, selected);
+    client[name] = createStubOf(method, transport, selected);
   }
   return client as C;
 }
@@ -97,6 +115,15 @@ export function createFakeClient<C extends object>(service: ServiceDef<C, object
 /** Makes the function for one method. A bundle that imports one method this way carries none of the others. */
 export function createStub<Stub>(method: TypedMethod<Stub>, transport: Transport, defaults: CallDefaults = {}): Stub {
   return stubs[method.kind](method, transport.call, defaults) as Stub;
+}
+
+/** {@link createStub} for a unary method. */
+export function createUnaryStub<I, O>(
+  method: TypedMethod<Unary<I, O>>,
+  { call }: Transport,
+  defaults: CallDefaults = {},
+): Unary<I, O> {
+  return (message, options) => callUnary(method, call, message as object, defaults, options) as Promise<O>;
 }
 
 type StubMaker = (method: Method, call: Call, defaults: CallDefaults) => unknown;

@@ -86,6 +86,11 @@ export function encodeJson(value: JsonValue): Uint8Array {
   return encodeUtf8(JSON.stringify(value));
 }
 
+/** The value of JSON text, as {@link decodeJson} reads it, for those who do not follow it down. */
+export function parseJson(bytes: Uint8Array): JsonValue {
+  return JSON.parse(decoder.decode(bytes)) as JsonValue;
+}
+
 /** JSON that is nested deeper than this is refused: what follows it down would run out of stack. */
 const MAX_JSON_DEPTH = 100;
 
@@ -112,7 +117,12 @@ function checkDepth(text: string): void {
   }
 }
 
-const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 
 /** Where the string that starts there ends. */
 function endOfString(text: string, start: number): number {

@@ -96,6 +96,18 @@ export function cancelBody(body: Body): void {
     .catch(() => {});
 }
 
+/**
+ * Makes the function that takes a prefix such as `/api` off request targets. A target that is not below the prefix comes
+ * out without its slash, which is the path of no method: whoever guards the prefix guards every way in. Throws a
+ * `TypeError` for a prefix that does not start with a slash.
+ */
+export function pathsBelow(prefix = ""): (target: string) => string {
+  const below = prefix.replace(/\/+$/, "");
+  if (below === "") return (target) => target;
+  if (!below.startsWith("/")) throw new TypeError(`prefix "${prefix}" must start with "/"`);
+  return (target) => (target.startsWith(`${below}/`) ? target.slice(below.length) : target.replace(/^\/+/, ""));
+}
+
 /** Joins chunks; one alone is returned as it is. */
 export function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
   if (chunks.length <= 1) return chunks[0] ?? NO_BYTES;

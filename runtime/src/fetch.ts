@@ -7,7 +7,7 @@ import type { Transport } from "./client.ts";
 import { Code } from "./code.ts";
 import { type Codec, findCodec } from "./codec.ts";
 import { abortError, RpcError } from "./error.ts";
-import { type Body, type Exchange, emptyBody, type HttpRequest, streamBody } from "./exchange.ts";
+import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./exchange.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { Metadata } from "./metadata.ts";
 import { resolveOptions } from "./protocol.ts";
@@ -76,10 +76,16 @@ export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "creden
 /** Answers a `Request` with a `Response`, as Bun, Deno, Hono and many others want it. */
 export type FetchHandler = (request: Request) => Promise<Response>;
 
+export interface FetchHandlerOptions {
+  /** The path in front of those of the methods, such as `/api`, where the framework leaves it on. Default: none. */
+  readonly prefix?: string | undefined;
+}
+
 /** Makes a handler that serves the router's unary methods over sub-protocol A. It never rejects. */
-export function fetchHandler(router: Router): FetchHandler {
+export function fetchHandler(router: Router, options: FetchHandlerOptions = {}): FetchHandler {
+  const pathOf = pathsBelow(options.prefix);
   return async (request) => {
-    const response = await router.exchange(readRequest(request));
+    const response = await router.exchange(readRequest(request, pathOf(new URL(request.url).pathname)));
     const body = response.body.whole ?? (await response.body.bytes(Number.MAX_SAFE_INTEGER));
     // An empty body is none, because the answer to a preflight must have none.
     return new Response(body.byteLength === 0 ? null : body, {
@@ -89,10 +95,10 @@ export function fetchHandler(router: Router): FetchHandler {
   };
 }
 
-function readRequest(request: Request): HttpRequest {
+function readRequest(request: Request, path: string): HttpRequest {
   return {
     method: request.method,
-    path: new URL(request.url).pathname,
+    path,
     version: "1.1",
     headers: readHeaders(request.headers),
     body: readBody(request.body, request.signal, () => "the body of the request ended early"),

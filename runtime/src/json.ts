@@ -13,9 +13,9 @@ export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, Se
 export {
   type CallDefaults,
   type CallOptions,
-  createClient,
   createFakeClient,
-  createStub,
+  createUnaryClient as createClient,
+  createUnaryStub as createStub,
   type Transport,
   type UnaryMethod,
 } from "./client.ts";

@@ -7,16 +7,20 @@ import type { Transport } from "./client.ts";
 import { type Codec, findCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
 import { callHook } from "./error.ts";
+import { pathsBelow } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter, type Router, type RouterOptions } from "./index.ts";
 import { nodeCompressions } from "./node/compression.ts";
+import { createNodeHandler, type NodeHandler } from "./node/handler.ts";
 import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
 import { resolveOptions } from "./protocol.ts";
+import { isServed } from "./router.ts";
 
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { ConnectionLimits } from "./node/guard.ts";
+export type { NodeHandler, NodeRequest, NodeResponse } from "./node/handler.ts";
 export type { CloseOptions, ListenOptions } from "./node/server.ts";
 export type { ClientTlsOptions, ConnectionOptions } from "./node/transport.ts";
 
@@ -64,6 +68,26 @@ export function createServer(options: ServerOptions = {}): Server {
     [Symbol.asyncDispose]: () => server.close(),
   };
   return server;
+}
+
+export interface NodeHandlerOptions {
+  /**
+   * The path in front of those of the methods, such as `/api`. Default: none. Express and Connect take off themselves what
+   * a handler is mounted under.
+   */
+  readonly prefix?: string | undefined;
+}
+
+/**
+ * Makes a handler for servers of others: `node:http`, `node:http2`, Express, Connect. What is not for a service of the
+ * router goes to `next`; without one it is answered with 404. Over HTTP/1.1 it speaks sub-protocol A, over HTTP/2 both.
+ *
+ * It reads the body itself, so it must come before body parsers. A router for it is best made with
+ * `compressions: nodeCompressions`, which a server of ours has by default.
+ */
+export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): NodeHandler {
+  const pathOf = pathsBelow(options.prefix);
+  return createNodeHandler(router.exchange, { pathOf, serves: (path) => isServed(router, path) });
 }
 
 export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {

@@ -3,13 +3,13 @@
  * needs protobuf-es, so a bundle of such a client does not carry it.
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
-import { type Codec, decodeJson, encodeJson } from "./codec.ts";
+import { type Codec, encodeJson, parseJson } from "./codec.ts";
 
 /** JSON as it is, for messages that were never anything else. */
 export const plainJsonCodec: Codec = {
   name: "json",
   encode: (_type, message) => encodeJson(message as JsonValue),
-  decode: (_type, bytes) => decodeJson(bytes) as object,
+  decode: (_type, bytes) => parseJson(bytes) as object,
   values: {
     toValue: (_type, message) => message as JsonValue,
     fromValue: (_type, value) => value as object,

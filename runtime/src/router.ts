@@ -126,6 +126,14 @@ function bodiesOf({ bodies = DEFAULT_BODIES }: ServiceOptions, methods: readonly
   });
 }
 
+/**
+ * Whether a request target belongs to a service of the router, be it for a method that the service does not have: that
+ * is for the service's protocol to say.
+ */
+export function isServed(router: Router, target: string): boolean {
+  return router.services.some(({ service }) => target.startsWith(`/${service.typeName}/`));
+}
+
 /** The part of a request target that names a method. Everything after it is nobody's business here. */
 function withoutQuery(target: string): string {
   const end = target.indexOf("?");

@@ -11,7 +11,7 @@ import type { ProtocolOptions } from "../protocol.ts";
 import { decodeArguments } from "./arguments.ts";
 import { BODY_FORMATS, type BodyFormat } from "./bodies.ts";
 import { canonicalType, chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
-import { Refusal } from "./status.ts";
+import { Refusal } from "./refusal.ts";
 import { encodeTextBody, isText } from "./text.ts";
 import { encodeXml } from "./xml.ts";
 

@@ -5,7 +5,7 @@ import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../code.ts";
 import { badRequest } from "./headers.ts";
 import { type BodyInput, bindParameters, messageFrom, type Named, parseItem, parseText } from "./parameters.ts";
-import { Refusal } from "./status.ts";
+import { Refusal } from "./refusal.ts";
 import { decodeText } from "./text.ts";
 
 /** More pairs than this are refused. */

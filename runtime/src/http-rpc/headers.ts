@@ -7,7 +7,7 @@ import { RpcError } from "../error.ts";
 import { Metadata } from "../metadata.ts";
 import { checkHeaders, isReservedName, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
 import { canonicalType, isUtf8, parseMediaType } from "./media-type.ts";
-import { Refusal } from "./status.ts";
+import { Refusal } from "./refusal.ts";
 
 /** The value of `tri-protocol-version` that clients send (spec: Versioning, points 1 and 3). */
 export const PROTOCOL_VERSION = "1.0.0";

@@ -10,7 +10,7 @@ import type { RpcError } from "../error.ts";
 import { badRequest } from "./headers.ts";
 import { canonicalType, type MediaType, parseMediaType } from "./media-type.ts";
 import { type BodyInput, bindParameters, type FieldValue, messageFrom, type Named, parseText } from "./parameters.ts";
-import { Refusal } from "./status.ts";
+import { Refusal } from "./refusal.ts";
 import { decodeText } from "./text.ts";
 import { decodeXml } from "./xml.ts";
 

@@ -15,7 +15,7 @@ import { Code } from "../code.ts";
 import { decodeJson, type JsonValues } from "../codec.ts";
 import { badRequest } from "./headers.ts";
 import type { MediaType } from "./media-type.ts";
-import { Refusal } from "./status.ts";
+import { Refusal } from "./refusal.ts";
 
 /** A body to decode into the parameters of a method. */
 export interface BodyInput {

@@ -22,7 +22,7 @@ import {
 } from "../protocol.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
 import { checkOrigin, readRequestHeaders, TRAILER_PREFIX } from "./headers.ts";
-import { encodeErrorBody, httpStatusOf, Refusal } from "./status.ts";
+import { encodeErrorBody, httpStatusOf, Refusal } from "./refusal.ts";
 
 /** One call, from the moment its headers have been understood. */
 interface ServerCall {

@@ -1,30 +1,17 @@
 /**
- * How sub-protocol A says how a call failed: the tables of the specification, and the error body in both directions.
+ * How sub-protocol A says how a call failed, as a client reads it: the tables of the specification, and the error body.
  */
-import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
-import { Code, codeFromName, codeFromNumber, codeName, Status } from "../code.ts";
-import { decodeJson, encodeJson } from "../codec.ts";
+
+import { Code, codeFromName, codeFromNumber, Status } from "../code.ts";
+import { parseJson } from "../codec.ts";
 import { type ErrorDetail, RpcError } from "../error.ts";
 import type { Metadata } from "../metadata.ts";
-import { clipText } from "../protocol.ts";
+import { decodeBase64 } from "../metadata.ts";
 
-/** Spec: Errors, sub-protocol A, protocol error codes. */
-const HTTP_STATUS_OF_STATUS: Readonly<Record<Status, number>> = {
-  [Status.Ok]: 200,
-  [Status.SerializationError]: 400,
-  [Status.ClientTimeout]: 408,
-  [Status.ServerTimeout]: 408,
-  [Status.ChannelInactive]: 500,
-  [Status.BadRequest]: 400,
-  [Status.BadResponse]: 500,
-  [Status.ServiceNotFound]: 404,
-  [Status.ServiceError]: 500,
-  [Status.ServerError]: 500,
-  [Status.ClientError]: 500,
-};
+const STATUSES: ReadonlySet<number> = new Set(Object.values(Status));
 
 /** The code behind a status. Those left out say too little: their HTTP status decides. */
-const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
+export const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
   [Status.SerializationError]: Code.InvalidArgument,
   [Status.ClientTimeout]: Code.DeadlineExceeded,
   [Status.ServerTimeout]: Code.DeadlineExceeded,
@@ -35,26 +22,6 @@ const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
   [Status.ClientError]: Code.Internal,
   // Dubbo's "thread pool exhausted", which the specification left out.
   100: Code.ResourceExhausted,
-};
-
-/** The HTTP status of an error that a handler threw. A message over the limit is 413 (see {@link httpStatusOf}). */
-const HTTP_STATUS_OF_CODE: Readonly<Record<Code, number>> = {
-  [Code.Canceled]: 499,
-  [Code.Unknown]: 500,
-  [Code.InvalidArgument]: 400,
-  [Code.DeadlineExceeded]: 408,
-  [Code.NotFound]: 404,
-  [Code.AlreadyExists]: 409,
-  [Code.PermissionDenied]: 403,
-  [Code.ResourceExhausted]: 429,
-  [Code.FailedPrecondition]: 412,
-  [Code.Aborted]: 409,
-  [Code.OutOfRange]: 400,
-  [Code.Unimplemented]: 404,
-  [Code.Internal]: 500,
-  [Code.Unavailable]: 503,
-  [Code.DataLoss]: 500,
-  [Code.Unauthenticated]: 401,
 };
 
 /** Spec: Client-side inference of an RPC code from an HTTP status. It is not the inverse of any table above. */
@@ -78,40 +45,6 @@ const CODE_OF_HTTP_STATUS: Readonly<Partial<Record<number, Code>>> = {
 /** The code that a client infers from an HTTP status alone. */
 export function codeOfHttpStatus(httpStatus: number): Code {
   return CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown;
-}
-
-/** An error with the HTTP status it is answered with, for refusals that HTTP has a status of its own for. */
-export class Refusal extends RpcError {
-  readonly httpStatus: number;
-  constructor(httpStatus: number, code: Code, message: string, headers: Record<string, string> = {}) {
-    super(code, message, { status: Status.BadRequest, headers });
-    this.httpStatus = httpStatus;
-  }
-}
-
-/** The HTTP status that an error is answered with. */
-export function httpStatusOf(error: RpcError): number {
-  if ("httpStatus" in error) return (error as Refusal).httpStatus;
-  const { status = Status.ServiceError, code } = error;
-  if (status === Status.ServiceError) return HTTP_STATUS_OF_CODE[code];
-  if (code === Code.ResourceExhausted) return 413;
-  return HTTP_STATUS_OF_STATUS[status];
-}
-
-/**
- * The body of an error: `{status, message}` as the specification has it. `code` is added where a client could not tell
- * the code from the status and the HTTP status, and `details` where there are any.
- */
-export function encodeErrorBody(error: RpcError): Uint8Array {
-  const { code, details, status = Status.ServiceError } = error;
-  const message = clipText(error.rawMessage);
-  const told = CODE_OF_STATUS[status] ?? codeOfHttpStatus(httpStatusOf(error));
-  return encodeJson({
-    status,
-    message,
-    ...(told === code ? {} : { code: codeName(code) }),
-    ...(details.length === 0 ? {} : { details: details.map(detailToJson) }),
-  });
 }
 
 /** What the body of an error may say, in any of the dialects there are. */
@@ -139,7 +72,7 @@ export function readErrorResponse(
 function parseErrorBody(bytes: Uint8Array | undefined): ErrorBody {
   if (bytes === undefined || bytes.byteLength === 0) return {};
   try {
-    const value = decodeJson(bytes);
+    const value = parseJson(bytes);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
   } catch {
     return {};
@@ -152,7 +85,7 @@ function parseErrorBody(bytes: Uint8Array | undefined): ErrorBody {
  */
 function readStatus(status: unknown): { status?: Status; known?: Code | undefined } {
   if (typeof status !== "number") return {};
-  if (status in HTTP_STATUS_OF_STATUS) return { status: status as Status, known: CODE_OF_STATUS[status] };
+  if (STATUSES.has(status)) return { status: status as Status, known: CODE_OF_STATUS[status] };
   return { known: CODE_OF_STATUS[status] ?? codeFromNumber(status) };
 }
 
@@ -162,10 +95,6 @@ function readCode(code: unknown): Code | undefined {
   return codeFromName(code) ?? (/^code_[0-9]+$/.test(code) ? Code.Unknown : undefined);
 }
 
-function detailToJson({ typeUrl, value }: ErrorDetail): { type: string; value: string } {
-  return { type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1), value: base64Encode(value, "std_raw") };
-}
-
 /** Details that cannot be read are left out: they must not hide the error. */
 function readDetails(details: unknown): ErrorDetail[] {
   if (!Array.isArray(details)) return [];
@@ -173,7 +102,7 @@ function readDetails(details: unknown): ErrorDetail[] {
     const { type, value } = (detail ?? {}) as { type?: unknown; value?: unknown };
     if (typeof type !== "string" || typeof value !== "string") return [];
     try {
-      return [{ typeUrl: `type.googleapis.com/${type}`, value: base64Decode(value) }];
+      return [{ typeUrl: `type.googleapis.com/${type}`, value: decodeBase64(value) }];
     } catch {
       return [];
     }

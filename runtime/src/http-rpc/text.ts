@@ -4,7 +4,7 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../code.ts";
 import { type BodyInput, messageFrom } from "./parameters.ts";
-import { Refusal } from "./status.ts";
+import { Refusal } from "./refusal.ts";
 
 /** Decodes a `text/plain` body into the request message of a method with one string parameter. */
 export function decodeTextBody({ type, bytes, mediaType, json }: BodyInput): object {

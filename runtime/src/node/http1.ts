@@ -46,7 +46,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
       responses.add(outgoing);
-      exchange(new ServerRequest(incoming, outgoing, signals))
+      exchange(new Http1Request(incoming, outgoing, signals))
         .then((response) => {
           // Asked now and not when the request came: the server may have begun to close in between.
           if (draining) outgoing.shouldKeepAlive = false;
@@ -74,7 +74,8 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
 /** For errors that another event tells of too; without a listener they would end the process. */
 const ignore = (): void => {};
 
-class ServerRequest implements HttpRequest {
+/** A request as `node:http` hands it out. */
+export class Http1Request implements HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly version = "1.1";
@@ -84,9 +85,14 @@ class ServerRequest implements HttpRequest {
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse, signals: ExchangeSignals) {
+  constructor(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    signals: ExchangeSignals,
+    path: string = pathOf(incoming.url ?? ""),
+  ) {
     this.method = incoming.method ?? "";
-    this.path = pathOf(incoming.url ?? "");
+    this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
     this.body = new ReadableBody(incoming, REQUEST_BODY);
     this.#outgoing = outgoing;
@@ -116,7 +122,13 @@ async function respond(incoming: IncomingMessage, outgoing: ServerResponse, resp
   // A 204 has no length, not even 0 (RFC 9110, section 8.6).
   if (whole !== undefined && response.status !== 204) fields.push("content-length", String(whole.byteLength));
   outgoing.writeHead(response.status, fields);
-  if (whole === undefined) await pump(response.body, outgoing);
+  await writeBody(incoming, outgoing, response.body);
+}
+
+/** Writes a body behind the headers, and ends the response. */
+export async function writeBody(incoming: IncomingMessage, outgoing: ServerResponse, body: Body): Promise<void> {
+  const { whole } = body;
+  if (whole === undefined) await pump(body, outgoing);
   else if (whole.byteLength > MAX_JOINED_BYTES) outgoing.end(whole);
   else outgoing.end(Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString("latin1"), "latin1");
   if (!incoming.complete) discardRest(incoming);

@@ -60,7 +60,7 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
       guard.finished();
       return;
     }
-    const request = new ServerRequest(stream, headers, raw, signals);
+    const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals);
     guard.watch(stream, request.body);
     exchange(request)
       .then((response) => respond(stream, response))
@@ -116,7 +116,8 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
 /** For errors that another event tells of too; without a listener they would end the process. */
 const ignore = (): void => {};
 
-class ServerRequest implements HttpRequest {
+/** A request as `node:http2` hands it out. */
+export class Http2Request implements HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly version = "2";
@@ -126,9 +127,9 @@ class ServerRequest implements HttpRequest {
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: string[], signals: ExchangeSignals) {
-    this.method = headers[":method"] ?? "";
-    this.path = headers[":path"] ?? "";
+  constructor(stream: ServerHttp2Stream, method: string, path: string, raw: string[], signals: ExchangeSignals) {
+    this.method = method;
+    this.path = path;
     this.headers = readFields(raw);
     this.body = new ReadableBody(stream, REQUEST_BODY);
     this.#stream = stream;
@@ -182,7 +183,7 @@ function respond(
  * The rest of a request that is answered already is of no use to anybody. Called a turn after the answer was handed
  * over: a reset in the same turn would overtake it.
  */
-function closeUnread(stream: ServerHttp2Stream): void {
+export function closeUnread(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 

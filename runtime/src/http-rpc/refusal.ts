@@ -1,0 +1,83 @@
+/**
+ * How a server of sub-protocol A says how a call failed: the tables of the specification, and the error body.
+ */
+
+import { Code, codeName, Status } from "../code.ts";
+import { encodeJson } from "../codec.ts";
+import { type ErrorDetail, RpcError } from "../error.ts";
+import { encodeBase64 } from "../metadata.ts";
+import { clipText } from "../protocol.ts";
+import { CODE_OF_STATUS, codeOfHttpStatus } from "./status.ts";
+
+/** Spec: Errors, sub-protocol A, protocol error codes. */
+const HTTP_STATUS_OF_STATUS: Readonly<Record<Status, number>> = {
+  [Status.Ok]: 200,
+  [Status.SerializationError]: 400,
+  [Status.ClientTimeout]: 408,
+  [Status.ServerTimeout]: 408,
+  [Status.ChannelInactive]: 500,
+  [Status.BadRequest]: 400,
+  [Status.BadResponse]: 500,
+  [Status.ServiceNotFound]: 404,
+  [Status.ServiceError]: 500,
+  [Status.ServerError]: 500,
+  [Status.ClientError]: 500,
+};
+
+/** The HTTP status of an error that a handler threw. A message over the limit is 413 (see {@link httpStatusOf}). */
+const HTTP_STATUS_OF_CODE: Readonly<Record<Code, number>> = {
+  [Code.Canceled]: 499,
+  [Code.Unknown]: 500,
+  [Code.InvalidArgument]: 400,
+  [Code.DeadlineExceeded]: 408,
+  [Code.NotFound]: 404,
+  [Code.AlreadyExists]: 409,
+  [Code.PermissionDenied]: 403,
+  [Code.ResourceExhausted]: 429,
+  [Code.FailedPrecondition]: 412,
+  [Code.Aborted]: 409,
+  [Code.OutOfRange]: 400,
+  [Code.Unimplemented]: 404,
+  [Code.Internal]: 500,
+  [Code.Unavailable]: 503,
+  [Code.DataLoss]: 500,
+  [Code.Unauthenticated]: 401,
+};
+
+/** An error with the HTTP status it is answered with, for refusals that HTTP has a status of its own for. */
+export class Refusal extends RpcError {
+  readonly httpStatus: number;
+  constructor(httpStatus: number, code: Code, message: string, headers: Record<string, string> = {}) {
+    super(code, message, { status: Status.BadRequest, headers });
+    this.httpStatus = httpStatus;
+  }
+}
+
+/** The HTTP status that an error is answered with. */
+export function httpStatusOf(error: RpcError): number {
+  if ("httpStatus" in error) return (error as Refusal).httpStatus;
+  const { status = Status.ServiceError, code } = error;
+  if (status === Status.ServiceError) return HTTP_STATUS_OF_CODE[code];
+  if (code === Code.ResourceExhausted) return 413;
+  return HTTP_STATUS_OF_STATUS[status];
+}
+
+/**
+ * The body of an error: `{status, message}` as the specification has it. `code` is added where a client could not tell
+ * the code from the status and the HTTP status, and `details` where there are any.
+ */
+export function encodeErrorBody(error: RpcError): Uint8Array {
+  const { code, details, status = Status.ServiceError } = error;
+  const message = clipText(error.rawMessage);
+  const told = CODE_OF_STATUS[status] ?? codeOfHttpStatus(httpStatusOf(error));
+  return encodeJson({
+    status,
+    message,
+    ...(told === code ? {} : { code: codeName(code) }),
+    ...(details.length === 0 ? {} : { details: details.map(detailToJson) }),
+  });
+}
+
+function detailToJson({ typeUrl, value }: ErrorDetail): { type: string; value: string } {
+  return { type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1), value: encodeBase64(value) };
+}

@@ -1,0 +1,147 @@
+/**
+ * The engine for servers of others: moves exchanges over the pairs of request and response that `node:http` and the
+ * compatibility API of `node:http2` hand out. Their owner listens, limits and closes; here one request is answered.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import { Code, Status } from "../code.ts";
+import { RpcError } from "../error.ts";
+import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
+import { discard, pump } from "./body.ts";
+import { toHttp2Headers } from "./headers.ts";
+import { Http1Request, writeBody } from "./http1.ts";
+import { closeUnread, Http2Request } from "./http2.ts";
+import { ExchangeSignals } from "./signal.ts";
+
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/** Answers a request of `node:http` or `node:http2`, or leaves it to `next`. */
+export type NodeHandler = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => void;
+
+export interface Mount {
+  /** What a request target names, without the prefix that the handler is mounted under. */
+  readonly pathOf: (target: string) => string;
+  /** Whether the path is one to answer, where there is somebody else who could. */
+  readonly serves: (path: string) => boolean;
+}
+
+/** Makes a handler that answers with the exchange. */
+export function createNodeHandler(exchange: Exchange, { pathOf, serves }: Mount): NodeHandler {
+  const signals = new ExchangeSignals();
+  return (incoming, outgoing, next) => {
+    const path = pathOf(incoming.url ?? "");
+    if (next !== undefined && !serves(path)) {
+      next();
+      return;
+    }
+    incoming.on("error", ignore);
+    outgoing.on("error", ignore);
+    const pair = pairOf(incoming, outgoing, signals, path);
+    const request = incoming.readableDidRead ? withoutBody(pair.request) : pair.request;
+    exchange(request)
+      .then((response) => pair.respond(response))
+      // Such as a header that Node will not send: the call has failed, and the peer must not wait for it.
+      .catch(() => pair.fail());
+  };
+}
+
+/** For errors that another event tells of too; without a listener they would end the process. */
+const ignore = (): void => {};
+
+/** One request and its response, whichever version of HTTP they have. */
+interface Pair {
+  readonly request: HttpRequest;
+  respond(response: HttpResponse): Promise<void> | void;
+  /** Ends the response without an answer. */
+  fail(): void;
+}
+
+function pairOf(incoming: NodeRequest, outgoing: NodeResponse, signals: ExchangeSignals, path: string): Pair {
+  if ("stream" in incoming && "stream" in outgoing) {
+    const { method, rawHeaders } = incoming;
+    return {
+      // From the stream itself: the compatibility API lets a body that was reset end like one that is whole.
+      request: new Http2Request(outgoing.stream, method, path, rawHeaders, signals),
+      respond: (response) => respondHttp2(outgoing, response),
+      fail: () => outgoing.stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+    };
+  }
+  const [request, response] = [incoming as IncomingMessage, outgoing as ServerResponse];
+  return {
+    request: new Http1Request(request, response, signals, path),
+    respond: (answer) => respondHttp1(request, response, answer),
+    fail: () => outgoing.destroy(),
+  };
+}
+
+async function respondHttp1(incoming: IncomingMessage, outgoing: ServerResponse, response: HttpResponse) {
+  const { whole } = response.body;
+  if (outgoing.destroyed) return discard(response.body);
+  setHead(outgoing, response);
+  // A 204 has no length, not even 0 (RFC 9110, section 8.6).
+  if (whole !== undefined && response.status !== 204) outgoing.setHeader("content-length", whole.byteLength);
+  await writeBody(incoming, outgoing, response.body);
+}
+
+function respondHttp2(outgoing: Http2ServerResponse, response: HttpResponse): void {
+  const { stream } = outgoing;
+  const { body, trailers } = response;
+  const { whole } = body;
+  if (stream.destroyed || stream.closed) {
+    discard(body);
+    return;
+  }
+  setHead(outgoing, response);
+  if (whole?.byteLength === 0 && trailers.size === 0) {
+    stream.on("finish", () => setImmediate(closeUnread, stream));
+    outgoing.end();
+    return;
+  }
+  // Before the listener of the compatibility API, which sends what there is by then.
+  stream.prependListener("wantTrailers", () => {
+    outgoing.addTrailers(toHttp2Headers(trailers));
+    setImmediate(closeUnread, stream);
+  });
+  if (whole !== undefined) {
+    outgoing.end(whole);
+    return;
+  }
+  outgoing.writeHead(response.status);
+  pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+}
+
+/** What earlier middleware may have set too, and must not lose. */
+const SHARED_FIELDS = new Set(["set-cookie", "vary"]);
+
+/** Field by field: what middleware has set stays, and what it has hooked into sees them. */
+function setHead(outgoing: NodeResponse, { status, headers }: HttpResponse): void {
+  outgoing.statusCode = status;
+  for (const [name, value] of Object.entries(toHttp2Headers(headers))) {
+    // What Node is given may be shared, with pseudo-headers that another response has left on it.
+    if (value === undefined || name.startsWith(":")) continue;
+    if (SHARED_FIELDS.has(name)) outgoing.appendHeader(name, value as string | string[]);
+    else outgoing.setHeader(name, value);
+  }
+}
+
+/** A request whose body somebody else has read. */
+function withoutBody({ method, path, version, headers, signal }: HttpRequest): HttpRequest {
+  return { method, path, version, headers, signal, body: CONSUMED };
+}
+
+const consumed = (): RpcError =>
+  new RpcError(
+    Code.Internal,
+    "the body of the request has been read before the nodeHandler of triple-es could: " +
+      "mount the handler before body parsers such as express.json()",
+    { status: Status.ServerError },
+  );
+
+const CONSUMED: Body = {
+  bytes: () => Promise.reject(consumed()),
+  // biome-ignore lint/correctness/useYield: it fails before there is anything to yield
+  async *[Symbol.asyncIterator]() {
+    throw consumed();
+  },
+};

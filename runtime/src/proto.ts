@@ -1,0 +1,19 @@
+/**
+ * The door for clients whose messages travel in binary: unary calls of sub-protocol A on `fetch`. A page that uses it, and
+ * not the door `fetch`, does not load what reads and writes messages as JSON.
+ */
+import { intercept } from "./call.ts";
+import type { Transport } from "./client.ts";
+import { protoCodec } from "./codec.ts";
+import { connectFetch, type TransportOptions } from "./fetch.ts";
+import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { resolveOptions } from "./protocol.ts";
+
+export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
+
+/** Makes a transport on `fetch` for messages in binary. It carries unary calls. */
+export function createTransport(options: ProtoTransportOptions): Transport {
+  const resolved = resolveOptions({ ...options, codecs: [protoCodec], compressions: [] });
+  const call = createHttpRpcClient(connectFetch(options), resolved);
+  return { call: intercept(call, options.interceptors), close: async () => {} };
+}

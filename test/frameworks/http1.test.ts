@@ -1,0 +1,248 @@
+/** Sub-protocol A in the frameworks that people have: the same calls against every one of them. */
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import connect from "connect";
+import express, { type RequestHandler } from "express";
+import fastify from "fastify";
+import { Hono } from "hono";
+import { Code, type Router } from "triple-es";
+import { fastifyRpc } from "triple-es/fastify";
+import { createTransport, fetchHandler, type TransportOptions } from "triple-es/fetch";
+import { nodeHandler } from "triple-es/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  createGreetServiceClient,
+  type GreetServiceClient,
+  type GreetServiceHandler,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+import { failureOf } from "../support/server.ts";
+import { serveFetch } from "./fetch-server.ts";
+import { greetRouter, listen, MAX_MESSAGE_BYTES, waiting } from "./host.ts";
+
+// The types are those of Express 5; what is used of them is the same.
+const express4 = createRequire(import.meta.url)("express4") as typeof express;
+
+/** Serves the router below `/rpc`, and "mine" at `/mine`. */
+type Framework = (router: Router) => Promise<string>;
+
+const withExpress =
+  (framework: typeof express): Framework =>
+  (router) => {
+    const app = framework();
+    app.use("/rpc", nodeHandler(router));
+    app.get("/mine", (_request, response) => void response.send("mine"));
+    return listen(createServer(app));
+  };
+
+const FRAMEWORKS: Readonly<Record<string, Framework>> = {
+  "node:http": (router) => {
+    const handle = nodeHandler(router, { prefix: "/rpc" });
+    return listen(
+      createServer((request, response) =>
+        handle(request, response, () => {
+          response.statusCode = request.url === "/mine" ? 200 : 404;
+          response.end("mine");
+        }),
+      ),
+    );
+  },
+  "Express 5": withExpress(express),
+  "Express 4": withExpress(express4),
+  Connect: (router) => {
+    const app = connect();
+    app.use("/rpc", nodeHandler(router));
+    app.use("/mine", (_request, response) => response.end("mine"));
+    return listen(createServer(app));
+  },
+  Fastify: async (router) => {
+    const app = fastify({ forceCloseConnections: true });
+    onTestFinished(() => app.close());
+    app.register(fastifyRpc, { router, prefix: "/rpc" });
+    app.get("/mine", async () => "mine");
+    return app.listen({ port: 0, host: "127.0.0.1" });
+  },
+  Hono: (router) => {
+    const app = new Hono();
+    const handle = fetchHandler(router, { prefix: "/rpc" });
+    app.all("/rpc/*", ({ req }) => handle(req.raw));
+    app.get("/mine", (context) => context.text("mine"));
+    return serveFetch((request) => app.fetch(request));
+  },
+  "Hono's mount": (router) => {
+    const app = new Hono();
+    app.mount("/rpc", fetchHandler(router));
+    app.get("/mine", (context) => context.text("mine"));
+    return serveFetch((request) => app.fetch(request));
+  },
+  "route handlers like those of Next": (router) => {
+    // app/rpc/[...method]/route.ts exports POST and OPTIONS; what Next adds is the parameters of the route.
+    const handle = fetchHandler(router, { prefix: "/rpc" });
+    const route: Record<string, (request: Request, context: { params: Promise<object> }) => Promise<Response>> = {
+      POST: handle,
+      OPTIONS: handle,
+    };
+    return serveFetch(async (request) => {
+      const { pathname } = new URL(request.url);
+      if (pathname === "/mine") return new Response("mine");
+      const method = pathname.startsWith("/rpc/") ? route[request.method] : undefined;
+      return method?.(request, { params: Promise.resolve({}) }) ?? new Response(null, { status: 404 });
+    });
+  },
+};
+
+const PATH = "/rpc/greet.v1.GreetService/Greet";
+
+describe.each(Object.entries(FRAMEWORKS))("%s", (_, serve) => {
+  async function reach(
+    handler: Partial<GreetServiceHandler> = {},
+    options: Omit<TransportOptions, "baseUrl"> = {},
+  ): Promise<GreetServiceClient> {
+    const baseUrl = `${await serve(greetRouter(handler))}/rpc`;
+    return createGreetServiceClient(createTransport({ baseUrl, ...options }));
+  }
+
+  const post = (baseUrl: string, path: string, body: string, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(baseUrl + path, { method: "POST", headers: { "content-type": "application/json", ...headers }, body });
+
+  it.each(["json", "proto"] as const)("carries a call in %s, with metadata both ways", async (codec) => {
+    const client = await reach({}, { codec });
+    const seen: unknown[] = [];
+    const answer = await client.greet(
+      { name: "Ada" },
+      {
+        headers: { "x-echo": "here", "x-bytes-bin": Uint8Array.of(0, 255) },
+        onHeader: (headers) => seen.push(headers.get("x-echo")),
+        onTrailer: (trailers) => seen.push(trailers.getBinary("x-bytes-bin")),
+      },
+    );
+    expect(answer.greeting).toBe("Hello, Ada!");
+    expect(seen).toEqual(["here", Uint8Array.of(0, 255)]);
+  });
+
+  it("carries large messages, and refuses those over the limit of the router", async () => {
+    const client = await reach();
+    const name = "x".repeat(MAX_MESSAGE_BYTES / 2);
+    expect((await client.greet({ name })).greeting).toBe(`Hello, ${name}!`);
+    expect((await failureOf(client.greet({ name: name + name }))).code).toBe(Code.ResourceExhausted);
+  });
+
+  it("carries errors with code, message and metadata", async () => {
+    const error = await failureOf((await reach()).greet({}));
+    expect([error.code, error.rawMessage]).toEqual([Code.NotFound, "nobody is there"]);
+    expect(error.metadata.get("x-why")).toBe("no name");
+  });
+
+  it("keeps deadlines", async () => {
+    const client = await reach({ greet: () => new Promise(() => {}) });
+    expect((await failureOf(client.greet({}, { timeoutMs: 30 }))).code).toBe(Code.DeadlineExceeded);
+  });
+
+  it("tells the handler that the caller has gone", async () => {
+    const { greet, started, ended } = waiting();
+    const client = await reach({ greet });
+    const controller = new AbortController();
+    const call = client.greet({}, { signal: controller.signal });
+    await started;
+    controller.abort();
+    expect((await failureOf(call)).code).toBe(Code.Canceled);
+    expect(await ended).toBeDefined();
+  });
+
+  it("answers in its own words for a method that the service does not have", async () => {
+    const response = await post(await serve(greetRouter()), "/rpc/greet.v1.GreetService/Gone", "[{}]");
+    expect([response.status, (await response.json()) as object]).toMatchObject([404, { status: 60 }]);
+  });
+
+  it("leaves all other paths to the framework, and does not answer outside of the prefix", async () => {
+    const baseUrl = await serve(greetRouter());
+    expect(await (await fetch(`${baseUrl}/mine`)).text()).toBe("mine");
+    for (const path of ["/gone", "/greet.v1.GreetService/Greet", "/rpcgreet.v1.GreetService/Greet"]) {
+      expect((await post(baseUrl, path, '[{"name":"Ada"}]')).status, path).toBe(404);
+    }
+  });
+
+  it("answers gRPC over HTTP/1.1 with 505, and bodies that are no JSON with 400", async () => {
+    const baseUrl = await serve(greetRouter());
+    expect((await post(baseUrl, PATH, "", { "content-type": "application/grpc" })).status).toBe(505);
+    expect((await post(baseUrl, PATH, "[{")).status).toBe(400);
+  });
+});
+
+describe("middleware before the handler", () => {
+  async function start(before: RequestHandler): Promise<string> {
+    const app = express();
+    app.use(before);
+    app.use(nodeHandler(greetRouter()));
+    return listen(createServer(app));
+  }
+  const greet = (baseUrl: string, name = "Ada"): Promise<Response> =>
+    fetch(`${baseUrl}/greet.v1.GreetService/Greet`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify([{ name }]),
+    });
+
+  it("keeps the fields it has set", async () => {
+    const baseUrl = await start((_request, response, next) => {
+      response.setHeader("x-request-id", "7").setHeader("vary", "cookie").appendHeader("set-cookie", "a=1");
+      next();
+    });
+    const { headers } = await greet(baseUrl);
+    expect([headers.get("x-request-id"), headers.get("vary"), headers.get("set-cookie")]).toMatchObject([
+      "7",
+      expect.stringContaining("cookie"),
+      "a=1",
+    ]);
+  });
+
+  it("that has read the body makes an error that says what to change", async () => {
+    const response = await greet(await start(express.json()));
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({
+      status: 80,
+      message: expect.stringContaining("mount the handler before body parsers such as express.json()"),
+    });
+  });
+
+  it("that has left the body alone does not matter", async () => {
+    expect((await greet(await start(express.json({ type: "text/json" })))).status).toBe(200);
+  });
+});
+
+describe("Fastify", () => {
+  it("applies its hooks and headers, and keeps its own body parsers for its own routes", async () => {
+    const app = fastify({ forceCloseConnections: true });
+    onTestFinished(() => app.close());
+    app.addHook("onRequest", async (_request, reply) => {
+      reply.header("x-request-id", "7");
+    });
+    app.register(fastifyRpc, { router: greetRouter() });
+    app.post<{ Body: { name: string } }>("/mine", async ({ body }) => body.name);
+    const baseUrl = await app.listen({ port: 0, host: "127.0.0.1" });
+    const headers = { "content-type": "application/json" };
+    const mine = await fetch(`${baseUrl}/mine`, { method: "POST", headers, body: '{"name":"Ada"}' });
+    expect(await mine.text()).toBe("Ada");
+    const answer = await fetch(`${baseUrl}/greet.v1.GreetService/Greet`, {
+      method: "POST",
+      headers,
+      body: '[{"name":"Ada"}]',
+    });
+    expect(await answer.json()).toEqual({ greeting: "Hello, Ada!" });
+    expect(answer.headers.get("x-request-id")).toBe("7");
+  });
+});
+
+describe("a prefix", () => {
+  it("must start with a slash", () => {
+    expect(() => nodeHandler(greetRouter(), { prefix: "rpc" })).toThrow('prefix "rpc" must start with "/"');
+    expect(() => fetchHandler(greetRouter(), { prefix: "rpc" })).toThrow(TypeError);
+  });
+
+  it("cannot be gone round by more slashes", async () => {
+    const handle = fetchHandler(greetRouter(), { prefix: "/rpc" });
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body: '[{"name":"Ada"}]' };
+    for (const path of ["//greet.v1.GreetService/Greet", "///greet.v1.GreetService/Greet"]) {
+      expect((await handle(new Request(`https://a.example${path}`, init))).status).toBe(404);
+    }
+  });
+});
