@@ -173,11 +173,39 @@ export function startTimer(delayMs: number, callback: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
+/**
+ * Who waits for a signal to fire. Many calls may share one, and Node takes more than ten listeners for a leak and says
+ * so: the signal has one, which tells them all.
+ */
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+
 /** Calls back when the signal fires, at once if it has. Returns what removes the listener. */
 export function onAbort(signal: AbortSignal | undefined, callback: (error: RpcError) => void): () => void {
   if (signal === undefined) return () => {};
-  const listener = (): void => callback(abortError(signal));
-  if (signal.aborted) listener();
-  else signal.addEventListener("abort", listener, { once: true });
-  return () => signal.removeEventListener("abort", listener);
+  const tell = (): void => callback(abortError(signal));
+  if (signal.aborted) {
+    tell();
+    return () => {};
+  }
+  const others = waiting.get(signal);
+  const all = others ?? new Set();
+  all.add(tell);
+  if (others === undefined) {
+    waiting.set(signal, all);
+    signal.addEventListener("abort", tellAll);
+  }
+  return () => {
+    // Signals that are listened to are kept in memory.
+    if (all.delete(tell) && all.size === 0) {
+      waiting.delete(signal);
+      signal.removeEventListener("abort", tellAll);
+    }
+  };
+}
+
+function tellAll(this: AbortSignal): void {
+  const all = waiting.get(this);
+  waiting.delete(this);
+  this.removeEventListener("abort", tellAll);
+  for (const tell of all ?? []) tell();
 }

@@ -50,6 +50,29 @@ describe.each(TRANSPORTS)("a unary call over $protocol, HTTP/$httpVersion", (opt
     expect([Code.DeadlineExceeded, Code.Canceled]).toContain(((await reason.promise) as { code: Code }).code);
   });
 
+  it("may share its signal with many others, which all fail with canceled, and of which Node does not warn", async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): unknown => warnings.push(warning);
+    process.on("warning", onWarning);
+    const running = signalled();
+    let count = 0;
+    const { baseUrl } = await startServer({
+      greet: async (_, { signal }) => {
+        count++;
+        if (count === 20) running.resolve();
+        throw await aborted(signal);
+      },
+    });
+    const greeter = connectGreeter(baseUrl, options);
+    const controller = new AbortController();
+    const calls = Array.from({ length: 20 }, () => failureOf(greeter.greet({}, { signal: controller.signal })));
+    await running.promise;
+    controller.abort();
+    expect((await Promise.all(calls)).map(({ code }) => code)).toEqual(Array(20).fill(Code.Canceled));
+    process.off("warning", onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it("tells the handler how much time is left, and nothing where there is no limit", async () => {
     const left = async (timeoutMs?: number): Promise<number | undefined> => {
       let seen: number | undefined;

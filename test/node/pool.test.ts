@@ -3,16 +3,41 @@
  * whether they live; more than one where the server allows few streams on each.
  */
 import { mkdtempSync, rmSync } from "node:fs";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code } from "triple-es";
 import { createServer } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { goAway, greet, type RawStream, Reset, reset, settings, startRawServer, Type } from "../support/frames.ts";
-import { arriving, connectGreeter, failureOf, greeter, signalled } from "../support/server.ts";
+import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import {
+  block,
+  Flag,
+  frame,
+  goAway,
+  greet,
+  type RawStream,
+  Reset,
+  reset,
+  respond,
+  settings,
+  startRawServer,
+  Type,
+} from "../support/frames.ts";
+import {
+  arriving,
+  connectGreeter,
+  failureOf,
+  greeter,
+  greetings,
+  openTransport,
+  signalled,
+  startPeer,
+} from "../support/server.ts";
 
 const MAX_CONCURRENT_STREAMS = 3;
+const endWithOk = ({ connection, id }: RawStream): boolean =>
+  connection.write(frame(Type.headers, Flag.endHeaders | Flag.endStream, id, block(["grpc-status", "0"])));
 const turn = (ms = 20): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("a call that the server has not looked at", () => {
@@ -236,6 +261,81 @@ describe("a server that allows few streams on a connection", () => {
     for (const stream of server.streams) greet(stream);
     expect(await Promise.all(calls)).toHaveLength(4);
   });
+});
+
+describe("closing a transport", () => {
+  it("lets a call finish that waits for its connection", async () => {
+    const server = await startRawServer((stream) => greet(stream));
+    const transport = openTransport(server.baseUrl);
+    const call = createGreetServiceClient(transport).greet({});
+    const closed = transport.close();
+    expect((await call).greeting).toBe("Hello!");
+    await closed;
+    await expect.poll(() => server.connections[0]?.closed).toBe(true);
+  });
+
+  it("lets a call finish that waits for a rested connection to prove that it lives", async () => {
+    const server = await startRawServer((stream) => greet(stream));
+    const transport = openTransport(server.baseUrl, { verifyAfterMs: 10 });
+    const client = createGreetServiceClient(transport);
+    await client.greet({});
+    await turn(30);
+    const call = client.greet({});
+    const closed = transport.close();
+    expect((await call).greeting).toBe("Hello!");
+    await closed;
+    expect(server.connections).toHaveLength(1);
+  });
+
+  it("lets a call be made again that the server has not looked at", async () => {
+    const seen = signalled<RawStream>();
+    const server = await startRawServer((stream) => (server.streams.length > 1 ? greet(stream) : seen.resolve(stream)));
+    const transport = openTransport(server.baseUrl);
+    const call = createGreetServiceClient(transport).greet({});
+    const stream = await seen.promise;
+    const closed = transport.close();
+    goAway(stream, 0);
+    expect((await call).greeting).toBe("Hello!");
+    await closed;
+  });
+
+  it("lets a stream finish that has begun", async () => {
+    const server = await startRawServer((stream) => {
+      respond(stream);
+      setTimeout(endWithOk, 50, stream);
+    });
+    const transport = openTransport(server.baseUrl);
+    const reading = greetings(createGreetServiceClient(transport).greetEach({}));
+    await expect.poll(() => server.streams.length).toBe(1);
+    await turn();
+    const closed = transport.close();
+    expect(await reading).toEqual([]);
+    await closed;
+  });
+
+  it.each(["http", "https"])(
+    "gives up a connection over %s that no call needs any more",
+    async (scheme) => {
+      const sockets: Socket[] = [];
+      const port = await startPeer((socket) => sockets.push(socket.resume()));
+      const transport = openTransport(`${scheme}://127.0.0.1:${port}`);
+      await failureOf(createGreetServiceClient(transport).greet({}, { timeoutMs: 20 }));
+      await transport.close();
+      await expect.poll(() => sockets[0]?.destroyed).toBe(true);
+    },
+    5_000,
+  );
+
+  it("does not wait for a peer that does not answer any more", async () => {
+    const server = await startRawServer((stream) => {
+      greet(stream);
+      setTimeout(() => stream.connection.socket.pause(), 5);
+    });
+    const transport = openTransport(server.baseUrl);
+    await createGreetServiceClient(transport).greet({});
+    await turn();
+    await transport.close();
+  }, 5_000);
 });
 
 describe("a Unix socket", () => {

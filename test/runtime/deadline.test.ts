@@ -87,6 +87,26 @@ describe("onAbort", () => {
     expect(callback).not.toHaveBeenCalled();
   });
 
+  it("listens to a signal once for all who wait for it, and not at all when nobody does any more", () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const added = vi.spyOn(signal, "addEventListener");
+    const removed = vi.spyOn(signal, "removeEventListener");
+    const callbacks = Array.from({ length: 20 }, () => vi.fn());
+    const [release, ...others] = callbacks.map((callback) => onAbort(signal, callback));
+    expect(added).toHaveBeenCalledTimes(1);
+    for (const one of others) one();
+    expect(removed).not.toHaveBeenCalled();
+    release?.();
+    release?.();
+    expect(removed).toHaveBeenCalledTimes(1);
+    for (const callback of callbacks.slice(10)) onAbort(signal, callback);
+    expect(added).toHaveBeenCalledTimes(2);
+    controller.abort();
+    expect(callbacks.map(({ mock }) => mock.calls.length)).toEqual([...Array(10).fill(0), ...Array(10).fill(1)]);
+    expect(removed).toHaveBeenCalledTimes(2);
+  });
+
   it("does nothing without a signal", () => {
     expect(() => onAbort(undefined, () => {})()).not.toThrow();
   });

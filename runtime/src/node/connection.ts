@@ -16,7 +16,7 @@ export interface Connection {
   readonly exchange: Exchange;
   /** Asks the peer for a sign of life. Rejects as unavailable if none comes in time. */
   ping(timeoutMs: number): Promise<void>;
-  /** Opens no more streams, and settles when those that are open have finished. */
+  /** Opens no more streams, and settles when those that are open have finished. Does not wait for the peer. */
   close(): Promise<void>;
   /** Ends the connection and every exchange on it, now. */
   destroy(reason: RpcError): void;
@@ -30,8 +30,8 @@ export interface ConnectionOwner {
   onIdle(connection: Connection): void;
 }
 
-/** Makes a connection. Rejects as unavailable if that fails. */
-export type Connect = (owner: ConnectionOwner) => Promise<Connection>;
+/** Makes a connection. Rejects as unavailable if that fails, and gives up when the signal fires. */
+export type Connect = (owner: ConnectionOwner, signal: AbortSignal) => Promise<Connection>;
 
 const unprocessed = new WeakSet<RpcError>();
 

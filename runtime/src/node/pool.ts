@@ -53,11 +53,15 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
   /** All that are not closed yet, those that take no new streams included. */
   const alive = new Set<Connection>();
   let starting: Promise<void> | undefined;
-  let closed = false;
+  /** Exchanges without a response, which may need a connection yet. */
+  let waiting = 0;
+  let onNoneWaiting = (): void => {};
+  let closing: Promise<void> | undefined;
+  const abandoned = new AbortController();
 
   const owner: ConnectionOwner = {
     onUnusable(connection) {
-      if (!remove(connection) || closed || members.length > 0) return;
+      if (!remove(connection) || closing !== undefined || members.length > 0) return;
       // Whoever has calls running is about to make more: the next connection is made before it is asked for.
       if (connection.streams > 0) start().catch(() => {});
     },
@@ -79,8 +83,9 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
 
   /** Begins to make one more connection, unless that is under way. */
   function start(): Promise<void> {
-    starting ??= connect(owner)
+    starting ??= connect(owner, abandoned.signal)
       .then((connection) => {
+        if (abandoned.signal.aborted) return void connection.close();
         alive.add(connection);
         if (connection.open) members.push(createMember(connection));
       })
@@ -146,7 +151,6 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
     const { signal } = request;
     let full = false;
     for (let turn = 0; turn < maxConnections + SPARE_TURNS; turn++) {
-      if (closed) throw new RpcError(Code.Unavailable, "the transport is closed");
       const connection = pick();
       if (connection !== undefined) return connection.exchange(request);
       const resting = members.find(isResting);
@@ -190,9 +194,11 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
 
   async function exchange(request: HttpRequest): ReturnType<Exchange> {
     const { signal, body } = request;
+    if (closing !== undefined) throw new RpcError(Code.Unavailable, "the transport is closed");
     if (signal?.aborted) throw abortError(signal);
     const replay = body.whole === undefined ? new ReplayBody(body) : undefined;
     const sent = replay === undefined ? request : { ...request, body: replay };
+    waiting++;
     try {
       for (let replays = 0; ; replays++) {
         try {
@@ -209,16 +215,28 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
       }
     } finally {
       replay?.settle();
+      waiting--;
+      if (waiting === 0) onNoneWaiting();
     }
+  }
+
+  /** What has been asked for is still sent, over connections that may be yet to be made; all others are given up. */
+  async function close(): Promise<void> {
+    if (waiting > 0) {
+      await new Promise<void>((resolve) => {
+        onNoneWaiting = resolve;
+      });
+    }
+    abandoned.abort(new RpcError(Code.Unavailable, "the transport is closed"));
+    for (const { stopTimers } of members) stopTimers();
+    await Promise.all([...alive].map((connection) => connection.close()));
   }
 
   return {
     exchange,
-    async close() {
-      closed = true;
-      await starting?.catch(() => {});
-      for (const { stopTimers } of members) stopTimers();
-      await Promise.all([...alive].map((connection) => connection.close()));
+    close() {
+      closing ??= close();
+      return closing;
     },
   };
 }

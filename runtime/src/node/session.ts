@@ -46,7 +46,7 @@ const CLOSED_BY_PEER = new Error("the server closed the connection");
 /** Makes connections to an origin, such as `http://localhost:50051`. */
 export function connectSessions(origin: URL, options: SessionOptions): Connect {
   const { socketPath, connectTimeoutMs, tls } = options;
-  return (owner) =>
+  return (owner, signal) =>
     new Promise((resolve, reject) => {
       const session = connect(origin, {
         ...tls,
@@ -55,11 +55,16 @@ export function connectSessions(origin: URL, options: SessionOptions): Connect {
       });
       const peer = socketPath ?? origin.host;
       const fail = (cause: unknown): void => {
-        stopTimer();
+        settle();
         reject(handshakeError(cause, peer));
         session.destroy();
       };
       const stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
+      const unlink = onAbort(signal, fail);
+      const settle = (): void => {
+        stopTimer();
+        unlink();
+      };
       // Stays for good: a session may fail at any time, and its streams tell the calls on it.
       session.on("error", fail);
       session.once("close", () => fail(CLOSED_BY_PEER));
@@ -69,7 +74,7 @@ export function connectSessions(origin: URL, options: SessionOptions): Connect {
       const connection = new SessionConnection(session, origin, peer, owner);
       // Not "connect", which says nothing about the other end: only now is it known to speak HTTP/2, and how much it takes.
       session.once("remoteSettings", () => {
-        stopTimer();
+        settle();
         session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
         // An idle connection must not keep a program from ending.
         session.unref();
@@ -94,6 +99,8 @@ class SessionConnection implements Connection {
   #reason: RpcError | undefined;
   /** Streams and pings under way, which keep the program running. */
   #holds = 0;
+  /** Ends a connection that is to close when its streams have. */
+  #onIdle: (() => void) | undefined;
 
   constructor(session: ClientHttp2Session, origin: URL, peer: string, owner: ConnectionOwner) {
     this.#session = session;
@@ -163,7 +170,10 @@ class SessionConnection implements Connection {
       // Whoever waits for the end must not be left behind by a program that has nothing else to do.
       session.ref();
       session.once("close", resolve);
-      session.close();
+      // Node's own way to close would wait for the peer to do the same.
+      this.#onIdle = () => session.destroy();
+      if (this.streams === 0) this.#onIdle();
+      else session.close();
     });
   }
 
@@ -243,7 +253,9 @@ class SessionConnection implements Connection {
         this.streams--;
         this.#letGo();
         if (!responded) reject(lost());
-        if (this.streams === 0) this.#owner.onIdle(this);
+        if (this.streams > 0) return;
+        this.#owner.onIdle(this);
+        if (this.#onIdle !== undefined) setImmediate(this.#onIdle);
       });
     });
   }
