@@ -253,13 +253,31 @@ describe("a connection", () => {
     },
   );
 
-  it("that cannot be made in time fails the call as unavailable", async () => {
-    const port = await startPeer(() => {});
-    const greeter = connectGreeter(`https://127.0.0.1:${port}`, { connectTimeoutMs: 30 });
-    const { code, rawMessage } = await failureOf(greeter.greet({}));
-    expect(code).toBe(Code.Unavailable);
-    expect(rawMessage).toContain("no connection within 30 ms");
-  });
+  it.each(TRANSPORTS)(
+    "over $protocol, HTTP/$httpVersion that cannot be made in time fails the call as unavailable",
+    async (options) => {
+      const port = await startPeer(() => {});
+      const greeter = connectGreeter(`https://127.0.0.1:${port}`, { ...options, connectTimeoutMs: 30 });
+      const { code, rawMessage } = await failureOf(greeter.greet({}));
+      expect(code).toBe(Code.Unavailable);
+      expect(rawMessage).toBe(`connection to 127.0.0.1:${port} failed: no connection within 30 ms`);
+    },
+  );
+
+  it.each(TRANSPORTS)(
+    "over $protocol, HTTP/$httpVersion that was made in time has a call that may take longer",
+    async (options) => {
+      const { baseUrl } = await startServer({
+        greet: async ({ name }) => {
+          if (name === "slow") await new Promise((resolve) => setTimeout(resolve, 150));
+          return {};
+        },
+      });
+      const greeter = connectGreeter(baseUrl, { ...options, connectTimeoutMs: 75, idleTimeoutMs: 75 });
+      await greeter.greet({ name: "slow" });
+      await greeter.greet({ name: "slow" });
+    },
+  );
 
   it("that is being made does not hold a call beyond its deadline", async () => {
     const port = await startPeer(() => {});
@@ -267,7 +285,7 @@ describe("a connection", () => {
     expect((await failureOf(greeter.greet({}, { timeoutMs: 30 }))).code).toBe(Code.DeadlineExceeded);
   });
 
-  it("is shared by the calls of a transport, and closed when it has been idle for long", async () => {
+  it.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion is closed when it has been idle for long", async (options) => {
     let connections = 0;
     const { port } = await startServer();
     const ended = signalled();
@@ -276,13 +294,26 @@ describe("a connection", () => {
       socket.on("close", () => ended.resolve());
       forward(socket, port);
     });
-    const greeter = connectGreeter(`http://127.0.0.1:${proxyPort}`, { idleTimeoutMs: 50 });
-    await Promise.all([greeter.greet({}), greeter.greet({}), greeter.greet({})]);
+    const greeter = connectGreeter(`http://127.0.0.1:${proxyPort}`, { ...options, idleTimeoutMs: 50 });
+    await greeter.greet({});
+    await greeter.greet({});
     expect(connections).toBe(1);
     await ended.promise;
     expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
     expect(connections).toBe(2);
   });
+});
+
+it("several calls at once share one connection", async () => {
+  const { port } = await startServer();
+  let connections = 0;
+  const proxyPort = await startPeer((socket) => {
+    connections++;
+    forward(socket, port);
+  });
+  const greeter = connectGreeter(`http://127.0.0.1:${proxyPort}`);
+  await Promise.all([greeter.greet({}), greeter.greet({}), greeter.greet({})]);
+  expect(connections).toBe(1);
 });
 
 describe("GOAWAY", () => {

@@ -145,6 +145,33 @@ describe("listening", () => {
     await second.close();
   });
 
+  it.each([{ port: 0, host: "127.0.0.1" }, { port: 0, host: "localhost" }, { port: 0 }])(
+    "on %j is refused when the server is closed in the meantime",
+    async (options) => {
+      const server = createServer();
+      const listening = server.listen(options);
+      await server.close();
+      await expect(listening).rejects.toThrow("the server is closed");
+    },
+  );
+
+  it("is refused once the server has been closed", async () => {
+    const { server } = await startServer();
+    await server.close();
+    await expect(server.listen({ port: 0, host: "127.0.0.1" })).rejects.toThrow("cannot listen again");
+    const unused = createServer();
+    await unused.close();
+    await expect(unused.listen({ port: 0, host: "127.0.0.1" })).rejects.toThrow("cannot listen again");
+  });
+
+  it("may be tried again on another port", async () => {
+    const { port } = await startServer();
+    const second = createServer();
+    await expect(second.listen({ port, host: "127.0.0.1" })).rejects.toThrow("EADDRINUSE");
+    await second.listen({ port: 0, host: "127.0.0.1" });
+    await second.close();
+  });
+
   it("tells its address only while there is one", async () => {
     expect(() => createServer().address).toThrow("the server does not listen on a port");
     const { server, port } = await startServer();

@@ -6,7 +6,14 @@ import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Certificates, createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { Http1Connection } from "../support/connection.ts";
-import { connectGreeter, failureOf, openSocket, type RunningServer, startServer } from "../support/server.ts";
+import {
+  connectGreeter,
+  failureOf,
+  openSocket,
+  type RunningServer,
+  signalled,
+  startServer,
+} from "../support/server.ts";
 
 const PATH = "/greet.v1.GreetService/Greet";
 
@@ -121,4 +128,29 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
       expect(error.code).toBe(Code.Unavailable);
     }
   });
+
+  it("that has not come about does not hold up closing the server, which lets calls finish all the same", async () => {
+    const running = signalled();
+    const gate = signalled();
+    let started = 0;
+    const greet = async ({ name }: { name: string }): Promise<{ greeting: string }> => {
+      started++;
+      if (started === 2) running.resolve();
+      await gate.promise;
+      return { greeting: name };
+    };
+    const { server, port, baseUrl } = await startServer({ greet }, { tls: identity });
+    const silent = await openSocket(port);
+    const calls = (["1.1", "2"] as const).map((httpVersion) =>
+      connectGreeter(baseUrl, { protocol: "http-rpc", httpVersion, tls: { ca } }).greet({ name: httpVersion }),
+    );
+    await running.promise;
+    const destroyed = new Promise((resolve) => silent.resume().once("close", resolve));
+    const closed = server.close();
+    await destroyed;
+    gate.resolve();
+    expect((await Promise.all(calls)).map(({ greeting }) => greeting)).toEqual(["1.1", "2"]);
+    await closed;
+    // Less than a handshake is given.
+  }, 5_000);
 });

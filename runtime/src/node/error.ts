@@ -24,3 +24,8 @@ export function connectionError(cause: unknown, peer: string): RpcError {
   const { code, message } = cause as NodeJS.ErrnoException;
   return new RpcError(Code.Unavailable, `connection to ${peer} failed: ${message || code}`, { cause });
 }
+
+/** The error of a connection that was not made in time. */
+export function connectTimeout(timeoutMs: number, peer: string): RpcError {
+  return connectionError(new Error(`no connection within ${timeoutMs} ms`), peer);
+}

@@ -5,12 +5,12 @@ import { Agent, createServer, request as httpRequest, type IncomingMessage, type
 import { request as httpsRequest, Agent as TlsAgent, type AgentOptions as TlsAgentOptions } from "node:https";
 import type { Duplex } from "node:stream";
 import { Code } from "../code.ts";
-import { onAbort } from "../deadline.ts";
+import { onAbort, startTimer } from "../deadline.ts";
 import { abortError, RpcError } from "../error.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
-import { connectionError } from "./error.ts";
+import { connectionError, connectTimeout } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
@@ -146,20 +146,29 @@ function discardRest(incoming: IncomingMessage): void {
   });
 }
 
+/** The longest delay that Node's timers take. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 export interface Http1Options {
   /** For `https` origins: what `node:tls` takes. */
   readonly tls: TlsAgentOptions | undefined;
   /** Path of the Unix socket to connect to, instead of the origin's host and port. */
   readonly socketPath: string | undefined;
+  /** How long a connection may take to be made, TLS included, in milliseconds. */
+  readonly connectTimeoutMs: number;
+  /** How long a connection may be without a call before it is closed, in milliseconds. */
+  readonly idleTimeoutMs: number;
 }
 
 /** Makes HTTP/1.1 exchanges with an origin, over connections that are kept alive. */
 export function connectHttp1(
   origin: URL,
-  { tls, socketPath }: Http1Options,
+  { tls, socketPath, connectTimeoutMs, idleTimeoutMs }: Http1Options,
 ): { exchange: Exchange; close: () => void } {
   const secure = origin.protocol === "https:";
-  const agent = secure ? new TlsAgent({ ...tls, keepAlive: true }) : new Agent({ keepAlive: true });
+  // Of the agent's sockets the time ends only those that are idle.
+  const keeping = { keepAlive: true, timeout: Math.min(idleTimeoutMs, MAX_TIMER_MS) };
+  const agent = secure ? new TlsAgent({ ...tls, ...keeping }) : new Agent(keeping);
   const start = secure ? httpsRequest : httpRequest;
   const target = {
     agent,
@@ -168,6 +177,7 @@ export function connectHttp1(
     port: origin.port,
     ...(socketPath === undefined ? {} : { socketPath }),
   };
+  const peer = socketPath ?? origin.host;
   let closed = false;
   let running = 0;
   const finish = (): void => {
@@ -185,18 +195,26 @@ export function connectHttp1(
       running++;
       let failure: RpcError | undefined;
       let responded = false;
-      const unlink = onAbort(signal, (error) => {
-        failure = error;
+      const fail = (error: RpcError): void => {
+        failure ??= error;
         outgoing.destroy(error);
+      };
+      const unlink = onAbort(signal, fail);
+      let stopTimer = (): void => {};
+      outgoing.once("socket", (socket) => {
+        if (!socket.connecting || outgoing.destroyed) return;
+        stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
+        socket.once(secure ? "secureConnect" : "connect", stopTimer);
       });
-      const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${origin.host} closed the connection`);
+      const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${peer} closed the connection`);
       outgoing.on("error", (cause) => {
-        failure ??= connectionError(cause, origin.host);
+        failure ??= connectionError(cause, peer);
         reject(failure);
       });
       outgoing.on("close", () => {
         finish();
         unlink();
+        stopTimer();
         if (!responded) reject(lost());
       });
       outgoing.on("response", (incoming) => {

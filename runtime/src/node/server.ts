@@ -44,7 +44,7 @@ const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
 export class Listener {
   readonly #server: NetServer;
   readonly #sockets = new Set<Socket>();
-  /** Those that have not yet said what they speak. */
+  /** Those that have not yet said what they speak, or have not agreed on it by TLS. */
   readonly #undecided = new Set<Socket>();
   readonly #http1: ServerEngine;
   readonly #http2: ServerEngine;
@@ -60,18 +60,32 @@ export class Listener {
       socket.on("close", () => this.#sockets.delete(socket));
       // Sockets fail all the time; the engine that has taken one over hears of it by itself.
       socket.on("error", () => {});
+      this.#undecided.add(socket);
+      socket.once("close", () => this.#undecided.delete(socket));
       if (tls === undefined) this.#detect(socket);
     });
   }
 
-  /** Starts to listen. Rejects if the port cannot be had. */
+  /** Starts to listen. Rejects if the port cannot be had, and for good once the server is told to close. */
   listen({ port, host, path }: ListenOptions): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(path === undefined ? { port: port ?? 0, host } : { path }, () => {
-        this.#server.off("error", reject);
+      const server = this.#server;
+      const onClose = (): void => reject(new Error("the server is closed, and cannot listen again: make another one"));
+      if (this.#closing !== undefined) return onClose();
+      const settle = (): void => {
+        server.off("error", onError);
+        server.off("close", onClose);
+      };
+      const onError = (error: Error): void => {
+        settle();
+        reject(error);
+      };
+      server.on("error", onError);
+      server.on("close", onClose);
+      server.listen(path === undefined ? { port: port ?? 0, host } : { path }, () => {
+        settle();
         // An error of a single connection, such as too many open files, must not end the process.
-        this.#server.on("error", () => {});
+        server.on("error", () => {});
         resolve();
       });
     });
@@ -119,11 +133,19 @@ export class Listener {
     });
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", () => {});
+      this.#decide(socket);
       // HTTP/2 over TLS is agreed on by ALPN or not at all (RFC 9113, section 3.2).
       (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
     });
     server.on("tlsClientError", (_error, socket) => socket.destroy());
     return server;
+  }
+
+  /** TLS has come about. Node does not tell on which of the sockets; whose it is does. */
+  #decide({ remoteAddress, remotePort }: TLSSocket): void {
+    for (const socket of this.#undecided) {
+      if (socket.remoteAddress === remoteAddress && socket.remotePort === remotePort) this.#undecided.delete(socket);
+    }
   }
 
   /** Reads until the bytes are those of the HTTP/2 preface or cannot become them, and puts them back for the engine. */
@@ -146,8 +168,6 @@ export class Listener {
       socket.unshift(head);
       (possible ? this.#http2 : this.#http1).accept(socket);
     };
-    this.#undecided.add(socket);
-    socket.once("close", () => this.#undecided.delete(socket));
     socket.setTimeout(HANDSHAKE_TIMEOUT_MS);
     socket.on("timeout", giveUp);
     socket.on("readable", onReadable);

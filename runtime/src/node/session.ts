@@ -18,7 +18,7 @@ import { type Body, emptyBody, type HttpRequest, type HttpResponse } from "../ex
 import { Metadata } from "../metadata.ts";
 import { pump, ReadableBody } from "./body.ts";
 import { type Connect, type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
-import { connectionError, resetError } from "./error.ts";
+import { connectionError, connectTimeout, resetError } from "./error.ts";
 import { readFields, toHttp2Headers } from "./headers.ts";
 
 export interface SessionOptions {
@@ -59,9 +59,7 @@ export function connectSessions(origin: URL, options: SessionOptions): Connect {
         reject(connectionError(cause, peer));
         session.destroy();
       };
-      const stopTimer = startTimer(connectTimeoutMs, () =>
-        fail(new Error(`no connection within ${connectTimeoutMs} ms`)),
-      );
+      const stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
       // Stays for good: a session may fail at any time, and its streams tell the calls on it.
       session.on("error", fail);
       session.once("close", () => fail(CLOSED_BY_PEER));

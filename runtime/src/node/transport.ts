@@ -15,7 +15,7 @@ export interface ClientTlsOptions extends SecureContextOptions {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** How connections are made, kept and left. Of HTTP/2, unless it says otherwise. */
+/** How connections are made, kept and left. The two timeouts hold for both versions of HTTP, the rest for HTTP/2. */
 export interface ConnectionOptions {
   /** How long a connection may take to be made, TLS included, in milliseconds. Default: 20,000. */
   readonly connectTimeoutMs?: number | undefined;
@@ -58,22 +58,19 @@ export interface Connector {
 /** Makes exchanges with the origin of a base URL. Throws a `TypeError` for a URL that is neither HTTP's nor a socket's. */
 export function createConnector(options: ConnectOptions): Connector {
   const { origin, socketPath } = parseBaseUrl(options.baseUrl);
-  const { tls } = options;
+  const { tls, connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000 } = options;
   const prefix = origin.pathname.replace(/\/$/, "");
   if (options.httpVersion === "1.1") {
-    const { exchange, close } = connectHttp1(origin, { tls, socketPath });
+    const { exchange, close } = connectHttp1(origin, { tls, socketPath, connectTimeoutMs, idleTimeoutMs });
     return { exchange: withPrefix(exchange, prefix), close: async () => close() };
   }
-  const { exchange, close } = createPool(
-    connectSessions(origin, { tls, socketPath, connectTimeoutMs: options.connectTimeoutMs ?? 20_000 }),
-    {
-      maxConnections: options.maxConnections ?? 10,
-      idleTimeoutMs: options.idleTimeoutMs ?? 15 * 60_000,
-      verifyAfterMs: options.verifyAfterMs ?? 30_000,
-      pingIntervalMs: options.pingIntervalMs,
-      pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
-    },
-  );
+  const { exchange, close } = createPool(connectSessions(origin, { tls, socketPath, connectTimeoutMs }), {
+    maxConnections: options.maxConnections ?? 10,
+    idleTimeoutMs,
+    verifyAfterMs: options.verifyAfterMs ?? 30_000,
+    pingIntervalMs: options.pingIntervalMs,
+    pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
+  });
   return { exchange: withPrefix(exchange, prefix), close };
 }
 
