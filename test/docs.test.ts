@@ -87,7 +87,7 @@ function linkPackages(): void {
   const commands = join(modules, ".bin");
   mkdirSync(commands, { recursive: true });
   symlinkSync(`${ROOT}runtime`, join(modules, "triple-es"));
-  for (const name of ["@bufbuild", "@opentelemetry", "@types"])
+  for (const name of ["@bufbuild", "@opentelemetry", "@types", "express", "fastify", "hono"])
     symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
   for (const name of ["buf", "protoc-gen-es", "tsc"]) {
     symlinkSync(`${ROOT}node_modules/.bin/${name}`, join(commands, name));
