@@ -53,7 +53,9 @@ export class Project {
     );
     const tsc = join(root, `node_modules/${compiler}/bin/tsc`);
     const { stdout } = this.node([tsc, "--project", ".", "--pretty", "false"]);
-    return stdout.toString().split("\n").filter(Boolean);
+    // One entry is a line and the indented ones below it. What others' declarations get wrong is theirs to mend.
+    const entries = stdout.toString().split(/\n(?! )/);
+    return entries.filter((entry) => entry !== "" && !/^[^(]*node_modules\//.test(entry));
   }
 
   [Symbol.dispose](): void {
