@@ -9,8 +9,8 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../support/documents.ts";
 
-/** The limit of a client that needs no protobuf. */
-const MAX_JSON_BYTES = 6_000;
+/** What a client that needs no protobuf may not grow beyond. */
+const MAX_JSON_BYTES = 6_700;
 
 /** Clients of plain JSON are generated with an option of their own; the folder is below the repository's modules. */
 let generated: string;
