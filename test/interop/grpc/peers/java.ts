@@ -26,7 +26,7 @@ const UNSUPPORTED: readonly CaseName[] = [
   "server_compressed_streaming",
 ];
 
-const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+const POM = `<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>triple-es</groupId>
   <artifactId>interop</artifactId>
