@@ -69,11 +69,17 @@ export function connectSessions(origin: URL, options: SessionOptions): Connect {
       session.on("error", fail);
       session.once("close", () => fail(CLOSED_BY_PEER));
       // A server that refuses a certificate does so when the client takes TLS to be done. Node destroys the session then
-      // and tells nobody but a ping that is under way.
-      if (origin.protocol === "https:") session.once("connect", () => session.ping((error) => error && fail(error)));
+      // and tells nobody but a ping that is under way. Events come a turn late: a session that was given up in between
+      // would throw.
+      if (origin.protocol === "https:") {
+        session.once("connect", () => {
+          if (!session.destroyed) session.ping((error) => error && fail(error));
+        });
+      }
       const connection = new SessionConnection(session, origin, peer, owner);
       // Not "connect", which says nothing about the other end: only now is it known to speak HTTP/2, and how much it takes.
       session.once("remoteSettings", () => {
+        if (session.destroyed) return;
         settle();
         session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
         // An idle connection must not keep a program from ending.
