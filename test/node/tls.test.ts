@@ -37,29 +37,6 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     return socket;
   }
 
-  it("lets calls and transports be given up at every moment of the handshake, and nothing is thrown beside them", async () => {
-    const thrown: unknown[] = [];
-    const onThrown = (error: unknown) => thrown.push(error);
-    process.on("uncaughtException", onThrown);
-    onTestFinished(() => {
-      process.off("uncaughtException", onThrown);
-    });
-    const { baseUrl } = await start();
-    const waits = Array.from({ length: 60 }, (_, turns) => turns);
-    await Promise.all(
-      waits.map(async (turns) => {
-        const controller = new AbortController();
-        const greeter = connectGreeter(baseUrl, { tls: { ca } });
-        const call = greeter.greet({}, { signal: controller.signal }).catch((error) => error);
-        for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
-        controller.abort();
-        await call;
-      }),
-    );
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(thrown).toEqual([]);
-  });
-
   it("prefers HTTP/2 where a client takes both", async () => {
     const { port } = await start();
     const socket = await handshake(port, { ALPNProtocols: ["http/1.1", "h2"] });
