@@ -13,6 +13,8 @@ const unsafeMethodNames = new Set([
   "hasOwnProperty",
   "length",
   "name",
+  // In an interface `new(…)` is not a method but what a class can be constructed with.
+  "new",
   "prototype",
   "then",
 ]);

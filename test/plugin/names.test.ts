@@ -10,6 +10,7 @@ function service(...rpcs: string[]): string {
 describe("methods", () => {
   it.each([
     ["Then", "then$"],
+    ["New", "new$"],
     ["Catch", "catch$"],
     ["Finally", "finally$"],
     ["__proto__", "__proto__$"],
