@@ -4,6 +4,7 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Metadata } from "./metadata.ts";
+import type { Signature } from "./signature.ts";
 
 /** The four kinds of call. Sub-protocol A carries only `unary` (spec: What the service does). */
 export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
@@ -24,6 +25,8 @@ export interface Method {
   readonly deprecated?: boolean;
   /** The names Dubbo Java has for service and method, where code was generated with `java_names`. */
   readonly java?: { readonly service: string; readonly method: string };
+  /** Parameters and result of a method without IDL: its messages are arrays of values, and B wraps them. */
+  readonly signature?: Signature;
 }
 
 /** A service: its methods by the name they have in TypeScript. `C` is its client interface, `H` its handler interface. */
