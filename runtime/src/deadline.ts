@@ -76,22 +76,17 @@ export class OpenContext implements CallContext {
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first; then closes the context. */
   run<T>(work: () => Promise<T>): Promise<T> {
-    return this.#limited ? this.race(work).finally(() => this.close()) : work();
+    return this.limited ? this.race(work).finally(() => this.close()) : work();
   }
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first. `work` is not started late. */
   race<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
-    if (!this.#limited) return work();
+    if (!this.limited) return work();
     return new Promise<T>((resolve, reject) => {
       this.#onEnded = reject;
       work().then(resolve, reject);
     });
-  }
-
-  /** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
-  each<T>(items: AsyncIterable<T>): AsyncIterable<T> {
-    return this.#limited ? this.#raceEach(items) : items;
   }
 
   /** Ends a call that nobody is interested in any more. Without effect on a closed context. */
@@ -106,27 +101,9 @@ export class OpenContext implements CallContext {
     this.#closed = true;
   }
 
-  get #limited(): boolean {
+  /** Whether anything but {@link cancel} can end the call early. */
+  get limited(): boolean {
     return this.#deadline !== undefined || this.#options.signal !== undefined;
-  }
-
-  async *#raceEach<T>(items: AsyncIterable<T>): AsyncGenerator<T, void> {
-    const iterator = items[Symbol.asyncIterator]();
-    let finished = false;
-    try {
-      for (;;) {
-        const result = await this.race(() => iterator.next());
-        if (result.done) {
-          finished = true;
-          return;
-        }
-        yield result.value;
-      }
-    } finally {
-      this.close();
-      // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
-      if (!finished) iterator.return?.()?.catch(() => {});
-    }
   }
 
   #expire(): void {
@@ -142,6 +119,30 @@ export class OpenContext implements CallContext {
 }
 
 const NOTHING: (() => void)[] = [];
+
+/** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
+export function eachWithin<T>(context: OpenContext, items: AsyncIterable<T>): AsyncIterable<T> {
+  return context.limited ? raceEach(context, items) : items;
+}
+
+async function* raceEach<T>(context: OpenContext, items: AsyncIterable<T>): AsyncGenerator<T, void> {
+  const iterator = items[Symbol.asyncIterator]();
+  let finished = false;
+  try {
+    for (;;) {
+      const result = await context.race(() => iterator.next());
+      if (result.done) {
+        finished = true;
+        return;
+      }
+      yield result.value;
+    }
+  } finally {
+    context.close();
+    // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
+    if (!finished) iterator.return?.()?.catch(() => {});
+  }
+}
 
 class Values implements ContextValues {
   readonly #values = new Map<symbol, unknown>();

@@ -6,11 +6,11 @@ import { type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { Code } from "./code.ts";
 import { type Codec, findCodec } from "./codec.ts";
-import { abortError, RpcError } from "./error.ts";
+import { abortError, RpcError, reasonOf } from "./error.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./exchange.ts";
-import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { createPlainHttpRpcClient } from "./http-rpc/client.ts";
 import { Metadata } from "./metadata.ts";
-import { resolveOptions } from "./protocol.ts";
+import { resolveClientOptions } from "./protocol.ts";
 import type { Router } from "./router.ts";
 
 export interface TransportOptions {
@@ -35,14 +35,14 @@ export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
   const codecs = [findCodec(options.codec ?? "json")];
   // The browser compresses and inflates on its own.
-  const call = createHttpRpcClient(exchange, resolveOptions({ ...options, codecs, compressions: [] }));
+  const call = createPlainHttpRpcClient(exchange, resolveClientOptions({ ...options, codecs, compressions: [] }));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }
 
-/** Fields that tell how the bytes travelled, which is over when fetch hands them out. */
-const TRANSFER_FIELDS = new Set(["content-encoding", "content-length", "transfer-encoding"]);
-
-/** Makes an exchange on `fetch`: what transports are built on. */
+/**
+ * Makes an exchange on `fetch`: what transports are built on. Its responses still have the fields that tell how the bytes
+ * travelled, such as `content-encoding`, which is over when fetch hands them out: do not inflate again.
+ */
 export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "credentials" | "fetch">): Exchange {
   const { baseUrl, credentials, fetch: given } = options;
   const prefix = baseUrl.replace(/\/$/, "");
@@ -66,7 +66,7 @@ export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "creden
     }
     return {
       status: response.status,
-      headers: readHeaders(response.headers).filter((name) => !TRANSFER_FIELDS.has(name)),
+      headers: readHeaders(response.headers),
       body: readBody(response.body, signal, (reason) => `the body ended early: ${reason}`),
       trailers: new Metadata(),
     };
@@ -138,8 +138,4 @@ async function* readChunks(
     // Without effect on a body that was read to its end.
     reader.cancel().catch(() => {});
   }
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -4,15 +4,15 @@ import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
 import type { CallOptions } from "../../runtime/src/client.ts";
 import type { Exchange, HttpResponse } from "../../runtime/src/exchange.ts";
-import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
-import type { ProtocolOptions } from "../../runtime/src/protocol.ts";
+import { createHttpRpcClient } from "../../runtime/src/http-rpc/compression.ts";
+import type { ClientOptions } from "../../runtime/src/protocol.ts";
 import { type Fields, greetResponse, response, textOf, type WiredClient, wireClient } from "../support/greeter.ts";
 import { arriving, failureOf } from "../support/server.ts";
 
 const ok = (headers: Fields = {}): HttpResponse =>
   response({ headers: { "content-type": "application/proto", ...headers }, body: greetResponse("Hi") });
 
-const wire = (answer: HttpResponse | Exchange, options: Partial<ProtocolOptions> = {}): WiredClient =>
+const wire = (answer: HttpResponse | Exchange, options: Partial<ClientOptions> = {}): WiredClient =>
   wireClient(createHttpRpcClient, answer, options);
 
 describe("a request", () => {

@@ -4,7 +4,7 @@
 import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call.ts";
 import { Code } from "../code.ts";
 import type { Compression } from "../compression.ts";
-import { RpcError } from "../error.ts";
+import { RpcError, reasonOf } from "../error.ts";
 import {
   type Body,
   cancelBody,
@@ -195,8 +195,4 @@ function cardinalityError(received: string): RpcError {
 
 function internalError(message: string, cause: unknown): RpcError {
   return new RpcError(Code.Internal, message, { cause });
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

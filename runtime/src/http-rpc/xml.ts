@@ -9,7 +9,7 @@
  */
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../code.ts";
-import { RpcError } from "../error.ts";
+import { RpcError, reasonOf } from "../error.ts";
 import { findField, holdsJson, isTextual, parseItem, parseMessageText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
 
@@ -108,8 +108,7 @@ function itemValue(field: DescField, element: Element): JsonValue | undefined {
       ? parseItem(field, textOf(element))
       : (messageValue(field.message, element) ?? undefined);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${element.name}: ${reason}`, { cause });
+    throw new Error(`${element.name}: ${reasonOf(cause)}`, { cause });
   }
 }
 
