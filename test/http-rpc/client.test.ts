@@ -94,6 +94,46 @@ describe("metadata of a response", () => {
   });
 });
 
+describe("the content type of an answer", () => {
+  const greetWith = (type: string | undefined): Promise<unknown> =>
+    wire(response({ headers: { "content-type": type }, body: greetResponse("Hi") }))
+      .client.greet({})
+      .then(
+        ({ greeting }) => greeting,
+        (error: RpcError) => error.rawMessage,
+      );
+
+  it.each([
+    "application/proto",
+    "Application/Proto",
+    "application/protobuf",
+    "application/x-protobuf",
+    "application/proto; messageType=greet.v1.GreetResponse",
+    "application/proto;charset=UTF-8",
+    'application/proto ; Charset = "utf8"',
+    "application/proto; charset=us-ascii;",
+  ])("%j is that of the request", async (type) => {
+    expect(await greetWith(type)).toBe("Hi");
+  });
+
+  it.each([
+    undefined,
+    "",
+    "application/",
+    "application/json",
+    "application/prototype",
+    "application/proto+x",
+    "application/proto, application/proto",
+    "application/proto; charset=utf-16",
+    'application/proto; charset="iso-8859-1"',
+    "text/proto",
+    "x-application/proto",
+    "proto",
+  ])("%j is not", async (type) => {
+    expect(await greetWith(type)).toMatch(/^asked for application\/proto, but the server sent /);
+  });
+});
+
 describe("an answer that is no answer", () => {
   it.each<[string, HttpResponse]>([
     ["in another codec", response({ headers: { "content-type": "application/json" }, body: "{}" })],
