@@ -16,7 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["error", "call"],
   ["codec", "compression", "deadline", "exchange", "file-index", "snappy/"],
   ["protocol", "client", "handler", "plain-json", "observation"],
-  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger"],
+  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport"],
   ["node/", "gen/services"],
   ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy", "fastify", "proto"],
 ];

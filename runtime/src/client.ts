@@ -19,7 +19,7 @@ import { Metadata, type MetadataInit } from "./metadata.ts";
 /** What a client is built on: something that makes calls, usually over connections of its own. */
 export interface Transport {
   readonly call: Call;
-  /** Ends idle connections now and the others when their calls are over. Calls made later fail as unavailable. */
+  /** Ends the connections when the calls that have begun are over. Calls made later fail as unavailable. */
   close(): Promise<void>;
 }
 

@@ -17,6 +17,7 @@ import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions }
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
 import { resolveClientOptions } from "./protocol.ts";
 import { isServed } from "./router.ts";
+import { closableTransport } from "./transport.ts";
 
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { ConnectionLimits } from "./node/guard.ts";
@@ -127,7 +128,7 @@ export function createTransport(options: TransportOptions): Transport {
       sendCompression: requireCompression(compressions, options.compression),
     }),
   );
-  return { call: intercept(call, options.interceptors), close: () => connector.close() };
+  return closableTransport(intercept(call, options.interceptors), () => connector.close());
 }
 
 function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {
