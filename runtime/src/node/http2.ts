@@ -62,13 +62,19 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     }
     const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals);
     guard.watch(stream, request.body);
-    exchange(request)
-      .then((response) => respond(stream, response))
-      .then(guard.finished, () => {
-        guard.finished();
-        // Such as a header that Node will not send: the call has failed, the session has not.
-        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      });
+    void answer(guard, stream, request);
+  }
+
+  async function answer(guard: SessionGuard, stream: ServerHttp2Stream, request: Http2Request): Promise<void> {
+    try {
+      const pumping = respond(stream, await exchange(request));
+      if (pumping !== undefined) await pumping;
+    } catch {
+      // Such as a header that Node will not send: the call has failed, the session has not.
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
+    if (request.lingering !== undefined) await request.lingering;
+    guard.finished();
   }
 
   function sweep(): void {
@@ -126,6 +132,8 @@ export class Http2Request implements HttpRequest {
   readonly #stream: ServerHttp2Stream;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
+  /** Settles when all work has ended that goes on after the response, if there is any. */
+  lingering: Promise<unknown> | undefined;
 
   constructor(stream: ServerHttp2Stream, method: string, path: string, raw: string[], signals: ExchangeSignals) {
     this.method = method;
@@ -140,6 +148,10 @@ export class Http2Request implements HttpRequest {
     this.#signal ??= this.#signals.create(this.#stream);
     return this.#signal;
   }
+
+  linger(work: Promise<unknown>): void {
+    this.lingering = Promise.allSettled([this.lingering, work]);
+  }
 }
 
 /** Hands a response over. What is a promise settles when a body that comes in pieces has ended. */
@@ -147,10 +159,7 @@ function respond(
   stream: ServerHttp2Stream,
   { status, headers: metadata, body, trailers }: HttpResponse,
 ): undefined | Promise<void> {
-  if (stream.destroyed || stream.closed) {
-    discard(body);
-    return undefined;
-  }
+  if (stream.destroyed || stream.closed) return discard(body);
   const { whole } = body;
   const headers = toHttp2Headers(metadata);
   headers[":status"] = status;
