@@ -143,7 +143,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       };
     } catch (reason) {
       context.close();
-      calling?.then(abandon).catch(() => {});
+      if (calling !== undefined) linger(request, calling.then(abandon));
       throw reason;
     }
   }
@@ -201,6 +201,11 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   }
 
   return { accepts: (contentType) => /^application\/grpc(?:[+;\s]|$)/i.test(contentType), serve };
+}
+
+function linger(request: HttpRequest, work: Promise<unknown>): void {
+  work.catch(() => {});
+  request.linger?.(work);
 }
 
 /** Ends the messages of a response that has come too late. They have to begin for their end to clean up. */

@@ -195,11 +195,17 @@ export async function pump(body: Body, stream: Writable): Promise<void> {
       });
     }
   }
+  // Not before all of it has ended: what it cleans up may take its time.
+  await iterator.return?.()?.catch(() => {});
 }
 
 /** Tells a body that nobody will read it. One that has not begun is begun first: only then does it clean up. */
-export function discard(body: Body): void {
+export async function discard(body: Body): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
-  const close = (): unknown => iterator.return?.()?.catch(() => {});
-  iterator.next().then(close, () => {});
+  try {
+    await iterator.next();
+    await iterator.return?.();
+  } catch {
+    // Nobody waits for it.
+  }
 }

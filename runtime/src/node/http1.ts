@@ -122,10 +122,7 @@ function respond(
   response: HttpResponse,
 ): undefined | Promise<void> {
   const { whole } = response.body;
-  if (outgoing.destroyed) {
-    discard(response.body);
-    return undefined;
-  }
+  if (outgoing.destroyed) return discard(response.body);
   const fields = [...response.headers.raw];
   // A 204 has no length, not even 0 (RFC 9110, section 8.6).
   if (whole !== undefined && response.status !== 204) fields.push("content-length", String(whole.byteLength));

@@ -62,21 +62,20 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     }
     const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals, guard);
     guard.watch(request);
-    const fail = (): void => {
+    void answer(guard, request);
+  }
+
+  async function answer(guard: SessionGuard, request: Http2Request): Promise<void> {
+    const { stream } = request;
+    try {
+      const pumping = respond(stream, await exchange(request));
+      if (pumping !== undefined) await pumping;
+    } catch {
       // Such as a header that Node will not send: the call has failed, the session has not.
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      guard.finished();
-    };
-    exchange(request).then((response) => {
-      let pumping: Promise<void> | undefined;
-      try {
-        pumping = respond(stream, response);
-      } catch {
-        return fail();
-      }
-      if (pumping === undefined) guard.finished();
-      else pumping.then(guard.finished, fail);
-    }, fail);
+    }
+    if (request.lingering !== undefined) await request.lingering;
+    guard.finished();
   }
 
   function sweep(): void {
@@ -134,6 +133,8 @@ export class Http2Request implements HttpRequest, Watched {
   readonly stream: ServerHttp2Stream;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
+  /** Settles when all work has ended that goes on after the response, if there is any. */
+  lingering: Promise<unknown> | undefined;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -155,6 +156,10 @@ export class Http2Request implements HttpRequest, Watched {
     this.#signal ??= this.#signals.create(this.stream);
     return this.#signal;
   }
+
+  linger(work: Promise<unknown>): void {
+    this.lingering = Promise.allSettled([this.lingering, work]);
+  }
 }
 
 /** Hands a response over. What is a promise settles when a body that comes in pieces has ended. */
@@ -162,10 +167,7 @@ function respond(
   stream: ServerHttp2Stream,
   { status, headers: metadata, body, trailers }: HttpResponse,
 ): undefined | Promise<void> {
-  if (stream.destroyed || stream.closed) {
-    discard(body);
-    return undefined;
-  }
+  if (stream.destroyed || stream.closed) return discard(body);
   const { whole } = body;
   const headers = toHttp2Headers(metadata);
   headers[":status"] = status;
