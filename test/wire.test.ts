@@ -100,7 +100,7 @@ describe.each(files)("%s", (file) => {
         };
       },
       {
-        codecs: [findCodec((notes.get("codec")?.[0] ?? "proto") as "proto" | "json")],
+        codec: findCodec((notes.get("codec")?.[0] ?? "proto") as "proto" | "json"),
         compressions,
         sendCompression: compressions.find(({ name }) => name === compression),
         compressMinBytes: 0,

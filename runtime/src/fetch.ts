@@ -34,9 +34,9 @@ export interface TransportOptions {
 /** Makes a transport on `fetch`. It carries unary calls. */
 export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
-  const codecs = [findCodec(options.codec ?? "json")];
+  const codec = findCodec(options.codec ?? "json");
   // The browser compresses and inflates on its own.
-  const call = createPlainHttpRpcClient(exchange, resolveClientOptions({ ...options, codecs, compressions: [] }));
+  const call = createPlainHttpRpcClient(exchange, resolveClientOptions({ ...options, codec, compressions: [] }));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }
 

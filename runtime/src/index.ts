@@ -108,9 +108,8 @@ export interface InMemoryTransportOptions {
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto" } = options;
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
-  const codecs = [findCodec(codec)];
   // A network would hand out headers of their own at each end.
   const exchange: Exchange = (request) => router.exchange({ ...request, headers: new Metadata(request.headers) });
-  const call = createProtocol(exchange, resolveClientOptions({ codecs, compressions: [] }));
+  const call = createProtocol(exchange, resolveClientOptions({ codec: findCodec(codec), compressions: [] }));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

@@ -28,7 +28,7 @@ export type JsonTransportOptions = Omit<TransportOptions, "codec">;
 
 /** Makes a transport on `fetch` for clients whose messages are plain JSON. */
 export function createTransport(options: JsonTransportOptions): Transport {
-  const resolved = resolveClientOptions({ ...options, codecs: [plainJsonCodec], compressions: [] });
+  const resolved = resolveClientOptions({ ...options, codec: plainJsonCodec, compressions: [] });
   const call = createPlainHttpRpcClient(connectFetch(options), resolved);
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

@@ -123,7 +123,7 @@ export function createTransport(options: TransportOptions): Transport {
     connector.exchange,
     resolveClientOptions({
       ...options,
-      codecs: [findCodec(options.codec ?? "proto")],
+      codec: findCodec(options.codec ?? "proto"),
       compressions,
       sendCompression: requireCompression(compressions, options.compression),
     }),

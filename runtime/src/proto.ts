@@ -13,7 +13,7 @@ export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">
 
 /** Makes a transport on `fetch` for messages in binary. It carries unary calls. */
 export function createTransport(options: ProtoTransportOptions): Transport {
-  const resolved = resolveClientOptions({ ...options, codecs: [protoCodec], compressions: [] });
+  const resolved = resolveClientOptions({ ...options, codec: protoCodec, compressions: [] });
   const call = createPlainHttpRpcClient(connectFetch(options), resolved);
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

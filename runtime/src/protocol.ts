@@ -22,8 +22,6 @@ export interface ServerProtocol {
 
 /** What a protocol needs to know. Resolved once, when a transport or a server is made. */
 export interface ProtocolOptions {
-  /** Codecs that are understood. A client sends with the first one. */
-  readonly codecs: readonly Codec[];
   /** Compressions that are understood, best first. */
   readonly compressions: readonly Compression[];
   /** Messages below this many bytes are sent uncompressed. */
@@ -33,6 +31,7 @@ export interface ProtocolOptions {
 }
 
 export interface ClientOptions extends ProtocolOptions {
+  readonly codec: Codec;
   /** The compression to send with. `undefined`: none. */
   readonly sendCompression: Compression | undefined;
   /** What sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
@@ -40,6 +39,8 @@ export interface ClientOptions extends ProtocolOptions {
 }
 
 export interface ServerOptions extends ProtocolOptions {
+  /** Codecs that are understood. */
+  readonly codecs: readonly Codec[];
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
   /** Told of every error whose text the peer does not get to see, once each. */
@@ -49,30 +50,31 @@ export interface ServerOptions extends ProtocolOptions {
 /** 4 MiB, as gRPC has it. */
 const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-type Given<Options extends ProtocolOptions> = Pick<Options, "codecs" | "compressions"> & {
+type Given<Options, Needed extends keyof Options> = Pick<Options, Needed> & {
   readonly [Name in keyof Options]?: Options[Name] | undefined;
 };
 
 /** Fills in the defaults. Codecs and compressions have none here: they are the door's choice. */
-function resolveOptions(given: Given<ProtocolOptions>): ProtocolOptions {
-  const { codecs, compressions, compressMinBytes = 1024, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = given;
+function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
+  const { compressions, compressMinBytes = 1024, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = given;
   if (!(maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1)) {
     throw new RangeError(`maxMessageBytes must be between 1 and ${2 ** 31 - 1}, not ${maxMessageBytes}`);
   }
-  return { codecs, compressions, compressMinBytes, maxMessageBytes };
+  return { compressions, compressMinBytes, maxMessageBytes };
 }
 
 /** Fills in the defaults of a client. */
-export function resolveClientOptions(given: Given<ClientOptions>): ClientOptions {
-  const { sendCompression, jsonBody = "array" } = given;
-  return { ...resolveOptions(given), sendCompression, jsonBody };
+export function resolveClientOptions(given: Given<ClientOptions, "codec" | "compressions">): ClientOptions {
+  const { codec, sendCompression, jsonBody = "array" } = given;
+  return { ...resolveOptions(given), codec, sendCompression, jsonBody };
 }
 
 /** Fills in the defaults of a server. */
-export function resolveServerOptions(given: Given<ServerOptions>): ServerOptions {
-  const { requireProtocolVersion = false, onError } = given;
+export function resolveServerOptions(given: Given<ServerOptions, "codecs" | "compressions">): ServerOptions {
+  const { codecs, requireProtocolVersion = false, onError } = given;
   return {
     ...resolveOptions(given),
+    codecs,
     requireProtocolVersion,
     onError:
       onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path)),
@@ -80,13 +82,6 @@ export function resolveServerOptions(given: Given<ServerOptions>): ServerOptions
 }
 
 const printError: ErrorHook = (error, path) => console.error(`triple-es: ${path} failed:`, error);
-
-/** The codec a client sends with. */
-export function requireCodec(options: Pick<ProtocolOptions, "codecs">): Codec {
-  const [codec] = options.codecs;
-  if (codec === undefined) throw new TypeError("a transport needs at least one codec");
-  return codec;
-}
 
 /** What the headers of a request say in either sub-protocol, beside its content type. */
 export interface RequestHeaders {

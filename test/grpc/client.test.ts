@@ -129,7 +129,7 @@ describe("a response", () => {
 
   it("may be JSON", async () => {
     const given = ok({ headers: { "content-type": "application/grpc+json" }, body: envelope('{"greeting":"Hi"}') });
-    expect((await wire(given, { codecs: [jsonCodec] }).client.greet({})).greeting).toBe("Hi");
+    expect((await wire(given, { codec: jsonCodec }).client.greet({})).greeting).toBe("Hi");
   });
 });
 

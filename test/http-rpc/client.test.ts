@@ -17,7 +17,7 @@ const wire = (answer: HttpResponse | Exchange, options: Partial<ClientOptions> =
 
 describe("a request", () => {
   it("has the headers of the specification", async () => {
-    const { client, requests } = wire(ok(), { codecs: [jsonCodec], compressions: nodeCompressions });
+    const { client, requests } = wire(ok(), { codec: jsonCodec, compressions: nodeCompressions });
     await failureOf(
       client.greet(
         { name: "Ada" },

@@ -45,7 +45,7 @@ describe.each(nodeCompressions)("$name", (compression) => {
 
   it("carries a call both ways", async () => {
     const { client, requests } = wireClient(createHttpRpcClient, exchange, {
-      codecs: [jsonCodec],
+      codec: jsonCodec,
       ...options,
       compressions: [compression],
       sendCompression: compression,

@@ -119,7 +119,7 @@ export function wireClient(
     requests.push(request);
     return typeof answer === "function" ? answer(request) : answer;
   };
-  const call = protocol(exchange, resolveClientOptions({ codecs: [protoCodec], compressions: [], ...options }));
+  const call = protocol(exchange, resolveClientOptions({ codec: protoCodec, compressions: [], ...options }));
   return { client: createGreetServiceClient({ call, close: async () => {} }, defaults), requests };
 }
 

@@ -20,7 +20,6 @@ import {
   type ClientProtocol,
   compressMessage,
   decompressMessage,
-  requireCodec,
   writeSelector,
 } from "../protocol.ts";
 import { VERSION } from "../version.ts";
@@ -30,8 +29,7 @@ import { httpStatusError, readError, userMetadata } from "./status.ts";
 
 /** Makes the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
-  const codec = requireCodec(options);
-  const { maxMessageBytes } = options;
+  const { codec, maxMessageBytes } = options;
   const fields = requestFields(codec, options, `grpc-ts-triple-es/${VERSION}`).freeze();
 
   async function call(request: CallRequest): ReturnType<Call> {

@@ -17,7 +17,6 @@ import {
   isReservedName,
   misanswered,
   notFound,
-  type ProtocolOptions,
   type RequestHeaders,
   readSelector,
   type ServerOptions,
@@ -218,7 +217,7 @@ async function abandon(response: CallResponse | undefined): Promise<void> {
 }
 
 /** The content types that are answered, with parameters left off. */
-function createContentTypes(options: ProtocolOptions): Map<string, ContentType> {
+function createContentTypes(options: ServerOptions): Map<string, ContentType> {
   const contentTypes = new Map<string, ContentType>();
   const add = (name: string, codec: Codec): void => {
     contentTypes.set(name, { codec, fields: new Metadata({ "content-type": name }).freeze() });

@@ -6,7 +6,7 @@ import { Code, Status } from "../code.ts";
 import { RpcError, reasonOf } from "../error.ts";
 import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
-import { appendCallerMetadata, type ClientOptions, requireCodec, writeSelector } from "../protocol.ts";
+import { appendCallerMetadata, type ClientOptions, writeSelector } from "../protocol.ts";
 import { encodeArguments } from "./arguments.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";
@@ -17,9 +17,9 @@ const MAX_ERROR_BYTES = 64 * 1024;
 /** Makes the client half of sub-protocol A, for exchanges that compress by themselves or not at all. */
 export function createPlainHttpRpcClient(
   exchange: Exchange,
-  options: Pick<ClientOptions, "codecs" | "maxMessageBytes" | "jsonBody">,
+  options: Pick<ClientOptions, "codec" | "maxMessageBytes" | "jsonBody">,
 ): Call {
-  const codec = requireCodec(options);
+  const { codec } = options;
   const fields = new Metadata({
     "content-type": `application/${codec.name}`,
     "tri-protocol-version": PROTOCOL_VERSION,
