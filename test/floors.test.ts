@@ -12,7 +12,7 @@ const RUNTIME = "runtime/src/";
  * messages and generated services are rooms of their own.
  */
 const FLOORS: readonly (readonly string[])[] = [
-  ["code", "metadata", "signature", "version", "gen/messages"],
+  ["code", "metadata", "quality", "signature", "version", "gen/messages"],
   ["error", "call"],
   ["codec", "compression", "deadline", "exchange", "file-index", "snappy/"],
   ["protocol", "client", "handler", "plain-json", "observation"],
