@@ -105,6 +105,40 @@ describe("the path", () => {
     expect(await outcome({ path, method: "GET" })).toEqual([404, 60]);
   });
 
+  it("is somebody's exactly if it is that of a method, whatever it is and whatever follows it", async () => {
+    const part = fc.constantFrom(
+      "/",
+      "greet.v1.GreetService",
+      "Greet",
+      "greet",
+      ".",
+      "..",
+      "%2F",
+      "%47",
+      ";",
+      "#",
+      "\\",
+      "é",
+      "",
+    );
+    const path = fc.oneof(
+      fc.string(),
+      fc.webPath(),
+      fc.array(part).map((parts) => parts.join("")),
+    );
+    const query = fc.option(
+      fc.string().map((text) => `?${text}`),
+      { nil: "" },
+    );
+    await fc.assert(
+      fc.asyncProperty(path, query, async (target, rest) => {
+        const mine = target === GREET || target.startsWith(`${GREET}?`);
+        expect(await outcome({ path: target + rest })).toEqual(mine ? [200] : [404, 60]);
+        expect(await outcome({ path: GREET + rest })).toEqual([200]);
+      }),
+    );
+  });
+
   it.each(["GreetEach", "GreetTogether", "GreetOnArrival"])("of %s needs sub-protocol B, and says so", async (name) => {
     const answer = await exchange(rpcRequest({ path: `/greet.v1.GreetService/${name}` }));
     expect([answer.status, answer.headers.get("accept-post")]).toEqual([
