@@ -269,6 +269,30 @@ describe("the headers", () => {
     expect(await outcome({ headers: { "trace-bin": value } })).toEqual([400, 40]);
   });
 
+  it.each([
+    ["trace", "é"],
+    ["trace", "a\tb"],
+    ["trace", "\x7f"],
+    ["tra!ce", "1"],
+    ["tracé", "1"],
+  ])("have the grammar of metadata, unlike %s: %j", async (name, value) => {
+    expect(await outcome({ headers: { [name]: value } })).toEqual([400, 40]);
+  });
+
+  it.each(["cookie", "referer", "user-agent"])("may bring text of others as %s", async (name) => {
+    expect(await outcome({ headers: { [name]: "grün; a=é" } })).toEqual([200]);
+  });
+
+  it("may have every name and value of the grammar", async () => {
+    const name = fc.stringMatching(/^x-[0-9a-z_.-]{0,20}$/).filter((one) => !one.endsWith("-bin"));
+    const value = fc.stringMatching(/^[ -~]{0,40}$/);
+    await fc.assert(
+      fc.asyncProperty(name, value, async (field, text) => {
+        expect(await outcome({ headers: { [field]: text } })).toEqual([200]);
+      }),
+    );
+  });
+
   it.each(["AQ", "AQ==", "AQ,AQ==", ""])("may have base64 like %j", async (value) => {
     expect(await outcome({ headers: { "trace-bin": value } })).toEqual([200]);
   });
