@@ -13,14 +13,14 @@ import {
   type UnaryRequest,
 } from "./call.ts";
 import { Code, Status } from "./code.ts";
-import { OpenContext } from "./deadline.ts";
-import { RpcError } from "./error.ts";
+import { eachWithin, OpenContext } from "./deadline.ts";
+import { RpcError, reasonOf } from "./error.ts";
 import { Metadata, type MetadataInit } from "./metadata.ts";
 
 /** What a client is built on: something that makes calls, usually over connections of its own. */
 export interface Transport {
   readonly call: Call;
-  /** Ends idle connections now and the others when their calls are over. Calls made later fail as unavailable. */
+  /** Ends the connections when the calls that have begun are over. Calls made later fail as unavailable. */
   close(): Promise<void>;
 }
 
@@ -224,7 +224,7 @@ function callStream(
       const response = await context.race(() => call({ stream: true, method, messages, context, headers, selector }));
       if (!response?.stream) throw shapeError(method, response);
       options.onHeader?.(response.headers);
-      for await (const message of context.each(response.messages)) yield message;
+      for await (const message of eachWithin(context, response.messages)) yield message;
       finished = true;
       options.onTrailer?.(response.trailers);
     } finally {
@@ -264,7 +264,7 @@ function mergeHeaders(defaults: MetadataInit | undefined, own: MetadataInit | un
     for (const [name] of replacing) headers.delete(name);
     return headers.appendAll(replacing);
   } catch (cause) {
-    throw clientError(cause instanceof Error ? cause.message : String(cause), cause);
+    throw clientError(reasonOf(cause), cause);
   }
 }
 
