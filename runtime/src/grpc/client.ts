@@ -32,12 +32,8 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   const { codec, maxMessageBytes } = options;
   const fields = requestFields(codec, options, `grpc-ts-triple-es/${VERSION}`).freeze();
 
-  async function call(request: CallRequest): ReturnType<Call> {
-    try {
-      return await (request.stream ? callStream(request) : callUnary(request));
-    } catch (reason) {
-      throw RpcError.from(reason, Code.Internal);
-    }
+  function call(request: CallRequest): ReturnType<Call> {
+    return (request.stream ? callStream(request) : callUnary(request)).catch(fail);
   }
 
   async function callUnary(request: UnaryRequest): ReturnType<Call> {
@@ -176,6 +172,10 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
 
   return call;
 };
+
+function fail(reason: unknown): never {
+  throw RpcError.from(reason, Code.Internal);
+}
 
 function hasStatus({ headers, trailers }: HttpResponse): boolean {
   return trailers.has("grpc-status") || headers.has("grpc-status");

@@ -6,7 +6,7 @@ import { Code, Status } from "../code.ts";
 import { RpcError } from "../error.ts";
 
 /** Headers of HTTP/1.1 beyond this are not read, on either side. */
-export const MAX_HEADER_BYTES = 32 * 1024;
+export const MAX_HEADER_BYTES: number = 32 * 1024;
 
 /** gRPC's mapping of HTTP/2 reset codes. Codes that are not listed, also those nobody has defined, are internal. */
 const CODE_OF_RESET: Readonly<Record<number, Code>> = {
@@ -68,7 +68,7 @@ export function connectTimeout(timeoutMs: number, peer: string): RpcError {
 }
 
 /** The cause of a connection's end that nobody here brought about. */
-export const CLOSED_BY_PEER = new Error("the server closed the connection");
+export const CLOSED_BY_PEER: Error = new Error("the server closed the connection");
 
 /** The error of a server that does not keep to what servers do. */
 export function hostileServer(what: string): RpcError {
