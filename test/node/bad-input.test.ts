@@ -2,6 +2,7 @@
  * Requests that are wrong, over real connections: each gets the answer it deserves, and the next call on the same
  * connection works.
  */
+import { once } from "node:events";
 import type { OutgoingHttpHeaders } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { nodeCompressions } from "triple-es/node";
@@ -143,6 +144,34 @@ describe.each(["1.1", "2"] as const)("sub-protocol A over HTTP/%s answers", (ver
     expect(JSON.parse(answer.body.toString())).toMatchObject(withoutCode(expected.error));
     const next = await connection.post(GREET, JSON_TYPE, '[{"name":"Ada"}]');
     expect(next.body.toString()).toBe('{"greeting":"Hello, Ada!"}');
+  });
+});
+
+describe("over HTTP/2, the server", () => {
+  it("counts header fields itself, far beyond the limit too", async () => {
+    const { baseUrl } = await startServer();
+    const connection = new Http2Connection(baseUrl);
+    const answer = await connection.post(GREET, { ...JSON_TYPE, ...many(1_000) }, "[{}]");
+    expect([answer.status, errorOf(answer)]).toMatchObject([431, { status: 40 }]);
+    expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
+  });
+
+  it("refuses a host that is not the authority, and says why", async () => {
+    const { baseUrl } = await startServer();
+    const connection = new Http2Connection(baseUrl);
+    const answer = await connection.post(GREET, { ...JSON_TYPE, ":authority": "a", host: "b" }, "[{}]");
+    expect([answer.status, errorOf(answer)]).toMatchObject([400, { status: 40 }]);
+    expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
+  });
+
+  it("asks for a body that is announced with an expectation", async () => {
+    const { baseUrl } = await startServer();
+    const { session } = new Http2Connection(baseUrl);
+    const stream = session.request({ ":method": "POST", ":path": GREET, ...JSON_TYPE, expect: "100-continue" });
+    await once(stream, "continue");
+    stream.end("[{}]");
+    const [headers] = await once(stream, "response");
+    expect(headers[":status"]).toBe(200);
   });
 });
 
