@@ -20,6 +20,7 @@ export type {
 } from "./java/brand.ts";
 export { findException, JavaException, type JavaExceptionOptions } from "./java/exception.ts";
 export type { Serialization } from "./java/serialization.ts";
+export { typed } from "./java/typed.ts";
 export type {
   JavaBuiltIn,
   JavaClass,
