@@ -1,6 +1,6 @@
 /** Wrapper mode of sub-protocol B, by the bytes on the wire: those of the specification, of Java, and hostile ones. */
 import { readFileSync } from "node:fs";
-import { Code, createRouter, Metadata, RpcError, type Transport } from "triple-es";
+import { Code, createRouter, Metadata, protoCodec, RpcError, type Transport } from "triple-es";
 import { hessian2 } from "triple-es/hessian2";
 import {
   createInterfaceClient,
@@ -328,7 +328,7 @@ function answering({ responseHeaders, response, trailers }: Recorded): { transpo
         trailers: Metadata.fromRaw(Object.entries(trailers).flat()),
       };
     },
-    resolveOptions({ codecs: [{ name: "proto" } as never], compressions: [], serializations: [hessian2] }),
+    { ...resolveOptions({ codecs: [protoCodec], compressions: [] }), serializations: [hessian2] },
   );
   return { transport: { call, close: async () => {} }, sent };
 }
@@ -383,12 +383,11 @@ describe("a client", () => {
         seen = request.headers.get("content-type");
         return router.exchange({ ...request, headers: new Metadata(request.headers) });
       },
-      resolveOptions({
-        codecs: [{ name: "proto" } as never],
-        compressions: [],
+      {
+        ...resolveOptions({ codecs: [protoCodec], compressions: [] }),
         serializations: [hessian2],
         wrapperContentType: wrapperContentType as "application/triple+wrapper",
-      }),
+      },
     );
     const client = createShopClient({ call, close: async () => {} });
     expect(await client.echo(everything)).toEqual(everything);
