@@ -18,11 +18,10 @@ const FLOORS: readonly (readonly string[])[] = [
   ["protocol", "client", "handler", "plain-json", "observation", "serialization", "signed-call", "hessian2/"],
   ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "interface-client"],
   ["node/", "gen/services"],
-  ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy", "fastify", "proto"].concat([
-    "java",
-    "hessian2",
-    "msgpack",
-  ]),
+  [
+    ...["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy", "fastify", "proto"],
+    ...["java", "hessian2", "msgpack"],
+  ],
 ];
 /** What the server half of sub-protocol A parses bodies with. */
 const PARSERS = ["multipasta", "saxes"];
