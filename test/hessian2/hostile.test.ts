@@ -173,6 +173,7 @@ describe("Hessian 2", () => {
     ["a list", { class: () => User }, "78"],
     ["a map", { list: ANY }, "48 5a"],
     ["an unknown name", { enum: { name: "E", values: ["A"] } }, `43 ${text("E")} 91 ${text("name")} 60 ${text("B")}`],
+    ["a date that is none", ANY, "4a 7fffffffffffffff"],
     ["digits that are none", "java.math.BigDecimal", text("1e")],
     ["bytes that are not UTF-8", "java.lang.String", "01 ff"],
   ])("refuses %s as %j", (_what, type, bytes) => {

@@ -53,8 +53,7 @@ class Reader {
     for (; tag === 0x43; tag = bytes.uint8()) this.#defineClass();
     if (tag === 0x4e) return null;
     if (tag === 0x54 || tag === 0x46) return tag === 0x54;
-    if (tag === 0x4a) return new Date(Number(bytes.int64()));
-    if (tag === 0x4b) return new Date(bytes.int32() * 60_000);
+    if (tag === 0x4a || tag === 0x4b) return this.#date(tag);
     if (tag === 0x51) return this.#reference();
     if (isString(tag)) return this.#string(tag);
     if (isBinary(tag)) return this.#binary(tag);
@@ -90,6 +89,13 @@ class Reader {
     if (tag === 0x5e) return this.#bytes.int16();
     if (tag === 0x5f) return this.#bytes.int32() * 0.001;
     return undefined;
+  }
+
+  //     date ::= x4a b7 .. b0 | x4b b3 b2 b1 b0     ; milliseconds, minutes
+  #date(tag: number): Date {
+    const date = new Date(tag === 0x4a ? Number(this.#bytes.int64()) : this.#bytes.int32() * 60_000);
+    if (Number.isNaN(date.getTime())) throw new Error("a date is further away than JavaScript has days for");
+    return date;
   }
 
   //     string ::= x52 b1 b0 <text> string | 'S' b1 b0 <text> | [x00-x1f] <text> | [x30-x33] b0 <text>
