@@ -3,7 +3,7 @@
  */
 import type { CallResponse, Handler, StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
-import type { Codec } from "../codec.ts";
+import { type Codec, protoCodec } from "../codec.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
 import { eachWithin, OpenContext } from "../deadline.ts";
 import { RpcError, reasonOf } from "../error.ts";
@@ -23,11 +23,13 @@ import {
   type ServerProtocol,
 } from "../protocol.ts";
 import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
-import { codecNameOf, readRequestHeaders } from "./headers.ts";
+import { codecNameOf, isWrapperContentType, readRequestHeaders } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
+import { isSigned, WrappedCall } from "./values.ts";
 
 /** What a content type decides. */
 interface ContentType {
+  /** Of messages that are not wrapped. */
   readonly codec: Codec;
   /** The fields that every response has. */
   readonly fields: Metadata;
@@ -39,6 +41,8 @@ interface ServerCall extends ContentType {
   readonly handler: Handler;
   readonly headers: RequestHeaders;
   readonly context: OpenContext;
+  /** Of a method without IDL. */
+  readonly wrapped: WrappedCall | undefined;
 }
 
 /** Makes the server half of sub-protocol B. */
@@ -46,6 +50,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const contentTypes = createContentTypes(options);
+  const { serializations = [] } = options;
 
   function findContentType(contentType: string): ContentType | undefined {
     // The spellings that peers send are in the table; parameters and capitals are taken off the rest.
@@ -55,9 +60,9 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
 
   function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
     const name = request.headers.get("content-type") ?? "";
-    const contentType = findContentType(name);
+    const contentType = contentTypeOf(name, handler);
     if (request.version !== "2" || request.method !== "POST" || contentType === undefined) {
-      return Promise.resolve(refusalOf(request, name));
+      return Promise.resolve(refusalOf(request, name, handler));
     }
     const failed = (reason: unknown): HttpResponse => failure(contentType.fields, asRpcError(reason, request.path));
     let call: ServerCall;
@@ -70,12 +75,23 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return (unary ? call.context.run(() => serveUnary(call)) : serveStream(call)).catch(failed);
   }
 
-  function refusalOf({ version, method }: HttpRequest, contentType: string): HttpResponse {
+  /** Whether a message is wrapped is for its method to say, and not for the content type. */
+  function contentTypeOf(name: string, handler: Handler | undefined): ContentType | undefined {
+    if (handler !== undefined && isSigned(handler.method)) return wrapperContentType(name);
+    return findContentType(name) ?? (handler === undefined ? wrapperContentType(name) : undefined);
+  }
+
+  function refusalOf(
+    { version, method }: HttpRequest,
+    contentType: string,
+    handler: Handler | undefined,
+  ): HttpResponse {
     if (version !== "2") {
       return refuse(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
     }
     if (method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
-    const supported = [...contentTypes.keys()].join(", ");
+    const signed = handler !== undefined && isSigned(handler.method);
+    const supported = signed ? WRAPPER_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
     return refuse(415, `content type ${contentType} is not supported; supported are: ${supported}`, {
       "accept-post": supported,
     });
@@ -86,17 +102,19 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     const headers = readRequestHeaders(request.headers, options, negotiate);
     const { timeoutMs } = headers;
     const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-    return { request, handler, headers, codec, fields, context };
+    const wrapped = isSigned(handler.method) ? new WrappedCall(serializations, handler) : undefined;
+    return { request, handler, headers, codec, fields, context, wrapped };
   }
 
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
-    const { request, handler, context } = call;
-    const { method } = handler;
+    const { request, context, wrapped } = call;
     const body = await request.body.bytes(maxMessageBytes, PREFIX_BYTES);
     const envelope = onlyEnvelope(body, maxMessageBytes, cardinalityError);
     const message = decode(call, envelope.compressed ? await inflate(call, envelope.data) : envelope.data);
     const selector = readSelector(request.headers);
-    const response = await handler.call({
+    // A wrapped request may be for another method of the path.
+    const { method } = (wrapped ?? call).handler;
+    const response = await (wrapped ?? call.handler).call({
       stream: false,
       method,
       message,
@@ -105,7 +123,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
       context,
     });
     if (response?.stream !== false) throw misanswered(method);
-    const data = call.codec.encode(method.output, response.message);
+    const data = encode(call, response.message);
     const { responseCompression } = call.headers;
     const compressing = compressMessage(data, responseCompression, options);
     const compressed = compressing === undefined ? undefined : await compressing;
@@ -160,10 +178,10 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     response: StreamResponse,
     trailers: Metadata,
   ): AsyncGenerator<Uint8Array, void> {
-    const { handler, codec, context, headers, request } = call;
+    const { context, headers, request } = call;
     try {
       for await (const message of eachWithin(context, response.messages)) {
-        const data = codec.encode(handler.method.output, message);
+        const data = encode(call, message);
         const compressed = compressMessage(data, headers.responseCompression, options);
         yield compressed === undefined ? encodeEnvelope(data) : encodeEnvelope(await compressed, true);
       }
@@ -184,7 +202,12 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return decompressMessage(data, compression, options, internalError);
   }
 
+  function encode({ codec, handler, wrapped }: ServerCall, message: object): Uint8Array {
+    return wrapped === undefined ? codec.encode(handler.method.output, message) : wrapped.encode(message);
+  }
+
   function decode(call: ServerCall, bytes: Uint8Array): object {
+    if (call.wrapped !== undefined) return call.wrapped.decode(bytes);
     const { input } = call.handler.method;
     try {
       return call.codec.decode(input, bytes);
@@ -200,8 +223,17 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return new RpcError(Code.Internal, "internal server error", { cause: reason });
   }
 
-  return { accepts: (contentType) => /^application\/grpc(?:[+;\s]|$)/i.test(contentType), serve };
+  /** The response of a wrapped message has the content type that the request had. */
+  function wrapperContentType(name: string): ContentType | undefined {
+    if (!isWrapperContentType(name)) return undefined;
+    return { codec: protoCodec, fields: new Metadata({ "content-type": name }).freeze() };
+  }
+
+  return { accepts: (contentType) => GRPC_CONTENT_TYPE.test(contentType), serve };
 }
+
+const GRPC_CONTENT_TYPE = /^application\/(?:grpc|(?:triple|svc)\+wrapper)(?:[+;\s]|$)/i;
+const WRAPPER_CONTENT_TYPES = "application/grpc, application/grpc+proto, application/triple+wrapper";
 
 function linger(request: HttpRequest, work: Promise<unknown>): void {
   work.catch(() => {});
