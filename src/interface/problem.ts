@@ -1,0 +1,65 @@
+/** What is wrong with contracts, collected so that one run tells all of it. */
+import { relative } from "node:path";
+import type { Node } from "ts-morph";
+
+interface Problem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly severity: "error" | "warning";
+  readonly message: string;
+}
+
+export class Problems {
+  readonly #found = new Map<string, Problem>();
+  readonly #folder: string;
+
+  /** Paths are told relative to the folder. */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  error(node: Node, message: string): void {
+    this.#add(node, "error", message);
+  }
+
+  warn(node: Node, message: string): void {
+    this.#add(node, "warning", message);
+  }
+
+  /** An error at an offset of a file. */
+  errorAt(file: { getFilePath(): string } & Pick<Node, never> & LineMap, offset: number, message: string): void {
+    const { line, column } = file.getLineAndColumnAtPos(offset);
+    this.#put({ file: file.getFilePath(), line, column, severity: "error", message });
+  }
+
+  get hasErrors(): boolean {
+    return [...this.#found.values()].some(({ severity }) => severity === "error");
+  }
+
+  /** A line for each, in the order of files and places, in the form that terminals and editors turn into links. */
+  lines(): string[] {
+    return [...this.#found.values()]
+      .sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1))
+      .map(({ file, line, column, severity, message }) => {
+        const path = relative(this.#folder, file).replaceAll("\\", "/");
+        return `${path}:${line}:${column}: ${severity}: ${message}`;
+      });
+  }
+
+  #add(node: Node, severity: Problem["severity"], message: string): void {
+    const file = node.getSourceFile();
+    const { line, column } = file.getLineAndColumnAtPos(node.getStart());
+    this.#put({ file: file.getFilePath(), line, column, severity, message });
+  }
+
+  /** A type that is used twice is read twice, and told of once. */
+  #put(problem: Problem): void {
+    const { file, line, column, message } = problem;
+    this.#found.set(`${file}:${line}:${column}:${message}`, problem);
+  }
+}
+
+interface LineMap {
+  getLineAndColumnAtPos(offset: number): { line: number; column: number };
+}

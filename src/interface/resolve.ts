@@ -1,0 +1,78 @@
+/** What a name in a contract stands for. */
+import { Node, type Symbol as TypeSymbol } from "ts-morph";
+import type { Home } from "./contract.ts";
+
+/** The module of the types that only Java tells apart. Known by its name, so that it need not be installed. */
+export const BRANDS = "triple-es/java";
+
+export type Resolved =
+  | { readonly kind: "brand"; readonly name: string }
+  /** `specifier` and `name` are those of the import from a package, if there was one. */
+  | { readonly kind: "declared"; readonly declaration: Node; readonly specifier?: string; readonly name?: string }
+  /** Declared in no file of the program: a type of the language, or a mistake. */
+  | { readonly kind: "global"; readonly name: string }
+  | { readonly kind: "missing"; readonly module: string };
+
+export function resolve(name: Node): Resolved {
+  let symbol: TypeSymbol | undefined = name.getSymbol();
+  let foreign: { specifier: string; name: string } | undefined;
+  while (symbol?.isAlias()) {
+    const imported = importOf(symbol);
+    if (imported?.module === BRANDS) return { kind: "brand", name: imported.name };
+    if (imported !== undefined && !imported.module.startsWith(".")) {
+      foreign ??= { specifier: imported.module, name: imported.name };
+    }
+    const next: TypeSymbol | undefined = symbol.getImmediatelyAliasedSymbol();
+    if (next === undefined || next.getDeclarations().length === 0) {
+      return { kind: "missing", module: imported?.module ?? name.getText() };
+    }
+    symbol = next;
+  }
+  const declaration = symbol?.getDeclarations().find(isTypeDeclaration);
+  return declaration === undefined
+    ? { kind: "global", name: name.getText() }
+    : { kind: "declared", declaration, ...foreign };
+}
+
+export function homeOf(declaration: Node, foreign: { specifier?: string; name?: string }): Home {
+  const file = declaration.getSourceFile().getFilePath();
+  const { specifier, name } = foreign;
+  return specifier === undefined ? { file, name: exportedName(declaration) } : { file, specifier, name };
+}
+
+function isTypeDeclaration(node: Node): boolean {
+  return (
+    Node.isInterfaceDeclaration(node) ||
+    Node.isClassDeclaration(node) ||
+    Node.isTypeAliasDeclaration(node) ||
+    Node.isEnumDeclaration(node) ||
+    Node.isTypeParameterDeclaration(node)
+  );
+}
+
+/** The module that the name is taken from, and its name there. */
+function importOf(symbol: TypeSymbol): { module: string; name: string } | undefined {
+  const [declaration] = symbol.getDeclarations();
+  if (Node.isImportSpecifier(declaration)) {
+    return { module: declaration.getImportDeclaration().getModuleSpecifierValue(), name: declaration.getName() };
+  }
+  if (Node.isExportSpecifier(declaration)) {
+    const module = declaration.getExportDeclaration().getModuleSpecifierValue();
+    return module === undefined ? undefined : { module, name: declaration.getName() };
+  }
+  return undefined;
+}
+
+/** The name under which its own file exports a declaration. */
+function exportedName(declaration: Node): string | undefined {
+  if (!Node.isNameable(declaration) && !Node.isNamed(declaration)) return undefined;
+  const name = declaration.getName();
+  if (Node.isExportable(declaration) && declaration.hasExportKeyword() && !declaration.hasDefaultKeyword()) return name;
+  const listed = declaration
+    .getSourceFile()
+    .getExportDeclarations()
+    .filter((statement) => !statement.hasModuleSpecifier())
+    .flatMap((statement) => statement.getNamedExports())
+    .find((specifier) => specifier.getName() === name);
+  return listed === undefined ? undefined : (listed.getAliasNode()?.getText() ?? name);
+}
