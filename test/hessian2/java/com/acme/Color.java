@@ -1,0 +1,6 @@
+package com.acme;
+
+public enum Color {
+  RED,
+  GREEN
+}
