@@ -7,12 +7,14 @@ export interface Documented {
   readonly comment: readonly string[];
   /** Deprecated itself, or inside something deprecated. */
   readonly deprecated: boolean;
+  /** What to use instead. */
+  readonly deprecation?: string;
 }
 
 /** The JSDoc block of a declaration: the author's words, where it comes from, and whether it should still be used. */
-export function describe({ origin, comment, deprecated }: Documented, indent = ""): string {
+export function describe({ origin, comment, deprecated, deprecation = "" }: Documented, indent = ""): string {
   const words = comment.length > 0 ? [...comment, ""] : [];
-  const tags = [`@generated from ${origin}`, ...(deprecated ? ["@deprecated"] : [])];
+  const tags = [`@generated from ${origin}`, ...(deprecated ? [`@deprecated ${deprecation}`.trimEnd()] : [])];
   return jsDoc([...words, ...tags], indent);
 }
 

@@ -22,9 +22,7 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
   if (command === "--help" || command === "-h") return { status: 0, stdout: usage, stderr: "" };
   if (command === undefined) return { status: 1, stdout: "", stderr: usage };
   if (command !== "interface") {
-    return failure(
-      `there is no command "${command}"${suggestion(command, ["interface"])} Try --help.`.replace("?", "."),
-    );
+    return failure(`there is no command "${command}"${suggestion(command, ["interface"])}`);
   }
   try {
     const args = readArguments(rest);

@@ -23,6 +23,7 @@ interface Unit {
 
 const STREAM = "org.apache.dubbo.common.stream.StreamObserver";
 const INDENT = "    ";
+const VERSION = "serialVersionUID";
 
 /** Prints all files. `out` is the absolute path of the output folder. Throws a {@link JavaError}. */
 export function javaFiles(contracts: readonly Contract[], out: string): JavaFile[] {
@@ -139,7 +140,14 @@ function printClass(
     `private ${imports.type(field.java)} ${field.name};`,
   ]);
   const accessors = shape.ownFields.flatMap((field) => printAccessors(field, imports));
-  return block(`${head} implements ${imports.name("java.io.Serializable")}`, [...fields, ...accessors, ...inside]);
+  const isOwn = shape.fields.some(({ name: field }) => field === VERSION);
+  const version = isOwn ? [] : [`private static final long ${VERSION} = 1L;`, ""];
+  return block(`${head} implements ${imports.name("java.io.Serializable")}`, [
+    ...version,
+    ...fields,
+    ...accessors,
+    ...inside,
+  ]);
 }
 
 function printAccessors(field: Field, imports: JavaImports): string[] {
@@ -171,7 +179,12 @@ function checkAccessors({ javaName, fields }: ClassShape): void {
 
 function javadoc({ comment, deprecated }: { comment: readonly string[]; deprecated?: boolean }): string[] {
   const lines = comment.map((line) =>
-    line.replaceAll("*/", "*&#47;").replaceAll("\\@", "{@literal @}").replaceAll("\\", "&#92;"),
+    line
+      .replace(/^@returns\b/, "@return")
+      .replaceAll("*/", "*&#47;")
+      .replaceAll("\\@", "{@literal @}")
+      // The compiler reads \u escapes before it knows of comments.
+      .replaceAll("\\", "&#92;"),
   );
   const doc = lines.length === 0 ? [] : ["/**", ...lines.map((line) => ` * ${line}`.trimEnd()), " */"];
   return deprecated === true ? [...doc, "@Deprecated"] : doc;

@@ -12,7 +12,7 @@ import { isClassName, isJavaName } from "./java-name.ts";
 import { boxed, erasure } from "./java-type.ts";
 import type { Problems } from "./problem.ts";
 import { resolve } from "./resolve.ts";
-import { commentOf, hasTag, parameterDocs, tagValue } from "./tags.ts";
+import { commentOf, deprecationOf, hasTag, parameterDocs, tagValue } from "./tags.ts";
 import type { Place, TypeReader } from "./type-reader.ts";
 
 const signature: Place = { parameters: new Map(), isSignature: true };
@@ -40,6 +40,7 @@ export function readService(node: InterfaceDeclaration, types: TypeReader, probl
     origin: `interface ${javaName}`,
     comment: commentOf(node),
     deprecated,
+    deprecation: deprecationOf(node),
   };
 }
 
@@ -126,6 +127,7 @@ function readMethod(
     origin: `method ${service.javaName}.${javaName}`,
     comment: [...commentOf(node), ...blankBefore(commentOf(node), parameterDocs(node))],
     deprecated: service.deprecated || hasTag(node, "deprecated"),
+    deprecation: deprecationOf(node),
   };
 }
 

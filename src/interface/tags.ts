@@ -51,16 +51,21 @@ export function parameterDocs(node: Documentable): string[] {
     .getJsDocs()
     .flatMap((doc) => doc.getTags())
     .filter((tag) => ["param", "returns"].includes(tag.getTagName()))
-    .map((tag) => {
-      const [, kind = "", words = ""] =
-        /^@(\w+)\s+(.*)/.exec(proseLines(tagText(tag)).join(" ").replace("\\@", "@")) ?? [];
-      return `@${kind} ${words}`.trimEnd();
-    });
+    .map((tag) => `@${tag.getTagName()} ${wordsOf(tag)}`.trimEnd());
 }
 
-/** The text of a tag without the stars that begin its lines. */
-function tagText(tag: JSDocTag): string {
-  return tag.getText().replace(/\n[ \t]*\*?/g, "\n");
+/** The words behind `@deprecated`. */
+export function deprecationOf(node: Documentable): string {
+  return tagsOf(node, "deprecated").map(wordsOf).join(" ");
+}
+
+/** What stands behind a tag, on one line. */
+function wordsOf(tag: JSDocTag): string {
+  const lines = tag
+    .getText()
+    .replace(/^@\w+/, "")
+    .split(/\r?\n[ \t]*\*?/);
+  return prose(lines.map((line) => line.trim()).join(" ")).trim();
 }
 
 function tagsOf(node: Documentable, name: string): JSDocTag[] {
