@@ -19,6 +19,7 @@ const GENERATED = [
   "runtime/src/gen",
   "fixtures/gen",
   "fixtures/options/gen",
+  "fixtures/interface/gen",
   "bench/gen",
   "test/interop/grpc/gen",
 ];

@@ -1,7 +1,7 @@
 /** Reads contracts from files of TypeScript. Nothing is resolved that a contract does not refer to. */
-import { Project, type SourceFile, ts } from "ts-morph";
-import type { ClassShape, Contract, EnumShape } from "./contract.ts";
-import type { JavaType } from "./java-type.ts";
+import { Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
+import type { Contract } from "./contract.ts";
+import type { ClassShape, EnumShape, JavaType } from "./java-type.ts";
 import type { Problems } from "./problem.ts";
 import { BRANDS, homeOf } from "./resolve.ts";
 import { readService } from "./service-reader.ts";
@@ -12,7 +12,7 @@ import { hasTag } from "./tags.ts";
  * The compiler with what names need and no more. It loads no declarations of the language: what a contract may use of
  * them is known here, and loading them takes longer than all the rest.
  */
-export function openProject(tsConfigFilePath: string | undefined): Project {
+export function openProject(tsConfigFilePath: string | undefined, more: ProjectOptions = {}): Project {
   const own: ts.CompilerOptions = {
     types: [],
     noEmit: true,
@@ -26,6 +26,7 @@ export function openProject(tsConfigFilePath: string | undefined): Project {
     compilerOptions: own,
     skipAddingFilesFromTsConfig: true,
     skipLoadingLibFiles: true,
+    ...more,
     resolutionHost: (host, compilerOptions) => ({
       resolveModuleNames: (names, importer) =>
         names.map((name) => (name === BRANDS ? undefined : resolveModule(name, importer, compilerOptions(), host))),
@@ -52,9 +53,13 @@ export function readContracts(files: readonly SourceFile[], problems: Problems):
 }
 
 function readContract(file: SourceFile, reader: ShapeReader, problems: Problems): Contract {
-  for (const { start, messageText } of syntaxErrors(file)) {
-    problems.errorAt(file, start ?? 0, ts.flattenDiagnosticMessageText(messageText, " "));
+  const path = file.getFilePath();
+  const broken = syntaxErrors(file);
+  for (const { start, messageText } of broken) {
+    problems.errorAt(file, start, ts.flattenDiagnosticMessageText(messageText, " "));
   }
+  // What follows from them is no help to anybody.
+  if (broken.length > 0) return { file: path, services: [], shapes: [], declared: [] };
   const services = file
     .getInterfaces()
     .filter((node) => hasTag(node, "service"))
@@ -78,7 +83,7 @@ function readContract(file: SourceFile, reader: ShapeReader, problems: Problems)
   });
   const isGeneric = (shape: ClassShape | EnumShape): boolean => shape.kind === "class" && shape.args.length > 0;
   return {
-    file: file.getFilePath(),
+    file: path,
     services,
     shapes: read.filter((shape) => !isGeneric(shape)),
     declared: read,

@@ -1,6 +1,6 @@
 /** Contracts: services declared as interfaces of TypeScript, and the data they exchange. */
 import type { Documented } from "../jsdoc.ts";
-import type { JavaType } from "./java-type.ts";
+import type { ClassShape, EnumShape, Home, JavaType } from "./java-type.ts";
 
 /** What one file declares. */
 export interface Contract {
@@ -58,46 +58,4 @@ export interface TypeNames {
   brand(name: string): string;
   /** A type of a contract. */
   exported(home: Home): string;
-}
-
-/** Where a type can be imported from. */
-export interface Home {
-  /** The absolute path of the file that declares it. */
-  readonly file: string;
-  /** The name it is exported by; `undefined` if it is not. */
-  readonly name: string | undefined;
-  /** The package it was imported from by the contract. */
-  readonly specifier?: string;
-}
-
-/** A Java class whose objects are data. */
-export interface ClassShape {
-  readonly kind: "class";
-  readonly home: Home;
-  readonly name: string;
-  readonly javaName: string;
-  readonly comment: readonly string[];
-  /** What its type parameters stand for: themselves, where it is read to be declared in Java. */
-  readonly args: readonly JavaType[];
-  /** The class it extends in Java. */
-  readonly base: JavaType | undefined;
-  /** Fields without those of the base. */
-  readonly ownFields: readonly Field[];
-  /** All fields, inherited ones first. */
-  readonly fields: readonly Field[];
-}
-
-export interface Field {
-  readonly name: string;
-  readonly comment: readonly string[];
-  readonly java: JavaType;
-}
-
-export interface EnumShape {
-  readonly kind: "enum";
-  readonly home: Home;
-  readonly name: string;
-  readonly javaName: string;
-  readonly comment: readonly string[];
-  readonly values: readonly string[];
 }

@@ -1,9 +1,9 @@
 /** The Java side of contracts: an interface for each service, and classes for what it exchanges. */
-import type { ClassShape, Contract, EnumShape, Field, Method, Service } from "./contract.ts";
+import type { Contract, Method, Service } from "./contract.ts";
 import { fileHead } from "./file-head.ts";
 import { JavaImports, splitName } from "./java-imports.ts";
 import { isJavaName } from "./java-name.ts";
-import { boxed, type JavaType } from "./java-type.ts";
+import { boxed, type ClassShape, type EnumShape, type Field, type JavaType } from "./java-type.ts";
 
 export interface JavaFile {
   /** Under the output folder. */
@@ -106,17 +106,17 @@ function printMethod(method: Method, imports: JavaImports): string[] {
     `${imports.name(STREAM)}<${of === undefined ? "Void" : imports.type(boxed(of))}>`;
   const given = parameters.map(({ name, type }) => `${imports.type(type.java)} ${parameterName(name)}`);
   const observer = parameters.some(({ name }) => name === "observer") ? "observer_" : "observer";
-  const answer = `${stream(method.result?.java)} ${observer}`;
+  const answer = (): string => `${stream(method.result?.java)} ${observer}`;
   switch (kind) {
     case "unary": {
       const result = method.result === undefined ? "void" : imports.type(method.result.java);
       return [...javadoc(method), `${result} ${javaName}(${given.join(", ")});`];
     }
     case "server_streaming":
-      return [...javadoc(method), `void ${javaName}(${[...given, answer].join(", ")});`];
+      return [...javadoc(method), `void ${javaName}(${[...given, answer()].join(", ")});`];
     case "client_streaming":
     case "bidi_streaming":
-      return [...javadoc(method), `${stream(parameters[0]?.type.java)} ${javaName}(${answer});`];
+      return [...javadoc(method), `${stream(parameters[0]?.type.java)} ${javaName}(${answer()});`];
   }
 }
 

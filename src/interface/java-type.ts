@@ -1,6 +1,5 @@
 /** Types of Java: what a contract's types are on the other side, and how they are told to the runtime. */
 import { literal } from "../literal.ts";
-import type { ClassShape, EnumShape } from "./contract.ts";
 
 export type JavaType =
   /** A primitive type or a class of the JDK, as `Class.getName` writes it. */
@@ -13,6 +12,48 @@ export type JavaType =
   | { readonly kind: "enum"; readonly shape: EnumShape }
   /** A parameter of a generic class, inside of it. */
   | { readonly kind: "variable"; readonly name: string };
+
+/** Where a type can be imported from. */
+export interface Home {
+  /** The absolute path of the file that declares it. */
+  readonly file: string;
+  /** The name it is exported by; `undefined` if it is not. */
+  readonly name: string | undefined;
+  /** The package it was imported from by the contract. */
+  readonly specifier?: string;
+}
+
+/** A Java class whose objects are data. */
+export interface ClassShape {
+  readonly kind: "class";
+  readonly home: Home;
+  readonly name: string;
+  readonly javaName: string;
+  readonly comment: readonly string[];
+  /** What its type parameters stand for: themselves, where it is read to be declared in Java. */
+  readonly args: readonly JavaType[];
+  /** The class it extends in Java. */
+  readonly base: JavaType | undefined;
+  /** Fields without those of the base. */
+  readonly ownFields: readonly Field[];
+  /** All fields, inherited ones first. */
+  readonly fields: readonly Field[];
+}
+
+export interface Field {
+  readonly name: string;
+  readonly comment: readonly string[];
+  readonly java: JavaType;
+}
+
+export interface EnumShape {
+  readonly kind: "enum";
+  readonly home: Home;
+  readonly name: string;
+  readonly javaName: string;
+  readonly comment: readonly string[];
+  readonly values: readonly string[];
+}
 
 /** The classes that stand for primitive types where an object is needed. */
 const boxes: ReadonlyMap<string, string> = new Map([

@@ -1,6 +1,6 @@
 /** What is wrong with contracts, collected so that one run tells all of it. */
 import { relative } from "node:path";
-import type { Node } from "ts-morph";
+import type { Node, SourceFile } from "ts-morph";
 
 interface Problem {
   readonly file: string;
@@ -20,17 +20,16 @@ export class Problems {
   }
 
   error(node: Node, message: string): void {
-    this.#add(node, "error", message);
+    this.errorAt(node.getSourceFile(), node.getStart(), message);
   }
 
   warn(node: Node, message: string): void {
-    this.#add(node, "warning", message);
+    this.#add(node.getSourceFile(), node.getStart(), "warning", message);
   }
 
   /** An error at an offset of a file. */
-  errorAt(file: { getFilePath(): string } & Pick<Node, never> & LineMap, offset: number, message: string): void {
-    const { line, column } = file.getLineAndColumnAtPos(offset);
-    this.#put({ file: file.getFilePath(), line, column, severity: "error", message });
+  errorAt(file: SourceFile, offset: number, message: string): void {
+    this.#add(file, offset, "error", message);
   }
 
   get hasErrors(): boolean {
@@ -47,19 +46,10 @@ export class Problems {
       });
   }
 
-  #add(node: Node, severity: Problem["severity"], message: string): void {
-    const file = node.getSourceFile();
-    const { line, column } = file.getLineAndColumnAtPos(node.getStart());
-    this.#put({ file: file.getFilePath(), line, column, severity, message });
-  }
-
   /** A type that is used twice is read twice, and told of once. */
-  #put(problem: Problem): void {
-    const { file, line, column, message } = problem;
-    this.#found.set(`${file}:${line}:${column}:${message}`, problem);
+  #add(sourceFile: SourceFile, offset: number, severity: Problem["severity"], message: string): void {
+    const file = sourceFile.getFilePath();
+    const { line, column } = sourceFile.getLineAndColumnAtPos(offset);
+    this.#found.set(`${file}:${line}:${column}:${message}`, { file, line, column, severity, message });
   }
-}
-
-interface LineMap {
-  getLineAndColumnAtPos(offset: number): { line: number; column: number };
 }

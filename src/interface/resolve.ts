@@ -1,6 +1,6 @@
 /** What a name in a contract stands for. */
 import { Node, type Symbol as TypeSymbol } from "ts-morph";
-import type { Home } from "./contract.ts";
+import type { Home } from "./java-type.ts";
 
 /** The module of the types that only Java tells apart. Known by its name, so that it need not be installed. */
 export const BRANDS = "triple-es/java";
@@ -30,7 +30,7 @@ export function resolve(name: Node): Resolved {
   }
   const declaration = symbol?.getDeclarations().find(isTypeDeclaration);
   return declaration === undefined
-    ? { kind: "global", name: name.getText() }
+    ? { kind: "global", name: name.getText().replace(/^globalThis\./, "") }
     : { kind: "declared", declaration, ...foreign };
 }
 

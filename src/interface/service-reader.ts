@@ -103,6 +103,7 @@ function readMethod(
   }
   if (node.hasQuestionToken()) problems.error(node, "a method of a service cannot be optional");
   const given = node.getParameters();
+  checkOptional(given, problems);
   const streamed = given.filter((parameter) => isStream(parameter.getTypeNode()));
   if (streamed.length > 0 && given.length > 1) {
     problems.error(streamed[0] as Node, "a stream is the only parameter of its method");
@@ -129,6 +130,16 @@ function readMethod(
     deprecated: service.deprecated || hasTag(node, "deprecated"),
     deprecation: deprecationOf(node),
   };
+}
+
+function checkOptional(given: readonly ParameterDeclaration[], problems: Problems): void {
+  const first = given.findIndex((parameter) => parameter.hasQuestionToken());
+  for (const parameter of first < 0 ? [] : given.slice(first)) {
+    if (!parameter.hasQuestionToken()) {
+      problems.error(parameter, `${parameter.getName()} is required, but ${given[first]?.getName()} before it is not`);
+    }
+    if (isStream(parameter.getTypeNode())) problems.error(parameter, "a stream cannot be left out");
+  }
 }
 
 function blankBefore(comment: readonly string[], lines: readonly string[]): string[] {
@@ -186,9 +197,10 @@ function streamed(node: TypeNode | undefined): TypeNode | undefined {
 
 /** The argument of a type of the language. */
 function argumentOf(node: TypeNode | undefined, name: string): TypeNode | undefined {
-  if (!Node.isTypeReference(node) || node.getTypeName().getText() !== name) return undefined;
+  if (!Node.isTypeReference(node)) return undefined;
+  const resolved = resolve(node.getTypeName());
   const [argument, ...others] = node.getTypeArguments();
-  return others.length === 0 && resolve(node.getTypeName()).kind === "global" ? argument : undefined;
+  return resolved.kind === "global" && resolved.name === name && others.length === 0 ? argument : undefined;
 }
 
 /** Methods of one name in TypeScript would be one, and overloads with the same parameters cannot be told apart in Java. */

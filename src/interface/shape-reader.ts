@@ -7,10 +7,19 @@ import {
   type TypeAliasDeclaration,
   type TypeNode,
 } from "ts-morph";
-import type { ClassShape, DataType, EnumShape, Field, Home } from "./contract.ts";
+import type { DataType } from "./contract.ts";
 import { enumValues } from "./enum-values.ts";
 import { isClassName, isJavaName } from "./java-name.ts";
-import { boxed, type JavaType, objectType, typeKey } from "./java-type.ts";
+import {
+  boxed,
+  type ClassShape,
+  type EnumShape,
+  type Field,
+  type Home,
+  type JavaType,
+  objectType,
+  typeKey,
+} from "./java-type.ts";
 import type { Problems } from "./problem.ts";
 import { homeOf, resolve } from "./resolve.ts";
 import { commentOf, hasTag, tagValue } from "./tags.ts";

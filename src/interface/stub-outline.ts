@@ -1,8 +1,8 @@
 /** The outline of the files generated from contracts: what each exports under which name, and what it takes from others. */
 import { relative } from "node:path";
 import { Scope, unbindable } from "../names.ts";
-import type { ClassShape, Contract, EnumShape, Method, Service } from "./contract.ts";
-import { type JavaType, shapesOf } from "./java-type.ts";
+import type { Contract, Method, Service } from "./contract.ts";
+import { type ClassShape, type EnumShape, type JavaType, shapesOf } from "./java-type.ts";
 
 export type Shape = ClassShape | EnumShape;
 
