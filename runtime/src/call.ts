@@ -158,4 +158,6 @@ export interface Handler {
   readonly bodies?: readonly BodyKind[];
   /** Whether bodies that a page of any origin may send are refused without a proof of theirs. Default: true. */
   readonly csrf?: boolean;
+  /** The other methods without IDL of the same path, which take other parameters. Default: none. */
+  readonly overloads?: readonly Handler[];
 }

@@ -15,6 +15,7 @@ import {
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
+import type { Method } from "./call.ts";
 
 /**
  * Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. Public and stable,
@@ -34,6 +35,14 @@ export interface Codec {
 export interface JsonValues {
   toValue(type: DescMessage, message: object): JsonValue;
   fromValue(type: DescMessage, value: JsonValue): object;
+}
+
+/**
+ * What stands for the schema of methods without IDL. It brings the codec of their JSON along, so that no page loads that but
+ * one that calls such methods.
+ */
+export interface SignedMessage extends DescMessage {
+  readonly codecOf: (method: Method) => Codec;
 }
 
 /** Where there is a Buffer, it makes UTF-8 several times faster than a TextEncoder does. */
@@ -99,10 +108,15 @@ const MAX_JSON_DEPTH = 100;
  * order mark is skipped.
  */
 export function decodeJson(bytes: Uint8Array): JsonValue {
+  return JSON.parse(decodeJsonText(bytes)) as JsonValue;
+}
+
+/** The text that {@link decodeJson} parses, for those who parse it in another way. */
+export function decodeJsonText(bytes: Uint8Array): string {
   const text = decoder.decode(bytes);
   // Shorter text cannot be that deep and closed again.
   if (text.length > 2 * MAX_JSON_DEPTH) checkDepth(text);
-  return JSON.parse(text) as JsonValue;
+  return text;
 }
 
 /** What is between quotes is no bracket. Text that is no JSON may pass; the parser sees to it. */

@@ -12,6 +12,7 @@ import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { Metadata } from "./metadata.ts";
 import { resolveOptions } from "./protocol.ts";
 import type { Router } from "./router.ts";
+import { withSignedCalls } from "./signed-call.ts";
 
 export interface TransportOptions {
   /** Where the server is: an absolute URL, or in a browser a path on the page's own origin. */
@@ -35,8 +36,10 @@ export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
   const codecs = [findCodec(options.codec ?? "json")];
   // The browser compresses and inflates on its own.
-  const call = createHttpRpcClient(exchange, resolveOptions({ ...options, codecs, compressions: [] }));
-  return { call: intercept(call, options.interceptors), close: async () => {} };
+  const resolved = resolveOptions({ ...options, codecs, compressions: [] });
+  const call = createHttpRpcClient(exchange, resolved);
+  const all = withSignedCalls(call, (codec) => createHttpRpcClient(exchange, { ...resolved, codecs: [codec] }));
+  return { call: intercept(all, options.interceptors), close: async () => {} };
 }
 
 /** Fields that tell how the bytes travelled, which is over when fetch hands them out. */

@@ -19,6 +19,7 @@ import {
 } from "./call.ts";
 import { Code, Status } from "./code.ts";
 import { type ErrorHook, RpcError } from "./error.ts";
+import { withMessages } from "./java/positional.ts";
 import { Metadata } from "./metadata.ts";
 
 /** What a handler knows of its call, and may add to the response. */
@@ -64,7 +65,9 @@ export function createHandlers<H extends object>(
 ): Handler[] {
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, unknown>)[name];
-    const run = typeof implemented === "function" ? (implemented.bind(implementation) as Implementation) : undefined;
+    const bound = typeof implemented === "function" ? implemented.bind(implementation) : undefined;
+    const byPosition = bound !== undefined && method.signature !== undefined;
+    const run: Implementation | undefined = byPosition ? withMessages(method.kind, bound) : bound;
     const call =
       run === undefined
         ? async () => unimplemented({ method })

@@ -12,9 +12,11 @@ import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
+import type { Serialization } from "./java/serialization.ts";
 import { Metadata } from "./metadata.ts";
 import { resolveOptions } from "./protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
+import { withSignedCalls } from "./signed-call.ts";
 
 export {
   type BodyKind,
@@ -69,6 +71,8 @@ export interface RouterOptions {
   readonly compressMinBytes?: number | undefined;
   /** Largest message accepted, in bytes, before and after inflating. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
+  /** What carries the values of services without IDL in sub-protocol B, such as `hessian2`. Default: none. */
+  readonly serializations?: readonly Serialization[] | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
   /** Pages of which other origins may call. Default: those of none. */
@@ -97,6 +101,8 @@ export interface InMemoryTransportOptions {
   readonly protocol?: "grpc" | "http-rpc" | undefined;
   /** How messages are encoded. Default: `proto`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
+  /** What carries the values of services without IDL in sub-protocol B, such as `hessian2`. Default: none. */
+  readonly serializations?: readonly Serialization[] | undefined;
   /** Around every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
@@ -106,11 +112,16 @@ export interface InMemoryTransportOptions {
  * encoded, metadata is checked, errors are rendered and read.
  */
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
-  const { protocol = "grpc", codec = "proto" } = options;
+  const { protocol = "grpc", codec = "proto", serializations } = options;
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const codecs = [findCodec(codec)];
   // A network would hand out headers of their own at each end.
   const exchange: Exchange = (request) => router.exchange({ ...request, headers: new Metadata(request.headers) });
-  const call = createProtocol(exchange, resolveOptions({ codecs, compressions: [] }));
-  return { call: intercept(call, options.interceptors), close: async () => {} };
+  const resolved = resolveOptions({ codecs, compressions: [], serializations });
+  const call = createProtocol(exchange, resolved);
+  const all =
+    protocol === "grpc"
+      ? call
+      : withSignedCalls(call, (one) => createProtocol(exchange, { ...resolved, codecs: [one] }));
+  return { call: intercept(all, options.interceptors), close: async () => {} };
 }

@@ -1,9 +1,15 @@
 /**
  * Clients of services without IDL: functions with arguments by position, whose messages are arrays of values.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
 import type { Method, ServiceDef } from "./call.ts";
-import { type CallDefaults, type CallOptions, createStub, type Transport } from "./client.ts";
+import { type CallDefaults, type CallOptions, createClient, type Transport } from "./client.ts";
+import { Code } from "./code.ts";
+import { type Codec, decodeJsonText, encodeJson, type SignedMessage } from "./codec.ts";
+import { RpcError } from "./error.ts";
+import { argumentsToJson } from "./java/arguments.ts";
+import { fromJson } from "./java/json.ts";
+import { parseExactJson } from "./java/json-text.ts";
+import { toMessages, toValues } from "./java/positional.ts";
 import { plainMessage } from "./plain-json.ts";
 import type { Signature } from "./signature.ts";
 
@@ -13,9 +19,27 @@ export interface InterfaceMethod extends Method {
 }
 
 /** Stands for the schema of the messages of methods without IDL, which are arrays of values. */
-export const javaMessage: DescMessage = /*@__PURE__*/ plainMessage("java.lang.Object");
+export const javaMessage: SignedMessage = /*@__PURE__*/ Object.assign(
+  plainMessage("java.lang.Object", "a method without IDL has no schema: what encodes it goes by its signature"),
+  { codecOf: argumentsCodec },
+);
 
-type Stub = (message: unknown, options: CallOptions | undefined) => unknown;
+/** What sub-protocol A says in JSON: an array of the arguments, and the bare result. */
+function argumentsCodec({ path, signature }: Method): Codec {
+  const { result } = signature as Signature;
+  return {
+    name: "json",
+    encode(_type, values) {
+      try {
+        return encodeJson(argumentsToJson(signature as Signature, values as unknown[]));
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new RpcError(Code.InvalidArgument, `${path}: ${reason}`, { cause });
+      }
+    },
+    decode: (_type, bytes) => [result === "void" ? undefined : fromJson(result, parseExactJson(decodeJsonText(bytes)))],
+  };
+}
 
 /** Makes a client with a function for every method: the arguments by position, then the options of the call. */
 export function createInterfaceClient<C extends object>(
@@ -23,10 +47,36 @@ export function createInterfaceClient<C extends object>(
   transport: Transport,
   defaults: CallDefaults = {},
 ): C {
-  const selected = { ...service.selector, ...defaults };
+  const stubs = createClient<object>(service, transport, defaults) as Record<string, Stub>;
   const client: Record<string, unknown> = Object.create(null);
   for (const [name, method] of Object.entries(service.methods)) {
-    client[name] = createStub(method as Parameters<typeof createStub<Stub>>[0], transport, selected);
+    if (method.signature === undefined) throw new TypeError(`${method.path} has no signature: createClient is for it`);
+    client[name] = positional(method as InterfaceMethod, stubs[name] as Stub);
   }
   return client as C;
+}
+
+type Stub = (message: unknown, options: CallOptions | undefined) => unknown;
+
+function positional({ kind, signature }: InterfaceMethod, stub: Stub): (...given: unknown[]) => unknown {
+  const length = signature.parameters.length;
+  const optionsOf = (given: readonly unknown[]): CallOptions | undefined => given[length] as CallOptions | undefined;
+  const argumentsOf = (given: readonly unknown[]): unknown[] => Array.from({ length }, (_, index) => given[index]);
+  switch (kind) {
+    case "unary":
+      return async (...given) => {
+        const [value] = (await stub(argumentsOf(given), optionsOf(given))) as unknown[];
+        return value;
+      };
+    case "server_streaming":
+      return (...given) => toValues(stub(argumentsOf(given), optionsOf(given)) as AsyncIterable<object>);
+    case "client_streaming":
+      return async (values, options) => {
+        const [value] = (await stub(toMessages(values as AsyncIterable<unknown>), options as CallOptions)) as unknown[];
+        return value;
+      };
+    case "bidi_streaming":
+      return (values, options) =>
+        toValues(stub(toMessages(values as AsyncIterable<unknown>), options as CallOptions) as AsyncIterable<object>);
+  }
 }

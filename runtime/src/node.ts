@@ -2,7 +2,7 @@
  * The door for Node: servers that listen, and transports over HTTP/1.1 and HTTP/2.
  */
 import type { AddressInfo } from "node:net";
-import { type Interceptor, intercept } from "./call.ts";
+import { type Call, type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
@@ -11,12 +11,14 @@ import { pathsBelow } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter, type Router, type RouterOptions } from "./index.ts";
+import type { Serialization } from "./java/serialization.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { createNodeHandler, type NodeHandler } from "./node/handler.ts";
 import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
-import { resolveOptions } from "./protocol.ts";
+import { resolveOptions, type WrapperContentType } from "./protocol.ts";
 import { isServed } from "./router.ts";
+import { withSignedCalls } from "./signed-call.ts";
 
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { ConnectionLimits } from "./node/guard.ts";
@@ -107,6 +109,10 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
   readonly maxMessageBytes?: number | undefined;
   /** What `http-rpc` makes of a message in JSON: the specification's array of one, or the bare object. Default: `array`. */
   readonly jsonBody?: "array" | "object" | undefined;
+  /** What carries the values of services without IDL over `grpc`, such as `hessian2`. Default: none. */
+  readonly serializations?: readonly Serialization[] | undefined;
+  /** What `grpc` calls the messages of services without IDL. Default: `application/grpc+proto`, as peers do. */
+  readonly wrapperContentType?: WrapperContentType | undefined;
   /** Around every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
@@ -118,16 +124,16 @@ export function createTransport(options: TransportOptions): Transport {
   if (protocol === "grpc" && httpVersion !== "2") throw new TypeError(`protocol "grpc" needs httpVersion "2"`);
   const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
-  const call = createProtocol(
-    connector.exchange,
-    resolveOptions({
-      ...options,
-      codecs: [findCodec(options.codec ?? "proto")],
-      compressions,
-      sendCompression: requireCompression(compressions, options.compression),
-    }),
-  );
-  return { call: intercept(call, options.interceptors), close: () => connector.close() };
+  const resolved = resolveOptions({
+    ...options,
+    codecs: [findCodec(options.codec ?? "proto")],
+    compressions,
+    sendCompression: requireCompression(compressions, options.compression),
+  });
+  const open = (codecs: readonly Codec[]): Call => createProtocol(connector.exchange, { ...resolved, codecs });
+  const call = open(resolved.codecs);
+  const all = protocol === "grpc" ? call : withSignedCalls(call, (codec) => open([codec]));
+  return { call: intercept(all, options.interceptors), close: () => connector.close() };
 }
 
 function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {

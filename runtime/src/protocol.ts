@@ -7,6 +7,7 @@ import type { Codec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
 import { callHook, type ErrorHook, RpcError } from "./error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
+import type { Serialization } from "./java/serialization.ts";
 import { isBinaryValue, type Metadata } from "./metadata.ts";
 
 /** A protocol's client half: turns an exchange into a call. */
@@ -34,11 +35,18 @@ export interface ProtocolOptions {
   readonly maxMessageBytes: number;
   /** What a client of sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
   readonly jsonBody: "array" | "object";
+  /** Serializations that are understood in wrapper mode. */
+  readonly serializations: readonly Serialization[];
+  /** What a client of sub-protocol B calls wrapped messages: what peers do, or the specification. */
+  readonly wrapperContentType: WrapperContentType;
   /** Whether a server of sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
   /** Told of every error whose text the peer does not get to see, once each. */
   readonly onError: ErrorHook;
 }
+
+/** The content types of wrapped messages (spec: Extended content type). No known peer uses the one with `wrapper`. */
+export type WrapperContentType = "application/grpc+proto" | "application/triple+wrapper";
 
 /** 4 MiB, as gRPC has it. */
 const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
@@ -61,6 +69,8 @@ export function resolveOptions(given: GivenOptions): ProtocolOptions {
     compressMinBytes: given.compressMinBytes ?? 1024,
     maxMessageBytes,
     jsonBody: given.jsonBody ?? "array",
+    serializations: given.serializations ?? [],
+    wrapperContentType: given.wrapperContentType ?? "application/grpc+proto",
     requireProtocolVersion: given.requireProtocolVersion ?? false,
     onError:
       onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path)),

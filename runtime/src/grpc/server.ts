@@ -3,7 +3,7 @@
  */
 import type { CallResponse, Handler, StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
-import type { Codec } from "../codec.ts";
+import { type Codec, protoCodec } from "../codec.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
 import { RpcError } from "../error.ts";
@@ -23,11 +23,13 @@ import {
   type ServerProtocol,
 } from "../protocol.ts";
 import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
-import { codecNameOf, readRequestHeaders } from "./headers.ts";
+import { codecNameOf, isWrapperContentType, readRequestHeaders } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
+import { isSigned, WrappedCall } from "./values.ts";
 
 /** What a content type decides. */
 interface ContentType {
+  /** Of messages that are not wrapped. */
   readonly codec: Codec;
   /** The fields that every response has. */
   readonly fields: Metadata;
@@ -39,6 +41,8 @@ interface ServerCall extends ContentType {
   readonly handler: Handler;
   readonly headers: RequestHeaders;
   readonly context: OpenContext;
+  /** Of a method without IDL. */
+  readonly wrapped: WrappedCall | undefined;
 }
 
 /** Makes the server half of sub-protocol B. */
@@ -46,6 +50,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const contentTypes = createContentTypes(options);
+  const { serializations } = options;
 
   function findContentType(contentType: string): ContentType | undefined {
     // The spellings that peers send are in the table; parameters and capitals are taken off the rest.
@@ -59,9 +64,11 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     }
     if (request.method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
     const name = request.headers.get("content-type") ?? "";
-    const contentType = findContentType(name);
+    const signed = handler !== undefined && isSigned(handler.method);
+    const known = signed ? undefined : findContentType(name);
+    const contentType = known ?? (signed || handler === undefined ? wrapperContentType(name) : undefined);
     if (contentType === undefined) {
-      const supported = [...contentTypes.keys()].join(", ");
+      const supported = signed ? WRAPPER_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
       return refuse(415, `content type ${name} is not supported; supported are: ${supported}`, {
         "accept-post": supported,
       });
@@ -72,7 +79,8 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       const headers = readRequestHeaders(request.headers, options, negotiate);
       const { timeoutMs } = headers;
       const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-      const call: ServerCall = { request, handler, headers, codec, fields, context };
+      const wrapped = signed ? new WrappedCall(serializations, handler) : undefined;
+      const call: ServerCall = { request, handler, headers, codec, fields, context, wrapped };
       // With return await, so that the catch below sees what goes wrong.
       if (handler.method.kind !== "unary") return await serveStream(call);
       return await context.run(() => serveUnary(call));
@@ -82,13 +90,14 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   }
 
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
-    const { request, handler, context } = call;
-    const { method } = handler;
+    const { request, context, wrapped } = call;
     const body = await request.body.bytes(maxMessageBytes, PREFIX_BYTES);
     const envelope = onlyEnvelope(body, maxMessageBytes, cardinalityError);
     const message = decode(call, envelope.compressed ? await inflate(call, envelope.data) : envelope.data);
     const selector = readSelector(request.headers);
-    const response = await handler.call({
+    // A wrapped request may be for another method of the path.
+    const { method } = (wrapped ?? call).handler;
+    const response = await (wrapped ?? call.handler).call({
       stream: false,
       method,
       message,
@@ -97,7 +106,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       context,
     });
     if (response?.stream !== false) throw misanswered(method);
-    const data = call.codec.encode(method.output, response.message);
+    const data = encode(call, response.message);
     const { responseCompression } = call.headers;
     const compressed = await compressMessage(data, responseCompression, options);
     return {
@@ -151,10 +160,10 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     response: StreamResponse,
     trailers: Metadata,
   ): AsyncGenerator<Uint8Array, void> {
-    const { handler, codec, context, headers, request } = call;
+    const { context, headers, request } = call;
     try {
       for await (const message of context.each(response.messages)) {
-        const data = codec.encode(handler.method.output, message);
+        const data = encode(call, message);
         const compressed = compressMessage(data, headers.responseCompression, options);
         yield compressed === undefined ? encodeEnvelope(data) : encodeEnvelope(await compressed, true);
       }
@@ -175,7 +184,12 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     return decompressMessage(data, compression, options, internalError);
   }
 
+  function encode({ codec, handler, wrapped }: ServerCall, message: object): Uint8Array {
+    return wrapped === undefined ? codec.encode(handler.method.output, message) : wrapped.encode(message);
+  }
+
   function decode(call: ServerCall, bytes: Uint8Array): object {
+    if (call.wrapped !== undefined) return call.wrapped.decode(bytes);
     const { input } = call.handler.method;
     try {
       return call.codec.decode(input, bytes);
@@ -191,8 +205,17 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     return new RpcError(Code.Internal, "internal server error", { cause: reason });
   }
 
-  return { accepts: (contentType) => /^application\/grpc(?:[+;\s]|$)/i.test(contentType), serve };
+  /** The response of a wrapped message has the content type that the request had. */
+  function wrapperContentType(name: string): ContentType | undefined {
+    if (!isWrapperContentType(name)) return undefined;
+    return { codec: protoCodec, fields: new Metadata({ "content-type": name }).freeze() };
+  }
+
+  return { accepts: (contentType) => GRPC_CONTENT_TYPE.test(contentType), serve };
 }
+
+const GRPC_CONTENT_TYPE = /^application\/(?:grpc|(?:triple|svc)\+wrapper)(?:[+;\s]|$)/i;
+const WRAPPER_CONTENT_TYPES = "application/grpc, application/grpc+proto, application/triple+wrapper";
 
 /** Ends the messages of a response that has come too late. They have to begin for their end to clean up. */
 async function abandon(response: CallResponse | undefined): Promise<void> {

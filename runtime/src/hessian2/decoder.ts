@@ -5,6 +5,7 @@
 import { JavaException } from "../java/exception.ts";
 import {
   type DeclaredTypes,
+  initialValue,
   isBytes,
   isPrimitive,
   nameOf,
@@ -213,12 +214,6 @@ function toTrace(raw: RawValue | undefined): string[] {
     const place = [item.get("fileName") ?? "Unknown Source", ...(Number(line) > 0 ? [line] : [])];
     return [`${item.get("declaringClass")}.${item.get("methodName")}(${place.join(":")})`];
   });
-}
-
-/** What a field of Java holds that nobody has set. */
-function initialValue(type: JavaType): unknown {
-  if (!isPrimitive(type)) return null;
-  return type === "boolean" ? false : type === "long" ? 0n : type === "char" ? "\0" : 0;
 }
 
 function findEntry(raw: RawMap, name: string): RawValue | undefined {

@@ -17,19 +17,24 @@ export class ByteSink {
   }
 
   uint8(value: number): void {
-    this.#view.setUint8(this.#grow(1), value);
+    const start = this.#grow(1);
+    this.#view.setUint8(start, value);
   }
   uint16(value: number): void {
-    this.#view.setUint16(this.#grow(2), value);
+    const start = this.#grow(2);
+    this.#view.setUint16(start, value);
   }
   int32(value: number): void {
-    this.#view.setInt32(this.#grow(4), value);
+    const start = this.#grow(4);
+    this.#view.setInt32(start, value);
   }
   int64(value: bigint): void {
-    this.#view.setBigInt64(this.#grow(8), value);
+    const start = this.#grow(8);
+    this.#view.setBigInt64(start, value);
   }
   float64(value: number): void {
-    this.#view.setFloat64(this.#grow(8), value);
+    const start = this.#grow(8);
+    this.#view.setFloat64(start, value);
   }
 
   /** A string: chunks of at most 32,768 units, with no pair of surrogates cut in two. */
@@ -87,7 +92,7 @@ export class ByteSink {
     }
   }
 
-  /** Where the next bytes go. */
+  /** Where the next bytes go. It may change the buffer: what writes into that asks for the place first. */
   #grow(length: number): number {
     const start = this.#length;
     this.#length += length;

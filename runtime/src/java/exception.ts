@@ -2,11 +2,11 @@
  * Exceptions of Java: what a method without IDL throws, on either side.
  */
 import { Code } from "../code.ts";
-import { RpcError } from "../error.ts";
+import { RpcError, type RpcErrorOptions } from "../error.ts";
 
 const BRAND = Symbol.for("triple-es.JavaException");
 
-export interface JavaExceptionOptions {
+export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | "metadata"> {
   /** What the class has beside its message, by the names of its fields. Default: nothing. */
   readonly fields?: Readonly<Record<string, unknown>>;
   /** The exception that led to this one, in Java. */
@@ -31,8 +31,8 @@ export class JavaException extends RpcError {
   readonly trace: readonly string[];
 
   constructor(className: string, detailMessage: string | null = null, options: JavaExceptionOptions = {}) {
-    const { fields = {}, cause, trace = [], code = Code.Unknown } = options;
-    super(code, detailMessage === null ? className : `${className}: ${detailMessage}`, { cause });
+    const { fields = {}, trace = [], code = Code.Unknown } = options;
+    super(code, detailMessage === null ? className : `${className}: ${detailMessage}`, options);
     this.className = className;
     this.detailMessage = detailMessage;
     this.fields = fields;
@@ -53,4 +53,11 @@ export function findException(error: unknown): JavaException | undefined {
     seen.add(one);
   }
   return undefined;
+}
+
+/** The exception that a handler threw: the error itself, or one that was made of it to add metadata. */
+export function thrownException(error: unknown): JavaException | undefined {
+  if (error instanceof JavaException) return error;
+  if (!(error instanceof RpcError) || !(error.cause instanceof JavaException)) return undefined;
+  return error.cause.rawMessage === error.rawMessage ? error.cause : undefined;
 }

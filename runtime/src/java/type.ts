@@ -1,7 +1,7 @@
 /**
  * Types of Java: their names, and what values of the simple ones are in TypeScript.
  */
-import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "../signature.ts";
+import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "../signature.ts";
 
 /** What a boxed type holds, and for a primitive one itself; the others are absent. */
 const SCALARS: ReadonlyMap<JavaType, JavaPrimitive> = new Map<JavaType, JavaPrimitive>([
@@ -57,6 +57,17 @@ export function nameOf(type: JavaType): string {
   const item = type.array;
   if (typeof item === "object" && "array" in item) return `[${nameOf(item)}`;
   return `[${(typeof item === "string" && ARRAY_NAMES[item]) || `L${nameOf(item)};`}`;
+}
+
+const namesOfParameters = new WeakMap<Signature, readonly string[]>();
+
+/** The names of the types that a method takes, by which Java tells overloads apart. */
+export function parameterNames(signature: Signature): readonly string[] {
+  const known = namesOfParameters.get(signature);
+  if (known !== undefined) return known;
+  const names = signature.parameters.map(({ type }) => nameOf(type));
+  namesOfParameters.set(signature, names);
+  return names;
 }
 
 /** Whether it is an array of bytes, which is bytes rather than numbers here. */
@@ -147,6 +158,12 @@ export function memberOf(object: Readonly<Record<string, unknown>>, name: string
 export function setMember(target: object, name: string, value: unknown): void {
   if (name !== "__proto__") (target as Record<string, unknown>)[name] = value;
   else Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** What a field of Java holds that nobody has set. */
+export function initialValue(type: JavaType): unknown {
+  if (!isPrimitive(type)) return null;
+  return type === "boolean" ? false : type === "long" ? 0n : type === "char" ? "\0" : 0;
 }
 
 /** Runs `work` on a member; what goes wrong says in which. */
