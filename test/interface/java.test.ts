@@ -33,7 +33,7 @@ class Caller {
         person.setId(7L);
         Person.Address address = person.getAddress();
         Page<Page<Node>> trees = c.trees();
-        return o.say("a") + o.say("a", 2) + o.say(List.of("a")) + address.getStreet() + trees.getTotal();
+        return o.say("a") + o.say("a", 2) + o.say(List.of("a"), "b") + address.getStreet() + trees.getTotal();
     }
 }
 `;

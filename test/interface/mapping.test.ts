@@ -165,7 +165,7 @@ describe("generated code", () => {
   it("lets nothing out of a comment or a string", () => {
     const reading = read({
       "a.ts":
-        '/**\n * Ends *\\/ here: //# sourceMappingURL=x\n * @service a.S\n * @group "\u2028</script>\n */\nexport interface S { }',
+        '/**\n * Ends *\\/ here: //# sourceMappingURL=x\n * @service a.S\n * @group "</script>\n */\nexport interface S { }',
     });
     const [{ text = "" } = {}] = stubs(reading);
     expect(text).toContain(" * Ends *\\/ here: //# \\sourceMappingURL=x");
