@@ -74,6 +74,8 @@ beforeAll(async () => {
   cpSync(`${ROOT}proto/greet`, join(project, "proto/greet"), { recursive: true });
   for (const block of blocks) writeBlock(block);
   await run("npx", ["buf", "generate"], { cwd: project, env: environment });
+  const ofContracts = blocks.flatMap(({ text }) => /^npx triple-es interface .*$/m.exec(text) ?? []);
+  await run("sh", ["-c", ofContracts[0]?.replace("npx ", "") ?? ""], { cwd: project, env: environment });
   for (const { path, text } of code.filter(isServer)) await startServer(path as string, text);
 }, 60_000);
 
@@ -92,8 +94,13 @@ function linkPackages(): void {
   for (const name of ["buf", "protoc-gen-es", "tsc"]) {
     symlinkSync(`${ROOT}node_modules/.bin/${name}`, join(commands, name));
   }
-  const plugin = `#!/bin/sh\nexec "${process.execPath}" --import "${TSX}" "${ROOT}src/main.ts"\n`;
-  writeFileSync(join(commands, "protoc-gen-triple-es"), plugin, { mode: 0o755 });
+  for (const [name, source] of [
+    ["protoc-gen-triple-es", "main.ts"],
+    ["triple-es", "triple-es.ts"],
+  ] as const) {
+    const start = `#!/bin/sh\nexec "${process.execPath}" --import "${TSX}" "${ROOT}src/${source}" "$@"\n`;
+    writeFileSync(join(commands, name), start, { mode: 0o755 });
+  }
   writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
   const { compilerOptions } = JSON.parse(readFileSync(`${ROOT}tsconfig.base.json`, "utf8"));
   const options = { ...compilerOptions, noEmit: true, customConditions: ["triple-source"] };
@@ -197,14 +204,21 @@ describe("commands", () => {
     .map(({ block, line, answer }) => [`${block.document}: ${line.replace(/ +# .*$/, "")}`, line, answer] as const);
 
   const withoutCurl = commands.filter(([, line]) => !isCurl(line));
-  it.each(withoutCurl)("%s can be run", (_, commented) => {
+  it.each(withoutCurl)("%s can be run", async (_, commented, answer) => {
     const line = commented.replace(/ +# .*$/, "");
     const [program, verb, ...rest] = line.split(" ");
     if (line === "npm ci") expect(existsSync(`${ROOT}package-lock.json`)).toBe(true);
     else if (line === "npm test") expect(manifest.scripts).toHaveProperty("test");
     else if (program === "npm" && verb === "run") expect(manifest.scripts).toHaveProperty([rest[0] ?? ""]);
     else if (program === "npm" && verb === "install") expect(known(rest)).toEqual(rest);
-    else if (program === "npx" && verb === "vitest") expect(existsSync(`${ROOT}${rest.at(-1)}`)).toBe(true);
+    else if (program === "npx" && verb === "triple-es") {
+      const { code, stdout, stderr } = await run("sh", ["-c", line.replace("npx ", "")], {
+        cwd: project,
+        env: environment,
+      }).catch((e) => e);
+      if (answer === "") expect(code, stderr).toBe(undefined);
+      else expect((stdout + stderr).trimEnd()).toBe(answer);
+    } else if (program === "npx" && verb === "vitest") expect(existsSync(`${ROOT}${rest.at(-1)}`)).toBe(true);
     else expect(RUN_ELSEWHERE).toContain(line);
   });
 
