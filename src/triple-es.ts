@@ -29,7 +29,7 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
     if (args === "help") return { status: 0, stdout: helpText, stderr: "" };
     return (await loadCommand())(args, process.cwd());
   } catch (error) {
-    if (error instanceof ArgumentsError) return failure(error.message);
+    if (error instanceof ArgumentsError || isOfSystem(error)) return failure(error.message);
     throw error;
   }
 }
@@ -45,6 +45,11 @@ async function loadCommand(): Promise<typeof import("./interface/command.ts")["r
       "interface reads TypeScript with ts-morph, which is not installed: npm install --save-dev ts-morph",
     );
   }
+}
+
+/** Whether the disk is to blame: a folder that cannot be written, a path that is a file. */
+function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
 }
 
 function failure(message: string): Outcome {

@@ -1,9 +1,11 @@
 /** Reads contracts from files of TypeScript. Nothing is resolved that a contract does not refer to. */
+
 import { Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
 import type { Contract } from "./contract.ts";
 import type { ClassShape, EnumShape, JavaType } from "./java-type.ts";
+import { JAVA_MODULE } from "./known-types.ts";
 import type { Problems } from "./problem.ts";
-import { BRANDS, homeOf } from "./resolve.ts";
+import { homeOf } from "./resolve.ts";
 import { readService } from "./service-reader.ts";
 import { ShapeReader, type TypeDeclaration } from "./shape-reader.ts";
 import { hasTag } from "./tags.ts";
@@ -29,7 +31,9 @@ export function openProject(tsConfigFilePath: string | undefined, more: ProjectO
     ...more,
     resolutionHost: (host, compilerOptions) => ({
       resolveModuleNames: (names, importer) =>
-        names.map((name) => (name === BRANDS ? undefined : resolveModule(name, importer, compilerOptions(), host))),
+        names.map((name) =>
+          name === JAVA_MODULE ? undefined : resolveModule(name, importer, compilerOptions(), host),
+        ),
     }),
   });
 }

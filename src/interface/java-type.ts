@@ -72,11 +72,22 @@ export function named(name: string): JavaType {
 }
 
 export const objectType: JavaType = named("java.lang.Object");
-export const voidType: JavaType = named("void");
 
 /** The type as it must be where null is possible, or where Java takes objects only. */
 export function boxed(type: JavaType): JavaType {
   return type.kind === "named" ? named(boxes.get(type.name) ?? type.name) : type;
+}
+
+export function listOf(element: JavaType): JavaType {
+  return { kind: "list", element: boxed(element) };
+}
+
+export function setOf(element: JavaType): JavaType {
+  return { kind: "set", element: boxed(element) };
+}
+
+export function mapOf(key: JavaType, value: JavaType, isRecord = false): JavaType {
+  return { kind: "map", key: boxed(key), value: boxed(value), isRecord };
 }
 
 /** What is left of the type in a compiled method. Overloads must differ in it. */

@@ -1,9 +1,8 @@
 /** What a name in a contract stands for. */
+
 import { Node, type Symbol as TypeSymbol } from "ts-morph";
 import type { Home } from "./java-type.ts";
-
-/** The module of the types that only Java tells apart. Known by its name, so that it need not be installed. */
-export const BRANDS = "triple-es/java";
+import { JAVA_MODULE } from "./known-types.ts";
 
 export type Resolved =
   | { readonly kind: "brand"; readonly name: string }
@@ -18,7 +17,7 @@ export function resolve(name: Node): Resolved {
   let foreign: { specifier: string; name: string } | undefined;
   while (symbol?.isAlias()) {
     const imported = importOf(symbol);
-    if (imported?.module === BRANDS) return { kind: "brand", name: imported.name };
+    if (imported?.module === JAVA_MODULE) return { kind: "brand", name: imported.name };
     if (imported !== undefined && !imported.module.startsWith(".")) {
       foreign ??= { specifier: imported.module, name: imported.name };
     }
@@ -32,6 +31,12 @@ export function resolve(name: Node): Resolved {
   return declaration === undefined
     ? { kind: "global", name: name.getText().replace(/^globalThis\./, "") }
     : { kind: "declared", declaration, ...foreign };
+}
+
+/** Whether the declaration is one of several that TypeScript merges into one type. */
+export function isMerged(declaration: Node): boolean {
+  const all = declaration.getSymbol()?.getDeclarations() ?? [];
+  return all.filter((one) => Node.isInterfaceDeclaration(one) || Node.isClassDeclaration(one)).length > 1;
 }
 
 export function homeOf(declaration: Node, foreign: { specifier?: string; name?: string }): Home {

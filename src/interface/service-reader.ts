@@ -11,7 +11,7 @@ import type { Method, Parameter, Service } from "./contract.ts";
 import { isClassName, isJavaName } from "./java-name.ts";
 import { boxed, erasure } from "./java-type.ts";
 import type { Problems } from "./problem.ts";
-import { resolve } from "./resolve.ts";
+import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, hasTag, parameterDocs, tagValue } from "./tags.ts";
 import type { Place, TypeReader } from "./type-reader.ts";
 
@@ -22,7 +22,8 @@ export function readService(node: InterfaceDeclaration, types: TypeReader, probl
   const javaName = tagValue(node, "service", problems);
   if (javaName === undefined) return undefined;
   if (!isClassName(javaName)) problems.error(node, `${javaName} is no full name of a Java interface`);
-  if (!node.hasExportKeyword() || node.hasDefaultKeyword()) {
+  if (isMerged(node)) problems.error(node, `${node.getName()} is declared in several parts; make it one`);
+  if (homeOf(node, {}).name === undefined) {
     problems.error(node, `${node.getName()} is a service and must be exported by its name`);
   }
   if (node.getTypeParameters().length > 0) problems.error(node, "a service has no type parameters");
@@ -85,7 +86,7 @@ function readMethod(
   const name = nameNode.getText();
   if (!Node.isIdentifier(nameNode)) {
     problems.error(nameNode, "a method has a plain name; what it is called in Java, @method can say");
-  } else if (unsafeMethodNames.has(name)) {
+  } else if (unsafeMethodNames.has(name) || name in Object.prototype || name === "toJSON") {
     problems.error(
       nameNode,
       `a client cannot have a method ${name}: give it another name, and the tag @method ${name}`,

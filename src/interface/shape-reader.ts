@@ -21,7 +21,7 @@ import {
   typeKey,
 } from "./java-type.ts";
 import type { Problems } from "./problem.ts";
-import { homeOf, resolve } from "./resolve.ts";
+import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, hasTag, tagValue } from "./tags.ts";
 import { type Declarations, type Declared, type Place, TypeReader } from "./type-reader.ts";
 
@@ -219,6 +219,7 @@ export class ShapeReader implements Declarations {
       this.#problems.error(declaration, `${javaName} is no full name of a Java class, such as in ${example}`);
       return undefined;
     }
+    if (isMerged(declaration)) this.#problems.error(declaration, `${name} is declared in several parts; make it one`);
     const before = this.#javaNames.get(javaName);
     if (before !== undefined && before !== declaration) {
       this.#problems.error(declaration, `${javaName} is already the name of another type of the contracts`);

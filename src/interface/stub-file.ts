@@ -1,4 +1,5 @@
 /** A file generated from a contract, from top to bottom: what a proto file gets, for a service that has none. */
+
 import { relative } from "node:path";
 import { type Declaration, objectLiteral, printDeclaration, type Target } from "../declaration.ts";
 import { type ImportedModule, Imports, type PathOptions } from "../imports.ts";
@@ -8,7 +9,7 @@ import { Scope } from "../names.ts";
 import type { Method, Parameter, TypeNames } from "./contract.ts";
 import { fileHead } from "./file-head.ts";
 import { type JavaType, typeLiteral } from "./java-type.ts";
-import { BRANDS } from "./resolve.ts";
+import { JAVA_MODULE } from "./known-types.ts";
 import { reserved, type ServiceOutline, type Shape, type StubOutline, sourceExtension } from "./stub-outline.ts";
 
 export interface StubOptions {
@@ -32,7 +33,7 @@ export function stubFile(outline: StubOutline, all: readonly StubOutline[], opti
     importExtension,
     rewriteImports: [],
   });
-  const tools: Tools = { runtime: imports.module(BRANDS), ...namesOf(outline, all, imports, out) };
+  const tools: Tools = { runtime: imports.module(JAVA_MODULE), ...namesOf(outline, all, imports, out) };
   const declarations: Declaration[] = [
     ...[...outline.locals].map(([shape, name]) => shapeConstant(shape, name, true, tools)),
     ...[...outline.constants].map(([shape, name]) => shapeConstant(shape, name, false, tools)),
@@ -61,7 +62,7 @@ function namesOf(
   imports: Imports,
   out: string,
 ): Pick<Tools, "types" | "constantOf"> {
-  const runtime = imports.module(BRANDS);
+  const runtime = imports.module(JAVA_MODULE);
   const types: TypeNames = {
     brand: (name) => runtime.type(name),
     exported: ({ file, name = "", specifier }) => {

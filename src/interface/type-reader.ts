@@ -2,13 +2,16 @@
  * Reads types. They are mapped as they are written: once a compiler has resolved `long` or `int`, nothing but `bigint` or
  * `number` is left of it.
  */
+
 import { Node, SyntaxKind, type TypeNode, type TypeReferenceNode } from "ts-morph";
 import { literal } from "../literal.ts";
 import { suggestion } from "../spelling.ts";
 import type { DataType } from "./contract.ts";
-import { boxed, type JavaType, named, objectType } from "./java-type.ts";
+import { boxed, listOf, mapOf, named, objectType } from "./java-type.ts";
+import { brands, globals, JAVA_MODULE, keywords } from "./known-types.ts";
+import { globalObjection, objection } from "./objection.ts";
 import type { Problems } from "./problem.ts";
-import { BRANDS, homeOf, type Resolved, resolve } from "./resolve.ts";
+import { homeOf, type Resolved, resolve } from "./resolve.ts";
 
 /** Where a type stands. */
 export interface Place {
@@ -16,6 +19,8 @@ export interface Place {
   readonly parameters: ReadonlyMap<Node, DataType>;
   /** Whether generated code will name it, so that it must be exported. */
   readonly isSignature: boolean;
+  /** Aliases that are being followed. */
+  readonly aliases?: readonly Node[];
 }
 
 /** Reads the declarations that types refer to. */
@@ -26,56 +31,12 @@ export interface Declarations {
 
 export type Declared = Extract<Resolved, { kind: "declared" }>;
 
-const keywords: ReadonlyMap<SyntaxKind, DataType> = new Map(
-  [
-    [SyntaxKind.StringKeyword, "string", "java.lang.String"],
-    [SyntaxKind.BooleanKeyword, "boolean", "boolean"],
-    [SyntaxKind.NumberKeyword, "number", "double"],
-    [SyntaxKind.BigIntKeyword, "bigint", "long"],
-    [SyntaxKind.UnknownKeyword, "unknown", "java.lang.Object"],
-    [SyntaxKind.AnyKeyword, "unknown", "java.lang.Object"],
-  ].map(([kind, text, java]) => [kind as SyntaxKind, { java: named(java as string), text: () => text as string }]),
-);
-
-/** What types of `triple-es/java` are in Java, beside `JavaArray`. */
-const brands: ReadonlyMap<string, string> = new Map([
-  ...["byte", "short", "int", "long", "float", "double", "char"].map((name): [string, string] => [name, name]),
-  ["BigDecimal", "java.math.BigDecimal"],
-  ["BigInteger", "java.math.BigInteger"],
-]);
-
-type Arguments = readonly JavaType[];
-
-const list = ([of = objectType]: Arguments): JavaType => ({ kind: "list", element: boxed(of) });
-const set = ([of = objectType]: Arguments): JavaType => ({ kind: "set", element: boxed(of) });
-const map = ([key = objectType, value = objectType]: Arguments, isRecord = false): JavaType => ({
-  kind: "map",
-  key: boxed(key),
-  value: boxed(value),
-  isRecord,
-});
-
-/** Types of the language: how many arguments they have, and what stands for them in Java. */
-const globals: Readonly<Record<string, readonly [count: number, java: (args: Arguments) => JavaType]>> = {
-  Date: [0, () => named("java.util.Date")],
-  Uint8Array: [0, () => named("[B")],
-  Array: [1, list],
-  ReadonlyArray: [1, list],
-  Set: [1, set],
-  ReadonlySet: [1, set],
-  Map: [2, map],
-  ReadonlyMap: [2, map],
-  Record: [2, (args) => map(args, true)],
-};
-
 /** Stands where a problem was found, so that reading can go on and find more. */
 const unreadable: DataType = { java: objectType, text: () => "unknown" };
 
 export class TypeReader {
   readonly #problems: Problems;
   readonly #declarations: Declarations;
-  /** Aliases that are being followed. */
-  readonly #following = new Set<Node>();
 
   constructor(problems: Problems, declarations: Declarations) {
     this.#problems = problems;
@@ -97,12 +58,16 @@ export class TypeReader {
     const keyword = keywords.get(node.getKind());
     if (keyword === undefined) return this.refuse(node, objection(node));
     if (node.getKind() === SyntaxKind.NumberKeyword) {
-      this.#problems.warn(node, `number is a double in Java; say so with double, or int and the like, of ${BRANDS}`);
+      this.#problems.warn(
+        node,
+        `number is a double in Java; say so with double, or int and the like, of ${JAVA_MODULE}`,
+      );
     }
     if (node.getKind() === SyntaxKind.AnyKeyword) {
       this.#problems.warn(node, "any is taken for unknown, which is java.lang.Object: nothing checks what is inside");
     }
-    return keyword;
+    const [text, java] = keyword;
+    return { java: named(java), text: () => text };
   }
 
   refuse(node: Node, message: string): DataType {
@@ -113,7 +78,7 @@ export class TypeReader {
   #array(element: TypeNode, place: Place, modifier: "" | "readonly "): DataType {
     const of = this.read(element, place);
     return {
-      java: list([of.java]),
+      java: listOf(of.java),
       text: (names) => `${modifier}${of.isCompound ? `(${of.text(names)})` : of.text(names)}[]`,
       isCompound: modifier !== "",
     };
@@ -156,7 +121,7 @@ export class TypeReader {
     const valueNode = member.getReturnTypeNode();
     const value = valueNode === undefined ? unreadable : this.read(valueNode, place);
     return {
-      java: map([named("java.lang.String"), value.java], true),
+      java: mapOf(named("java.lang.String"), value.java, true),
       text: (names) => `Record<string, ${value.text(names)}>`,
     };
   }
@@ -182,7 +147,7 @@ export class TypeReader {
     const [element] = args;
     if (name !== "JavaArray") {
       const known = [...brands.keys(), "JavaArray"];
-      return this.refuse(node, `${BRANDS} has no type ${name} for contracts${suggestion(name, known)}`);
+      return this.refuse(node, `${JAVA_MODULE} has no type ${name} for contracts${suggestion(name, known)}`);
     }
     if (element === undefined) return this.refuse(node, "JavaArray needs the type of its elements: JavaArray<int>");
     const of = this.read(element, place);
@@ -196,8 +161,9 @@ export class TypeReader {
   }
 
   #global(node: Node, name: string, args: readonly TypeNode[], place: Place): DataType {
-    if (!Object.hasOwn(globals, name)) return this.refuse(node, globalObjection(name));
-    const [count, java] = globals[name] as (typeof globals)[string];
+    const known = Object.hasOwn(globals, name) ? globals[name] : undefined;
+    if (known === undefined) return this.refuse(node, globalObjection(name));
+    const [count, java] = known;
     if (args.length !== count) return this.refuse(node, `${name} takes ${count} type arguments, not ${args.length}`);
     const [key] = args;
     if (name === "Record" && key?.getKind() !== SyntaxKind.StringKeyword) {
@@ -205,7 +171,7 @@ export class TypeReader {
     }
     const of = args.map((arg) => this.read(arg, place));
     return {
-      java: java(of.map((arg) => arg.java)),
+      java: java(of[0]?.java ?? objectType, of[1]?.java ?? objectType),
       text: (names) => (of.length === 0 ? name : `${name}<${of.map((arg) => arg.text(names)).join(", ")}>`),
     };
   }
@@ -230,13 +196,12 @@ export class TypeReader {
 
   #alias(declared: Declared, parameters: Place["parameters"], place: Place): DataType {
     const { declaration } = declared;
+    const { aliases = [] } = place;
     const aliased = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : undefined;
-    if (aliased === undefined || this.#following.has(declaration)) {
+    if (aliased === undefined || aliases.includes(declaration)) {
       return this.refuse(declaration, "a type alias that refers to itself has no end; declare an interface instead");
     }
-    this.#following.add(declaration);
-    const of = this.read(aliased, { ...place, parameters });
-    this.#following.delete(declaration);
+    const of = this.read(aliased, { ...place, parameters, aliases: [...aliases, declaration] });
     const home = homeOf(declaration, declared);
     return parameters.size > 0 || home.name === undefined
       ? of
@@ -247,36 +212,4 @@ export class TypeReader {
 function isNothing(node: Node): boolean {
   if (Node.isLiteralTypeNode(node)) return Node.isNullLiteral(node.getLiteral());
   return node.getKind() === SyntaxKind.UndefinedKeyword;
-}
-
-function globalObjection(name: string): string {
-  if (["Promise", "AsyncIterable"].includes(name)) return `${name} can only be around the whole type`;
-  if (["Function", "Symbol"].includes(name)) return "a function or symbol is not data";
-  const close = suggestion(name, Object.keys(globals));
-  if (brands.has(name) || name === "JavaArray") return `${name} must be imported from ${BRANDS}`;
-  return `${name} is neither imported nor a type that Java has a counterpart of${close}`;
-}
-
-/** Why a type has no counterpart in Java. */
-function objection(node: Node): string {
-  switch (node.getKind()) {
-    case SyntaxKind.VoidKeyword:
-    case SyntaxKind.UndefinedKeyword:
-      return `${node.getText()} can only be the result of a method: Promise<void>`;
-    case SyntaxKind.LiteralType:
-      return "Java has no types of one value; for an enum, declare a union of strings with the tag @enum com.acme.Color";
-    case SyntaxKind.TupleType:
-      return "Java has no tuples; use an array, or an interface with the tag @class";
-    case SyntaxKind.IntersectionType:
-      return "Java has no intersections; declare an interface that extends both, with the tag @class";
-    case SyntaxKind.FunctionType:
-    case SyntaxKind.ConstructorType:
-      return "a function is not data";
-    case SyntaxKind.ObjectKeyword:
-      return "object does not tell what is inside; use unknown for java.lang.Object";
-    case SyntaxKind.ImportType:
-      return "import the type in a statement at the top of the file";
-    default:
-      return `Java has no counterpart of the type ${node.getText()}`;
-  }
 }

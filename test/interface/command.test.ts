@@ -251,6 +251,12 @@ describe("the executable", () => {
     expect(start("interface", "--out").stderr).toMatch(/^triple-es: --out needs a value.*\ntriple-es: no contracts/);
   });
 
+  it("tells what the disk has against it", () => {
+    write("gen", "a file");
+    const { status, stderr } = start("interface", ...all);
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^triple-es: E(?:NOTDIR|EXIST)[^\n]*\n$/)]);
+  });
+
   it("does its work", () => {
     expect(start("interface", ...all)).toEqual(ok("1 file written, 0 unchanged\n"));
   });

@@ -156,6 +156,16 @@ describe("data", () => {
     expect(problem).toContain(message);
   });
 
+  it("is declared in one place", () => {
+    const text = "/** @class a.D */ export interface D { a: string }\nexport interface D { b: string }";
+    expect(declared(text)).toEqual(["5:19: error: D is declared in several parts; make it one"]);
+  });
+
+  it("may refer to itself by an alias", () => {
+    const text = "/** @class a.D */ export interface D { children: Tree[] }\nexport type Tree = D | null;";
+    expect(declared(text, "Tree")).toEqual([]);
+  });
+
   it("has one type for each name of Java", () => {
     const twice =
       "/** @class a.D */ export interface D { a: string }\n/** @class a.D */ export interface E { a: string }";
@@ -256,6 +266,20 @@ describe("a service", () => {
     const problems = problemsOf(text);
     expect(problems[0]).toContain(message);
     expect(problems.slice(1).filter((line) => !/parameter|plain name|needs a type|no tag says/.test(line))).toEqual([]);
+  });
+
+  it("is declared in one place", () => {
+    const text = "/** @service a.S */ export interface S { }\nexport interface S { m(): void }";
+    expect(problemsOf(text)).toEqual(["1:21: error: S is declared in several parts; make it one"]);
+  });
+
+  it("cannot have methods that every object has", () => {
+    const text = "/** @service a.S */ export interface S { toString(): void; toJSON(): void; __proto__(): void }";
+    expect(problemsOf(text)).toHaveLength(3);
+  });
+
+  it("may be exported at the end", () => {
+    expect(problemsOf("/** @service a.S */ interface S { }\nexport type { S };")).toEqual([]);
   });
 
   it("is one of its name, group and version", () => {
