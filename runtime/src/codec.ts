@@ -43,6 +43,8 @@ export interface JsonValues {
  */
 export interface SignedMessage extends DescMessage {
   readonly codecOf: (method: Method) => Codec;
+  /** Where sub-protocol A finds the method. */
+  readonly pathOf: (method: Method) => string;
 }
 
 /** Where there is a Buffer, it makes UTF-8 several times faster than a TextEncoder does. */

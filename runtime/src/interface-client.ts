@@ -10,6 +10,7 @@ import { argumentsToJson } from "./java/arguments.ts";
 import { fromJson } from "./java/json.ts";
 import { parseExactJson } from "./java/json-text.ts";
 import { toMessages, toValues } from "./java/positional.ts";
+import { pathSuffix } from "./java/type.ts";
 import { plainMessage } from "./plain-json.ts";
 import type { Signature } from "./signature.ts";
 
@@ -21,8 +22,13 @@ export interface InterfaceMethod extends Method {
 /** Stands for the schema of the messages of methods without IDL, which are arrays of values. */
 export const javaMessage: SignedMessage = /*@__PURE__*/ Object.assign(
   plainMessage("java.lang.Object", "a method without IDL has no schema: what encodes it goes by its signature"),
-  { codecOf: argumentsCodec },
+  { codecOf: argumentsCodec, pathOf: ({ path }: Method) => path },
 );
+
+/** The same of a method that shares its path with others: Dubbo for Java wants to be told which one in sub-protocol A. */
+const overloadMessage: SignedMessage = /*@__PURE__*/ Object.assign(Object.create(javaMessage), {
+  pathOf: ({ path, signature }: Method) => path + pathSuffix(signature as Signature),
+});
 
 /** What sub-protocol A says in JSON: an array of the arguments, and the bare result. */
 function argumentsCodec({ path, signature }: Method): Codec {
@@ -47,13 +53,21 @@ export function createInterfaceClient<C extends object>(
   transport: Transport,
   defaults: CallDefaults = {},
 ): C {
-  const stubs = createClient<object>(service, transport, defaults) as Record<string, Stub>;
+  const methods = Object.fromEntries(
+    Object.entries(service.methods).map(([name, method]) => [name, tellOverload(method, service)]),
+  );
+  const stubs = createClient<object>({ ...service, methods }, transport, defaults) as Record<string, Stub>;
   const client: Record<string, unknown> = Object.create(null);
   for (const [name, method] of Object.entries(service.methods)) {
     if (method.signature === undefined) throw new TypeError(`${method.path} has no signature: createClient is for it`);
     client[name] = positional(method as InterfaceMethod, stubs[name] as Stub);
   }
   return client as C;
+}
+
+function tellOverload(method: Method, { methods }: ServiceDef<object, object>): Method {
+  const alone = Object.values(methods).filter(({ path }) => path === method.path).length === 1;
+  return alone ? method : { ...method, input: overloadMessage };
 }
 
 type Stub = (message: unknown, options: CallOptions | undefined) => unknown;

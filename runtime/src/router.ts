@@ -6,7 +6,7 @@ import { BODY_KINDS, type BodyKind, type Handler, type Interceptor, type Selecto
 import type { ErrorHook } from "./error.ts";
 import type { Exchange } from "./exchange.ts";
 import { checkService, createHandlers } from "./handler.ts";
-import { parameterNames } from "./java/type.ts";
+import { parameterNames, pathSuffix } from "./java/type.ts";
 import { readSelector, type ServerProtocol } from "./protocol.ts";
 
 /** Options of one service. */
@@ -86,6 +86,13 @@ export function createRouterWith(settings: RouterSettings): Router {
     return undefined;
   }
 
+  function addRoute(path: string, selector: Selector, handler: Handler): void {
+    const known = (routes.get(path) ?? []).find((route) => matches(route.selector, selector));
+    if (known === undefined) routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
+    else if (isOverload(known.handler, handler)) known.handler = withOverload(known.handler, handler);
+    else throw new Error(`${path} has been added already`);
+  }
+
   return {
     services,
     add(service, implementation, options = {}) {
@@ -99,10 +106,9 @@ export function createRouterWith(settings: RouterSettings): Router {
         // What the values of other bodies are for is said by a schema.
         const kinds = signature === undefined ? (bodies[index] ?? []) : [];
         const handler: Handler = { ...made, bodies: kinds, csrf: options.csrf ?? true };
-        const known = (routes.get(path) ?? []).find((route) => matches(route.selector, selector));
-        if (known === undefined) routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
-        else if (isOverload(known.handler, handler)) known.handler = withOverload(known.handler, handler);
-        else throw new Error(`${path} has been added already`);
+        addRoute(path, selector, handler);
+        // Java's callers of sub-protocol A name the overload they mean.
+        if (signature !== undefined) addRoute(path + pathSuffix(signature), selector, handler);
       }
       services.push({ service, selector });
       return this;

@@ -7,12 +7,18 @@ import type { Codec, SignedMessage } from "./codec.ts";
 
 /** Makes calls of methods without IDL with what `open` makes of their codec, and the others as they were. */
 export function withSignedCalls(call: Call, open: (codec: Codec) => Call): Call {
-  const signed = new WeakMap<Method, Call>();
+  const signed = new WeakMap<Method, { call: Call; method: Method }>();
+
+  function sign(method: Method): { call: Call; method: Method } {
+    const { codecOf, pathOf } = method.input as SignedMessage;
+    const made = { call: open(codecOf(method)), method: { ...method, path: pathOf(method) } };
+    signed.set(method, made);
+    return made;
+  }
+
   return (request) => {
-    const { method } = request;
-    if (method.signature === undefined) return call(request);
-    const known = signed.get(method) ?? open((method.input as SignedMessage).codecOf(method));
-    signed.set(method, known);
-    return known(request);
+    if (request.method.signature === undefined) return call(request);
+    const known = signed.get(request.method) ?? sign(request.method);
+    return known.call({ ...request, method: known.method });
   };
 }

@@ -3,7 +3,7 @@
  * which of several methods of one path a request means.
  */
 import type { CallResponse, Handler, Method, UnaryRequest } from "../call.ts";
-import { Code, codeFromNumber } from "../code.ts";
+import { Code } from "../code.ts";
 import { RpcError } from "../error.ts";
 import { JavaException, thrownException } from "../java/exception.ts";
 import { findSerialization, type Serialization, wireNameOf } from "../java/serialization.ts";
@@ -14,8 +14,21 @@ import { userMetadata } from "./status.ts";
 import { decodeWrapper, encodeWrapper, type Wrapper } from "./wrapper.ts";
 
 const DEFAULT_SERIALIZATION = "hessian2";
-/** In the headers of a response whose value is an exception: the code of its error. */
+/** In the headers of a response whose value is an exception: one of the codes of Dubbo's `RpcException`. */
 const EXCEPTION_CODE = "tri-exception-code";
+/** The code of what a service throws itself. */
+const BUSINESS_EXCEPTION = "3";
+/** The other codes that say more than that something went wrong. */
+const CODES: Readonly<Record<string, Code>> = {
+  1: Code.Unavailable,
+  2: Code.DeadlineExceeded,
+  4: Code.PermissionDenied,
+  7: Code.ResourceExhausted,
+  8: Code.DeadlineExceeded,
+  11: Code.Unimplemented,
+  12: Code.InvalidArgument,
+  13: Code.Unauthenticated,
+};
 
 /** A method with its signature, as wrapper mode is only entered by. */
 export type Signed = Method & { readonly signature: Signature };
@@ -55,7 +68,7 @@ export function readException(
 ): RpcError | undefined {
   const sent = headers.get(EXCEPTION_CODE);
   if (sent === undefined || sent === "0") return undefined;
-  const code = codeFromNumber(Number(sent)) ?? Code.Unknown;
+  const code = CODES[sent] ?? Code.Unknown;
   const metadata = userMetadata(trailers);
   try {
     const [serialization, [value]] = open(all, bytes);
@@ -127,8 +140,8 @@ export class WrappedCall {
     } catch (reason) {
       const exception = thrownException(reason);
       if (exception === undefined || this.#serialization?.encodeException === undefined) throw reason;
-      const { code, headers, metadata } = reason as RpcError;
-      const leading = new Metadata(userMetadata(headers)).set(EXCEPTION_CODE, String(code));
+      const { headers, metadata } = reason as RpcError;
+      const leading = new Metadata(userMetadata(headers)).set(EXCEPTION_CODE, BUSINESS_EXCEPTION);
       return { stream: false, message: exception, headers: leading, trailers: userMetadata(metadata) };
     }
   }

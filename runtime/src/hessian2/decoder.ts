@@ -7,6 +7,7 @@ import {
   type DeclaredTypes,
   initialValue,
   isBytes,
+  isChars,
   isPrimitive,
   nameOf,
   scalarOf,
@@ -44,7 +45,7 @@ export class Decoder {
     if (isBytes(type)) return toBytes(raw);
     if (typeof type === "string") return this.#builtIn(type, raw);
     if ("enum" in type) return this.#enum(type.enum, raw);
-    if ("array" in type && type.array === "char" && typeof raw === "string") return raw.split("");
+    if (isChars(type) && typeof raw === "string") return raw.split("");
     return this.#container(type, raw);
   }
 

@@ -5,6 +5,7 @@
 import { JavaException } from "../java/exception.ts";
 import {
   isBytes,
+  isChars,
   isPrimitive,
   isRecord,
   memberOf,
@@ -177,7 +178,7 @@ class Writer {
   }
 
   #container(type: Exclude<JavaType, string | { readonly enum: unknown }>, value: unknown): void {
-    if ("array" in type && type.array === "char") {
+    if (isChars(type)) {
       this.#sink.string(
         toItems(value)
           .map((item) => toScalar("char", item))

@@ -1,11 +1,12 @@
 /**
- * JSON text with numbers of any size. Java writes a `long` or a `BigDecimal` as a number with all its digits; `JSON.parse`
- * would round it. So numbers that a number of JavaScript cannot hold are put between quotes first.
+ * JSON text as Dubbo for Java writes it. A `long` or a `BigDecimal` is a number with all its digits, which `JSON.parse` would
+ * round; and keys of a map that are whole numbers have no quotes. Both are put between quotes first.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 
 /** Shorter numbers lose nothing. */
 const MANY_DIGITS = /[0-9.]{16}/;
+const BARE_KEY = /[{,]\s*-?[0-9]+\s*:/;
 /** More digits than these say nothing about a number of JavaScript. */
 const SIGNIFICANT_DIGITS = 17;
 const NUMBER_CHARACTER = /[0-9.eE+-]/;
@@ -13,10 +14,10 @@ const QUOTE = '"';
 
 /** The value of JSON text, in which numbers that would lose digits are strings. */
 export function parseExactJson(text: string): JsonValue {
-  return JSON.parse(MANY_DIGITS.test(text) ? quoteLongNumbers(text) : text) as JsonValue;
+  return JSON.parse(MANY_DIGITS.test(text) || BARE_KEY.test(text) ? quoteNumbers(text) : text) as JsonValue;
 }
 
-function quoteLongNumbers(text: string): string {
+function quoteNumbers(text: string): string {
   let quoted = "";
   let done = 0;
   for (let i = 0; i < text.length; i += 1) {
@@ -25,7 +26,7 @@ function quoteLongNumbers(text: string): string {
     else if (character === "-" || (character >= "0" && character <= "9")) {
       const end = endOfNumber(text, i);
       const number = text.slice(i, end);
-      if (losesDigits(number)) {
+      if (losesDigits(number) || isKey(text, end)) {
         quoted += `${text.slice(done, i)}"${number}"`;
         done = end;
       }
@@ -33,6 +34,13 @@ function quoteLongNumbers(text: string): string {
     }
   }
   return quoted + text.slice(done);
+}
+
+/** Whether what ends there is followed by a colon. */
+function isKey(text: string, end: number): boolean {
+  let next = end;
+  while (text[next] === " " || text[next] === "\n" || text[next] === "\r" || text[next] === "\t") next += 1;
+  return text[next] === ":";
 }
 
 function losesDigits(number: string): boolean {

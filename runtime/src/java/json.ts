@@ -2,11 +2,12 @@
  * Values of declared types as JSON values and back, as Dubbo writes and reads them in sub-protocol A.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { decodeBase64, encodeBase64 } from "../metadata.ts";
+import { decodeBase64 } from "../metadata.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
 import {
   initialValue,
   isBytes,
+  isChars,
   isPrimitive,
   isRecord,
   memberOf,
@@ -42,6 +43,10 @@ export function toJson(type: JavaType, value: unknown, depth = 0): JsonValue {
   if ("class" in type) return objectToJson(type.class(), value, depth + 1);
   if ("map" in type) return mapToJson(type.map, value, depth + 1);
   const item = "list" in type ? type.list : "set" in type ? type.set : type.array;
+  if (isChars(type))
+    return toItems(value)
+      .map((one) => toScalar("char", one))
+      .join("");
   return toItems(value).map((one) => toJson(item, one, depth + 1));
 }
 
@@ -51,10 +56,10 @@ function scalarToJson(value: boolean | number | bigint | string): JsonValue {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 }
 
+/** Numbers, as Java has them: Dubbo does not read base64 here. */
 function bytesToJson(value: unknown): JsonValue {
   if (!(value instanceof Uint8Array)) throw new TypeError(`${show(value)} is no Uint8Array`);
-  const text = encodeBase64(value);
-  return text.padEnd(Math.ceil(text.length / 4) * 4, "=");
+  return Array.from(new Int8Array(value.buffer, value.byteOffset, value.byteLength));
 }
 
 function builtInToJson(type: JavaPrimitive | JavaBuiltIn, value: unknown, depth: number): JsonValue {
@@ -104,6 +109,7 @@ export function fromJson(type: JavaType, json: JsonValue): unknown {
   if ("enum" in type) return toEnum(type.enum, json);
   if ("class" in type) return objectFromJson(type.class(), json);
   if ("map" in type) return mapFromJson(type, json);
+  if (isChars(type) && typeof json === "string") return json.split("");
   if (!Array.isArray(json)) throw new TypeError(`${show(json)} is no ${nameOf(type)}`);
   if ("set" in type) return new Set(json.map((one) => fromJson(type.set, one)));
   const item = "list" in type ? type.list : type.array;
@@ -122,7 +128,7 @@ function scalarFromJson(type: JavaPrimitive, json: JsonValue): unknown {
 
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-/** Base64, or the numbers that some encoders of Java write. */
+/** The numbers that Java writes, or base64. */
 function bytesFromJson(json: JsonValue): Uint8Array {
   if (Array.isArray(json)) return Uint8Array.from(json, (one) => toScalar("byte", one) as number);
   if (typeof json === "string" && BASE64.test(json)) return decodeBase64(json);

@@ -70,9 +70,27 @@ export function parameterNames(signature: Signature): readonly string[] {
   return names;
 }
 
+/**
+ * What Dubbo puts behind the path of an overload in sub-protocol A: a tilde, and the first letter of the simple name of
+ * each type.
+ */
+export function pathSuffix(signature: Signature): string {
+  const letters = signature.parameters.map(({ type }) => {
+    let item = type;
+    while (typeof item === "object" && "array" in item) item = item.array;
+    return item === "[B" ? "b" : nameOf(item).replace(/^.*[.$]/, "")[0];
+  });
+  return `~${letters.join("")}`;
+}
+
 /** Whether it is an array of bytes, which is bytes rather than numbers here. */
 export function isBytes(type: JavaType): boolean {
   return type === "[B" || (typeof type === "object" && "array" in type && type.array === "byte");
+}
+
+/** Whether it is an array of characters, which travels as a string. */
+export function isChars(type: JavaType): boolean {
+  return typeof type === "object" && "array" in type && type.array === "char";
 }
 
 const MAGNITUDE_BITS = { byte: 7, short: 15, int: 31 } as const;
