@@ -1,6 +1,6 @@
 /** What a name in a contract stands for. */
 
-import { Node, type Symbol as TypeSymbol } from "ts-morph";
+import { Node, SyntaxKind, type Symbol as TypeSymbol } from "ts-morph";
 import type { Home } from "./java-type.ts";
 import { JAVA_MODULE } from "./known-types.ts";
 
@@ -13,6 +13,9 @@ export type Resolved =
   | { readonly kind: "missing"; readonly module: string };
 
 export function resolve(name: Node): Resolved {
+  if (Node.isQualifiedName(name) && isJavaModule(name.getLeft())) {
+    return { kind: "brand", name: name.getRight().getText() };
+  }
   let symbol: TypeSymbol | undefined = name.getSymbol();
   let foreign: { specifier: string; name: string } | undefined;
   while (symbol?.isAlias()) {
@@ -42,8 +45,19 @@ export function isMerged(declaration: Node): boolean {
 export function homeOf(declaration: Node, foreign: { specifier?: string; name?: string }): Home {
   const file = declaration.getSourceFile().getFilePath();
   const { specifier, name } = foreign;
-  return specifier === undefined ? { file, name: exportedName(declaration) } : { file, specifier, name };
+  if (specifier !== undefined) return { file, specifier, name };
+  const isForeign = declaration.getSourceFile().isInNodeModules();
+  return { file, name: isForeign ? undefined : exportedName(declaration) };
 }
+
+/** Whether the name is that of `import * as java from "triple-es/java"`. */
+function isJavaModule(name: Node): boolean {
+  const [declaration] = name.getSymbol()?.getDeclarations() ?? [];
+  const statement = Node.isNamespaceImport(declaration) ? declaration.getFirstAncestorByKind(IMPORT) : undefined;
+  return statement?.getModuleSpecifierValue() === JAVA_MODULE;
+}
+
+const IMPORT = SyntaxKind.ImportDeclaration;
 
 function isTypeDeclaration(node: Node): boolean {
   return (

@@ -53,7 +53,7 @@ export class ShapeReader implements Declarations {
     if (isAlias && !hasTag(declaration, "class") && !hasTag(declaration, "enum")) return undefined;
     const home = homeOf(declaration, declared);
     if (place.isSignature && home.name === undefined) {
-      this.#problems.error(node, `${declaration.getName()} is not exported, so generated code cannot name it`);
+      this.#problems.error(node, `${declaration.getName()} cannot be imported by its name, as generated code must`);
     }
     const text: DataType["text"] = (names) =>
       args.length === 0

@@ -107,6 +107,14 @@ describe("a name", () => {
     expect(stubs(reading)[0]?.text).toContain('result: "int"');
   });
 
+  it("may be that of a module", () => {
+    const text = 'import type * as java from "triple-es/java";\nimport * as own from "./b.js";\n';
+    const contract = "/** @service a.S */ export interface S { m(a: java.JavaArray<java.int>): Promise<own.T> }";
+    const reading = read({ "a.ts": text + contract }, { "b.ts": "/** @class a.T */ export interface T { b: string }" });
+    expect(reading.problems).toEqual([]);
+    expect(stubs(reading)[0]?.text).toContain("m(a: JavaArray<int>, options?: CallOptions): Promise<T>;");
+  });
+
   it("of a type in a package is imported from that package", () => {
     const reading = read(
       { "a.ts": `import type { T } from "@acme/types";\n${service}` },

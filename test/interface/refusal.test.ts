@@ -108,7 +108,10 @@ describe("data", () => {
       "export enum D { A = 'A' }",
       "5:1: error: D is used as data, but no tag says what it is in Java: @enum com.acme.D",
     ],
-    ["/** @class a.D */ interface D { a: string }", "3:8: error: D is not exported, so generated code cannot name it"],
+    [
+      "/** @class a.D */ interface D { a: string }",
+      "3:8: error: D cannot be imported by its name, as generated code must",
+    ],
     [
       "/** @class */ export interface D { a: string }",
       "5:5: error: @class needs a value, such as @class com.acme.User",
