@@ -32,7 +32,7 @@ export interface Declarations {
 export type Declared = Extract<Resolved, { kind: "declared" }>;
 
 /** Stands where a problem was found, so that reading can go on and find more. */
-const unreadable: DataType = { java: objectType, text: () => "unknown" };
+export const unreadable: DataType = { java: objectType, text: () => "unknown" };
 
 export class TypeReader {
   readonly #problems: Problems;

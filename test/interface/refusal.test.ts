@@ -208,7 +208,7 @@ describe("a service", () => {
     ["/** @service a.S */ export interface S extends S { }", "1:21: error: S extends what extends it"],
     [
       "/** @service a.S */ export interface S { m: () => void }",
-      "1:42: error: a service has methods only: write m as name(parameters)",
+      "1:42: error: a service has methods only, in the form m(parameters): Promise<Result>",
     ],
     ["/** @service a.S */ export interface S { (): void }", "1:42: error: a service has methods only"],
     ["/** @service a.S */ export interface S { new (): S }", "1:42: error: a service has methods only"],
