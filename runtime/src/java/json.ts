@@ -28,74 +28,103 @@ import { runtimeType, TypedValue } from "./typed.ts";
 /** Deeper values are refused: what follows them down would run out of stack. They may even be inside themselves. */
 const MAX_DEPTH = 100;
 
+/** How a notation writes what JSON has no word for. */
+export interface Notation {
+  long(value: bigint): unknown;
+  double(value: number): unknown;
+  bytes(value: Uint8Array): unknown;
+  date(value: Date): unknown;
+}
+
+/**
+ * JSON has no word for numbers that are none, and its readers lose digits of whole numbers beyond 2^53. Bytes are numbers, as
+ * Java has them: Dubbo does not read base64 here.
+ */
+const JSON_NOTATION: Notation = {
+  long: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
+  double: (value) => (Number.isFinite(value) ? value : String(value)),
+  bytes: (value) => Array.from(new Int8Array(value.buffer, value.byteOffset, value.byteLength)),
+  date: (value) => value.getTime(),
+};
+
 /** The JSON value of a value. Throws a `TypeError` for what is no value of the type. */
-export function toJson(type: JavaType, value: unknown, depth = 0): JsonValue {
+export function toJson(type: JavaType, value: unknown): JsonValue {
+  return toPlain(type, value, JSON_NOTATION) as JsonValue;
+}
+
+/** The same for notations like JSON: plain objects, arrays, strings, and what the notation makes of the rest. */
+export function toPlain(type: JavaType, value: unknown, notation: Notation, depth = 0): unknown {
   if (value === null || value === undefined) {
     if (type !== "void" && isPrimitive(type)) throw new TypeError(`${value} is no ${type}`);
     return null;
   }
   const scalar = scalarOf(type);
-  if (scalar !== undefined) return scalarToJson(toScalar(scalar, value));
-  if (isBytes(type)) return bytesToJson(value);
-  if (typeof type === "string") return builtInToJson(type, value, depth);
+  if (scalar !== undefined) return scalarToPlain(toScalar(scalar, value), notation);
+  if (isBytes(type)) return notation.bytes(toBytes(value));
+  if (typeof type === "string") return builtInToPlain(type, value, notation, depth);
   if ("enum" in type) return toEnum(type.enum, value);
-  if (depth >= MAX_DEPTH) throw new TypeError(`the value is more than ${MAX_DEPTH} levels deep`);
-  if ("class" in type) return objectToJson(type.class(), value, depth + 1);
-  if ("map" in type) return mapToJson(type.map, value, depth + 1);
-  const item = "list" in type ? type.list : "set" in type ? type.set : type.array;
   if (isChars(type))
     return toItems(value)
       .map((one) => toScalar("char", one))
       .join("");
-  return toItems(value).map((one) => toJson(item, one, depth + 1));
+  if (depth >= MAX_DEPTH) throw new TypeError(`the value is more than ${MAX_DEPTH} levels deep`);
+  const inside = (member: JavaType, one: unknown): unknown => toPlain(member, one, notation, depth + 1);
+  if ("class" in type) return objectToPlain(type.class(), value, inside);
+  if ("map" in type) return mapToPlain(type.map, value, inside);
+  const item = "list" in type ? type.list : "set" in type ? type.set : type.array;
+  return toItems(value).map((one) => inside(item, one));
 }
 
-/** JSON has no word for numbers that are none, and readers lose digits of whole numbers beyond 2^53. */
-function scalarToJson(value: boolean | number | bigint | string): JsonValue {
-  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-  return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
+function scalarToPlain(value: boolean | number | bigint | string, notation: Notation): unknown {
+  if (typeof value === "bigint") return notation.long(value);
+  return typeof value === "number" ? notation.double(value) : value;
 }
 
-/** Numbers, as Java has them: Dubbo does not read base64 here. */
-function bytesToJson(value: unknown): JsonValue {
-  if (!(value instanceof Uint8Array)) throw new TypeError(`${show(value)} is no Uint8Array`);
-  return Array.from(new Int8Array(value.buffer, value.byteOffset, value.byteLength));
+function toBytes(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw new TypeError(`${show(value)} is no Uint8Array`);
 }
 
-function builtInToJson(type: JavaPrimitive | JavaBuiltIn, value: unknown, depth: number): JsonValue {
-  if (type === "java.util.Date") return toDate(value).getTime();
+function builtInToPlain(type: JavaPrimitive | JavaBuiltIn, value: unknown, notation: Notation, depth: number): unknown {
+  if (type === "java.util.Date") return notation.date(toDate(value));
   if (type === "java.math.BigDecimal" || type === "java.math.BigInteger") return toDigits(type, value);
   if (type === "java.lang.String" && typeof value === "string") return value;
   if (type === "java.lang.Object") {
-    return toJson(runtimeType(value), value instanceof TypedValue ? value.value : value, depth);
+    return toPlain(runtimeType(value), value instanceof TypedValue ? value.value : value, notation, depth);
   }
   throw new TypeError(`${show(value)} is no ${type}`);
 }
 
-function objectToJson({ name, fields }: JavaClass, value: unknown, depth: number): JsonObject {
+/** Makes the value of a member. */
+type Inside = (type: JavaType, value: unknown) => unknown;
+
+function objectToPlain({ name, fields }: JavaClass, value: unknown, inside: Inside): object {
   if (!isRecord(value)) throw new TypeError(`${show(value)} is no ${name}`);
-  const json: JsonObject = {};
+  const object = {};
   for (const [field, type] of Object.entries(fields)) {
     setMember(
-      json,
+      object,
       field,
-      within(`field "${field}"`, () => toJson(type, memberOf(value, field), depth)),
+      within(`field "${field}"`, () => inside(type, memberOf(value, field))),
     );
   }
-  return json;
+  return object;
 }
 
-function mapToJson([keyType, valueType]: readonly [JavaType, JavaType], value: unknown, depth: number): JsonObject {
-  const json: JsonObject = {};
+function mapToPlain([keyType, valueType]: readonly [JavaType, JavaType], value: unknown, inside: Inside): object {
+  const object = {};
   for (const [key, member] of toEntries(value)) {
-    const name = toJson(keyType, key, depth);
-    if (name === null || typeof name === "object") throw new TypeError(`${show(key)} cannot be a key in JSON`);
-    setMember(json, String(name), toJson(valueType, member, depth));
+    const name = inside(keyType, key);
+    if (name === null || typeof name === "object") throw new TypeError(`${show(key)} cannot be the key of a member`);
+    setMember(object, String(name), inside(valueType, member));
   }
-  return json;
+  return object;
 }
 
-/** The value of a JSON value. Throws a `TypeError` for what cannot be a value of the type. */
+/**
+ * The value of a JSON value. Throws a `TypeError` for what cannot be a value of the type. Bigints, bytes and dates are taken as
+ * well, for notations that have them.
+ */
 export function fromJson(type: JavaType, json: JsonValue): unknown {
   if (type === "void") return undefined;
   if (json === null) {
@@ -129,7 +158,8 @@ function scalarFromJson(type: JavaPrimitive, json: JsonValue): unknown {
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
 /** The numbers that Java writes, or base64. */
-function bytesFromJson(json: JsonValue): Uint8Array {
+function bytesFromJson(json: JsonValue | Uint8Array): Uint8Array {
+  if (json instanceof Uint8Array) return json;
   if (Array.isArray(json)) return Uint8Array.from(json, (one) => toScalar("byte", one) as number);
   if (typeof json === "string" && BASE64.test(json)) return decodeBase64(json);
   throw new TypeError(`${show(json)} is neither base64 nor a list of bytes`);

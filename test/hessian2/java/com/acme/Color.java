@@ -1,6 +1,0 @@
-package com.acme;
-
-public enum Color {
-  RED,
-  GREEN
-}
