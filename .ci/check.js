@@ -20,6 +20,7 @@ const GENERATED = [
   "fixtures/gen",
   "fixtures/options/gen",
   "fixtures/interface/gen",
+  "fixtures/interface/js/gen",
   "bench/gen",
   "test/interop/grpc/gen",
 ];

@@ -7,7 +7,7 @@ import { runInterface } from "../../src/interface/command.ts";
 import { root } from "../plugin/support/protos.ts";
 
 const scripts = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).scripts;
-/** The two commands of `npm run generate:interface`, with their quotes taken off. */
+/** The commands of `npm run generate:interface`, with their quotes taken off. */
 const commands: string[][] = scripts["generate:interface"]
   .split(" && ")
   .map((line: string) => (line.split(" interface ")[1] ?? "").split(" ").map((word) => word.replaceAll("'", "")));

@@ -32,6 +32,7 @@ import {
   FirstGreenDef,
 } from "../../fixtures/interface/gen/selectors_triple.ts";
 import { createStreamsClient, StreamsDef, type StreamsHandler } from "../../fixtures/interface/gen/streams_triple.ts";
+import { createLeftsClient as createLeftsClientOfJs } from "../../fixtures/interface/js/gen/circle/left_triple.js";
 
 const serializations = [hessian2];
 
@@ -260,6 +261,15 @@ async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
 async function* from<T>(...values: T[]): AsyncGenerator<T, void> {
   yield* values;
 }
+
+it("JavaScript and its declarations are the same service", async () => {
+  const router = createRouter({ serializations }).add(LeftsDef, { turn: (right) => ({ right, side: "ON" }) });
+  const client = createLeftsClientOfJs(createInMemoryTransport(router, { serializations }));
+  expect(await client.turn({ left: null, hand: "RIGHT" })).toEqual({
+    right: { left: null, hand: "RIGHT" },
+    side: "ON",
+  });
+});
 
 it("values travel by the serialization that the contract names", async () => {
   expect(FirstGreenDef.methods["more"]?.signature?.serialization).toBe("json");
