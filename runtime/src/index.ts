@@ -86,7 +86,10 @@ export interface RouterOptions {
 /** Makes a router that answers both sub-protocols. It is what servers, handlers and in-memory transports are built on. */
 export function createRouter(options: RouterOptions = {}): Router {
   const { codecs = [protoCodec, jsonCodec], compressions = [], interceptors = [], cors } = options;
-  const resolved = resolveOptions({ ...options, codecs, compressions });
+  const resolved = {
+    ...resolveOptions({ ...options, codecs, compressions }),
+    serializations: options.serializations,
+  };
   const router = createRouterWith({
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
@@ -117,7 +120,7 @@ export function createInMemoryTransport(router: Router, options: InMemoryTranspo
   const codecs = [findCodec(codec)];
   // A network would hand out headers of their own at each end.
   const exchange: Exchange = (request) => router.exchange({ ...request, headers: new Metadata(request.headers) });
-  const resolved = resolveOptions({ codecs, compressions: [], serializations });
+  const resolved = { ...resolveOptions({ codecs, compressions: [] }), serializations };
   const call = createProtocol(exchange, resolved);
   const all =
     protocol === "grpc"

@@ -124,15 +124,17 @@ export function createTransport(options: TransportOptions): Transport {
   if (protocol === "grpc" && httpVersion !== "2") throw new TypeError(`protocol "grpc" needs httpVersion "2"`);
   const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
-  const resolved = resolveOptions({
-    ...options,
-    codecs: [findCodec(options.codec ?? "proto")],
-    compressions,
-    sendCompression: requireCompression(compressions, options.compression),
-  });
-  const open = (codecs: readonly Codec[]): Call => createProtocol(connector.exchange, { ...resolved, codecs });
-  const call = open(resolved.codecs);
-  const all = protocol === "grpc" ? call : withSignedCalls(call, (codec) => open([codec]));
+  const { serializations, wrapperContentType } = options;
+  const codecs = [findCodec(options.codec ?? "proto")];
+  const sendCompression = requireCompression(compressions, options.compression);
+  const resolved = {
+    ...resolveOptions({ ...options, codecs, compressions, sendCompression }),
+    serializations,
+    wrapperContentType,
+  };
+  const open = (codec: Codec): Call => createProtocol(connector.exchange, { ...resolved, codecs: [codec] });
+  const call = createProtocol(connector.exchange, resolved);
+  const all = protocol === "grpc" ? call : withSignedCalls(call, open);
   return { call: intercept(all, options.interceptors), close: () => connector.close() };
 }
 

@@ -35,10 +35,10 @@ export interface ProtocolOptions {
   readonly maxMessageBytes: number;
   /** What a client of sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
   readonly jsonBody: "array" | "object";
-  /** Serializations that are understood in wrapper mode. */
-  readonly serializations: readonly Serialization[];
-  /** What a client of sub-protocol B calls wrapped messages: what peers do, or the specification. */
-  readonly wrapperContentType: WrapperContentType;
+  /** Serializations that are understood in wrapper mode. Default: none. */
+  readonly serializations?: readonly Serialization[] | undefined;
+  /** What a client of sub-protocol B calls wrapped messages: what peers do, or the specification. Default: the former. */
+  readonly wrapperContentType?: WrapperContentType | undefined;
   /** Whether a server of sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
   /** Told of every error whose text the peer does not get to see, once each. */
@@ -55,7 +55,10 @@ type GivenOptions = Pick<ProtocolOptions, "codecs" | "compressions"> & {
   readonly [Name in keyof ProtocolOptions]?: ProtocolOptions[Name] | undefined;
 };
 
-/** Fills in the defaults. Codecs and compressions have none here: they are the door's choice. */
+/**
+ * Fills in the defaults. Codecs and compressions have none here: they are the door's choice. What is for wrapper mode alone is
+ * added by the doors that have it, so that pages do not load a word of it.
+ */
 export function resolveOptions(given: GivenOptions): ProtocolOptions {
   const maxMessageBytes = given.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
   if (!(maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1)) {
@@ -69,8 +72,6 @@ export function resolveOptions(given: GivenOptions): ProtocolOptions {
     compressMinBytes: given.compressMinBytes ?? 1024,
     maxMessageBytes,
     jsonBody: given.jsonBody ?? "array",
-    serializations: given.serializations ?? [],
-    wrapperContentType: given.wrapperContentType ?? "application/grpc+proto",
     requireProtocolVersion: given.requireProtocolVersion ?? false,
     onError:
       onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path)),

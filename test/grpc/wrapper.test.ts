@@ -1,6 +1,7 @@
 /** Wrapper mode of sub-protocol B, by the bytes on the wire: those of the specification, of Java, and hostile ones. */
 import { readFileSync } from "node:fs";
-import { Code, createRouter, Metadata, RpcError, type Transport } from "triple-es";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Code, createRouter, Metadata, protoCodec, RpcError, type Transport } from "triple-es";
 import { hessian2 } from "triple-es/hessian2";
 import {
   createInterfaceClient,
@@ -14,6 +15,10 @@ import {
 } from "triple-es/java";
 import { msgpack } from "triple-es/msgpack";
 import { describe, expect, it } from "vitest";
+import {
+  TripleRequestWrapperSchema,
+  TripleResponseWrapperSchema,
+} from "../../fixtures/gen/org/apache/dubbo/triple/triple_wrapper_pb.ts";
 import { wholeBody } from "../../runtime/src/exchange.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { decodeWrapper, encodeWrapper } from "../../runtime/src/grpc/wrapper.ts";
@@ -92,6 +97,19 @@ describe("a wrapper", () => {
     const wrapper = { serializeType: "hessian4", values, types: ["java.lang.String"] };
     expect(hexOf(encodeWrapper(wrapper))).toBe(request.replaceAll(" ", ""));
     expect(decodeWrapper(bytesOf(request))).toEqual(wrapper);
+  });
+
+  it("is what the schema of Dubbo says", () => {
+    const args = [Uint8Array.of(1), new Uint8Array(0)];
+    const request = { serializeType: "hessian4", values: args, types: ["int", "[B"] };
+    const message = create(TripleRequestWrapperSchema, { serializeType: "hessian4", args, argTypes: request.types });
+    expect(encodeWrapper(request)).toEqual(toBinary(TripleRequestWrapperSchema, message));
+    const response = create(TripleResponseWrapperSchema, { serializeType: "a", data: Uint8Array.of(2), type: "void" });
+    expect(decodeWrapper(toBinary(TripleResponseWrapperSchema, response))).toEqual({
+      serializeType: "a",
+      values: [Uint8Array.of(2)],
+      types: ["void"],
+    });
   });
 
   it("has its fields even where they are empty, because Java misses them", () => {
@@ -328,7 +346,7 @@ function answering({ responseHeaders, response, trailers }: Recorded): { transpo
         trailers: Metadata.fromRaw(Object.entries(trailers).flat()),
       };
     },
-    resolveOptions({ codecs: [{ name: "proto" } as never], compressions: [], serializations: [hessian2] }),
+    { ...resolveOptions({ codecs: [protoCodec], compressions: [] }), serializations: [hessian2] },
   );
   return { transport: { call, close: async () => {} }, sent };
 }
@@ -383,12 +401,11 @@ describe("a client", () => {
         seen = request.headers.get("content-type");
         return router.exchange({ ...request, headers: new Metadata(request.headers) });
       },
-      resolveOptions({
-        codecs: [{ name: "proto" } as never],
-        compressions: [],
+      {
+        ...resolveOptions({ codecs: [protoCodec], compressions: [] }),
         serializations: [hessian2],
         wrapperContentType: wrapperContentType as "application/triple+wrapper",
-      }),
+      },
     );
     const client = createShopClient({ call, close: async () => {} });
     expect(await client.echo(everything)).toEqual(everything);

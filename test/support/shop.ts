@@ -168,14 +168,6 @@ export function createShopClient(transport: Transport, defaults?: CallDefaults):
   return createInterfaceClient(ShopDef, transport, defaults);
 }
 
-/** A user of that name, who is their own friend. */
-export function userOf(name: string): User {
-  const friends: User[] = [];
-  const user: User = { friends, id: 9_007_199_254_740_993n, age: 42, name };
-  friends.push(user);
-  return user;
-}
-
 export const shop: ShopHandler = {
   sayHi: (name, greeting) => `${greeting}, ${name}!`,
   find(id) {

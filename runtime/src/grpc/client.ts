@@ -34,10 +34,10 @@ import { decodeResponse, encodeRequest, isSigned, readException } from "./values
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   const codec = requireCodec(options);
   const { maxMessageBytes } = options;
-  const { serializations } = options;
+  const { serializations = [], wrapperContentType = "application/grpc+proto" } = options;
   const userAgent = `grpc-ts-triple-es/${VERSION}`;
   const fields = requestFields(`application/grpc+${codec.name}`, options, userAgent).freeze();
-  const wrapperFields = requestFields(options.wrapperContentType, options, userAgent).freeze();
+  const wrapperFields = requestFields(wrapperContentType, options, userAgent).freeze();
 
   async function call(request: CallRequest): ReturnType<Call> {
     try {

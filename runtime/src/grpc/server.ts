@@ -50,7 +50,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const contentTypes = createContentTypes(options);
-  const { serializations } = options;
+  const { serializations = [] } = options;
 
   function findContentType(contentType: string): ContentType | undefined {
     // The spellings that peers send are in the table; parameters and capitals are taken off the rest.

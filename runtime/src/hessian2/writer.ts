@@ -79,58 +79,9 @@ class Writer {
   #scalar(type: JavaPrimitive, value: boolean | number | bigint | string): void {
     if (typeof value === "boolean") this.#sink.uint8(value ? 0x54 : 0x46);
     else if (typeof value === "string") this.#sink.string(value);
-    else if (typeof value === "bigint") this.#long(value);
-    else if (type === "float" || type === "double") this.#double(value);
-    else this.#int(value);
-  }
-
-  #int(value: number): void {
-    const sink = this.#sink;
-    if (value >= -0x10 && value < 0x30) sink.uint8(0x90 + value);
-    else if (value >= -0x800 && value < 0x800) sink.uint16(0xc800 + value);
-    else if (value >= -0x40000 && value < 0x40000) {
-      sink.uint8(0xd4 + (value >> 16));
-      sink.uint16(value & 0xffff);
-    } else {
-      sink.uint8(0x49);
-      sink.int32(value);
-    }
-  }
-
-  #long(value: bigint): void {
-    const sink = this.#sink;
-    const small = Number(value);
-    if (value >= -0x8n && value < 0x10n) sink.uint8(0xe0 + small);
-    else if (value >= -0x800n && value < 0x800n) sink.uint16(0xf800 + small);
-    else if (value >= -0x40000n && value < 0x40000n) {
-      sink.uint8(0x3c + (small >> 16));
-      sink.uint16(small & 0xffff);
-    } else if (BigInt.asIntN(32, value) === value) {
-      sink.uint8(0x59);
-      sink.int32(small);
-    } else {
-      sink.uint8(0x4c);
-      sink.int64(value);
-    }
-  }
-
-  #double(value: number): void {
-    const sink = this.#sink;
-    const mills = Math.trunc(value * 1000);
-    if (Object.is(value, 0)) sink.uint8(0x5b);
-    else if (value === 1) sink.uint8(0x5c);
-    else if (Number.isInteger(value) && value >= -0x80 && value < 0x80 && value !== 0) {
-      sink.uint16(0x5d00 | (value & 0xff));
-    } else if (Number.isInteger(value) && value >= -0x8000 && value < 0x8000 && value !== 0) {
-      sink.uint8(0x5e);
-      sink.uint16(value & 0xffff);
-    } else if ((mills | 0) === mills && mills * 0.001 === value && value !== 0) {
-      sink.uint8(0x5f);
-      sink.int32(mills);
-    } else {
-      sink.uint8(0x44);
-      sink.float64(value);
-    }
+    else if (typeof value === "bigint") this.#sink.long(value);
+    else if (type === "float" || type === "double") this.#sink.double(value);
+    else this.#sink.int(value);
   }
 
   #bytes(value: unknown): void {
@@ -142,7 +93,7 @@ class Writer {
     if (type === "java.lang.String") {
       if (typeof value !== "string") throw new TypeError(`${show(value)} is no string`);
       this.#sink.string(value);
-    } else if (type === "java.util.Date") this.#date(toDate(value).getTime());
+    } else if (type === "java.util.Date") this.#sink.date(toDate(value).getTime());
     else if (type === "java.math.BigDecimal") {
       this.#object(type, ["value"], () => this.#sink.string(toDigits(type, value)));
     } else if (type === "java.math.BigInteger") this.#bigInteger(BigInt(toDigits(type, value)));
@@ -155,25 +106,15 @@ class Writer {
     else this.write(runtimeType(value), value instanceof TypedValue ? value.value : value);
   }
 
-  #date(ms: number): void {
-    if (ms % 60_000 === 0 && ((ms / 60_000) | 0) === ms / 60_000) {
-      this.#sink.uint8(0x4b);
-      this.#sink.int32(ms / 60_000);
-    } else {
-      this.#sink.uint8(0x4a);
-      this.#sink.int64(BigInt(ms));
-    }
-  }
-
   /** Java writes its fields: the sign, and the magnitude in words of 32 bits. What else there is, it works out again. */
   #bigInteger(value: bigint): void {
     const hex = (value < 0n ? -value : value).toString(16);
     const words = value === 0n ? [] : (hex.padStart(Math.ceil(hex.length / 8) * 8, "0").match(/.{8}/g) ?? []);
     this.#object("java.math.BigInteger", ["signum", "mag"], () => {
-      this.#int(value === 0n ? 0 : value < 0n ? -1 : 1);
+      this.#sink.int(value === 0n ? 0 : value < 0n ? -1 : 1);
       this.#references += 1;
       this.#listHead("[int", words.length);
-      for (const word of words) this.#int(Number.parseInt(word, 16) | 0);
+      for (const word of words) this.#sink.int(Number.parseInt(word, 16) | 0);
     });
   }
 
@@ -202,7 +143,7 @@ class Writer {
     const written = this.#written.get(value);
     if (written?.as === as) {
       this.#sink.uint8(0x51);
-      this.#int(written.index);
+      this.#sink.int(written.index);
       return true;
     }
     if (written === undefined) this.#written.set(value, { index: this.#references, as });
@@ -220,7 +161,7 @@ class Writer {
     const short = length < 8;
     sink.uint8((name === undefined ? (short ? 0x78 : 0x58) : short ? 0x70 : 0x56) + (short ? length : 0));
     if (name !== undefined) this.#numbered(this.#types, name);
-    if (!short) this.#int(length);
+    if (!short) this.#sink.int(length);
   }
 
   #map([keyType, valueType]: readonly [JavaType, JavaType], value: unknown): void {
@@ -256,13 +197,13 @@ class Writer {
       this.#classes.set(key, index);
       this.#sink.uint8(0x43);
       this.#sink.string(name);
-      this.#int(fields.length);
+      this.#sink.int(fields.length);
       for (const field of fields) this.#sink.string(field);
     }
     if (index < 0x10) this.#sink.uint8(0x60 + index);
     else {
       this.#sink.uint8(0x4f);
-      this.#int(index);
+      this.#sink.int(index);
     }
   }
 
@@ -272,7 +213,7 @@ class Writer {
     if (number === undefined) {
       names.set(name, names.size);
       this.#sink.string(name);
-    } else this.#int(number);
+    } else this.#sink.int(number);
   }
 
   /** Java wants a stack trace, be it an empty one; its own of where this was thrown would mean nothing there. */

@@ -50,7 +50,7 @@ export class PositionalCall {
       }
     });
     const [chosen] = fitting;
-    if (chosen === undefined) throw badRequest(`the arguments have the types of no overload of ${method.path}`);
+    if (chosen === undefined) throw this.#noSuchArguments(body);
     if (fitting.length > 1) throw badRequest(`the arguments fit several overloads of ${method.path}`);
     return this.#choose(chosen.one, chosen.values);
   }
