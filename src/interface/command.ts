@@ -1,7 +1,7 @@
 /** The command `triple-es interface`: contracts in, generated files out. */
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import type { SourceFile } from "ts-morph";
+import type { Project, SourceFile } from "ts-morph";
 import { type Arguments, ArgumentsError } from "./arguments.ts";
 import type { Contract } from "./contract.ts";
 import { openProject, readContracts } from "./contract-reader.ts";
@@ -43,10 +43,7 @@ export function runInterface(args: Arguments, folder: string): Outcome {
 
 /** The files that the patterns match, without generated ones. */
 function findFiles({ patterns, project: tsconfig }: Arguments, folder: string): SourceFile[] {
-  if (tsconfig !== undefined && !existsSync(resolve(folder, tsconfig))) {
-    throw new ArgumentsError(`--project: there is no file ${tsconfig}`);
-  }
-  const project = openProject(tsconfig === undefined ? undefined : resolve(folder, tsconfig));
+  const project = openProjectOf(tsconfig, folder);
   const absolute = (pattern: string): string => resolve(folder, pattern).replaceAll("\\", "/");
   const without = patterns.filter((one) => one.startsWith("!")).map((one) => `!${absolute(one.slice(1))}`);
   const files = new Set<SourceFile>();
@@ -63,6 +60,19 @@ function findFiles({ patterns, project: tsconfig }: Arguments, folder: string): 
   }
   if (mistakes.length > 0) throw new ArgumentsError(mistakes.join("\n"));
   return [...files];
+}
+
+function openProjectOf(tsconfig: string | undefined, folder: string): Project {
+  if (tsconfig === undefined) return openProject(undefined);
+  const path = resolve(folder, tsconfig);
+  if (!existsSync(path)) throw new ArgumentsError(`--project: there is no file ${tsconfig}`);
+  try {
+    return openProject(path);
+  } catch (error) {
+    throw new ArgumentsError(
+      `--project: ${tsconfig} cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
+  }
 }
 
 function isNotGenerated(file: SourceFile): boolean {

@@ -39,6 +39,8 @@ export class ShapeReader implements Declarations {
   readonly #problems: Problems;
   readonly #shapes = new Map<Node, Map<string, Shape | undefined>>();
   readonly #javaNames = new Map<string, Node>();
+  /** How to read the fields of classes that are known by name alone. */
+  readonly #unread = new Map<Shape, () => void>();
   /** Classes whose fields are being read: none of them can be a base of another. */
   readonly #open = new Set<Shape>();
 
@@ -83,8 +85,17 @@ export class ShapeReader implements Declarations {
     }
     const shape = this.#classShape(declaration, home, args);
     known.set(key, shape);
-    if (shape !== undefined) this.#fill(shape, declaration, args);
+    if (shape === undefined) return undefined;
+    this.#unread.set(shape, () => this.#fill(shape, declaration, args));
+    // One after the other, and not inside each other: a chain of classes may be longer than the stack is deep.
+    if (this.#open.size === 0) for (const [one] of this.#unread) this.#readFields(one);
     return shape;
+  }
+
+  #readFields(shape: Shape): void {
+    const fill = this.#unread.get(shape);
+    this.#unread.delete(shape);
+    fill?.();
   }
 
   #enumShape(declaration: TypeDeclaration, home: Home): EnumShape | undefined {
@@ -152,6 +163,7 @@ export class ShapeReader implements Declarations {
       }
       const java = this.read(resolved, args, place, clause)?.java;
       if (java?.kind !== "class") return [];
+      this.#readFields(java.shape);
       if (this.#open.has(java.shape)) {
         this.#problems.error(clause, `${base.getName()} extends what extends it`);
         return [];

@@ -95,15 +95,13 @@ function label(type: JavaType): string {
  * loaded, when one from a file that imports this one would not be there yet.
  */
 function localShapes(
-  { contract, constants }: Draft | StubOutline | Omit<Draft, "scope">,
+  { contract, constants }: Pick<StubOutline, "contract" | "constants">,
   isShared: (shape: Shape) => boolean,
 ): Shape[] {
   const locals = new Set<Shape>();
   const visit = (type: JavaType): void => {
     for (const shape of shapesOf(type)) {
-      if (constants.has(shape) || locals.has(shape) || (shape.kind === "class" && isShared(shape))) continue;
-      locals.add(shape);
-      if (shape.kind === "class") for (const { java } of shape.fields) visit(java);
+      if (!constants.has(shape) && !(shape.kind === "class" && isShared(shape))) locals.add(shape);
     }
   };
   for (const { parameters, result } of contract.services.flatMap(({ methods }) => methods)) {
@@ -111,5 +109,7 @@ function localShapes(
     if (result !== undefined) visit(result.java);
   }
   for (const shape of contract.shapes) if (shape.kind === "class") for (const { java } of shape.fields) visit(java);
+  // The set grows on the way.
+  for (const shape of locals) if (shape.kind === "class") for (const { java } of shape.fields) visit(java);
   return [...locals];
 }

@@ -128,6 +128,8 @@ describe("a run", () => {
     expect(run(...all, "--project", "tsconfig.json").status).toBe(0);
     expect(readFileSync(join(folder, "gen/greeter_triple.ts"), "utf8")).toContain('from "@types/name";');
     expect(() => run(...all, "--project", "tsconfg.json")).toThrow("--project: there is no file tsconfg.json");
+    write("tsconfig.json", "{ bad");
+    expect(() => run(...all, "--project", "tsconfig.json")).toThrow("--project: tsconfig.json cannot be read: ");
   });
 
   it("writes JavaScript and declarations, with the extension that is asked for", () => {

@@ -4,6 +4,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ClassesDef } from "../../fixtures/interface/gen/classes_triple.ts";
+import { CollectionsDef } from "../../fixtures/interface/gen/collections_triple.ts";
+import { EnumsDef } from "../../fixtures/interface/gen/enums_triple.ts";
+import { NullabilityDef } from "../../fixtures/interface/gen/nullability_triple.ts";
+import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
+import { ScalarsDef } from "../../fixtures/interface/gen/scalars_triple.ts";
+import { nameOf } from "../../runtime/src/java/type.ts";
 import { JavaError } from "../../src/interface/java-file.ts";
 import { root } from "../plugin/support/protos.ts";
 import { java, read } from "./support/contracts.ts";
@@ -38,6 +45,24 @@ class Caller {
 }
 `;
 
+/** Prints what a wrapped request says of each method of the named interfaces: its parameters as `Class.getName` writes them. */
+const REFLECTOR = `package caller;
+class Reflector {
+    public static void main(String[] names) throws Exception {
+        for (String name : names) {
+            for (java.lang.reflect.Method method : Class.forName(name).getMethods()) {
+                StringBuilder line = new StringBuilder(name + "." + method.getName() + ":" + method.getReturnType().getName());
+                for (Class<?> parameter : method.getParameterTypes()) line.append(" ").append(parameter.getName());
+                System.out.println(line);
+            }
+        }
+    }
+}
+`;
+
+/** Services whose methods are all unary: a stream is a parameter in Java. */
+const unary = [ClassesDef, CollectionsDef, EnumsDef, NullabilityDef, OverloadsDef, ScalarsDef];
+
 describe("the Java side", () => {
   let folder: string;
   beforeAll(() => {
@@ -57,14 +82,28 @@ describe("the Java side", () => {
     return stdout + stderr;
   }
 
-  it.skipIf(!hasJavac)(`of all fixtures compiles without a warning${needsJavac}`, { timeout: 60_000 }, () => {
-    const from = join(root, "fixtures/interface/gen/java");
-    const paths = readdirSync(from, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".java"));
-    expect(paths.length).toBeGreaterThan(20);
-    const sources = Object.fromEntries(paths.map((path) => [path, readFileSync(join(from, path), "utf8")]));
-    const helpers = { "StreamObserver.java": OBSERVER, "Caller.java": CALLER };
-    expect(compile("fixtures", { ...sources, ...helpers })).toBe("");
-  });
+  it.skipIf(!hasJavac)(
+    `of all fixtures compiles without a warning, and has the types that signatures say${needsJavac}`,
+    { timeout: 60_000 },
+    () => {
+      const from = join(root, "fixtures/interface/gen/java");
+      const paths = readdirSync(from, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".java"));
+      expect(paths.length).toBeGreaterThan(20);
+      const sources = Object.fromEntries(paths.map((path) => [path, readFileSync(join(from, path), "utf8")]));
+      const helpers = { "StreamObserver.java": OBSERVER, "Caller.java": CALLER, "Reflector.java": REFLECTOR };
+      expect(compile("fixtures", { ...sources, ...helpers })).toBe("");
+      const classes = join(folder, "fixtures/classes");
+      const services = unary.map(({ typeName }) => typeName);
+      const { stdout } = spawnSync("java", ["-cp", classes, "caller.Reflector", ...services], { encoding: "utf8" });
+      const declared = unary.flatMap(({ typeName, methods }) =>
+        Object.values(methods).map(({ name, signature }) => {
+          const { parameters = [], result = "void" } = signature ?? {};
+          return [`${typeName}.${name}:${nameOf(result)}`, ...parameters.map(({ type }) => nameOf(type))].join(" ");
+        }),
+      );
+      expect(stdout.trim().split("\n").sort()).toEqual(declared.sort());
+    },
+  );
 
   it.skipIf(!hasJavac)(`lets no comment become code${needsJavac}`, { timeout: 60_000 }, () => {
     const comment = "Ends *\\/ here \\u002a\\u002f class Evil {} @Override <b> {@code";
