@@ -179,6 +179,29 @@ describe("Hessian 2", () => {
     expect(() => hessian2.decode(type, hex(bytes))).toThrow(Error);
   });
 
+  it("reads exceptions that lead to each other, have odd fields, or are none", () => {
+    const throwable = (name: string, cause: string): string =>
+      `43 ${text(name)} 92 ${text("cause")} ${text("odd")} ${cause}`;
+    // The inner exception has the outer one for its cause; the odd field is an object of a class that nobody declared.
+    const gadget = `43 ${text("com.acme.Gadget")} 90 62`;
+    const inner = throwable("com.acme.Inner", `61 5190 ${gadget}`);
+    const outer = hessian2.decodeException?.(hex(throwable("com.acme.Outer", `60 ${inner} 91`)));
+    expect(outer).toMatchObject({ className: "com.acme.Outer", detailMessage: null, fields: { odd: 1 }, trace: [] });
+    expect(outer?.cause).toMatchObject({ className: "com.acme.Inner", fields: { odd: undefined }, cause: undefined });
+    expect(() => hessian2.decodeException?.(hex("91"))).toThrow("the data is no exception");
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
+        expect(() => {
+          try {
+            hessian2.decodeException?.(bytes);
+          } catch (reason) {
+            if (!(reason instanceof Error)) throw reason;
+          }
+        }).not.toThrow();
+      }),
+    );
+  });
+
   it("refuses to write what goes on for ever", () => {
     let deep: unknown[] = [];
     for (let i = 0; i < 1000; i += 1) deep = [deep];
