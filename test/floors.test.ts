@@ -12,11 +12,11 @@ const RUNTIME = "runtime/src/";
  * messages and generated services are rooms of their own.
  */
 const FLOORS: readonly (readonly string[])[] = [
-  ["code", "metadata", "signature", "version", "gen/messages"],
+  ["code", "metadata", "quality", "signature", "version", "gen/messages"],
   ["error", "call"],
   ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "java/", "msgpack/"],
   ["protocol", "client", "handler", "plain-json", "observation", "serialization", "signed-call", "hessian2/"],
-  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "interface-client"],
+  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport", "interface-client"],
   ["node/", "gen/services"],
   [
     ...["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy", "fastify", "proto"],

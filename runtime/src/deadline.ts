@@ -17,7 +17,7 @@ export interface ContextOptions {
   /** A caller's signal, which ends the call. */
   readonly signal?: AbortSignal | undefined;
   /** An exchange, whose signal is made on demand and tells that nobody waits for the call any more. */
-  readonly exchange?: { readonly signal: AbortSignal | undefined };
+  readonly exchange?: { readonly signal: AbortSignal | undefined; linger?(work: Promise<unknown>): void };
   readonly values?: ContextValues | undefined;
   /** Whether {@link OpenContext.cancel} will be called, so that the signal must be one of the context's own. */
   readonly cancellable?: boolean;
@@ -31,6 +31,8 @@ export class OpenContext implements CallContext {
   /** Why the call ended early, if it did. */
   #ended: RpcError | undefined;
   #onEnded: ((error: RpcError) => void) | undefined;
+  /** The step of the call that may be under way when it ends early. */
+  #working: Promise<unknown> | undefined;
   #controller: AbortController | undefined;
   #release: (() => void)[] = NOTHING;
   #closed = false;
@@ -76,22 +78,19 @@ export class OpenContext implements CallContext {
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first; then closes the context. */
   run<T>(work: () => Promise<T>): Promise<T> {
-    return this.#limited ? this.race(work).finally(() => this.close()) : work();
+    return this.limited ? this.race(work).finally(() => this.close()) : work();
   }
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first. `work` is not started late. */
   race<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
-    if (!this.#limited) return work();
+    if (!this.limited) return work();
     return new Promise<T>((resolve, reject) => {
       this.#onEnded = reject;
-      work().then(resolve, reject);
+      const working = work();
+      this.#working = working;
+      working.then(resolve, reject);
     });
-  }
-
-  /** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
-  each<T>(items: AsyncIterable<T>): AsyncIterable<T> {
-    return this.#limited ? this.#raceEach(items) : items;
   }
 
   /** Ends a call that nobody is interested in any more. Without effect on a closed context. */
@@ -106,27 +105,9 @@ export class OpenContext implements CallContext {
     this.#closed = true;
   }
 
-  get #limited(): boolean {
+  /** Whether anything but {@link cancel} can end the call early. */
+  get limited(): boolean {
     return this.#deadline !== undefined || this.#options.signal !== undefined;
-  }
-
-  async *#raceEach<T>(items: AsyncIterable<T>): AsyncGenerator<T, void> {
-    const iterator = items[Symbol.asyncIterator]();
-    let finished = false;
-    try {
-      for (;;) {
-        const result = await this.race(() => iterator.next());
-        if (result.done) {
-          finished = true;
-          return;
-        }
-        yield result.value;
-      }
-    } finally {
-      this.close();
-      // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
-      if (!finished) iterator.return?.()?.catch(() => {});
-    }
   }
 
   #expire(): void {
@@ -138,10 +119,41 @@ export class OpenContext implements CallContext {
     this.#ended ??= error;
     this.#controller?.abort(this.#ended);
     this.#onEnded?.(this.#ended);
+    this.linger(this.#working);
+  }
+
+  /** Leaves work to itself that nobody waits for any more. */
+  linger(work: Promise<unknown> | undefined): void {
+    work?.catch(() => {});
+    if (work !== undefined) this.#options.exchange?.linger?.(work);
   }
 }
 
 const NOTHING: (() => void)[] = [];
+
+/** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
+export function eachWithin<T>(context: OpenContext, items: AsyncIterable<T>): AsyncIterable<T> {
+  return context.limited ? raceEach(context, items) : items;
+}
+
+async function* raceEach<T>(context: OpenContext, items: AsyncIterable<T>): AsyncGenerator<T, void> {
+  const iterator = items[Symbol.asyncIterator]();
+  let finished = false;
+  try {
+    for (;;) {
+      const result = await context.race(() => iterator.next());
+      if (result.done) {
+        finished = true;
+        return;
+      }
+      yield result.value;
+    }
+  } finally {
+    context.close();
+    // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
+    if (!finished) context.linger(iterator.return?.());
+  }
+}
 
 class Values implements ContextValues {
   readonly #values = new Map<symbol, unknown>();

@@ -1,7 +1,7 @@
 /**
  * The door for every platform: what generated code and users need wherever they run.
  */
-import { type Interceptor, intercept } from "./call.ts";
+import { type Call, type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
@@ -10,11 +10,11 @@ import type { ErrorHook } from "./error.ts";
 import type { Exchange } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
-import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { Metadata } from "./metadata.ts";
-import { resolveOptions } from "./protocol.ts";
+import { resolveClientOptions, resolveServerOptions } from "./protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
 
@@ -87,7 +87,7 @@ export interface RouterOptions {
 export function createRouter(options: RouterOptions = {}): Router {
   const { codecs = [protoCodec, jsonCodec], compressions = [], interceptors = [], cors } = options;
   const resolved = {
-    ...resolveOptions({ ...options, codecs, compressions }),
+    ...resolveServerOptions({ ...options, codecs, compressions }),
     serializations: options.serializations,
   };
   const router = createRouterWith({
@@ -117,14 +117,11 @@ export interface InMemoryTransportOptions {
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto", serializations } = options;
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
-  const codecs = [findCodec(codec)];
   // A network would hand out headers of their own at each end.
   const exchange: Exchange = (request) => router.exchange({ ...request, headers: new Metadata(request.headers) });
-  const resolved = { ...resolveOptions({ codecs, compressions: [] }), serializations };
+  const resolved = { ...resolveClientOptions({ codec: findCodec(codec), compressions: [] }), serializations };
   const call = createProtocol(exchange, resolved);
-  const all =
-    protocol === "grpc"
-      ? call
-      : withSignedCalls(call, (one) => createProtocol(exchange, { ...resolved, codecs: [one] }));
+  const open = (one: Codec): Call => createProtocol(exchange, { ...resolved, codec: one });
+  const all = protocol === "grpc" ? call : withSignedCalls(call, open);
   return { call: intercept(all, options.interceptors), close: async () => {} };
 }

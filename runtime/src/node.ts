@@ -9,16 +9,17 @@ import { type Compression, findCompression } from "./compression.ts";
 import { callHook } from "./error.ts";
 import { pathsBelow } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
-import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createRouter, type Router, type RouterOptions } from "./index.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { createNodeHandler, type NodeHandler } from "./node/handler.ts";
 import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
-import { resolveOptions, type WrapperContentType } from "./protocol.ts";
+import { resolveClientOptions, type WrapperContentType } from "./protocol.ts";
 import { isServed } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
+import { closableTransport } from "./transport.ts";
 
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { ConnectionLimits } from "./node/guard.ts";
@@ -125,17 +126,17 @@ export function createTransport(options: TransportOptions): Transport {
   const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const { serializations, wrapperContentType } = options;
-  const codecs = [findCodec(options.codec ?? "proto")];
+  const codec = findCodec(options.codec ?? "proto");
   const sendCompression = requireCompression(compressions, options.compression);
   const resolved = {
-    ...resolveOptions({ ...options, codecs, compressions, sendCompression }),
+    ...resolveClientOptions({ ...options, codec, compressions, sendCompression }),
     serializations,
     wrapperContentType,
   };
-  const open = (codec: Codec): Call => createProtocol(connector.exchange, { ...resolved, codecs: [codec] });
+  const open = (one: Codec): Call => createProtocol(connector.exchange, { ...resolved, codec: one });
   const call = createProtocol(connector.exchange, resolved);
   const all = protocol === "grpc" ? call : withSignedCalls(call, open);
-  return { call: intercept(all, options.interceptors), close: () => connector.close() };
+  return closableTransport(intercept(all, options.interceptors), () => connector.close());
 }
 
 function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {

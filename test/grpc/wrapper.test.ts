@@ -22,7 +22,7 @@ import {
 import { wholeBody } from "../../runtime/src/exchange.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { decodeWrapper, encodeWrapper } from "../../runtime/src/grpc/wrapper.ts";
-import { resolveOptions } from "../../runtime/src/protocol.ts";
+import { resolveClientOptions } from "../../runtime/src/protocol.ts";
 import { ROOT } from "../support/documents.ts";
 import { createShopClient, everything, ShopDef, type ShopHandler, shop } from "../support/shop.ts";
 
@@ -346,7 +346,7 @@ function answering({ responseHeaders, response, trailers }: Recorded): { transpo
         trailers: Metadata.fromRaw(Object.entries(trailers).flat()),
       };
     },
-    { ...resolveOptions({ codecs: [protoCodec], compressions: [] }), serializations: [hessian2] },
+    { ...resolveClientOptions({ codec: protoCodec, compressions: [] }), serializations: [hessian2] },
   );
   return { transport: { call, close: async () => {} }, sent };
 }
@@ -402,7 +402,7 @@ describe("a client", () => {
         return router.exchange({ ...request, headers: new Metadata(request.headers) });
       },
       {
-        ...resolveOptions({ codecs: [protoCodec], compressions: [] }),
+        ...resolveClientOptions({ codec: protoCodec, compressions: [] }),
         serializations: [hessian2],
         wrapperContentType: wrapperContentType as "application/triple+wrapper",
       },

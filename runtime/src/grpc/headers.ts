@@ -5,7 +5,7 @@ import { Code, Status } from "../code.ts";
 import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
 import { RpcError } from "../error.ts";
 import { Metadata } from "../metadata.ts";
-import { checkHeaders, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
+import { type ClientOptions, checkHeaders, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
@@ -81,7 +81,7 @@ export function formatTimeout(timeoutMs: number): string {
 }
 
 /** The fields that every request of a client has in common, in the order gRPC asks for. */
-export function requestFields(contentType: string, options: ProtocolOptions, userAgent: string): Metadata {
+export function requestFields(contentType: string, options: ClientOptions, userAgent: string): Metadata {
   const headers = new Metadata({ "content-type": contentType, te: "trailers" });
   headers.append("user-agent", userAgent);
   if (options.sendCompression !== undefined) headers.append("grpc-encoding", options.sendCompression.name);

@@ -5,8 +5,8 @@ import type { CallResponse, Handler, StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { type Codec, protoCodec } from "../codec.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
-import { OpenContext } from "../deadline.ts";
-import { RpcError } from "../error.ts";
+import { eachWithin, OpenContext } from "../deadline.ts";
+import { RpcError, reasonOf } from "../error.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
@@ -17,9 +17,9 @@ import {
   isReservedName,
   misanswered,
   notFound,
-  type ProtocolOptions,
   type RequestHeaders,
   readSelector,
+  type ServerOptions,
   type ServerProtocol,
 } from "../protocol.ts";
 import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
@@ -46,7 +46,7 @@ interface ServerCall extends ContentType {
 }
 
 /** Makes the server half of sub-protocol B. */
-export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
+export function createGrpcServer(options: ServerOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const contentTypes = createContentTypes(options);
@@ -58,35 +58,52 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     return contentTypes.get(name === undefined ? contentType : `application/grpc+${name}`);
   }
 
-  async function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
-    if (request.version !== "2") {
+  function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
+    const name = request.headers.get("content-type") ?? "";
+    const contentType = contentTypeOf(name, handler);
+    if (request.version !== "2" || request.method !== "POST" || contentType === undefined) {
+      return Promise.resolve(refusalOf(request, name, handler));
+    }
+    const failed = (reason: unknown): HttpResponse => failure(contentType.fields, asRpcError(reason, request.path));
+    let call: ServerCall;
+    try {
+      call = openCall(request, handler, contentType);
+    } catch (reason) {
+      return Promise.resolve(failed(reason));
+    }
+    const unary = call.handler.method.kind === "unary";
+    return (unary ? call.context.run(() => serveUnary(call)) : serveStream(call)).catch(failed);
+  }
+
+  /** Whether a message is wrapped is for its method to say, and not for the content type. */
+  function contentTypeOf(name: string, handler: Handler | undefined): ContentType | undefined {
+    if (handler !== undefined && isSigned(handler.method)) return wrapperContentType(name);
+    return findContentType(name) ?? (handler === undefined ? wrapperContentType(name) : undefined);
+  }
+
+  function refusalOf(
+    { version, method }: HttpRequest,
+    contentType: string,
+    handler: Handler | undefined,
+  ): HttpResponse {
+    if (version !== "2") {
       return refuse(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
     }
-    if (request.method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
-    const name = request.headers.get("content-type") ?? "";
+    if (method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
     const signed = handler !== undefined && isSigned(handler.method);
-    const known = signed ? undefined : findContentType(name);
-    const contentType = known ?? (signed || handler === undefined ? wrapperContentType(name) : undefined);
-    if (contentType === undefined) {
-      const supported = signed ? WRAPPER_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
-      return refuse(415, `content type ${name} is not supported; supported are: ${supported}`, {
-        "accept-post": supported,
-      });
-    }
-    const { codec, fields } = contentType;
-    try {
-      if (handler === undefined) throw notFound(request.path);
-      const headers = readRequestHeaders(request.headers, options, negotiate);
-      const { timeoutMs } = headers;
-      const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-      const wrapped = signed ? new WrappedCall(serializations, handler) : undefined;
-      const call: ServerCall = { request, handler, headers, codec, fields, context, wrapped };
-      // With return await, so that the catch below sees what goes wrong.
-      if (handler.method.kind !== "unary") return await serveStream(call);
-      return await context.run(() => serveUnary(call));
-    } catch (reason) {
-      return failure(fields, asRpcError(reason, request.path));
-    }
+    const supported = signed ? WRAPPER_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
+    return refuse(415, `content type ${contentType} is not supported; supported are: ${supported}`, {
+      "accept-post": supported,
+    });
+  }
+
+  function openCall(request: HttpRequest, handler: Handler | undefined, { codec, fields }: ContentType): ServerCall {
+    if (handler === undefined) throw notFound(request.path);
+    const headers = readRequestHeaders(request.headers, options, negotiate);
+    const { timeoutMs } = headers;
+    const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
+    const wrapped = isSigned(handler.method) ? new WrappedCall(serializations, handler) : undefined;
+    return { request, handler, headers, codec, fields, context, wrapped };
   }
 
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
@@ -108,7 +125,8 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     if (response?.stream !== false) throw misanswered(method);
     const data = encode(call, response.message);
     const { responseCompression } = call.headers;
-    const compressed = await compressMessage(data, responseCompression, options);
+    const compressing = compressMessage(data, responseCompression, options);
+    const compressed = compressing === undefined ? undefined : await compressing;
     return {
       status: 200,
       // An encoding is named only where it is used: most small answers then have the headers that all calls share.
@@ -143,7 +161,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       };
     } catch (reason) {
       context.close();
-      calling?.then(abandon).catch(() => {});
+      if (calling !== undefined) linger(request, calling.then(abandon));
       throw reason;
     }
   }
@@ -162,7 +180,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   ): AsyncGenerator<Uint8Array, void> {
     const { context, headers, request } = call;
     try {
-      for await (const message of context.each(response.messages)) {
+      for await (const message of eachWithin(context, response.messages)) {
         const data = encode(call, message);
         const compressed = compressMessage(data, headers.responseCompression, options);
         yield compressed === undefined ? encodeEnvelope(data) : encodeEnvelope(await compressed, true);
@@ -217,6 +235,11 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
 const GRPC_CONTENT_TYPE = /^application\/(?:grpc|(?:triple|svc)\+wrapper)(?:[+;\s]|$)/i;
 const WRAPPER_CONTENT_TYPES = "application/grpc, application/grpc+proto, application/triple+wrapper";
 
+function linger(request: HttpRequest, work: Promise<unknown>): void {
+  work.catch(() => {});
+  request.linger?.(work);
+}
+
 /** Ends the messages of a response that has come too late. They have to begin for their end to clean up. */
 async function abandon(response: CallResponse | undefined): Promise<void> {
   if (!response?.stream) return;
@@ -226,7 +249,7 @@ async function abandon(response: CallResponse | undefined): Promise<void> {
 }
 
 /** The content types that are answered, with parameters left off. */
-function createContentTypes(options: ProtocolOptions): Map<string, ContentType> {
+function createContentTypes(options: ServerOptions): Map<string, ContentType> {
   const contentTypes = new Map<string, ContentType>();
   const add = (name: string, codec: Codec): void => {
     contentTypes.set(name, { codec, fields: new Metadata({ "content-type": name }).freeze() });
@@ -276,8 +299,4 @@ function cardinalityError(received: string): RpcError {
 
 function internalError(message: string, cause: unknown): RpcError {
   return new RpcError(Code.Internal, message, { cause });
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,11 +1,11 @@
 /**
  * Sub-protocol A, server half: answers an HTTP request by making a unary call (spec: Sub-protocol A: unary call).
  */
-import type { Handler } from "../call.ts";
+import type { CallResponse, Handler } from "../call.ts";
 import { Code, Status } from "../code.ts";
-import { createNegotiation } from "../compression.ts";
+import { type Compression, createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
-import { RpcError } from "../error.ts";
+import { RpcError, reasonOf } from "../error.ts";
 import { type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
@@ -15,9 +15,9 @@ import {
   isReservedName,
   misanswered,
   notFound,
-  type ProtocolOptions,
   type RequestHeaders,
   readSelector,
+  type ServerOptions,
   type ServerProtocol,
 } from "../protocol.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
@@ -38,27 +38,32 @@ interface ServerCall {
 }
 
 /** Makes the server half of sub-protocol A. It answers every content type, if only to say which ones there are. */
-export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
+export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const content = createContent(options);
 
-  async function serve(request: HttpRequest, found: Handler | undefined): Promise<HttpResponse> {
+  function serve(request: HttpRequest, found: Handler | undefined): Promise<HttpResponse> {
+    const failed = (reason: unknown): HttpResponse => failure(asRpcError(reason, request.path));
+    let call: ServerCall;
     try {
-      const handler = checkRequest(request, found);
-      const requestFormat = content.findRequest(request.headers.get("content-type"), handler);
-      const headers = readRequestHeaders(request.headers, options, negotiate);
-      if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request.headers);
-      const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
-      const { timeoutMs } = headers;
-      const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-      const positional = handler.method.signature === undefined ? undefined : new PositionalCall(handler);
-      const call: ServerCall = { request, handler, headers, requestFormat, responseFormat, context, positional };
-      // With return await, so that the catch below sees what goes wrong.
-      return await context.run(() => serveUnary(call));
+      call = openCall(request, found);
     } catch (reason) {
-      return failure(asRpcError(reason, request.path));
+      return Promise.resolve(failed(reason));
     }
+    return call.context.run(() => serveUnary(call)).catch(failed);
+  }
+
+  function openCall(request: HttpRequest, found: Handler | undefined): ServerCall {
+    const handler = checkRequest(request, found);
+    const requestFormat = content.findRequest(request.headers.get("content-type"), handler);
+    const headers = readRequestHeaders(request.headers, options, negotiate);
+    if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request.headers);
+    const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
+    const { timeoutMs } = headers;
+    const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
+    const positional = handler.method.signature === undefined ? undefined : new PositionalCall(handler);
+    return { request, handler, headers, requestFormat, responseFormat, context, positional };
   }
 
   /** Decompress, decode, call, encode, compress (spec: Payload of sub-protocol A). */
@@ -84,12 +89,14 @@ export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
     if (response?.stream !== false) throw misanswered(method);
     const { message: result } = response;
     const data = positional === undefined ? responseFormat.encode(method.output, result) : positional.encode(result);
-    const compressed = await compressMessage(data, responseCompression, options);
-    const headers = new Metadata(responseFormat.fields);
-    if (compressed && responseCompression) headers.append("content-encoding", responseCompression.name);
-    appendMetadata(headers, response.headers);
-    appendMetadata(headers, response.trailers, TRAILER_PREFIX);
-    return { status: 200, headers, body: wholeBody(compressed ?? data), trailers: NO_TRAILERS };
+    const compressing = compressMessage(data, responseCompression, options);
+    const compressed = compressing === undefined ? undefined : await compressing;
+    return {
+      status: 200,
+      headers: responseHeaders(responseFormat, response, compressed && responseCompression),
+      body: wholeBody(compressed ?? data),
+      trailers: NO_TRAILERS,
+    };
   }
 
   /** An error that is not meant for the peer is told to the hook and replaced by a fixed text. */
@@ -123,6 +130,19 @@ function checkRequest(request: HttpRequest, handler: Handler | undefined): Handl
   return handler;
 }
 
+function responseHeaders(
+  { fields }: ResponseFormat,
+  { headers, trailers }: CallResponse,
+  compression: Compression | undefined,
+): Metadata {
+  if (headers.size === 0 && trailers.size === 0 && compression === undefined) return fields;
+  const written = new Metadata(fields);
+  if (compression !== undefined) written.append("content-encoding", compression.name);
+  appendMetadata(written, headers);
+  appendMetadata(written, trailers, TRAILER_PREFIX);
+  return written;
+}
+
 function decode({ requestFormat, handler, positional }: ServerCall, bytes: Uint8Array): object | Promise<object> {
   const { input } = handler.method;
   try {
@@ -138,7 +158,7 @@ function decode({ requestFormat, handler, positional }: ServerCall, bytes: Uint8
 
 function decodeError(typeName: string, cause: unknown): RpcError {
   if (cause instanceof RpcError) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = reasonOf(cause);
   return serializationError(`the body cannot be decoded as ${typeName}: ${reason}`, cause);
 }
 
