@@ -15,7 +15,10 @@ const FLOORS: readonly (readonly string[])[] = [
   ["code", "metadata", "quality", "signature", "version", "gen/messages"],
   ["error", "call"],
   ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "java/", "msgpack/"],
-  ["protocol", "client", "handler", "plain-json", "observation", "serialization", "signed-call", "hessian2/"],
+  [
+    ...["protocol", "client", "handler", "plain-json", "observation", "signed-call"],
+    ...["serialization", "protobuf-serialization", "hessian2/"],
+  ],
   ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport", "interface-client"],
   ["node/", "gen/services"],
   [

@@ -21,6 +21,7 @@ export type {
 export { findException, JavaException, type JavaExceptionOptions } from "./java/exception.ts";
 export type { Serialization } from "./java/serialization.ts";
 export { typed } from "./java/typed.ts";
+export { createProtobufSerialization } from "./protobuf-serialization.ts";
 export { jsonSerialization } from "./serialization.ts";
 export type {
   JavaBuiltIn,
