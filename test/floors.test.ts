@@ -75,7 +75,13 @@ function floorOf(file: string): number {
 /** Why the import is forbidden; `undefined` if it is allowed. */
 function objection({ from, to }: Import): string | undefined {
   if (from.startsWith("src/")) {
-    const allowed = to.startsWith("src/") || /^(?:@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)|node:)/.test(to);
+    if (to.startsWith("node:")) return undefined;
+    const ofInterface = from.startsWith("src/interface/");
+    if (to === "ts-morph") return ofInterface ? undefined : "the plugin is started without a compiler";
+    if (to.startsWith("src/interface/")) {
+      return ofInterface || from === "src/triple-es.ts" ? undefined : "the plugin knows nothing of contracts";
+    }
+    const allowed = to.startsWith("src/") || (!ofInterface && /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/.test(to));
     return allowed ? undefined : "the plugin may import only itself, the plugin kit and node:*";
   }
   const floor = floorOf(from);

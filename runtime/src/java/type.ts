@@ -203,6 +203,7 @@ export interface DeclaredTypes {
 export function declaredTypes(types: readonly JavaType[]): DeclaredTypes {
   const classes = new Map<string, JavaClass>();
   const enums = new Map<string, JavaEnum>();
+  const seen = new Set<JavaClass>();
   const open = [...types];
   for (let type = open.pop(); type !== undefined; type = open.pop()) {
     if (typeof type === "string") continue;
@@ -213,7 +214,9 @@ export function declaredTypes(types: readonly JavaType[]): DeclaredTypes {
     else if ("enum" in type) enums.set(type.enum.name, type.enum);
     else {
       const declared = type.class();
-      if (classes.get(declared.name) === declared) continue;
+      // A generic class is declared once for each of its arguments, always under one name.
+      if (seen.has(declared)) continue;
+      seen.add(declared);
       classes.set(declared.name, declared);
       open.push(...Object.values(declared.fields));
     }
