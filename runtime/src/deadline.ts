@@ -91,7 +91,7 @@ export class OpenContext implements CallContext {
 
   /** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
   each<T>(items: AsyncIterable<T>): AsyncIterable<T> {
-    return this.#limited ? this.#raceEach(items) : items;
+    return this.#limited ? { [Symbol.asyncIterator]: () => this.#raceEach(items[Symbol.asyncIterator]()) } : items;
   }
 
   /** Ends a call that nobody is interested in any more. Without effect on a closed context. */
@@ -110,23 +110,29 @@ export class OpenContext implements CallContext {
     return this.#deadline !== undefined || this.#options.signal !== undefined;
   }
 
-  async *#raceEach<T>(items: AsyncIterable<T>): AsyncGenerator<T, void> {
-    const iterator = items[Symbol.asyncIterator]();
-    let finished = false;
-    try {
-      for (;;) {
-        const result = await this.race(() => iterator.next());
-        if (result.done) {
-          finished = true;
-          return;
-        }
-        yield result.value;
-      }
-    } finally {
+  #raceEach<T>(items: AsyncIterator<T>): AsyncIterator<T> {
+    const step = (): Promise<IteratorResult<T>> => items.next();
+    const leave = (): void => {
       this.close();
       // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
-      if (!finished) iterator.return?.()?.catch(() => {});
-    }
+      items.return?.()?.catch(() => {});
+    };
+    return {
+      next: async () => {
+        try {
+          const result = await this.race(step);
+          if (result.done) this.close();
+          return result;
+        } catch (reason) {
+          leave();
+          throw reason;
+        }
+      },
+      return: async () => {
+        leave();
+        return { done: true, value: undefined };
+      },
+    };
   }
 
   #expire(): void {

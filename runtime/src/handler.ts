@@ -134,26 +134,31 @@ function streamCall(start: Start, onError: ErrorHook): Call {
   };
 }
 
-/** Goes on with an iteration whose first step is under way. */
-async function* resume(
+/** Goes on with an iteration whose first step is under way, and converts what it throws. */
+function resume(
   first: Promise<IteratorResult<object>>,
   outputs: AsyncIterator<object>,
   failure: (reason: unknown) => RpcError,
-): AsyncGenerator<object, void> {
-  let finished = false;
-  try {
-    let result = await first;
-    while (!result.done) {
-      yield result.value;
-      result = await outputs.next();
-    }
-    finished = true;
-  } catch (reason) {
-    finished = true;
-    throw failure(reason);
-  } finally {
-    if (!finished) await outputs.return?.();
-  }
+): AsyncIterableIterator<object> {
+  let begun: Promise<IteratorResult<object>> | undefined = first;
+  return {
+    async next() {
+      const step = begun;
+      begun = undefined;
+      try {
+        return await (step ?? outputs.next());
+      } catch (reason) {
+        throw failure(reason);
+      }
+    },
+    async return() {
+      await outputs.return?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }
 
 /** Refuses a call. Generated base classes do so in every method. */

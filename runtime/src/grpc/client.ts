@@ -24,7 +24,7 @@ import {
   writeSelector,
 } from "../protocol.ts";
 import { VERSION } from "../version.ts";
-import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
+import { EnvelopeReader, encodeEnvelope, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { codecNameOf, formatTimeout, readResponseCompression, requestFields } from "./headers.ts";
 import { httpStatusError, readError, userMetadata } from "./status.ts";
 
@@ -131,10 +131,14 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     trailers: Metadata,
   ): AsyncGenerator<object, void> {
     let hasBody = false;
-    for await (const { compressed, data } of readEnvelopes(response.body, maxMessageBytes)) {
-      hasBody = true;
-      yield decode(method, compressed ? await inflate(data, compression) : data);
+    const envelopes = new EnvelopeReader(maxMessageBytes);
+    for await (const chunk of response.body) {
+      for (const { compressed, data } of envelopes.take(chunk)) {
+        hasBody = true;
+        yield decode(method, compressed ? await inflate(data, compression) : data);
+      }
     }
+    envelopes.finish();
     const failure = readEnd(response, userMetadata(response.headers), hasBody);
     if (failure !== undefined) throw failure;
     trailers.appendAll(userMetadata(response.trailers));

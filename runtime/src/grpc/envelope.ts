@@ -7,7 +7,7 @@
  */
 import { Code } from "../code.ts";
 import { RpcError } from "../error.ts";
-import { type Body, concat, tooLarge } from "../exchange.ts";
+import { allocate, concat, tooLarge } from "../exchange.ts";
 
 /** One message as it travels. */
 export interface Envelope {
@@ -21,7 +21,7 @@ export const PREFIX_BYTES = 5;
 /** Puts a message into its envelope. */
 export function encodeEnvelope(data: Uint8Array, compressed = false): Uint8Array {
   const length = data.byteLength;
-  const bytes = new Uint8Array(PREFIX_BYTES + length);
+  const bytes = allocate(PREFIX_BYTES + length);
   bytes[0] = compressed ? 1 : 0;
   bytes[1] = length >>> 24;
   bytes[2] = length >>> 16;
@@ -35,10 +35,19 @@ export function encodeEnvelope(data: Uint8Array, compressed = false): Uint8Array
 export class EnvelopeReader {
   readonly #maxBytes: number;
   #chunks: Uint8Array[] = [];
+  /** Where in the first chunk the next envelope starts. */
+  #start = 0;
+  /** Bytes from there to the end of the last chunk. */
   #buffered = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
+  }
+
+  /** The envelopes that a chunk completes. Fails as {@link next} does. */
+  *take(chunk: Uint8Array): Generator<Envelope, void> {
+    this.push(chunk);
+    for (let envelope = this.next(); envelope !== undefined; envelope = this.next()) yield envelope;
   }
 
   push(chunk: Uint8Array): void {
@@ -53,17 +62,19 @@ export class EnvelopeReader {
   next(): Envelope | undefined {
     if (this.#buffered < PREFIX_BYTES) return undefined;
     const head = this.#join(PREFIX_BYTES);
-    const flag = head[0] as number;
+    const at = this.#start;
+    const flag = head[at] as number;
     const length =
-      (head[1] as number) * 0x1000000 +
-      (((head[2] as number) << 16) | ((head[3] as number) << 8) | (head[4] as number));
+      (head[at + 1] as number) * 0x1000000 +
+      (((head[at + 2] as number) << 16) | ((head[at + 3] as number) << 8) | (head[at + 4] as number));
     if (flag > 1) throw new RpcError(Code.Internal, `envelope has the unknown flags 0x${flag.toString(16)}`);
     if (length > this.#maxBytes) throw tooLarge(this.#maxBytes);
-    const end = PREFIX_BYTES + length;
-    if (this.#buffered < end) return undefined;
-    const bytes = this.#join(end);
-    this.#drop(end);
-    return { compressed: flag === 1, data: bytes.subarray(PREFIX_BYTES, end) };
+    const size = PREFIX_BYTES + length;
+    if (this.#buffered < size) return undefined;
+    const bytes = this.#join(size);
+    const start = this.#start;
+    this.#drop(size);
+    return { compressed: flag === 1, data: bytes.subarray(start + PREFIX_BYTES, start + size) };
   }
 
   /** Checks, at the end of the body, that no envelope was cut off. */
@@ -73,31 +84,24 @@ export class EnvelopeReader {
     }
   }
 
-  /** A chunk that starts at the current position and holds at least `length` bytes. */
+  /** The first chunk, which then holds at least `length` bytes from the current position on. */
   #join(length: number): Uint8Array {
     const first = this.#chunks[0] as Uint8Array;
-    if (first.byteLength >= length) return first;
+    if (first.byteLength - this.#start >= length) return first;
+    this.#chunks[0] = first.subarray(this.#start);
     const joined = concat(this.#chunks, this.#buffered);
     this.#chunks = [joined];
+    this.#start = 0;
     return joined;
   }
 
   #drop(length: number): void {
-    const first = this.#chunks[0] as Uint8Array;
-    if (first.byteLength === length) this.#chunks.shift();
-    else this.#chunks[0] = first.subarray(length);
+    this.#start += length;
     this.#buffered -= length;
+    if (this.#start < (this.#chunks[0] as Uint8Array).byteLength) return;
+    this.#chunks.shift();
+    this.#start = 0;
   }
-}
-
-/** The envelopes of a body, one after the other. */
-export async function* readEnvelopes(body: Body, maxBytes: number): AsyncGenerator<Envelope, void> {
-  const reader = new EnvelopeReader(maxBytes);
-  for await (const chunk of body) {
-    reader.push(chunk);
-    for (let envelope = reader.next(); envelope !== undefined; envelope = reader.next()) yield envelope;
-  }
-  reader.finish();
 }
 
 /** The one envelope of a unary body. `refuse` makes the error for a body that has none or several. */

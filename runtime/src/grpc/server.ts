@@ -22,7 +22,7 @@ import {
   readSelector,
   type ServerProtocol,
 } from "../protocol.ts";
-import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
+import { EnvelopeReader, encodeEnvelope, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { codecNameOf, readRequestHeaders } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
@@ -140,9 +140,13 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   }
 
   async function* readMessages(call: ServerCall): AsyncGenerator<object, void> {
-    for await (const { compressed, data } of readEnvelopes(call.request.body, maxMessageBytes)) {
-      yield decode(call, compressed ? await inflate(call, data) : data);
+    const envelopes = new EnvelopeReader(maxMessageBytes);
+    for await (const chunk of call.request.body) {
+      for (const { compressed, data } of envelopes.take(chunk)) {
+        yield decode(call, compressed ? await inflate(call, data) : data);
+      }
     }
+    envelopes.finish();
   }
 
   /** The envelopes of a response. When they end, well or not, the trailers say how. */

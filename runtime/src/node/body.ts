@@ -8,6 +8,9 @@ import { type Body, concat, tooLarge } from "../exchange.ts";
 /** Chunks are taken from the stream until this many bytes wait to be read. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
+/** Chunks are joined up to this many bytes: what a frame of HTTP/2 holds. */
+const BATCH_BYTES = 16 * 1024;
+
 const NO_BYTES = new Uint8Array(0);
 
 export interface ReadableBodyOptions {
@@ -147,11 +150,18 @@ function wasReset(stream: Readable & { readonly rstCode?: number | undefined }):
   return (stream.rstCode ?? 0) !== 0;
 }
 
-/** Writes a body piece by piece, at the pace of the stream, and ends the stream. Stops the body when the stream closes. */
+/**
+ * Writes a body piece by piece, at the pace of the stream, and ends the stream. Stops the body when the stream closes.
+ * Pieces that come without a pause between them are written together.
+ */
 export async function pump(body: Body, stream: Writable): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
+  const batch = new Batch(stream);
   let wake: (() => void) | undefined;
-  stream.on("drain", () => wake?.());
+  stream.on("drain", () => {
+    batch.blocked = false;
+    wake?.();
+  });
   stream.once("close", () => {
     wake?.();
     iterator.return?.()?.catch(() => {});
@@ -159,15 +169,48 @@ export async function pump(body: Body, stream: Writable): Promise<void> {
   while (!stream.destroyed) {
     const { done, value } = await iterator.next();
     if (done) {
+      batch.flush();
       stream.end();
       return;
     }
-    if (!stream.destroyed && !stream.write(value)) {
+    batch.add(value);
+    if (batch.blocked && !stream.destroyed) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
   }
+}
+
+/** Joins the chunks of one turn, so that many small messages cost one write. A chunk that is alone waits for nothing. */
+class Batch {
+  /** Whether the stream has taken as much as it wants to, until it says "drain". */
+  blocked = false;
+  readonly #stream: Writable;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+  }
+
+  add(chunk: Uint8Array): void {
+    // Large ones are not copied, but go alone.
+    if (this.#bytes + chunk.byteLength > BATCH_BYTES) this.flush();
+    // Ticks come after all promises that are ready: by then the turn has brought all it will.
+    if (this.#bytes === 0) process.nextTick(this.flush);
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes >= BATCH_BYTES) this.flush();
+  }
+
+  readonly flush = (): void => {
+    if (this.#bytes === 0 || this.#stream.destroyed) return;
+    const bytes = concat(this.#chunks, this.#bytes);
+    this.#chunks = [];
+    this.#bytes = 0;
+    if (!this.#stream.write(bytes)) this.blocked = true;
+  };
 }
 
 /** Tells a body that nobody will read it. One that has not begun is begun first: only then does it clean up. */
