@@ -134,7 +134,8 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-function toMessage(type: DescMessage, message: object): Message {
+/** The message that an init shape stands for. Throws a `TypeError` for what is no object. */
+export function toMessage(type: DescMessage, message: object): Message {
   if (typeof message !== "object" || message === null || Array.isArray(message)) {
     const given = message === null ? "null" : Array.isArray(message) ? "an array" : typeof message;
     throw new TypeError(`a message of type ${type.typeName} must be an object, not ${given}`);

@@ -1,0 +1,169 @@
+/**
+ * Protobuf's binary format, in the same bytes as `protoCodec` but into memory that serves many messages: most of what
+ * protobuf-es spends on a small one is the memory that it takes for each. What is not plain is left to protobuf-es: types
+ * with maps, groups, required fields, or fields that have a form of their own in JavaScript; and values that their field
+ * cannot have, for it to say what is wrong with them.
+ */
+import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
+import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import { type Codec, protoCodec, toMessage } from "../codec.ts";
+import { ProtoOutput, scalars, UNFIT } from "./proto-output.ts";
+
+type Writer<T> = (output: ProtoOutput, value: T) => void;
+/** A message as what it is: an object with fields by their names. */
+type Fields = Message & Readonly<Record<string, unknown>>;
+
+/** `undefined` for types that are not plain. */
+const writers = new WeakMap<DescMessage, Writer<Fields> | undefined>();
+/** What nobody is writing into. A message with a getter may have another one encoded in between. */
+let spare: ProtoOutput | undefined;
+
+/** `protoCodec`, made for Node. */
+export const nodeProtoCodec: Codec = {
+  ...protoCodec,
+  encode(type, given) {
+    const message = toMessage(type, given) as Fields;
+    const write = writers.has(type) ? writers.get(type) : prepare(type);
+    if (write === undefined) return protoCodec.encode(type, message);
+    const output = spare ?? new ProtoOutput();
+    spare = undefined;
+    try {
+      output.begin();
+      write(output, message);
+      return output.take();
+    } catch {
+      return protoCodec.encode(type, message);
+    } finally {
+      spare = output;
+    }
+  },
+};
+
+function prepare(type: DescMessage): Writer<Fields> | undefined {
+  if (isPlain(type, new Set())) return messageWriter(type);
+  writers.set(type, undefined);
+  return undefined;
+}
+
+function isPlain(type: DescMessage, seen: Set<DescMessage>): boolean {
+  if (seen.has(type)) return true;
+  seen.add(type);
+  return type.fields.every((field) => {
+    if (field.fieldKind === "map" || field.presence === Presence.LEGACY_REQUIRED) return false;
+    if ("longAsString" in field && field.longAsString) return false;
+    if (field.message === undefined) return true;
+    const special = isWrapperDesc(field.message) || field.message.typeName === "google.protobuf.Struct";
+    return !special && !field.delimitedEncoding && isPlain(field.message, seen);
+  });
+}
+
+function messageWriter(type: DescMessage): Writer<Fields> {
+  const known = writers.get(type);
+  if (known !== undefined) return known;
+  const fieldWriters: Writer<Fields>[] = [];
+  const write: Writer<Fields> = (output, message) => {
+    if (message.$typeName !== type.typeName) throw UNFIT;
+    for (const writeField of fieldWriters) writeField(output, message);
+    for (const { no, wireType, data } of message.$unknown ?? []) {
+      output.varint(tagOf(no, wireType));
+      output.raw(data);
+    }
+  };
+  // Before its fields are looked at, one of which may be of the same type.
+  writers.set(type, write);
+  for (const field of type.fields.toSorted((a, b) => a.number - b.number)) fieldWriters.push(fieldWriter(field));
+  return write;
+}
+
+function fieldWriter(field: DescField): Writer<Fields> {
+  const { localName } = field;
+  if (field.fieldKind === "list") {
+    const writeAll = listWriter(field);
+    return (output, message) => writeAll(output, message[localName] as readonly unknown[]);
+  }
+  const write = taggedWriter(field);
+  const oneof = "oneof" in field ? field.oneof?.localName : undefined;
+  if (oneof !== undefined) {
+    return (output, message) => {
+      const group = message[oneof] as { case: string | undefined; value?: unknown };
+      if (group.case === localName) write(output, group.value);
+    };
+  }
+  if (field.presence !== Presence.IMPLICIT) {
+    return (output, message) => {
+      // The default values of proto2 are properties of the prototype.
+      if (message[localName] !== undefined && Object.hasOwn(message, localName)) write(output, message[localName]);
+    };
+  }
+  const isZero = zeroTest(field);
+  return (output, message) => {
+    const value = message[localName];
+    if (!isZero(value)) write(output, value);
+  };
+}
+
+function listWriter(field: DescField & { fieldKind: "list" }): Writer<readonly unknown[]> {
+  if (!field.packed) {
+    const write = taggedWriter(field);
+    return (output, values) => {
+      for (const value of values) write(output, value);
+    };
+  }
+  const tag = tagOf(field.number, WireType.LengthDelimited);
+  const { write } = scalars[field.scalar ?? ScalarType.INT32];
+  return (output, values) => {
+    if (values.length === 0) return;
+    output.varint(tag);
+    const start = output.open();
+    for (const value of values) write(output, value);
+    output.close(start);
+  };
+}
+
+/** Writes one value behind its tag. */
+function taggedWriter({ number, message: type, scalar }: DescField): Writer<unknown> {
+  if (type !== undefined) {
+    const tag = tagOf(number, WireType.LengthDelimited);
+    const writeMessage = messageWriter(type);
+    return (output, value) => {
+      output.varint(tag);
+      const start = output.open();
+      writeMessage(output, value as Fields);
+      output.close(start);
+    };
+  }
+  // What is neither is an enum.
+  const { wireType, write } = scalars[scalar ?? ScalarType.INT32];
+  const tag = tagOf(number, wireType);
+  return (output, value) => {
+    output.varint(tag);
+    write(output, value);
+  };
+}
+
+/** Whether a value is the one that stands for no value. */
+function zeroTest(field: DescField): (value: unknown) => boolean {
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return (value) => value === "";
+    case ScalarType.BOOL:
+      return (value) => value === false;
+    case ScalarType.BYTES:
+      return (value) => value instanceof Uint8Array && value.length === 0;
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      // Which -0 is not.
+      return (value) => Object.is(value, 0);
+    case undefined: {
+      const zero = field.enum?.values[0]?.number;
+      return (value) => value === zero;
+    }
+    default:
+      return (value) => value === 0 || value === 0n;
+  }
+}
+
+function tagOf(number: number, wireType: WireType): number {
+  return ((number << 3) | wireType) >>> 0;
+}
