@@ -26,6 +26,8 @@ export interface Codec {
   /** `message` is a message of the type, or its init shape. */
   encode(type: DescMessage, message: object): Uint8Array;
   decode(type: DescMessage, bytes: Uint8Array): object;
+  /** Encodes a message into bytes that have room in front, for what a protocol puts there. Not needed, but saves a copy. */
+  encodeBehind?(room: number, type: DescMessage, message: object): Uint8Array;
   /** Only codecs that write JSON text have this: sub-protocol A puts such values into its array of arguments. */
   readonly values?: JsonValues;
 }

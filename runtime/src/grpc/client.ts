@@ -18,13 +18,12 @@ import { Metadata } from "../metadata.ts";
 import {
   appendCallerMetadata,
   type ClientProtocol,
-  compressMessage,
   decompressMessage,
   requireCodec,
   writeSelector,
 } from "../protocol.ts";
 import { VERSION } from "../version.ts";
-import { EnvelopeReader, encodeEnvelope, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
+import { EnvelopeReader, encodeMessage, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { codecNameOf, formatTimeout, readResponseCompression, requestFields } from "./headers.ts";
 import { httpStatusError, readError, userMetadata } from "./status.ts";
 
@@ -101,10 +100,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   function encode(method: Method, message: object): Uint8Array | Promise<Uint8Array> {
-    const data = codec.encode(method.input, message);
-    const compressed = compressMessage(data, options.sendCompression, options);
-    if (compressed === undefined) return encodeEnvelope(data);
-    return Promise.resolve(compressed).then((bytes) => encodeEnvelope(bytes, true));
+    return encodeMessage(codec, method.input, message, options.sendCompression, options);
   }
 
   /** A single message is a body that an engine can send in one flush, and again if it has to. */

@@ -5,9 +5,13 @@
  *     Compressed-Flag         → 0 / 1                  ; one byte
  *     Message-Length          → {length of Message}    ; four bytes, unsigned, big endian
  */
+import type { DescMessage } from "@bufbuild/protobuf";
 import { Code } from "../code.ts";
+import type { Codec } from "../codec.ts";
+import type { Compression } from "../compression.ts";
 import { RpcError } from "../error.ts";
 import { allocate, concat, tooLarge } from "../exchange.ts";
+import { compressMessage, type ProtocolOptions } from "../protocol.ts";
 
 /** One message as it travels. */
 export interface Envelope {
@@ -18,17 +22,39 @@ export interface Envelope {
 /** Bytes in front of every message. */
 export const PREFIX_BYTES = 5;
 
-/** Puts a message into its envelope. */
+/** Puts bytes into an envelope. */
 export function encodeEnvelope(data: Uint8Array, compressed = false): Uint8Array {
-  const length = data.byteLength;
-  const bytes = allocate(PREFIX_BYTES + length);
-  bytes[0] = compressed ? 1 : 0;
-  bytes[1] = length >>> 24;
-  bytes[2] = length >>> 16;
-  bytes[3] = length >>> 8;
-  bytes[4] = length;
+  const bytes = allocate(PREFIX_BYTES + data.byteLength);
   bytes.set(data, PREFIX_BYTES);
-  return bytes;
+  return writePrefix(bytes, compressed);
+}
+
+/** A message in its envelope, and compressed if it is better sent that way. */
+export function encodeMessage(
+  codec: Codec,
+  type: DescMessage,
+  message: object,
+  compression: Compression | undefined,
+  options: ProtocolOptions,
+): Uint8Array | Promise<Uint8Array> {
+  const envelope =
+    codec.encodeBehind === undefined
+      ? encodeEnvelope(codec.encode(type, message))
+      : writePrefix(codec.encodeBehind(PREFIX_BYTES, type, message), false);
+  if (compression === undefined) return envelope;
+  const compressed = compressMessage(envelope.subarray(PREFIX_BYTES), compression, options);
+  if (compressed === undefined) return envelope;
+  return Promise.resolve(compressed).then((bytes) => encodeEnvelope(bytes, true));
+}
+
+function writePrefix(envelope: Uint8Array, compressed: boolean): Uint8Array {
+  const length = envelope.byteLength - PREFIX_BYTES;
+  envelope[0] = compressed ? 1 : 0;
+  envelope[1] = length >>> 24;
+  envelope[2] = length >>> 16;
+  envelope[3] = length >>> 8;
+  envelope[4] = length;
+  return envelope;
 }
 
 /** Takes envelopes out of chunks, however the chunks are cut. */

@@ -22,7 +22,7 @@ import {
   readSelector,
   type ServerProtocol,
 } from "../protocol.ts";
-import { EnvelopeReader, encodeEnvelope, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
+import { EnvelopeReader, encodeEnvelope, encodeMessage, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { codecNameOf, readRequestHeaders } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
@@ -150,25 +150,34 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   }
 
   /** The envelopes of a response. When they end, well or not, the trailers say how. */
-  async function* writeMessages(
-    call: ServerCall,
-    response: StreamResponse,
-    trailers: Metadata,
-  ): AsyncGenerator<Uint8Array, void> {
+  function writeMessages(call: ServerCall, response: StreamResponse, trailers: Metadata): AsyncIterable<Uint8Array> {
     const { handler, codec, context, headers, request } = call;
-    try {
-      for await (const message of context.each(response.messages)) {
-        const data = codec.encode(handler.method.output, message);
-        const compressed = compressMessage(data, headers.responseCompression, options);
-        yield compressed === undefined ? encodeEnvelope(data) : encodeEnvelope(await compressed, true);
-      }
-      trailers.appendAll(okTrailers(response.trailers));
-    } catch (reason) {
-      writeError(trailers, asRpcError(reason, request.path));
-      trailers.appendAll(userMetadata(response.trailers));
-    } finally {
-      context.close();
-    }
+    const { output } = handler.method;
+    const messages = context.each(response.messages)[Symbol.asyncIterator]();
+    return {
+      [Symbol.asyncIterator]: () => ({
+        async next() {
+          try {
+            const result = await messages.next();
+            if (!result.done) {
+              const envelope = encodeMessage(codec, output, result.value, headers.responseCompression, options);
+              return { done: false, value: envelope instanceof Uint8Array ? envelope : await envelope };
+            }
+            trailers.appendAll(okTrailers(response.trailers));
+          } catch (reason) {
+            writeError(trailers, asRpcError(reason, request.path));
+            trailers.appendAll(userMetadata(response.trailers));
+          }
+          context.close();
+          return { done: true, value: undefined };
+        },
+        async return() {
+          context.close();
+          await messages.return?.();
+          return { done: true, value: undefined };
+        },
+      }),
+    };
   }
 
   function inflate(call: ServerCall, data: Uint8Array): Promise<Uint8Array> {

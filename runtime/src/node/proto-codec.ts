@@ -22,23 +22,29 @@ let spare: ProtoOutput | undefined;
 /** `protoCodec`, made for Node. */
 export const nodeProtoCodec: Codec = {
   ...protoCodec,
-  encode(type, given) {
-    const message = toMessage(type, given) as Fields;
-    const write = writers.has(type) ? writers.get(type) : prepare(type);
-    if (write === undefined) return protoCodec.encode(type, message);
-    const output = spare ?? new ProtoOutput();
-    spare = undefined;
-    try {
-      output.begin();
-      write(output, message);
-      return output.take();
-    } catch {
-      return protoCodec.encode(type, message);
-    } finally {
-      spare = output;
-    }
-  },
+  encode: (type, message) => encodeBehind(0, type, message),
+  encodeBehind,
 };
+
+function encodeBehind(room: number, type: DescMessage, given: object): Uint8Array {
+  const message = toMessage(type, given) as Fields;
+  const write = writers.has(type) ? writers.get(type) : prepare(type);
+  const output = spare ?? new ProtoOutput();
+  spare = undefined;
+  try {
+    output.begin(room);
+    if (write === undefined) output.raw(protoCodec.encode(type, message));
+    else write(output, message);
+    return output.take();
+  } catch (reason) {
+    if (write === undefined) throw reason;
+    output.begin(room);
+    output.raw(protoCodec.encode(type, message));
+    return output.take();
+  } finally {
+    spare = output;
+  }
+}
 
 function prepare(type: DescMessage): Writer<Fields> | undefined {
   if (isPlain(type, new Set())) return messageWriter(type);
@@ -96,10 +102,24 @@ function fieldWriter(field: DescField): Writer<Fields> {
       if (message[localName] !== undefined && Object.hasOwn(message, localName)) write(output, message[localName]);
     };
   }
-  const isZero = zeroTest(field);
+  const { scalar } = field;
+  if (scalar === ScalarType.BYTES) {
+    return (output, message) => {
+      const value = message[localName];
+      if (!(value instanceof Uint8Array) || value.length > 0) write(output, value);
+    };
+  }
+  if (scalar === ScalarType.DOUBLE || scalar === ScalarType.FLOAT) {
+    return (output, message) => {
+      const value = message[localName];
+      // -0 is a value.
+      if (!Object.is(value, 0)) write(output, value);
+    };
+  }
+  const zero = zeroOf(field);
   return (output, message) => {
     const value = message[localName];
-    if (!isZero(value)) write(output, value);
+    if (value !== zero) write(output, value);
   };
 }
 
@@ -142,25 +162,23 @@ function taggedWriter({ number, message: type, scalar }: DescField): Writer<unkn
   };
 }
 
-/** Whether a value is the one that stands for no value. */
-function zeroTest(field: DescField): (value: unknown) => boolean {
+/** The value that stands for no value. */
+function zeroOf(field: DescField): unknown {
   switch (field.scalar) {
     case ScalarType.STRING:
-      return (value) => value === "";
+      return "";
     case ScalarType.BOOL:
-      return (value) => value === false;
-    case ScalarType.BYTES:
-      return (value) => value instanceof Uint8Array && value.length === 0;
-    case ScalarType.DOUBLE:
-    case ScalarType.FLOAT:
-      // Which -0 is not.
-      return (value) => Object.is(value, 0);
-    case undefined: {
-      const zero = field.enum?.values[0]?.number;
-      return (value) => value === zero;
-    }
+      return false;
+    case ScalarType.INT64:
+    case ScalarType.UINT64:
+    case ScalarType.SINT64:
+    case ScalarType.FIXED64:
+    case ScalarType.SFIXED64:
+      return 0n;
+    case undefined:
+      return field.enum?.values[0]?.number;
     default:
-      return (value) => value === 0 || value === 0n;
+      return 0;
   }
 }
 

@@ -20,10 +20,11 @@ export class ProtoOutput {
   #start = 0;
   #end = 0;
 
-  /** Starts a message. What was written of the one before, if it was not taken, is given up. */
-  begin(): void {
+  /** Starts a message behind so many bytes of room. What was written and not taken is given up. */
+  begin(room: number): void {
     this.#end = this.#start;
     this.#reserve(SMALL_BYTES);
+    this.#end += room;
   }
 
   /** The message that has been written. It will not be written to again. */
@@ -104,21 +105,23 @@ export class ProtoOutput {
     const { length } = value;
     // A unit of UTF-16 takes up to three bytes.
     this.#reserve(MAX_LENGTH_BYTES + 3 * length);
+    if (length <= SHORT_TEXT && this.#writeAscii(value, length)) return;
     const start = this.open();
-    if (length > SHORT_TEXT || !this.#writeAscii(value)) this.#end += this.#bytes.write(value, this.#end);
+    this.#end += this.#bytes.write(value, this.#end);
     this.close(start);
   }
 
   /** Short text is written sooner than handed over to be written. Says whether it was ASCII; if not, nothing is written. */
-  #writeAscii(value: string): boolean {
+  #writeAscii(value: string, length: number): boolean {
     const bytes = this.#bytes;
-    const end = this.#end;
-    for (let i = 0; i < value.length; i++) {
+    const start = this.#end + 1;
+    for (let i = 0; i < length; i++) {
       const character = value.charCodeAt(i);
       if (character > 0x7f) return false;
-      bytes[end + i] = character;
+      bytes[start + i] = character;
     }
-    this.#end = end + value.length;
+    bytes[start - 1] = length;
+    this.#end = start + length;
     return true;
   }
 
@@ -149,7 +152,7 @@ export class ProtoOutput {
 }
 
 const MAX_LENGTH_BYTES = 5;
-const SHORT_TEXT = 32;
+const SHORT_TEXT = 40;
 
 /** How the values of a scalar type are written. */
 export interface Scalar {
@@ -158,31 +161,94 @@ export interface Scalar {
   readonly write: (output: ProtoOutput, value: unknown) => void;
 }
 
-function scalar<T>(
-  wireType: WireType,
-  fits: (value: unknown) => value is T,
-  write: (output: ProtoOutput, value: T) => void,
-): Scalar {
-  return {
-    wireType,
-    write: (output, value) => {
-      if (!fits(value)) throw UNFIT;
-      write(output, value);
+const { Varint, Bit32, Bit64, LengthDelimited } = WireType;
+
+export const scalars: Readonly<Record<ScalarType, Scalar>> = {
+  [ScalarType.DOUBLE]: {
+    wireType: Bit64,
+    write(output, value) {
+      if (typeof value !== "number") throw UNFIT;
+      output.double(value);
     },
-  };
+  },
+  [ScalarType.FLOAT]: {
+    wireType: Bit32,
+    write(output, value) {
+      if (typeof value !== "number" || (Math.abs(value) > FLOAT32_MAX && Number.isFinite(value))) throw UNFIT;
+      output.float(value);
+    },
+  },
+  [ScalarType.INT64]: { wireType: Varint, write: (output, value) => writeInt64(output, int64(value)) },
+  [ScalarType.UINT64]: { wireType: Varint, write: (output, value) => writeInt64(output, uint64(value)) },
+  [ScalarType.INT32]: {
+    wireType: Varint,
+    write(output, value) {
+      const number = int32(value);
+      if (number >= 0) output.varint(number);
+      else output.varint64(number >>> 0, 0xffffffff);
+    },
+  },
+  [ScalarType.FIXED64]: { wireType: Bit64, write: (output, value) => output.fixed64(uint64(value)) },
+  [ScalarType.FIXED32]: { wireType: Bit32, write: (output, value) => output.fixed32(uint32(value)) },
+  [ScalarType.BOOL]: {
+    wireType: Varint,
+    write(output, value) {
+      if (typeof value !== "boolean") throw UNFIT;
+      output.varint(value ? 1 : 0);
+    },
+  },
+  [ScalarType.STRING]: {
+    wireType: LengthDelimited,
+    write(output, value) {
+      if (typeof value !== "string") throw UNFIT;
+      output.string(value);
+    },
+  },
+  [ScalarType.BYTES]: {
+    wireType: LengthDelimited,
+    write(output, value) {
+      if (!(value instanceof Uint8Array)) throw UNFIT;
+      output.varint(value.length);
+      output.raw(value);
+    },
+  },
+  [ScalarType.UINT32]: { wireType: Varint, write: (output, value) => output.varint(uint32(value)) },
+  [ScalarType.SFIXED32]: { wireType: Bit32, write: (output, value) => output.fixed32(int32(value)) },
+  [ScalarType.SFIXED64]: { wireType: Bit64, write: (output, value) => output.fixed64(int64(value)) },
+  [ScalarType.SINT32]: {
+    wireType: Varint,
+    write(output, value) {
+      const number = int32(value);
+      output.varint(((number << 1) ^ (number >> 31)) >>> 0);
+    },
+  },
+  [ScalarType.SINT64]: {
+    wireType: Varint,
+    write(output, value) {
+      const number = int64(value);
+      writeInt64(output, (number << 1n) ^ (number >> 63n));
+    },
+  },
+};
+
+function int32(value: unknown): number {
+  if (typeof value !== "number" || (value | 0) !== value) throw UNFIT;
+  return value;
 }
 
-const isInt32 = (value: unknown): value is number => typeof value === "number" && (value | 0) === value;
-const isUint32 = (value: unknown): value is number => typeof value === "number" && value >>> 0 === value;
-const isInt64 = (value: unknown): value is bigint => typeof value === "bigint" && BigInt.asIntN(64, value) === value;
-const isUint64 = (value: unknown): value is bigint => typeof value === "bigint" && BigInt.asUintN(64, value) === value;
-const isDouble = (value: unknown): value is number => typeof value === "number";
-const isFloat = (value: unknown): value is number =>
-  typeof value === "number" && (Math.abs(value) <= FLOAT32_MAX || !Number.isFinite(value));
+function uint32(value: unknown): number {
+  if (typeof value !== "number" || value >>> 0 !== value) throw UNFIT;
+  return value;
+}
 
-function writeInt32(output: ProtoOutput, value: number): void {
-  if (value >= 0) output.varint(value);
-  else output.varint64(value >>> 0, 0xffffffff);
+function int64(value: unknown): bigint {
+  if (typeof value !== "bigint" || BigInt.asIntN(64, value) !== value) throw UNFIT;
+  return value;
+}
+
+function uint64(value: unknown): bigint {
+  if (typeof value !== "bigint" || BigInt.asUintN(64, value) !== value) throw UNFIT;
+  return value;
 }
 
 const halves = new DataView(new ArrayBuffer(8));
@@ -191,38 +257,3 @@ function writeInt64(output: ProtoOutput, value: bigint): void {
   halves.setBigUint64(0, value);
   output.varint64(halves.getUint32(4), halves.getUint32(0));
 }
-
-const { Varint, Bit32, Bit64, LengthDelimited } = WireType;
-
-export const scalars: Readonly<Record<ScalarType, Scalar>> = {
-  [ScalarType.DOUBLE]: scalar(Bit64, isDouble, (output, value) => output.double(value)),
-  [ScalarType.FLOAT]: scalar(Bit32, isFloat, (output, value) => output.float(value)),
-  [ScalarType.INT64]: scalar(Varint, isInt64, writeInt64),
-  [ScalarType.UINT64]: scalar(Varint, isUint64, writeInt64),
-  [ScalarType.INT32]: scalar(Varint, isInt32, writeInt32),
-  [ScalarType.FIXED64]: scalar(Bit64, isUint64, (output, value) => output.fixed64(value)),
-  [ScalarType.FIXED32]: scalar(Bit32, isUint32, (output, value) => output.fixed32(value)),
-  [ScalarType.BOOL]: scalar(
-    Varint,
-    (value) => typeof value === "boolean",
-    (output, value) => output.varint(Number(value)),
-  ),
-  [ScalarType.STRING]: scalar(
-    LengthDelimited,
-    (value) => typeof value === "string",
-    (output, value) => output.string(value),
-  ),
-  [ScalarType.BYTES]: scalar(
-    LengthDelimited,
-    (value) => value instanceof Uint8Array,
-    (output, value) => {
-      output.varint(value.length);
-      output.raw(value);
-    },
-  ),
-  [ScalarType.UINT32]: scalar(Varint, isUint32, (output, value) => output.varint(value)),
-  [ScalarType.SFIXED32]: scalar(Bit32, isInt32, (output, value) => output.fixed32(value >>> 0)),
-  [ScalarType.SFIXED64]: scalar(Bit64, isInt64, (output, value) => output.fixed64(value)),
-  [ScalarType.SINT32]: scalar(Varint, isInt32, (output, value) => output.varint(((value << 1) ^ (value >> 31)) >>> 0)),
-  [ScalarType.SINT64]: scalar(Varint, isInt64, (output, value) => writeInt64(output, (value << 1n) ^ (value >> 63n))),
-};
