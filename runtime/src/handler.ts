@@ -10,6 +10,7 @@ import {
   type Handler,
   type Interceptor,
   intercept,
+  iteration,
   type Method,
   oneMessage,
   onlyMessage,
@@ -139,26 +140,25 @@ function resume(
   first: Promise<IteratorResult<object>>,
   outputs: AsyncIterator<object>,
   failure: (reason: unknown) => RpcError,
-): AsyncIterableIterator<object> {
+): AsyncIterable<object> {
   let begun: Promise<IteratorResult<object>> | undefined = first;
-  return {
-    async next() {
-      const step = begun;
-      begun = undefined;
-      try {
-        return await (step ?? outputs.next());
-      } catch (reason) {
-        throw failure(reason);
-      }
-    },
-    async return() {
-      await outputs.return?.();
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
+  const next = async (): Promise<IteratorResult<object, undefined>> => {
+    const step = begun;
+    begun = undefined;
+    try {
+      return await (step ?? outputs.next());
+    } catch (reason) {
+      throw failure(reason);
+    }
   };
+  const leave = async (): Promise<void> => {
+    try {
+      await outputs.return?.();
+    } catch (reason) {
+      throw failure(reason);
+    }
+  };
+  return iteration(next, leave);
 }
 
 /** Refuses a call. Generated base classes do so in every method. */

@@ -87,27 +87,18 @@ export class EnvelopeReader {
    */
   next(): Envelope | undefined {
     if (this.#buffered < PREFIX_BYTES) return undefined;
-    const head = this.#join(PREFIX_BYTES);
-    const at = this.#start;
-    const flag = head[at] as number;
-    const length =
-      (head[at + 1] as number) * 0x1000000 +
-      (((head[at + 2] as number) << 16) | ((head[at + 3] as number) << 8) | (head[at + 4] as number));
-    if (flag > 1) throw new RpcError(Code.Internal, `envelope has the unknown flags 0x${flag.toString(16)}`);
-    if (length > this.#maxBytes) throw tooLarge(this.#maxBytes);
-    const size = PREFIX_BYTES + length;
+    const end = endOfEnvelope(this.#join(PREFIX_BYTES), this.#start, this.#maxBytes);
+    const size = end - this.#start;
     if (this.#buffered < size) return undefined;
     const bytes = this.#join(size);
     const start = this.#start;
     this.#drop(size);
-    return { compressed: flag === 1, data: bytes.subarray(start + PREFIX_BYTES, start + size) };
+    return openEnvelope(bytes, start, start + size);
   }
 
   /** Checks, at the end of the body, that no envelope was cut off. */
   finish(): void {
-    if (this.#buffered > 0) {
-      throw new RpcError(Code.Internal, `body ended in the middle of an envelope, after ${this.#buffered} bytes of it`);
-    }
+    if (this.#buffered > 0) throw cutOff(this.#buffered);
   }
 
   /** The first chunk, which then holds at least `length` bytes from the current position on. */
@@ -136,11 +127,34 @@ export function onlyEnvelope(
   maxBytes: number,
   refuse: (received: "none" | "more than one") => RpcError,
 ): Envelope {
-  const reader = new EnvelopeReader(maxBytes);
-  reader.push(body);
-  const envelope = reader.next();
-  if (envelope !== undefined && reader.next() !== undefined) throw refuse("more than one");
-  reader.finish();
-  if (envelope === undefined) throw refuse("none");
-  return envelope;
+  const { byteLength } = body;
+  if (byteLength === 0) throw refuse("none");
+  const end = byteLength < PREFIX_BYTES ? PREFIX_BYTES : endOfEnvelope(body, 0, maxBytes);
+  if (byteLength < end) throw cutOff(byteLength);
+  if (byteLength > end) {
+    const reader = new EnvelopeReader(maxBytes);
+    reader.push(body.subarray(end));
+    if (reader.next() !== undefined) throw refuse("more than one");
+    reader.finish();
+  }
+  return openEnvelope(body, 0, end);
+}
+
+/** Where the envelope ends whose prefix starts there. */
+function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): number {
+  const flag = bytes[start] as number;
+  const length =
+    (bytes[start + 1] as number) * 0x1000000 +
+    (((bytes[start + 2] as number) << 16) | ((bytes[start + 3] as number) << 8) | (bytes[start + 4] as number));
+  if (flag > 1) throw new RpcError(Code.Internal, `envelope has the unknown flags 0x${flag.toString(16)}`);
+  if (length > maxBytes) throw tooLarge(maxBytes);
+  return start + PREFIX_BYTES + length;
+}
+
+function openEnvelope(bytes: Uint8Array, start: number, end: number): Envelope {
+  return { compressed: bytes[start] === 1, data: bytes.subarray(start + PREFIX_BYTES, end) };
+}
+
+function cutOff(bytes: number): RpcError {
+  return new RpcError(Code.Internal, `body ended in the middle of an envelope, after ${bytes} bytes of it`);
 }

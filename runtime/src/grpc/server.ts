@@ -1,7 +1,7 @@
 /**
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
-import type { CallResponse, Handler, StreamResponse } from "../call.ts";
+import { type CallResponse, DONE, type Handler, iteration, type StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
@@ -53,32 +53,40 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     return contentTypes.get(name === undefined ? contentType : `application/grpc+${name}`);
   }
 
-  async function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
-    if (request.version !== "2") {
-      return refuse(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
-    }
-    if (request.method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
+  function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
     const name = request.headers.get("content-type") ?? "";
     const contentType = findContentType(name);
-    if (contentType === undefined) {
-      const supported = [...contentTypes.keys()].join(", ");
-      return refuse(415, `content type ${name} is not supported; supported are: ${supported}`, {
-        "accept-post": supported,
-      });
+    if (request.version !== "2" || request.method !== "POST" || contentType === undefined) {
+      return Promise.resolve(refusalOf(request, name));
     }
-    const { codec, fields } = contentType;
+    const failed = (reason: unknown): HttpResponse => failure(contentType.fields, asRpcError(reason, request.path));
+    let call: ServerCall;
     try {
-      if (handler === undefined) throw notFound(request.path);
-      const headers = readRequestHeaders(request.headers, options, negotiate);
-      const { timeoutMs } = headers;
-      const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-      const call: ServerCall = { request, handler, headers, codec, fields, context };
-      // With return await, so that the catch below sees what goes wrong.
-      if (handler.method.kind !== "unary") return await serveStream(call);
-      return await context.run(() => serveUnary(call));
+      call = openCall(request, handler, contentType);
     } catch (reason) {
-      return failure(fields, asRpcError(reason, request.path));
+      return Promise.resolve(failed(reason));
     }
+    const unary = call.handler.method.kind === "unary";
+    return (unary ? call.context.run(() => serveUnary(call)) : serveStream(call)).catch(failed);
+  }
+
+  function refusalOf({ version, method }: HttpRequest, contentType: string): HttpResponse {
+    if (version !== "2") {
+      return refuse(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
+    }
+    if (method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
+    const supported = [...contentTypes.keys()].join(", ");
+    return refuse(415, `content type ${contentType} is not supported; supported are: ${supported}`, {
+      "accept-post": supported,
+    });
+  }
+
+  function openCall(request: HttpRequest, handler: Handler | undefined, { codec, fields }: ContentType): ServerCall {
+    if (handler === undefined) throw notFound(request.path);
+    const headers = readRequestHeaders(request.headers, options, negotiate);
+    const { timeoutMs } = headers;
+    const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
+    return { request, handler, headers, codec, fields, context };
   }
 
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
@@ -99,7 +107,8 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     if (response?.stream !== false) throw misanswered(method);
     const data = call.codec.encode(method.output, response.message);
     const { responseCompression } = call.headers;
-    const compressed = await compressMessage(data, responseCompression, options);
+    const compressing = compressMessage(data, responseCompression, options);
+    const compressed = compressing === undefined ? undefined : await compressing;
     return {
       status: 200,
       // An encoding is named only where it is used: most small answers then have the headers that all calls share.
@@ -134,7 +143,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       };
     } catch (reason) {
       context.close();
-      calling?.then(abandon).catch(() => {});
+      if (calling !== undefined) linger(request, calling.then(abandon));
       throw reason;
     }
   }
@@ -152,32 +161,30 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   /** The envelopes of a response. When they end, well or not, the trailers say how. */
   function writeMessages(call: ServerCall, response: StreamResponse, trailers: Metadata): AsyncIterable<Uint8Array> {
     const { handler, codec, context, headers, request } = call;
-    const { output } = handler.method;
     const messages = context.each(response.messages)[Symbol.asyncIterator]();
-    return {
-      [Symbol.asyncIterator]: () => ({
-        async next() {
-          try {
-            const result = await messages.next();
-            if (!result.done) {
-              const envelope = encodeMessage(codec, output, result.value, headers.responseCompression, options);
-              return { done: false, value: envelope instanceof Uint8Array ? envelope : await envelope };
-            }
-            trailers.appendAll(okTrailers(response.trailers));
-          } catch (reason) {
-            writeError(trailers, asRpcError(reason, request.path));
-            trailers.appendAll(userMetadata(response.trailers));
-          }
-          context.close();
-          return { done: true, value: undefined };
-        },
-        async return() {
-          context.close();
-          await messages.return?.();
-          return { done: true, value: undefined };
-        },
-      }),
+    const leave = (): Promise<unknown> | undefined => {
+      context.close();
+      return messages.return?.();
     };
+    const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+      try {
+        const step = await messages.next();
+        if (!step.done) {
+          const { output } = handler.method;
+          const envelope = encodeMessage(codec, output, step.value, headers.responseCompression, options);
+          // Most are no promises, and waiting costs.
+          return { done: false, value: envelope instanceof Uint8Array ? envelope : await envelope };
+        }
+        trailers.appendAll(okTrailers(response.trailers));
+        context.close();
+      } catch (reason) {
+        writeError(trailers, asRpcError(reason, request.path));
+        trailers.appendAll(userMetadata(response.trailers));
+        await leave()?.catch(() => {});
+      }
+      return DONE;
+    };
+    return iteration(next, leave);
   }
 
   function inflate(call: ServerCall, data: Uint8Array): Promise<Uint8Array> {
@@ -205,6 +212,11 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   }
 
   return { accepts: (contentType) => /^application\/grpc(?:[+;\s]|$)/i.test(contentType), serve };
+}
+
+function linger(request: HttpRequest, work: Promise<unknown>): void {
+  work.catch(() => {});
+  request.linger?.(work);
 }
 
 /** Ends the messages of a response that has come too late. They have to begin for their end to clean up. */
