@@ -50,7 +50,7 @@ export function connectTimeout(timeoutMs: number, peer: string): RpcError {
 }
 
 /** The cause of a connection's end that nobody here brought about. */
-export const CLOSED_BY_PEER = new Error("the server closed the connection");
+export const CLOSED_BY_PEER: Error = new Error("the server closed the connection");
 
 /** The error of a server that does not keep to what servers do. */
 export function hostileServer(what: string): RpcError {

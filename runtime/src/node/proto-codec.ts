@@ -14,8 +14,7 @@ type Writer<T> = (output: ProtoOutput, value: T) => void;
 /** A message as what it is: an object with fields by their names. */
 type Fields = Message & Readonly<Record<string, unknown>>;
 
-/** `undefined` for types that are not plain. */
-const writers = new WeakMap<DescMessage, Writer<Fields> | undefined>();
+const writers = new WeakMap<DescMessage, Writer<Fields>>();
 /** What nobody is writing into. A message with a getter may have another one encoded in between. */
 let spare: ProtoOutput | undefined;
 
@@ -27,29 +26,27 @@ export const nodeProtoCodec: Codec = {
 };
 
 function encodeBehind(room: number, type: DescMessage, given: object): Uint8Array {
-  const message = toMessage(type, given) as Fields;
-  const write = writers.has(type) ? writers.get(type) : prepare(type);
+  const message = ((given as Fields | null)?.$typeName === type.typeName ? given : toMessage(type, given)) as Fields;
+  const write = writers.get(type) ?? typeWriter(type);
   const output = spare ?? new ProtoOutput();
   spare = undefined;
   try {
     output.begin(room);
-    if (write === undefined) output.raw(protoCodec.encode(type, message));
-    else write(output, message);
-    return output.take();
-  } catch (reason) {
-    if (write === undefined) throw reason;
+    write(output, message);
+  } catch {
     output.begin(room);
     output.raw(protoCodec.encode(type, message));
-    return output.take();
   } finally {
     spare = output;
   }
+  return output.take();
 }
 
-function prepare(type: DescMessage): Writer<Fields> | undefined {
+function typeWriter(type: DescMessage): Writer<Fields> {
   if (isPlain(type, new Set())) return messageWriter(type);
-  writers.set(type, undefined);
-  return undefined;
+  const write: Writer<Fields> = (output, message) => output.raw(protoCodec.encode(type, message));
+  writers.set(type, write);
+  return write;
 }
 
 function isPlain(type: DescMessage, seen: Set<DescMessage>): boolean {

@@ -13,8 +13,10 @@ const SLAB_BYTES = 16 * 1024;
 /** With less left than this, the next message starts in memory of its own. */
 const SMALL_BYTES = 256;
 
+const NO_BYTES = Buffer.alloc(0);
+
 export class ProtoOutput {
-  #bytes = Buffer.alloc(0);
+  #bytes = NO_BYTES;
   #view = new DataView(this.#bytes.buffer);
   /** Where the message that is being written starts and, so far, ends. */
   #start = 0;
@@ -31,6 +33,12 @@ export class ProtoOutput {
   take(): Uint8Array {
     const message = new Uint8Array(this.#bytes.buffer, this.#start, this.#end - this.#start);
     this.#start = this.#end;
+    // Small messages do not keep the memory of a large one.
+    if (this.#bytes.length > SLAB_BYTES) {
+      this.#bytes = NO_BYTES;
+      this.#start = 0;
+      this.#end = 0;
+    }
     return message;
   }
 
@@ -103,8 +111,8 @@ export class ProtoOutput {
   /** The text in UTF-8, behind its length. */
   string(value: string): void {
     const { length } = value;
-    // A unit of UTF-16 takes up to three bytes.
-    this.#reserve(MAX_LENGTH_BYTES + 3 * length);
+    // A unit of UTF-16 takes up to three bytes. Of long text it is worth to know how many.
+    this.#reserve(MAX_LENGTH_BYTES + (length < LONG_TEXT ? 3 * length : Buffer.byteLength(value)));
     if (length <= SHORT_TEXT && this.#writeAscii(value, length)) return;
     const start = this.open();
     this.#end += this.#bytes.write(value, this.#end);
@@ -153,6 +161,7 @@ export class ProtoOutput {
 
 const MAX_LENGTH_BYTES = 5;
 const SHORT_TEXT = 40;
+const LONG_TEXT = 1024;
 
 /** How the values of a scalar type are written. */
 export interface Scalar {
