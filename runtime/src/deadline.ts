@@ -78,24 +78,19 @@ export class OpenContext implements CallContext {
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first; then closes the context. */
   run<T>(work: () => Promise<T>): Promise<T> {
-    return this.#limited ? this.race(work).finally(() => this.close()) : work();
+    return this.limited ? this.race(work).finally(() => this.close()) : work();
   }
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first. `work` is not started late. */
   race<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
-    if (!this.#limited) return work();
+    if (!this.limited) return work();
     return new Promise<T>((resolve, reject) => {
       this.#onEnded = reject;
       const working = work();
       this.#working = working;
       working.then(resolve, reject);
     });
-  }
-
-  /** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
-  each<T>(items: AsyncIterable<T>): AsyncIterable<T> {
-    return this.#limited ? { [Symbol.asyncIterator]: () => this.#raceEach(items[Symbol.asyncIterator]()) } : items;
   }
 
   /** Ends a call that nobody is interested in any more. Without effect on a closed context. */
@@ -110,28 +105,9 @@ export class OpenContext implements CallContext {
     this.#closed = true;
   }
 
-  get #limited(): boolean {
+  /** Whether anything but {@link cancel} can end the call early. */
+  get limited(): boolean {
     return this.#deadline !== undefined || this.#options.signal !== undefined;
-  }
-
-  #raceEach<T>(items: AsyncIterator<T>): AsyncIterator<T> {
-    const step = (): Promise<IteratorResult<T>> => items.next();
-    const leave = (): void => {
-      this.close();
-      // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
-      this.#linger(items.return?.());
-    };
-    const next = async (): Promise<IteratorResult<T, undefined>> => {
-      try {
-        const result = await this.race(step);
-        if (result.done) this.close();
-        return result;
-      } catch (reason) {
-        leave();
-        throw reason;
-      }
-    };
-    return iteration(next, leave);
   }
 
   #expire(): void {
@@ -143,17 +119,42 @@ export class OpenContext implements CallContext {
     this.#ended ??= error;
     this.#controller?.abort(this.#ended);
     this.#onEnded?.(this.#ended);
-    this.#linger(this.#working);
+    this.linger(this.#working);
   }
 
   /** Leaves work to itself that nobody waits for any more. */
-  #linger(work: Promise<unknown> | undefined): void {
+  linger(work: Promise<unknown> | undefined): void {
     work?.catch(() => {});
     if (work !== undefined) this.#options.exchange?.linger?.(work);
   }
 }
 
 const NOTHING: (() => void)[] = [];
+
+/** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
+export function eachWithin<T>(context: OpenContext, items: AsyncIterable<T>): AsyncIterable<T> {
+  return context.limited ? { [Symbol.asyncIterator]: () => raceEach(context, items[Symbol.asyncIterator]()) } : items;
+}
+
+function raceEach<T>(context: OpenContext, items: AsyncIterator<T>): AsyncIterator<T> {
+  const step = (): Promise<IteratorResult<T>> => items.next();
+  const leave = (): void => {
+    context.close();
+    // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
+    context.linger(items.return?.());
+  };
+  const next = async (): Promise<IteratorResult<T, undefined>> => {
+    try {
+      const result = await context.race(step);
+      if (result.done) context.close();
+      return result;
+    } catch (reason) {
+      leave();
+      throw reason;
+    }
+  };
+  return iteration(next, leave);
+}
 
 class Values implements ContextValues {
   readonly #values = new Map<symbol, unknown>();

@@ -5,8 +5,8 @@ import { type CallResponse, DONE, type Handler, iteration, type StreamResponse }
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
-import { OpenContext } from "../deadline.ts";
-import { RpcError } from "../error.ts";
+import { eachWithin, OpenContext } from "../deadline.ts";
+import { RpcError, reasonOf } from "../error.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
@@ -17,9 +17,9 @@ import {
   isReservedName,
   misanswered,
   notFound,
-  type ProtocolOptions,
   type RequestHeaders,
   readSelector,
+  type ServerOptions,
   type ServerProtocol,
 } from "../protocol.ts";
 import { EnvelopeReader, encodeEnvelope, encodeMessage, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
@@ -42,7 +42,7 @@ interface ServerCall extends ContentType {
 }
 
 /** Makes the server half of sub-protocol B. */
-export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
+export function createGrpcServer(options: ServerOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const contentTypes = createContentTypes(options);
@@ -161,7 +161,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   /** The envelopes of a response. When they end, well or not, the trailers say how. */
   function writeMessages(call: ServerCall, response: StreamResponse, trailers: Metadata): AsyncIterable<Uint8Array> {
     const { handler, codec, context, headers, request } = call;
-    const messages = context.each(response.messages)[Symbol.asyncIterator]();
+    const messages = eachWithin(context, response.messages)[Symbol.asyncIterator]();
     const leave = (): Promise<unknown> | undefined => {
       context.close();
       return messages.return?.();
@@ -228,7 +228,7 @@ async function abandon(response: CallResponse | undefined): Promise<void> {
 }
 
 /** The content types that are answered, with parameters left off. */
-function createContentTypes(options: ProtocolOptions): Map<string, ContentType> {
+function createContentTypes(options: ServerOptions): Map<string, ContentType> {
   const contentTypes = new Map<string, ContentType>();
   const add = (name: string, codec: Codec): void => {
     contentTypes.set(name, { codec, fields: new Metadata({ "content-type": name }).freeze() });
@@ -278,8 +278,4 @@ function cardinalityError(received: string): RpcError {
 
 function internalError(message: string, cause: unknown): RpcError {
   return new RpcError(Code.Internal, message, { cause });
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

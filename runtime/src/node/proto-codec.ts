@@ -8,7 +8,8 @@ import { type DescField, type DescMessage, type Message, ScalarType } from "@buf
 import { WireType } from "@bufbuild/protobuf/wire";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { type Codec, protoCodec, toMessage } from "../codec.ts";
-import { ProtoOutput, scalars, UNFIT } from "./proto-output.ts";
+import { ProtoOutput } from "./proto-output.ts";
+import { scalars, UNFIT } from "./proto-scalars.ts";
 
 type Writer<T> = (output: ProtoOutput, value: T) => void;
 /** A message as what it is: an object with fields by their names. */
