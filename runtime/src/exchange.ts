@@ -113,20 +113,10 @@ export function pathsBelow(prefix = ""): (target: string) => string {
   return (target) => (target.startsWith(`${below}/`) ? target.slice(below.length) : target.replace(/^\/+/, ""));
 }
 
-/** Memory for bytes that are about to be written to all of it. Node has a pool, where small pieces cost a fifth. */
-export const allocate: (length: number) => Uint8Array =
-  typeof Buffer === "function" ? allocatePooled : (length) => new Uint8Array(length);
-
-function allocatePooled(length: number): Uint8Array {
-  const { buffer, byteOffset } = Buffer.allocUnsafe(length);
-  // What users find in fields of bytes is a piece of this, and no Buffer.
-  return new Uint8Array(buffer, byteOffset, length);
-}
-
 /** Joins chunks; one alone is returned as it is. */
 export function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
   if (chunks.length <= 1) return chunks[0] ?? NO_BYTES;
-  const joined = allocate(length);
+  const joined = new Uint8Array(length);
   let offset = 0;
   for (const chunk of chunks) {
     joined.set(chunk, offset);

@@ -10,7 +10,7 @@ import { Code } from "../code.ts";
 import type { Codec } from "../codec.ts";
 import type { Compression } from "../compression.ts";
 import { RpcError } from "../error.ts";
-import { allocate, concat, tooLarge } from "../exchange.ts";
+import { concat, tooLarge } from "../exchange.ts";
 import { compressMessage, type ProtocolOptions } from "../protocol.ts";
 
 /** One message as it travels. */
@@ -21,6 +21,16 @@ export interface Envelope {
 
 /** Bytes in front of every message. */
 export const PREFIX_BYTES = 5;
+
+/** Where there is a Buffer, it cuts small pieces from a large one, which costs a fraction of a buffer of their own. */
+const allocate: (length: number) => Uint8Array =
+  typeof Buffer === "function" ? allocatePooled : (length) => new Uint8Array(length);
+
+function allocatePooled(length: number): Uint8Array {
+  const { buffer, byteOffset } = Buffer.allocUnsafe(length);
+  // In memory, what users find in fields of bytes is a piece of this, and should be no Buffer.
+  return new Uint8Array(buffer, byteOffset, length);
+}
 
 /** Puts bytes into an envelope. */
 export function encodeEnvelope(data: Uint8Array, compressed = false): Uint8Array {
