@@ -69,15 +69,20 @@ function messageWriter(type: DescMessage): Writer<Fields> {
   const write: Writer<Fields> = (output, message) => {
     if (message.$typeName !== type.typeName) throw UNFIT;
     for (const writeField of fieldWriters) writeField(output, message);
-    for (const { no, wireType, data } of message.$unknown ?? []) {
-      output.varint(tagOf(no, wireType));
-      output.raw(data);
-    }
+    if (message.$unknown !== undefined) writeUnknown(output, message.$unknown);
   };
   // Before its fields are looked at, one of which may be of the same type.
   writers.set(type, write);
   for (const field of type.fields.toSorted((a, b) => a.number - b.number)) fieldWriters.push(fieldWriter(field));
   return write;
+}
+
+/** The fields that came with a message and that its type does not know, as they came. */
+function writeUnknown(output: ProtoOutput, fields: NonNullable<Message["$unknown"]>): void {
+  for (const { no, wireType, data } of fields) {
+    output.varint(tagOf(no, wireType));
+    output.raw(data);
+  }
 }
 
 function fieldWriter(field: DescField): Writer<Fields> {
