@@ -27,6 +27,8 @@ export interface Codec {
   /** `message` is a message of the type, or its init shape. */
   encode(type: DescMessage, message: object): Uint8Array;
   decode(type: DescMessage, bytes: Uint8Array): object;
+  /** Encodes a message into bytes that have room in front, for what a protocol puts there. Not needed, but saves a copy. */
+  encodeBehind?(room: number, type: DescMessage, message: object): Uint8Array;
   /** Only codecs that write JSON text have this: sub-protocol A puts such values into its array of arguments. */
   readonly values?: JsonValues;
 }
@@ -150,7 +152,8 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-function toMessage(type: DescMessage, message: object): Message {
+/** The message that an init shape stands for. Throws a `TypeError` for what is no object. */
+export function toMessage(type: DescMessage, message: object): Message {
   if (typeof message !== "object" || message === null || Array.isArray(message)) {
     const given = message === null ? "null" : Array.isArray(message) ? "an array" : typeof message;
     throw new TypeError(`a message of type ${type.typeName} must be an object, not ${given}`);

@@ -4,7 +4,7 @@
 import type { AddressInfo } from "node:net";
 import { type Call, type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
-import { type Codec, findCodec } from "./codec.ts";
+import { type Codec, findCodec, jsonCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
 import { callHook } from "./error.ts";
 import { pathsBelow } from "./exchange.ts";
@@ -14,6 +14,7 @@ import { createRouter, type Router, type RouterOptions } from "./index.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { createNodeHandler, type NodeHandler } from "./node/handler.ts";
+import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
 import { resolveClientOptions, type WrapperContentType } from "./protocol.ts";
@@ -43,7 +44,7 @@ export interface Server extends Router {
 
 /** Makes a server that speaks both sub-protocols. Add services, then listen. */
 export function createServer(options: ServerOptions = {}): Server {
-  const router = createRouter({ compressions: nodeCompressions, ...options });
+  const router = createRouter({ codecs: [nodeProtoCodec, jsonCodec], compressions: nodeCompressions, ...options });
   const listener = new Listener(router.exchange, options);
   const closing = new Set<() => void>();
   const server: Server = {
@@ -120,13 +121,13 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
 
 /** Makes a transport to one server. Connections are made when they are needed. */
 export function createTransport(options: TransportOptions): Transport {
-  const { protocol = "grpc", compressions = nodeCompressions } = options;
+  const { protocol = "grpc", codec: given = "proto", compressions = nodeCompressions } = options;
   const { httpVersion = protocol === "grpc" ? "2" : "1.1" } = options;
   if (protocol === "grpc" && httpVersion !== "2") throw new TypeError(`protocol "grpc" needs httpVersion "2"`);
   const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const { serializations, wrapperContentType } = options;
-  const codec = findCodec(options.codec ?? "proto");
+  const codec = given === "proto" ? nodeProtoCodec : findCodec(given);
   const sendCompression = requireCompression(compressions, options.compression);
   const resolved = {
     ...resolveClientOptions({ ...options, codec, compressions, sendCompression }),

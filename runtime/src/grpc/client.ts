@@ -16,15 +16,16 @@ import {
 } from "../exchange.ts";
 import { nameOf } from "../java/type.ts";
 import { Metadata } from "../metadata.ts";
-import {
-  appendCallerMetadata,
-  type ClientProtocol,
-  compressMessage,
-  decompressMessage,
-  writeSelector,
-} from "../protocol.ts";
+import { appendCallerMetadata, type ClientProtocol, decompressMessage, writeSelector } from "../protocol.ts";
 import { VERSION } from "../version.ts";
-import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
+import {
+  compressEnvelope,
+  EnvelopeReader,
+  encodeEnvelope,
+  encodeMessage,
+  onlyEnvelope,
+  PREFIX_BYTES,
+} from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
 import { httpStatusError, readError, userMetadata } from "./status.ts";
 import { decodeResponse, encodeRequest, isSigned, readException } from "./values.ts";
@@ -104,12 +105,10 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   function encode(method: Method, message: object): Uint8Array | Promise<Uint8Array> {
-    const data = isSigned(method)
-      ? encodeRequest(serializations, method, message)
-      : codec.encode(method.input, message);
-    const compressed = compressMessage(data, options.sendCompression, options);
-    if (compressed === undefined) return encodeEnvelope(data);
-    return Promise.resolve(compressed).then((bytes) => encodeEnvelope(bytes, true));
+    const envelope = isSigned(method)
+      ? encodeEnvelope(encodeRequest(serializations, method, message))
+      : encodeMessage(codec, method.input, message);
+    return compressEnvelope(envelope, options.sendCompression, options) ?? envelope;
   }
 
   /** A single message is a body that an engine can send in one flush, and again if it has to. */
@@ -136,10 +135,14 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     trailers: Metadata,
   ): AsyncGenerator<object, void> {
     let hasBody = false;
-    for await (const { compressed, data } of readEnvelopes(response.body, maxMessageBytes)) {
-      hasBody = true;
-      yield decode(method, compressed ? await inflate(data, compression) : data);
+    const envelopes = new EnvelopeReader(maxMessageBytes);
+    for await (const chunk of response.body) {
+      for (const { compressed, data } of envelopes.take(chunk)) {
+        hasBody = true;
+        yield decode(method, compressed ? await inflate(data, compression) : data);
+      }
     }
+    envelopes.finish();
     const failure = readEnd(response, userMetadata(response.headers), hasBody);
     if (failure !== undefined) throw failure;
     trailers.appendAll(userMetadata(response.trailers));
