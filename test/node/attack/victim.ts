@@ -1,10 +1,18 @@
 /**
- * The server under attack, in a process of its own, so that its memory is its own. Says its port to its parent, and then
- * how it is whenever it is asked.
+ * The server under attack, in a process of its own, so that its memory is its own. Takes orders from its parent, tells it the
+ * port, and then how it is whenever it is asked.
  */
+import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { createServer } from "triple-es/node";
 import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import type { Certificate } from "../../support/certificate.ts";
+
+/** What the parent says first. */
+export interface Orders {
+  /** For a server over TLS. */
+  readonly tls?: Certificate | undefined;
+}
 
 /** How the server is. */
 export interface Health {
@@ -26,6 +34,8 @@ const uncaught: string[] = [];
 process.on("uncaughtException", (error) => uncaught.push(String(error.stack)));
 process.on("unhandledRejection", (reason) => uncaught.push(String(reason)));
 
+const [{ tls }] = (await once(process, "message")) as [Orders];
+
 async function count<T>(work: () => Promise<T>): Promise<T> {
   started++;
   running++;
@@ -39,7 +49,7 @@ async function count<T>(work: () => Promise<T>): Promise<T> {
 
 // Shorter than the defaults, because the tests wait for them: what Node gives up without closing ends by these.
 const limits = { headersTimeoutMs: 1_000, stallTimeoutMs: 2_000 };
-const server = createServer({ limits, onError: (error) => uncaught.push(String(error)) }).add(GreetServiceDef, {
+const server = createServer({ tls, limits, onError: (error) => uncaught.push(String(error)) }).add(GreetServiceDef, {
   greet: ({ name }) =>
     count(async () => ({ greeting: name.startsWith("big") ? "x".repeat(1024 * 1024) : `Hello, ${name}!` })),
   async *greetEach({ names }) {
