@@ -8,6 +8,7 @@
 import { Code } from "../code.ts";
 import { RpcError } from "../error.ts";
 import { type Body, concat, tooLarge } from "../exchange.ts";
+import { countPiece } from "../turn.ts";
 
 /** One message as it travels. */
 export interface Envelope {
@@ -95,7 +96,12 @@ export async function* readEnvelopes(body: Body, maxBytes: number): AsyncGenerat
   const reader = new EnvelopeReader(maxBytes);
   for await (const chunk of body) {
     reader.push(chunk);
-    for (let envelope = reader.next(); envelope !== undefined; envelope = reader.next()) yield envelope;
+    for (let envelope = reader.next(); envelope !== undefined; envelope = reader.next()) {
+      yield envelope;
+      // A chunk may hold thousands of messages without bytes.
+      const turn = countPiece();
+      if (turn !== undefined) await turn;
+    }
   }
   reader.finish();
 }

@@ -4,12 +4,14 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { fileURLToPath } from "node:url";
 import { createTransport } from "triple-es/node";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import type { Certificates } from "../../support/certificate.ts";
 import { block, Flag, frame, indexed, RawConnection, request, settings, Type, words } from "../../support/frames.ts";
+import { openSocket, secure } from "../../support/server.ts";
 import type { Health, Orders } from "./victim.ts";
 
 const MIB = 1024 * 1024;
@@ -272,6 +274,34 @@ export function attackServer(certificates?: Certificates): void {
     });
   });
 
+  it.each([1, 100])(
+    "a million messages without bytes, on %i streams, leave everybody else their turns",
+    async (streams) => {
+      const perStream = 1_000_000 / streams;
+      const during = await attack(async () => {
+        const session = connectHttp2(`${overTls ? "https" : "http"}://127.0.0.1:${port}`, {
+          rejectUnauthorized: false,
+        });
+        const count = async (): Promise<string> => {
+          const stream = session.request({
+            ":method": "POST",
+            ":path": "/greet.v1.GreetService/GreetTogether",
+            "content-type": "application/grpc",
+            te: "trailers",
+          });
+          stream.end(Buffer.alloc(perStream * EMPTY_MESSAGE.byteLength));
+          const chunks: Buffer[] = await stream.toArray();
+          return Buffer.concat(chunks).subarray(7).toString();
+        };
+        const counts = await Promise.all(Array.from({ length: streams }, count));
+        expect(new Set(counts)).toEqual(new Set([String(perStream)]));
+        session.destroy();
+      });
+      // Two batches may meet in one turn.
+      expect(during.mostPerTurn).toBeLessThanOrEqual(2 * 2_048);
+    },
+  );
+
   describe("connections", () => {
     it.each<[name: string, leave: (connection: RawConnection) => void]>([
       ["say goodbye in the middle of a call", (connection) => connection.write(frame(Type.goaway, 0, 0, words(0, 0)))],
@@ -286,6 +316,23 @@ export function attackServer(certificates?: Certificates): void {
         setTimeout(() => connection.socket.destroy(), 20);
       }
     });
+
+    it.runIf(overTls)(
+      "that offer a protocol of nobody's, or break off their handshake, leave nothing behind",
+      async () => {
+        const refused = async (): Promise<void> => {
+          await expect(secure(await openSocket(port), { ALPNProtocols: ["spdy/9"] })).rejects.toThrow();
+        };
+        for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 100 }, refused));
+        // The first bytes of a ClientHello.
+        const hello = Buffer.from("16030100c8010000c40303", "hex");
+        for (let i = 0; i < 200; i++) (await openSocket(port)).end(hello);
+        for (let i = 0; i < 200; i++) {
+          const socket = await openSocket(port);
+          socket.write(hello, () => socket.resetAndDestroy());
+        }
+      },
+    );
 
     it("of random frames do not hurt the others", async () => {
       let seed = 42;

@@ -23,6 +23,8 @@ export interface Health {
   readonly running: number;
   /** The most handlers that were running at a time, since the last question. */
   readonly peak: number;
+  /** The most messages of streams that were handled in one turn of the event loop, since the last question. */
+  readonly mostPerTurn: number;
   /** What would have ended a program that does not listen for it. */
   readonly uncaught: readonly string[];
 }
@@ -30,6 +32,8 @@ export interface Health {
 let started = 0;
 let running = 0;
 let peak = 0;
+let messagesInTurn = 0;
+let mostPerTurn = 0;
 const uncaught: string[] = [];
 process.on("uncaughtException", (error) => uncaught.push(String(error.stack)));
 process.on("unhandledRejection", (reason) => uncaught.push(String(reason)));
@@ -47,6 +51,16 @@ async function count<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+function countInTurn(): void {
+  if (messagesInTurn === 0) {
+    setImmediate(() => {
+      messagesInTurn = 0;
+    });
+  }
+  messagesInTurn++;
+  mostPerTurn = Math.max(mostPerTurn, messagesInTurn);
+}
+
 // Shorter than the defaults, because the tests wait for them: what Node gives up without closing ends by these.
 const limits = { headersTimeoutMs: 1_000, stallTimeoutMs: 2_000 };
 const server = createServer({ tls, limits, onError: (error) => uncaught.push(String(error)) }).add(GreetServiceDef, {
@@ -58,7 +72,10 @@ const server = createServer({ tls, limits, onError: (error) => uncaught.push(Str
   greetTogether: (requests) =>
     count(async () => {
       let messages = 0;
-      for await (const _ of requests) messages++;
+      for await (const _ of requests) {
+        messages++;
+        countInTurn();
+      }
       return { greeting: String(messages) };
     }),
   async *greetOnArrival(requests) {
@@ -71,8 +88,10 @@ process.on("message", async () => {
   await turn();
   globalThis.gc?.();
   const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
-  const health: Health = { residentBytes: process.memoryUsage.rss(), sockets, started, running, peak, uncaught };
+  const residentBytes = process.memoryUsage.rss();
+  const health: Health = { residentBytes, sockets, started, running, peak, mostPerTurn, uncaught };
   peak = running;
+  mostPerTurn = 0;
   process.send?.(health);
 });
 process.on("disconnect", () => process.exit());
