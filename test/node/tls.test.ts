@@ -4,12 +4,14 @@
 import { type ConnectionOptions, connect, createSecureContext, type TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { type Certificates, createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { Http1Connection } from "../support/connection.ts";
 import {
   connectGreeter,
   failureOf,
   openSocket,
+  openTransport,
   type RunningServer,
   signalled,
   startServer,
@@ -36,6 +38,30 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     });
     return socket;
   }
+
+  it("may be given up in the moment in which it comes about, and nothing is thrown beside the call", async () => {
+    const thrown: unknown[] = [];
+    const onThrown = (error: unknown): unknown => thrown.push(error);
+    process.on("uncaughtException", onThrown);
+    onTestFinished(() => {
+      process.off("uncaughtException", onThrown);
+    });
+    const { baseUrl } = await start();
+    const closed = signalled();
+    // Asked in the middle of the event that makes the session, which tells of itself one tick later.
+    const checkServerIdentity = (): undefined => {
+      process.nextTick(() => transport.close().then(closed.resolve));
+    };
+    const tls = { ca, checkServerIdentity };
+    const transport = openTransport(baseUrl, { tls });
+    const controller = new AbortController();
+    const call = createGreetServiceClient(transport).greet({}, { signal: controller.signal });
+    controller.abort();
+    expect((await failureOf(call)).code).toBe(Code.Canceled);
+    await closed.promise;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(thrown).toEqual([]);
+  });
 
   it("prefers HTTP/2 where a client takes both", async () => {
     const { port } = await start();
