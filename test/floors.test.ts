@@ -14,7 +14,7 @@ const RUNTIME = "runtime/src/";
 const FLOORS: readonly (readonly string[])[] = [
   ["code", "metadata", "signature", "version", "gen/messages"],
   ["error", "call"],
-  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "turn"],
+  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "turn", "interception"],
   ["protocol", "client", "handler", "plain-json", "observation"],
   ["http-rpc/", "grpc/", "router", "cors", "stub", "logger"],
   ["node/", "gen/services"],

@@ -9,7 +9,6 @@ import {
   type ContextValues,
   type Handler,
   type Interceptor,
-  intercept,
   type Method,
   oneMessage,
   onlyMessage,
@@ -19,6 +18,7 @@ import {
 } from "./call.ts";
 import { Code, Status } from "./code.ts";
 import { type ErrorHook, RpcError } from "./error.ts";
+import { interceptHandler } from "./interception.ts";
 import { Metadata } from "./metadata.ts";
 
 /** What a handler knows of its call, and may add to the response. */
@@ -69,7 +69,7 @@ export function createHandlers<H extends object>(
       run === undefined
         ? async () => unimplemented({ method })
         : implementations[method.kind](run, method, options.onError);
-    return { method, call: intercept(call, options.interceptors) };
+    return { method, call: interceptHandler(call, options.interceptors) };
   });
 }
 

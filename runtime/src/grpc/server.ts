@@ -1,7 +1,7 @@
 /**
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
-import type { CallResponse, Handler, StreamResponse } from "../call.ts";
+import { endMessages, type Handler, type StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
@@ -143,7 +143,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       };
     } catch (reason) {
       context.close();
-      if (calling !== undefined) linger(request, calling.then(abandon));
+      if (calling !== undefined) linger(request, calling.then(endMessages));
       throw reason;
     }
   }
@@ -206,14 +206,6 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
 function linger(request: HttpRequest, work: Promise<unknown>): void {
   work.catch(() => {});
   request.linger?.(work);
-}
-
-/** Ends the messages of a response that has come too late. They have to begin for their end to clean up. */
-async function abandon(response: CallResponse | undefined): Promise<void> {
-  if (!response?.stream) return;
-  const messages = response.messages[Symbol.asyncIterator]();
-  await messages.next();
-  await messages.return?.();
 }
 
 /** The content types that are answered, with parameters left off. */
