@@ -249,6 +249,8 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
     }
     abandoned.abort(new RpcError(Code.Unavailable, "the transport is closed"));
     for (const { stopTimers } of members) stopTimers();
+    // One that does not live any more is not worth waiting for.
+    for (const connection of alive) void keepAlive(connection);
     await Promise.all([...alive].map((connection) => connection.close()));
   }
 

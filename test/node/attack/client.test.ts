@@ -75,6 +75,27 @@ const ROWS: Row[] = [
     [Code.Unavailable, Code.Internal, Code.DeadlineExceeded],
   ],
   ["is silent", () => {}, [Code.DeadlineExceeded]],
+  ...(
+    [
+      ["pings", () => frame(Type.ping, 0, 0, Buffer.alloc(8))],
+      ["settings", () => settings()],
+      ["window updates", () => frame(Type.windowUpdate, 0, 0, words(1))],
+      ["empty data", (id) => frame(Type.data, 0, id)],
+      ["priorities", (id) => frame(Type.priority, 0, id, Buffer.alloc(5))],
+      ["frames of no known type", () => frame(0xbe, 0, 0)],
+      ["goodbyes that change nothing", () => frame(Type.goaway, 0, 0, words(2 ** 31 - 1, 0))],
+    ] satisfies [name: string, make: (id: number) => Uint8Array][]
+  ).map(
+    ([name, make]): Row => [
+      `floods it with ${name}`,
+      async (stream) => {
+        stream.connection.polite = false;
+        respond(stream);
+        await stream.connection.flood(50_000, () => make(stream.id), 1_000);
+      },
+      [Code.Unavailable, Code.Internal, Code.DeadlineExceeded],
+    ],
+  ),
   ["withholds the status", (stream) => respond(stream), [Code.DeadlineExceeded]],
 ];
 
