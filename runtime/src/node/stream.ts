@@ -44,7 +44,8 @@ export function openStream(session: ClientHttp2Session, headers: OutgoingHttpHea
   const options = abort !== undefined ? { signal: abort.signal } : body === emptyBody ? { endStream: true } : undefined;
   const stream = session.request(headers, options);
   const giveUp = (): void => {
-    if (abort !== undefined) return abort.abort();
+    abort?.abort();
+    if (abort !== undefined) return;
     stream.close(constants.NGHTTP2_CANCEL);
     // A stream that waits for its turn, because the server allows no more, would not close before that has come.
     stream.destroy();
