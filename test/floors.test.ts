@@ -14,7 +14,18 @@ const RUNTIME = "runtime/src/";
 const FLOORS: readonly (readonly string[])[] = [
   ["code", "metadata", "quality", "signature", "version", "gen/messages"],
   ["error", "call"],
-  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "java/", "msgpack/"],
+  [
+    "codec",
+    "compression",
+    "deadline",
+    "exchange",
+    "file-index",
+    "snappy/",
+    "turn",
+    "interception",
+    "java/",
+    "msgpack/",
+  ],
   [
     ...["protocol", "client", "handler", "plain-json", "observation", "signed-call"],
     ...["serialization", "protobuf-serialization", "hessian2/"],

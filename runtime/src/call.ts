@@ -169,6 +169,14 @@ export async function* oneMessage(message: object | Promise<object>): AsyncGener
   yield message;
 }
 
+/** Ends the messages of a response that nobody will read. They have to begin for their end to clean up. */
+export async function endMessages(response: CallResponse | undefined): Promise<void> {
+  if (!response?.stream) return;
+  const messages = response.messages[Symbol.asyncIterator]();
+  await messages.next();
+  await messages.return?.();
+}
+
 export const BODY_KINDS = ["multipart", "form", "text", "xml"] as const;
 /** The kinds of body of sub-protocol A that are not a codec's (spec: Additional request content types). */
 export type BodyKind = (typeof BODY_KINDS)[number];

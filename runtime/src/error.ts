@@ -104,13 +104,18 @@ export type ErrorHook = (error: unknown, path: string) => void;
 
 /** Calls a user's hook. What it throws, at once or later, is printed, because it must not become the failure of a call. */
 export function callHook(name: string, hook: () => unknown): void {
-  const report = (reason: unknown): void => console.error(`triple-es: ${name} failed:`, reason);
+  const report = (reason: unknown): void => reportFailure(name, reason);
   try {
     const result = hook();
     if (result instanceof Promise) result.catch(report);
   } catch (reason) {
     report(reason);
   }
+}
+
+/** Prints what a user's hook has thrown. */
+export function reportFailure(name: string, reason: unknown): void {
+  console.error(`triple-es: ${name} failed:`, reason);
 }
 
 /** The details of an error that are messages of that type. Ones that cannot be decoded are left out. */

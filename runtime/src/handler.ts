@@ -9,7 +9,6 @@ import {
   type ContextValues,
   type Handler,
   type Interceptor,
-  intercept,
   iteration,
   type Method,
   oneMessage,
@@ -20,6 +19,7 @@ import {
 } from "./call.ts";
 import { Code, Status } from "./code.ts";
 import { type ErrorHook, RpcError } from "./error.ts";
+import { interceptHandler } from "./interception.ts";
 import { withMessages } from "./java/positional.ts";
 import { Metadata } from "./metadata.ts";
 
@@ -73,7 +73,7 @@ export function createHandlers<H extends object>(
       run === undefined
         ? async () => unimplemented({ method })
         : implementations[method.kind](run, method, options.onError);
-    return { method, call: intercept(call, options.interceptors) };
+    return { method, call: interceptHandler(call, options.interceptors) };
   });
 }
 

@@ -10,6 +10,7 @@ import { createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Http1Connection, Http2Connection } from "../support/connection.ts";
+import { Flag, frame, RawConnection, Reset, request, Type, words } from "../support/frames.ts";
 import {
   aborted,
   arriving,
@@ -190,6 +191,52 @@ describe("closing a server", () => {
       expect((await call).code).toBe(Code.Unavailable);
     },
   );
+
+  it("tells clients of HTTP/2 at once, finishes what they have, and takes no more of them", async () => {
+    const running = signalled();
+    const gate = signalled();
+    let started = 0;
+    const { server, port } = await startServer({
+      greet: async () => {
+        started++;
+        running.resolve();
+        await gate.promise;
+        return { greeting: "Ada" };
+      },
+    });
+    const call = (stream: number): Buffer =>
+      Buffer.concat([
+        frame(Type.headers, Flag.endHeaders, stream, request()),
+        frame(Type.data, Flag.endStream, stream, Buffer.alloc(5)),
+      ]);
+    const connection = await RawConnection.open(port);
+    connection.write(call(1));
+    await running.promise;
+    const closed = server.close();
+    const { payload } = await connection.frame(Type.goaway);
+    // The last stream it will look at, or may yet; and no error.
+    expect(payload.readUInt32BE(0)).toBeGreaterThanOrEqual(1);
+    expect(payload.readUInt32BE(4)).toBe(Reset.none);
+    connection.write(call(3));
+    connection.write(frame(Type.ping, 0, 0, Buffer.alloc(8)));
+    await connection.frame(Type.ping, 0);
+    expect(connection.closed).toBe(false);
+    gate.resolve();
+    expect((await connection.frame(Type.data, 1)).payload.toString()).toContain("Ada");
+    // By its trailers, which come after the last message.
+    await expect
+      .poll(() => connection.received.filter(({ type, stream }) => type === Type.headers && stream === 1).length)
+      .toBe(2);
+    await connection.end();
+    expect(started).toBe(1);
+    // Whoever made the other call knows that it may be made again: it was refused, or is beyond the last stream.
+    const refused = connection.received.find(({ type, stream }) => type === Type.reset && stream === 3);
+    const goodbyes = connection.received.filter(({ type }) => type === Type.goaway);
+    const last = goodbyes.at(-1)?.payload.readUInt32BE(0) ?? 0;
+    expect(refused === undefined ? last : 3).toBe(refused === undefined ? 1 : 3);
+    if (refused !== undefined) expect(refused.payload).toEqual(words(Reset.refused));
+    expect(await within(SOON_MS, closed)).toBe(true);
+  });
 
   it("may be asked for twice, and for a server that never listened", async () => {
     const { server } = await startServer();

@@ -3,7 +3,7 @@
  * whether they live; more than one where the server allows few streams on each.
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code } from "triple-es";
@@ -166,6 +166,36 @@ describe("a server that goes away", () => {
     const client = connectGreeter(server.baseUrl);
     for (let i = 0; i < 10; i++) await client.greet({});
     expect(await Promise.all(Array.from({ length: 4 }, () => client.greet({})))).toHaveLength(4);
+  });
+});
+
+describe("a connection that the server closes before it has said a word", () => {
+  it.each<[name: string, close: (socket: Socket) => unknown]>([
+    ["closed", (socket) => socket.end()],
+    ["reset", (socket) => socket.resetAndDestroy()],
+  ])("because it goes away just then is made again, if it was %s", async (_, close) => {
+    const server = await startRawServer((stream) => greet(stream));
+    let connections = 0;
+    const port = await startPeer((socket) => {
+      connections++;
+      if (connections === 1) close(socket.resume());
+      else socket.pipe(connect(server.port, "127.0.0.1").on("error", () => {})).pipe(socket);
+    });
+    const client = connectGreeter(`http://127.0.0.1:${port}`);
+    const calls = await Promise.all(Array.from({ length: 5 }, () => client.greet({})));
+    expect(calls.map(({ greeting }) => greeting)).toEqual(Array(5).fill("Hello!"));
+    expect(connections).toBe(2);
+  });
+
+  it("again and again is given up after the second time", async () => {
+    let connections = 0;
+    const port = await startPeer((socket) => {
+      connections++;
+      socket.destroy();
+    });
+    const { code } = await failureOf(connectGreeter(`http://127.0.0.1:${port}`).greet({}));
+    expect(code).toBe(Code.Unavailable);
+    expect(connections).toBe(2);
   });
 });
 

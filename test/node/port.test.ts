@@ -5,14 +5,15 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer } from "triple-es/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { envelope, Http1Connection, Http2Connection } from "../support/connection.ts";
-import { connectGreeter, greeter, openSocket, startServer } from "../support/server.ts";
+import { connectGreeter, failureOf, freePort, greeter, openSocket, startServer } from "../support/server.ts";
 
+const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
 const PATH = "/greet.v1.GreetService/Greet";
 const JSON_TYPE = { "content-type": "application/json" };
 const HTTP2_PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -108,6 +109,36 @@ describe("one cleartext port", () => {
     socket.resume();
     silent.emit("timeout");
     await closed;
+  });
+});
+
+describe.skipIf(!hasIpv6)("IPv6 (needs ::1)", () => {
+  it.each([
+    { protocol: "grpc", httpVersion: "2" },
+    { protocol: "http-rpc", httpVersion: "1.1" },
+    { protocol: "http-rpc", httpVersion: "2" },
+  ] as const)("carries $protocol over HTTP/$httpVersion", async (options) => {
+    const server = createServer().add(GreetServiceDef, greeter);
+    await server.listen({ port: 0, host: "::1" });
+    onTestFinished(() => server.close({ graceMs: 0 }));
+    const client = connectGreeter(`http://[::1]:${server.address.port}`, options);
+    expect((await client.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+  });
+
+  it("is served beside IPv4 by a server that listens everywhere", async () => {
+    const server = createServer().add(GreetServiceDef, greeter);
+    await server.listen({ port: 0 });
+    onTestFinished(() => server.close({ graceMs: 0 }));
+    for (const host of ["[::1]", "127.0.0.1"]) {
+      const client = connectGreeter(`http://${host}:${server.address.port}`);
+      expect((await client.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    }
+  });
+
+  it("has its address named in the error of a connection", async () => {
+    const port = await freePort();
+    const { rawMessage } = await failureOf(connectGreeter(`http://[::1]:${port}`).greet({}));
+    expect(rawMessage).toContain(`connection to [::1]:${port} failed: connect ECONNREFUSED ::1:${port}`);
   });
 });
 

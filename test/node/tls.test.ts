@@ -1,15 +1,17 @@
 /**
  * TLS: the version of HTTP is agreed on by ALPN, and both sides may ask for certificates.
  */
-import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { type ConnectionOptions, connect, createSecureContext, type TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "triple-es";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { type Certificates, createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { Http1Connection } from "../support/connection.ts";
 import {
   connectGreeter,
   failureOf,
   openSocket,
+  openTransport,
   type RunningServer,
   signalled,
   startServer,
@@ -19,7 +21,7 @@ const PATH = "/greet.v1.GreetService/Greet";
 
 describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
   const certificates = (hasOpenssl ? createCertificates() : undefined) as Certificates;
-  const { ca, server: identity, client, stranger } = certificates ?? {};
+  const { ca, server: identity, client, stranger, expired } = certificates ?? {};
 
   const start = (): Promise<RunningServer> => startServer({}, { tls: identity });
   const startMutual = (): Promise<RunningServer> =>
@@ -36,6 +38,30 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     });
     return socket;
   }
+
+  it("may be given up in the moment in which it comes about, and nothing is thrown beside the call", async () => {
+    const thrown: unknown[] = [];
+    const onThrown = (error: unknown): unknown => thrown.push(error);
+    process.on("uncaughtException", onThrown);
+    onTestFinished(() => {
+      process.off("uncaughtException", onThrown);
+    });
+    const { baseUrl } = await start();
+    const closed = signalled();
+    // Asked in the middle of the event that makes the session, which tells of itself one tick later.
+    const checkServerIdentity = (): undefined => {
+      process.nextTick(() => transport.close().then(closed.resolve));
+    };
+    const tls = { ca, checkServerIdentity };
+    const transport = openTransport(baseUrl, { tls });
+    const controller = new AbortController();
+    const call = createGreetServiceClient(transport).greet({}, { signal: controller.signal });
+    controller.abort();
+    expect((await failureOf(call)).code).toBe(Code.Canceled);
+    await closed.promise;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(thrown).toEqual([]);
+  });
 
   it("prefers HTTP/2 where a client takes both", async () => {
     const { port } = await start();
@@ -107,6 +133,74 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
       }
     },
   );
+
+  it("a server that asks for certificates believes no expired one, and no session that began with what it refuses", async () => {
+    const { port, baseUrl } = await startMutual();
+    const old = connectGreeter(baseUrl, { tls: { ca, ...expired } });
+    expect((await failureOf(old.greet({}))).code).toBe(Code.Unavailable);
+    for (const refused of [{}, stranger, expired]) {
+      // TLS 1.3: the client takes itself to be connected, and may have been given a ticket.
+      const sessions: Buffer[] = [];
+      const visit = async (session?: Buffer): Promise<string> => {
+        const tcp = await openSocket(port);
+        const socket = connect({
+          socket: tcp,
+          ca,
+          servername: "localhost",
+          ALPNProtocols: ["http/1.1"],
+          ...refused,
+          session,
+        });
+        socket.on("session", (ticket) => sessions.push(ticket));
+        socket.write(
+          `POST ${PATH} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`,
+        );
+        let answer = "";
+        socket.on("data", (chunk) => {
+          answer += chunk;
+        });
+        socket.on("error", () => {});
+        await new Promise((resolve) => socket.once("close", resolve));
+        return answer;
+      };
+      expect(await visit()).toBe("");
+      for (const session of [...sessions]) expect(await visit(session)).toBe("");
+    }
+    const trusted = connectGreeter(baseUrl, { tls: { ca, ...client } });
+    expect((await trusted.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+  });
+
+  const boom = (): never => {
+    throw new Error("boom");
+  };
+  it.each<[name: string, tls: TlsOptions]>([
+    ["SNICallback throws", { SNICallback: boom }],
+    ["SNICallback rejects", { SNICallback: async () => boom() }],
+    ["SNICallback says no", { SNICallback: (_, answer) => answer(new Error("boom")) }],
+    ["ALPNCallback throws", { ALPNCallback: boom }],
+    ["pskCallback throws", { pskCallback: boom, ciphers: "PSK", maxVersion: "TLSv1.2" }],
+  ])("a server whose %s refuses the connection, tells its log, and goes on", async (name, tls) => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => log.mockRestore());
+    const { port } = await startServer({}, { tls: { ...identity, ...tls } });
+    const psk = {
+      ciphers: "PSK",
+      maxVersion: "TLSv1.2",
+      checkServerIdentity: () => undefined,
+      pskCallback: () => ({ psk: Buffer.alloc(32), identity: "Ada" }),
+    } as const;
+    const options = name.startsWith("psk") ? psk : { servername: "localhost", ALPNProtocols: ["h2"] };
+    for (let i = 0; i < 2; i++) await expect(handshake(port, options)).rejects.toThrow();
+    if (!name.endsWith("says no")) expect(log.mock.calls.flat().join(" ")).toContain("Callback failed: Error: boom");
+  });
+
+  it("a server may choose by callbacks which certificate it shows, and what it speaks", async () => {
+    const SNICallback: TlsOptions["SNICallback"] = (_, answer) => answer(null, createSecureContext(identity));
+    const { port, baseUrl } = await startServer({}, { tls: { SNICallback, ALPNCallback: () => "h2" } });
+    const greeter = connectGreeter(baseUrl.replace("127.0.0.1", "localhost"), { tls: { ca } });
+    expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    expect((await handshake(port, { servername: "localhost", ALPNProtocols: ["h2"] })).alpnProtocol).toBe("h2");
+  });
 
   it("a client that speaks cleartext gets an error, and the server goes on", async () => {
     const { port, baseUrl } = await start();

@@ -8,6 +8,7 @@ import {
   type Interceptor,
   Metadata,
   RpcError,
+  Status,
 } from "triple-es";
 import { describe, expect, it } from "vitest";
 import {
@@ -18,7 +19,7 @@ import {
 } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { intercept } from "../../runtime/src/call.ts";
 import { Code } from "../../runtime/src/code.ts";
-import { arriving, failureOf, greeter, greetings } from "../support/server.ts";
+import { arriving, failureOf, greeter, greetings, signalled } from "../support/server.ts";
 
 interface Ends {
   readonly client?: readonly Interceptor[];
@@ -276,5 +277,87 @@ describe("context values", () => {
     expect((await client.greet({}, { values })).greeting).toBe("nobody");
     await client.greet({});
     expect(seen).toEqual(["Ada", "nobody"]);
+  });
+});
+
+describe("an interceptor of a server that throws when the handler has begun", () => {
+  const failing: Interceptor = (next) => async (request) => {
+    await next(request);
+    throw new RpcError(Code.ResourceExhausted, "that was too much");
+  };
+  const silent: Interceptor = (next) => async (request) => {
+    await next(request);
+    return undefined as never;
+  };
+
+  it.each([
+    ["throws", failing, Code.ResourceExhausted],
+    ["returns nothing", silent, Code.Internal],
+  ])("lets the handler of a stream clean up if it %s", async (_, interceptor, code) => {
+    const cleaned = signalled();
+    let begun = 0;
+    const client = connect({
+      server: [interceptor],
+      errors: [],
+      handler: {
+        async *greetEach() {
+          begun++;
+          try {
+            for (;;) yield { greeting: "Hello!" };
+          } finally {
+            cleaned.resolve();
+          }
+        },
+      },
+    });
+    expect((await failureOf(client.greetEach({}))).code).toBe(code);
+    await cleaned.promise;
+    expect(begun).toBe(1);
+  });
+
+  it("leaves a stream alone that it hands on", async () => {
+    const passing: Interceptor = (next) => (request) => next(request);
+    const client = connect({ server: [passing], service: [passing] });
+    expect(await greetings(client.greetEach({ names: ["Ada", "Bob"] }))).toEqual(["Hello, Ada!", "Hello, Bob!"]);
+  });
+});
+
+describe.each(["grpc", "http-rpc"] as const)("an error of a call further on (%s)", (protocol) => {
+  const foreign = new RpcError(Code.NotFound, "no such user", {
+    headers: { "x-foreign": "leading" },
+    metadata: { "x-told": "trailing" },
+    status: Status.BadRequest,
+  });
+
+  it("keeps from an interceptor of a server what is for the caller, and loses the rest", async () => {
+    const asking: Interceptor = () => () => Promise.reject(foreign);
+    const error = await failureOf(connect({ protocol, server: [asking] }).greet({}));
+    expect([error.code, error.rawMessage, error.metadata.get("x-told")]).toEqual([
+      Code.NotFound,
+      "no such user",
+      "trailing",
+    ]);
+    expect(error.headers.has("x-foreign")).toBe(false);
+    expect(error.status).not.toBe(Status.BadRequest);
+  });
+
+  it("takes nothing from the handler's own metadata, when interceptors let it pass", async () => {
+    const passing: Interceptor = (next) => (request) => next(request);
+    const client = connect({
+      protocol,
+      server: [passing],
+      handler: {
+        greet: (_, { responseHeader }) => {
+          responseHeader.set("x-own", "leading");
+          throw foreign;
+        },
+      },
+    });
+    const error = await failureOf(client.greet({}));
+    expect([error.code, error.headers.get("x-own"), error.headers.get("x-foreign")]).toEqual([
+      Code.NotFound,
+      "leading",
+      undefined,
+    ]);
   });
 });

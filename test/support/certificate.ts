@@ -20,11 +20,25 @@ export interface Certificates {
   /** For 127.0.0.1 and localhost. */
   readonly server: Certificate;
   readonly client: Certificate;
-  /** Of the same name as `client`, but of nobody's making that is trusted. */
+  /** Of nobody's making that is trusted. */
   readonly stranger: Certificate;
+  /** Trusted once, for a day that is long over. */
+  readonly expired: Certificate;
 }
 
 const EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+
+/** What the command that can choose dates wants to know. */
+const CA_CONFIG = `[ca]
+default_ca = authority
+[authority]
+database = index.txt
+serial = serial.txt
+default_md = sha256
+policy = any
+[any]
+commonName = supplied
+`;
 
 /** Makes an authority, and certificates of it for a server and a client. */
 export function createCertificates(): Certificates {
@@ -41,6 +55,16 @@ export function createCertificates(): Certificates {
     const files = ["-keyout", at(`${name}.key`), "-out", at(`${name}.crt`)];
     openssl("req", "-x509", ...EC_KEY, ...files, "-days", "1", "-subj", `/CN=${name}`);
   };
+  const expired = (name: string): void => {
+    openssl("req", ...EC_KEY, "-keyout", at(`${name}.key`), "-out", at(`${name}.csr`), "-subj", `/CN=${name}`);
+    const dates = ["-startdate", "20200101000000Z", "-enddate", "20200102000000Z"];
+    writeFileSync(at("ca.cnf"), CA_CONFIG);
+    writeFileSync(at("index.txt"), "");
+    writeFileSync(at("serial.txt"), "01");
+    const issuer = ["-config", at("ca.cnf"), "-cert", at("ca.crt"), "-keyfile", at("ca.key")];
+    const files = ["-in", at(`${name}.csr`), "-out", at(`${name}.crt`), "-outdir", folder];
+    execFileSync("openssl", ["ca", "-batch", "-notext", ...issuer, ...files, ...dates], { stdio: "pipe", cwd: folder });
+  };
   const signed = (name: string, extensions: string): void => {
     openssl("req", ...EC_KEY, "-keyout", at(`${name}.key`), "-out", at(`${name}.csr`), "-subj", `/CN=${name}`);
     writeFileSync(at(`${name}.ext`), extensions);
@@ -53,7 +77,14 @@ export function createCertificates(): Certificates {
     signed("server", "subjectAltName=DNS:localhost,IP:127.0.0.1");
     signed("client", "extendedKeyUsage=clientAuth");
     selfSigned("stranger");
-    return { ca: read("ca").cert, server: read("server"), client: read("client"), stranger: read("stranger") };
+    expired("expired");
+    return {
+      ca: read("ca").cert,
+      server: read("server"),
+      client: read("client"),
+      stranger: read("stranger"),
+      expired: read("expired"),
+    };
   } finally {
     rmSync(folder, { recursive: true });
   }

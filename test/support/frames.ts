@@ -2,7 +2,9 @@
  * HTTP/2 frame by frame (RFC 9113), for what no engine would send: attacks on servers, and hostile servers for clients.
  */
 import type { Socket } from "node:net";
-import { openSocket, startPeer } from "./server.ts";
+import { TLSSocket } from "node:tls";
+import type { Certificate } from "./certificate.ts";
+import { openSocket, secure, startPeer } from "./server.ts";
 
 export const Type = {
   data: 0,
@@ -103,6 +105,7 @@ export class RawConnection {
   #buffer = Buffer.alloc(0);
   #prefaceBytes: number;
   #waiting: (() => void)[] = [];
+  #onWritable = (): void => {};
   #onFrame: (frame: Frame) => void = () => {};
 
   constructor(socket: Socket, isServer: boolean) {
@@ -110,17 +113,27 @@ export class RawConnection {
     this.#prefaceBytes = isServer ? PREFACE.byteLength : 0;
     socket.on("error", () => {});
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    socket.on("drain", () => this.#onWritable());
     socket.on("close", () => {
       this.closed = true;
+      this.#onWritable();
       this.#wake();
     });
   }
 
-  /** Connects as a client, with the preface and settings unless they are left out. */
-  static async open(port: number, greeting: Uint8Array = settings()): Promise<RawConnection> {
-    const connection = new RawConnection(await openSocket(port), false);
+  /** Connects as a client and sends the preface and settings. Over TLS, which it believes blindly, if it is told to. */
+  static async open(port: number, greeting: Uint8Array = settings(), overTls = false): Promise<RawConnection> {
+    const tcp = await openSocket(port);
+    const socket = overTls ? await secure(tcp, { ALPNProtocols: ["h2"], rejectUnauthorized: false }) : tcp;
+    const connection = new RawConnection(socket, false);
     connection.write(PREFACE, greeting);
     return connection;
+  }
+
+  /** Ends the connection at once: by a TCP reset, or in the middle of TLS without its goodbye, where Node cannot reset. */
+  tear(): void {
+    if (this.socket instanceof TLSSocket) this.socket.destroy();
+    else this.socket.resetAndDestroy();
   }
 
   write(...frames: Uint8Array[]): boolean {
@@ -132,11 +145,12 @@ export class RawConnection {
     for (let i = 0; i < count && !this.closed; i += batch) {
       const frames = Array.from({ length: Math.min(batch, count - i) }, (_, k) => make(i + k));
       if (this.write(...frames)) await new Promise(setImmediate);
-      else if (!this.closed) {
-        await new Promise<void>((resolve) => {
-          this.socket.once("drain", resolve);
-          this.socket.once("close", () => resolve());
-        });
+      else {
+        while (!this.closed && this.socket.writableNeedDrain) {
+          await new Promise<void>((resolve) => {
+            this.#onWritable = resolve;
+          });
+        }
       }
     }
   }
@@ -220,21 +234,25 @@ export interface RawServer {
 export async function startRawServer(
   onStream: (stream: RawStream) => void,
   greeting: Uint8Array = settings(),
+  identity?: Certificate,
 ): Promise<RawServer> {
   const connections: RawConnection[] = [];
   const streams: RawStream[] = [];
-  const port = await startPeer((socket) => {
-    const connection = new RawConnection(socket, true);
-    const connectionIndex = connections.push(connection) - 1;
-    connection.onFrame(({ type, stream: id }) => {
-      if (type !== Type.headers) return;
-      const stream = { connection, connectionIndex, id };
-      streams.push(stream);
-      onStream(stream);
-    });
-    connection.write(greeting);
-  });
-  return { port, baseUrl: `http://127.0.0.1:${port}`, connections, streams };
+  const port = await startPeer(
+    (socket) => {
+      const connection = new RawConnection(socket, true);
+      const connectionIndex = connections.push(connection) - 1;
+      connection.onFrame(({ type, stream: id }) => {
+        if (type !== Type.headers) return;
+        const stream = { connection, connectionIndex, id };
+        streams.push(stream);
+        onStream(stream);
+      });
+      connection.write(greeting);
+    },
+    identity && { ...identity, ALPNProtocols: ["h2"] },
+  );
+  return { port, baseUrl: `${identity === undefined ? "http" : "https"}://127.0.0.1:${port}`, connections, streams };
 }
 
 export function respond({ connection, id }: RawStream, ...fields: [name: string, value: string][]): void {

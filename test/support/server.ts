@@ -3,6 +3,13 @@
  * test is over.
  */
 import { connect as connectNet, createServer as createNetServer, type Socket } from "node:net";
+import {
+  type ConnectionOptions,
+  connect as connectTls,
+  createServer as createTlsServer,
+  type TLSSocket,
+  type TlsOptions,
+} from "node:tls";
 import { type CallDefaults, type ErrorHook, RpcError, type Transport } from "triple-es";
 import { createServer, createTransport, type Server, type ServerOptions, type TransportOptions } from "triple-es/node";
 import { expect, onTestFinished } from "vitest";
@@ -112,15 +119,16 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
   });
 }
 
-/** A peer that does with its connections whatever the test wants. Returns the port it listens on. */
-export async function startPeer(onSocket: (socket: Socket) => void): Promise<number> {
+/** A peer that does with its connections whatever the test wants, over TLS if it has an identity. Returns its port. */
+export async function startPeer(onSocket: (socket: Socket) => void, tls?: TlsOptions): Promise<number> {
   const sockets = new Set<Socket>();
-  const server = createNetServer((socket) => {
+  const accept = (socket: Socket): void => {
     sockets.add(socket);
     socket.on("error", () => {});
     socket.on("close", () => sockets.delete(socket));
     onSocket(socket);
-  });
+  };
+  const server = tls === undefined ? createNetServer(accept) : createTlsServer(tls, accept);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(async () => {
     const closed = new Promise((resolve) => server.close(resolve));
@@ -151,4 +159,14 @@ export async function openSocket(port: number): Promise<Socket> {
   });
   await new Promise((resolve) => socket.once("connect", resolve));
   return socket;
+}
+
+/** TLS on a TCP connection. Rejects if it does not come about. */
+export async function secure(socket: Socket, options: ConnectionOptions): Promise<TLSSocket> {
+  const secured = connectTls({ host: "127.0.0.1", ...options, socket });
+  await new Promise((resolve, reject) => {
+    secured.once("secureConnect", resolve);
+    secured.on("error", reject);
+  });
+  return secured;
 }

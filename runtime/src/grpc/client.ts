@@ -17,6 +17,7 @@ import {
 import { nameOf } from "../java/type.ts";
 import { Metadata } from "../metadata.ts";
 import { appendCallerMetadata, type ClientProtocol, decompressMessage, writeSelector } from "../protocol.ts";
+import { countPiece } from "../turn.ts";
 import { VERSION } from "../version.ts";
 import {
   compressEnvelope,
@@ -140,6 +141,9 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       for (const { compressed, data } of envelopes.take(chunk)) {
         hasBody = true;
         yield decode(method, compressed ? await inflate(data, compression) : data);
+        // A chunk may hold thousands of messages without bytes.
+        const turn = countPiece();
+        if (turn !== undefined) await turn;
       }
     }
     envelopes.finish();

@@ -1,7 +1,7 @@
 /**
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
-import { type CallResponse, DONE, type Handler, iteration, type StreamResponse } from "../call.ts";
+import { DONE, endMessages, type Handler, iteration, type StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
 import { eachWithin, OpenContext } from "../deadline.ts";
@@ -20,6 +20,7 @@ import {
   type ServerOptions,
   type ServerProtocol,
 } from "../protocol.ts";
+import { countPiece } from "../turn.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
 import {
   compressEnvelope,
@@ -131,7 +132,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
       };
     } catch (reason) {
       context.close();
-      if (calling !== undefined) linger(request, calling.then(abandon));
+      if (calling !== undefined) linger(request, calling.then(endMessages));
       throw reason;
     }
   }
@@ -141,6 +142,9 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     for await (const chunk of call.request.body) {
       for (const { compressed, data } of envelopes.take(chunk)) {
         yield decode(call, compressed ? await inflate(call, data) : data);
+        // A chunk may hold thousands of messages without bytes.
+        const turn = countPiece();
+        if (turn !== undefined) await turn;
       }
     }
     envelopes.finish();
@@ -210,14 +214,6 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
 function linger(request: HttpRequest, work: Promise<unknown>): void {
   work.catch(() => {});
   request.linger?.(work);
-}
-
-/** Ends the messages of a response that has come too late. They have to begin for their end to clean up. */
-async function abandon(response: CallResponse | undefined): Promise<void> {
-  if (!response?.stream) return;
-  const messages = response.messages[Symbol.asyncIterator]();
-  await messages.next();
-  await messages.return?.();
 }
 
 function responseHeaders(call: ServerCall, metadata: Metadata, compression: Compression | undefined): Metadata {

@@ -4,7 +4,8 @@
 import { type ClientSessionOptions, connect, type SecureClientSessionOptions } from "node:http2";
 import { connect as connectSocket } from "node:net";
 import { onAbort, startTimer } from "../deadline.ts";
-import type { Connect } from "./connection.ts";
+import type { RpcError } from "../error.ts";
+import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 import { CLOSED_BY_PEER, connectTimeout, handshakeError } from "./error.ts";
 import { SessionConnection } from "./session.ts";
 
@@ -23,46 +24,63 @@ const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
 
 /** Makes connections to an origin, such as `http://localhost:50051`. */
 export function connectSessions(origin: URL, options: HandshakeOptions): Connect {
-  const { socketPath, connectTimeoutMs, tls } = options;
+  const connectOnce: Connect = (owner, signal) => shakeHands(origin, options, owner, signal);
   return (owner, signal) =>
-    new Promise((resolve, reject) => {
-      const session = connect(origin, {
-        ...tls,
-        settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
-        ...(socketPath === undefined ? {} : { createConnection: () => connectSocket(socketPath) }),
-      });
-      const peer = socketPath ?? origin.host;
-      const fail = (cause: unknown): void => {
-        settle();
-        reject(handshakeError(cause, peer));
-        session.destroy();
-      };
-      const stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
-      const unlink = onAbort(signal, fail);
-      const settle = (): void => {
-        stopTimer();
-        unlink();
-      };
-      // Stays for good: a session may fail at any time, and its streams tell the calls on it.
-      session.on("error", fail);
-      session.once("close", () => fail(CLOSED_BY_PEER));
-      // A server that refuses a certificate does so when the client takes TLS to be done. Node destroys the session then
-      // and tells nobody but a ping that is under way. Events come a turn late: a session that was given up in between
-      // would throw.
-      if (origin.protocol === "https:") {
-        session.once("connect", () => {
-          if (!session.destroyed) session.ping((error) => error && fail(error));
-        });
-      }
-      const connection = new SessionConnection(session, origin, peer, owner);
-      // Not "connect", which says nothing about the other end: only now is it known to speak HTTP/2, and how much it takes.
-      session.once("remoteSettings", () => {
-        if (session.destroyed) return;
-        settle();
-        session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-        // An idle connection must not keep a program from ending.
-        session.unref();
-        resolve(connection);
-      });
+    connectOnce(owner, signal).catch((error: RpcError) => {
+      // A server that closes a connection it has only just taken was about to go, and may have a successor.
+      if (signal.aborted || !wasClosed(error.cause)) throw error;
+      return connectOnce(owner, signal);
     });
+}
+
+function wasClosed(cause: unknown): boolean {
+  return cause === CLOSED_BY_PEER || (cause as NodeJS.ErrnoException | undefined)?.code === "ECONNRESET";
+}
+
+function shakeHands(
+  origin: URL,
+  { socketPath, connectTimeoutMs, tls }: HandshakeOptions,
+  owner: ConnectionOwner,
+  signal: AbortSignal,
+): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    const session = connect(origin, {
+      ...tls,
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+      ...(socketPath === undefined ? {} : { createConnection: () => connectSocket(socketPath) }),
+    });
+    const peer = socketPath ?? origin.host;
+    const fail = (cause: unknown): void => {
+      settle();
+      reject(handshakeError(cause, peer));
+      session.destroy();
+    };
+    const stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
+    const unlink = onAbort(signal, fail);
+    const settle = (): void => {
+      stopTimer();
+      unlink();
+    };
+    // Stays for good: a session may fail at any time, and its streams tell the calls on it.
+    session.on("error", fail);
+    session.once("close", () => fail(CLOSED_BY_PEER));
+    // A server that refuses a certificate does so when the client takes TLS to be done. Node destroys the session then
+    // and tells nobody but a ping that is under way. Events come a turn late: a session that was given up in between
+    // would throw.
+    if (origin.protocol === "https:") {
+      session.once("connect", () => {
+        if (!session.destroyed) session.ping((error) => error && fail(error));
+      });
+    }
+    const connection = new SessionConnection(session, origin, peer, owner);
+    // Not "connect", which says nothing about the other end: only now is it known to speak HTTP/2, and how much it takes.
+    session.once("remoteSettings", () => {
+      if (session.destroyed) return;
+      settle();
+      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      // An idle connection must not keep a program from ending.
+      session.unref();
+      resolve(connection);
+    });
+  });
 }

@@ -3,11 +3,12 @@
  * left for new ones when they go away. What a server never looked at is sent again.
  */
 import { Code } from "../code.ts";
-import { onAbort, startTimer } from "../deadline.ts";
 import { abortError, RpcError } from "../error.ts";
 import type { Exchange, HttpRequest } from "../exchange.ts";
+import type { BackOff } from "./back-off.ts";
 import { type Connect, type Connection, type ConnectionOwner, isUnprocessed } from "./connection.ts";
 import { ReplayBody } from "./replay.ts";
+import { delay, repeat, startQuietTimer, unlessAborted } from "./timer.ts";
 
 export interface PoolOptions {
   /** Connections that are open for new streams at a time. */
@@ -20,6 +21,8 @@ export interface PoolOptions {
   readonly pingIntervalMs: number | undefined;
   /** How long an answer to a ping may take, in milliseconds. */
   readonly pingTimeoutMs: number;
+  /** When to leave the server alone. */
+  readonly backOff: BackOff;
 }
 
 export interface Pool {
@@ -48,7 +51,7 @@ interface Member {
 
 /** Makes the pool of an origin. No connection is made before the first exchange. */
 export function createPool(connect: Connect, options: PoolOptions): Pool {
-  const { maxConnections, idleTimeoutMs, verifyAfterMs, pingIntervalMs, pingTimeoutMs } = options;
+  const { maxConnections, idleTimeoutMs, verifyAfterMs, pingIntervalMs, pingTimeoutMs, backOff } = options;
   const members: Member[] = [];
   /** All that are not closed yet, those that take no new streams included. */
   const alive = new Set<Connection>();
@@ -81,18 +84,29 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
     return true;
   }
 
-  /** Begins to make one more connection, unless that is under way. */
+  /** Begins to make one more connection, unless that is under way. Rejects at once while the server is left alone. */
   function start(): Promise<void> {
-    starting ??= connect(owner, abandoned.signal)
-      .then((connection) => {
-        if (abandoned.signal.aborted) return void connection.close();
-        alive.add(connection);
-        if (connection.open) members.push(createMember(connection));
-      })
-      .finally(() => {
-        starting = undefined;
-      });
+    if (starting !== undefined) return starting;
+    const refusal = backOff.refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    starting = make().finally(() => {
+      starting = undefined;
+    });
     return starting;
+  }
+
+  async function make(): Promise<void> {
+    backOff.started();
+    try {
+      const connection = await connect(owner, abandoned.signal);
+      backOff.succeeded();
+      if (abandoned.signal.aborted) return void connection.close();
+      alive.add(connection);
+      if (connection.open) members.push(createMember(connection));
+    } catch (reason) {
+      backOff.failed(RpcError.from(reason, Code.Unavailable));
+      throw reason;
+    }
   }
 
   function createMember(connection: Connection): Member {
@@ -235,6 +249,8 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
     }
     abandoned.abort(new RpcError(Code.Unavailable, "the transport is closed"));
     for (const { stopTimers } of members) stopTimers();
+    // One that does not live any more is not worth waiting for.
+    for (const connection of alive) void keepAlive(connection);
     await Promise.all([...alive].map((connection) => connection.close()));
   }
 
@@ -245,34 +261,4 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
       return closing;
     },
   };
-}
-
-/** Calls back again and again, without keeping the program running. */
-function repeat(intervalMs: number, callback: () => unknown): () => void {
-  const timer = setInterval(callback, intervalMs).unref();
-  return () => clearInterval(timer);
-}
-
-/** Calls back once, without keeping the program running. Returns what stops it. */
-function startQuietTimer(delayMs: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS)).unref();
-  return () => clearTimeout(timer);
-}
-
-/** The longest delay `setTimeout` takes. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
-function delay(delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    startTimer(delayMs, resolve);
-  });
-}
-
-/** Settles as the promise does, or rejects when the signal fires. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const unlink = onAbort(signal, reject);
-    promise.then(resolve, reject).finally(unlink);
-  });
 }

@@ -9,6 +9,7 @@ import type { Exchange } from "../exchange.ts";
 import { type ConnectionLimits, resolveLimits } from "./guard.ts";
 import { serveHttp1 } from "./http1.ts";
 import { type ServerEngine, serveHttp2 } from "./http2.ts";
+import { HANDSHAKE_TIMEOUT_MS, resolveTlsOptions } from "./tls.ts";
 
 export interface ListenOptions {
   /** Port to listen on; 0 picks a free one. */
@@ -33,8 +34,6 @@ export interface CloseOptions {
 
 /** Connections that are open at the same time. */
 const MAX_CONNECTIONS = 10_000;
-/** How long a new connection may take to say what it is, TLS included. */
-const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** How long a call may take to end once it has been told that the server goes away. */
 const ABORT_GRACE_MS = 1_000;
 /** The first bytes of every HTTP/2 connection, and of no HTTP/1.1 request. */
@@ -126,11 +125,7 @@ export class Listener {
   }
 
   #createTlsServer(options: TlsOptions): NetServer {
-    const server = createTlsServer({
-      ALPNProtocols: ["h2", "http/1.1"],
-      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-      ...options,
-    });
+    const server = createTlsServer(resolveTlsOptions(options));
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", () => {});
       this.#decide(socket);

@@ -138,7 +138,7 @@ export class SessionConnection implements Connection {
     this.#hold();
     if ((stream.id ?? 0) > LAST_STREAM_ID) this.#retire();
     const response = receiveResponse(open, signal, this.#streamOwner);
-    sendBody(body, stream);
+    sendBody(body, open);
     return response;
   }
 

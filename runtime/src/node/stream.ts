@@ -33,7 +33,7 @@ export interface StreamOwner {
 /** A stream with the way to give it up. */
 export interface OpenStream {
   readonly stream: ClientHttp2Stream;
-  readonly cancel: () => void;
+  readonly cancel: () => unknown;
 }
 
 /** Opens a stream for a request with that body. Throws what Node throws. */
@@ -44,11 +44,18 @@ export function openStream(session: ClientHttp2Session, headers: OutgoingHttpHea
   // None where there is nothing to say: Node fills them in, and takes far longer to add to some than to make its own.
   const options = abort !== undefined ? { signal: abort.signal } : body === emptyBody ? { endStream: true } : undefined;
   const stream = session.request(headers, options);
-  const cancel = (): void => {
-    // Never from inside one of the stream's own events, where Node is still at work on it.
-    setImmediate(() => (abort === undefined ? stream.close(constants.NGHTTP2_CANCEL) : abort.abort()));
+  const giveUp = (): void => {
+    abort?.abort();
+    if (abort !== undefined) return;
+    stream.close(constants.NGHTTP2_CANCEL);
+    // A stream that waits for its turn, because the server allows no more, would not close before that has come.
+    stream.destroy();
   };
-  return { stream, cancel };
+  return {
+    stream,
+    // Never from inside one of the stream's own events, where Node is still at work on it.
+    cancel: () => setImmediate(giveUp),
+  };
 }
 
 /** The response that comes on a stream. The signal gives up the call until the stream closes. */
@@ -113,9 +120,14 @@ function forget(stream: ClientHttp2Stream): void {
 const ignore = (): void => {};
 
 /** Sends the body of a request and ends it. */
-export function sendBody(body: Body, stream: ClientHttp2Stream): void {
-  if (body.whole !== undefined) stream.end(body.whole);
-  else pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
+export function sendBody(body: Body, { stream, cancel }: OpenStream): void {
+  if (body.whole !== undefined) {
+    stream.end(body.whole);
+    return;
+  }
+  // The end of the response is the end of the call, however much of the request is yet to come.
+  stream.on("end", () => !stream.writableEnded && cancel());
+  pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
 }
 
 /** The size of a header block as HTTP/2 counts it: 32 bytes for each field beside its name and value. */

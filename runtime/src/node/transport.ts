@@ -3,6 +3,7 @@
  */
 import type { SecureContextOptions } from "node:tls";
 import type { Exchange } from "../exchange.ts";
+import { BackOff } from "./back-off.ts";
 import { connectSessions } from "./handshake.ts";
 import { connectHttp1 } from "./http1.ts";
 import { createPool } from "./pool.ts";
@@ -38,6 +39,12 @@ export interface ConnectionOptions {
   readonly pingIntervalMs?: number | undefined;
   /** How long an answer to a ping may take, in milliseconds. Default: 5,000. */
   readonly pingTimeoutMs?: number | undefined;
+  /**
+   * A server that cannot be connected to, twice in a row, is left alone for a second, then for longer and longer up to
+   * this, in milliseconds. Calls made meanwhile fail at once as unavailable and say why. 0 tries for every call.
+   * Default: 120,000.
+   */
+  readonly maxBackOffMs?: number | undefined;
 }
 
 export interface ConnectOptions extends ConnectionOptions {
@@ -70,6 +77,7 @@ export function createConnector(options: ConnectOptions): Connector {
     verifyAfterMs: options.verifyAfterMs ?? 30_000,
     pingIntervalMs: options.pingIntervalMs,
     pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
+    backOff: new BackOff({ maxMs: options.maxBackOffMs ?? 120_000 }),
   });
   return { exchange: withPrefix(exchange, prefix), close };
 }

@@ -1,10 +1,18 @@
 /**
- * The server under attack, in a process of its own, so that its memory is its own. Says its port to its parent, and then
- * how it is whenever it is asked.
+ * The server under attack, in a process of its own, so that its memory is its own. Takes orders from its parent, tells it the
+ * port, and then how it is whenever it is asked.
  */
+import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { createServer } from "triple-es/node";
 import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import type { Certificate } from "../../support/certificate.ts";
+
+/** What the parent says first. */
+export interface Orders {
+  /** For a server over TLS. */
+  readonly tls?: Certificate | undefined;
+}
 
 /** How the server is. */
 export interface Health {
@@ -15,6 +23,8 @@ export interface Health {
   readonly running: number;
   /** The most handlers that were running at a time, since the last question. */
   readonly peak: number;
+  /** The most messages of streams that were handled in one turn of the event loop, since the last question. */
+  readonly mostPerTurn: number;
   /** What would have ended a program that does not listen for it. */
   readonly uncaught: readonly string[];
 }
@@ -22,9 +32,13 @@ export interface Health {
 let started = 0;
 let running = 0;
 let peak = 0;
+let messagesInTurn = 0;
+let mostPerTurn = 0;
 const uncaught: string[] = [];
 process.on("uncaughtException", (error) => uncaught.push(String(error.stack)));
 process.on("unhandledRejection", (reason) => uncaught.push(String(reason)));
+
+const [{ tls }] = (await once(process, "message")) as [Orders];
 
 async function count<T>(work: () => Promise<T>): Promise<T> {
   started++;
@@ -37,9 +51,19 @@ async function count<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+function countInTurn(): void {
+  if (messagesInTurn === 0) {
+    setImmediate(() => {
+      messagesInTurn = 0;
+    });
+  }
+  messagesInTurn++;
+  mostPerTurn = Math.max(mostPerTurn, messagesInTurn);
+}
+
 // Shorter than the defaults, because the tests wait for them: what Node gives up without closing ends by these.
 const limits = { headersTimeoutMs: 1_000, stallTimeoutMs: 2_000 };
-const server = createServer({ limits, onError: (error) => uncaught.push(String(error)) }).add(GreetServiceDef, {
+const server = createServer({ tls, limits, onError: (error) => uncaught.push(String(error)) }).add(GreetServiceDef, {
   greet: ({ name }) =>
     count(async () => ({ greeting: name.startsWith("big") ? "x".repeat(1024 * 1024) : `Hello, ${name}!` })),
   async *greetEach({ names }) {
@@ -48,7 +72,10 @@ const server = createServer({ limits, onError: (error) => uncaught.push(String(e
   greetTogether: (requests) =>
     count(async () => {
       let messages = 0;
-      for await (const _ of requests) messages++;
+      for await (const _ of requests) {
+        messages++;
+        countInTurn();
+      }
       return { greeting: String(messages) };
     }),
   async *greetOnArrival(requests) {
@@ -61,8 +88,10 @@ process.on("message", async () => {
   await turn();
   globalThis.gc?.();
   const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
-  const health: Health = { residentBytes: process.memoryUsage.rss(), sockets, started, running, peak, uncaught };
+  const residentBytes = process.memoryUsage.rss();
+  const health: Health = { residentBytes, sockets, started, running, peak, mostPerTurn, uncaught };
   peak = running;
+  mostPerTurn = 0;
   process.send?.(health);
 });
 process.on("disconnect", () => process.exit());

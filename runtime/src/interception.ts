@@ -1,0 +1,55 @@
+/**
+ * Interceptors around a handler, and what is left to do when one of them throws.
+ */
+import {
+  type Call,
+  type CallContext,
+  type CallResponse,
+  endMessages,
+  type Interceptor,
+  intercept,
+  type StreamResponse,
+} from "./call.ts";
+import { RpcError } from "./error.ts";
+
+/**
+ * Wraps a handler's call in interceptors. Where they do not hand on the stream that the handler has begun, it is ended,
+ * so that the handler's own `finally` runs. An error of theirs loses the leading metadata and the status it may have from
+ * a call of their own; one of the handler's has been judged already.
+ */
+export function interceptHandler(call: Call, interceptors: readonly Interceptor[]): Call {
+  if (interceptors.length === 0) return call;
+  const begun = new WeakMap<CallContext, StreamResponse>();
+  const judged = new WeakSet<object>();
+
+  const handle: Call = async (request) => {
+    try {
+      const response = await call(request);
+      if (response.stream) begun.set(request.context, response);
+      return response;
+    } catch (error) {
+      judged.add(error as RpcError);
+      throw error;
+    }
+  };
+  const intercepted = intercept(handle, interceptors);
+
+  return async (request) => {
+    let response: CallResponse | undefined;
+    try {
+      response = await intercepted(request);
+      return response;
+    } catch (reason) {
+      throw reason instanceof RpcError && !judged.has(reason) ? asOwn(reason) : reason;
+    } finally {
+      const left = response?.stream ? undefined : begun.get(request.context);
+      if (left !== undefined) endMessages(left).catch(() => {});
+    }
+  };
+}
+
+function asOwn(error: RpcError): RpcError {
+  const { code, rawMessage, details, metadata, headers, status } = error;
+  if (headers.size === 0 && status === undefined) return error;
+  return new RpcError(code, rawMessage, { details, metadata, cause: error });
+}

@@ -1,0 +1,61 @@
+/**
+ * Servers that are replaced one after the other, behind an address that stays: no call is lost, and none is made twice.
+ */
+import { connect } from "node:net";
+import { expect, it } from "vitest";
+import { connectGreeter, greetings, type RunningServer, startPeer, startServer } from "../support/server.ts";
+
+/** How many servers come and go. */
+const ROTATIONS = 20;
+const CALLERS = 20;
+
+it("a server that is replaced while calls pour in loses none of them, and handles none twice", async () => {
+  const handled = new Map<string, number>();
+  const count = (name: string): void => void handled.set(name, (handled.get(name) ?? 0) + 1);
+  const start = (): Promise<RunningServer> =>
+    startServer({
+      greet: async ({ name }) => {
+        count(name);
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
+        return { greeting: name };
+      },
+      async *greetEach({ names: [name = ""] }) {
+        count(name);
+        for (let i = 0; i < 3; i++) {
+          yield { greeting: `${name} ${i}` };
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      },
+    });
+  let current = await start();
+  // What stands in front of servers in production: new connections go to the newest of them.
+  const port = await startPeer((socket) => {
+    const target = connect({ port: current.port, host: "127.0.0.1", noDelay: true });
+    target.on("error", () => socket.destroy());
+    socket.on("close", () => target.destroy());
+    // What a client still sends is read and dropped: to reset it would take from it what it has not read yet.
+    target.on("close", () => socket.unpipe(target).resume());
+    socket.pipe(target).pipe(socket);
+  });
+  const client = connectGreeter(`http://127.0.0.1:${port}`);
+  let made = 0;
+  let rotating = true;
+  const callers = Array.from({ length: CALLERS }, async () => {
+    while (rotating) {
+      const name = `call ${made++}`;
+      if (made % 2 === 0) expect((await client.greet({ name })).greeting).toBe(name);
+      else expect(await greetings(client.greetEach({ names: [name] }))).toEqual([0, 1, 2].map((i) => `${name} ${i}`));
+    }
+  });
+  for (let i = 0; i < ROTATIONS; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    const { server } = current;
+    current = await start();
+    await server.close();
+  }
+  rotating = false;
+  await Promise.all(callers);
+  expect(made).toBeGreaterThan(ROTATIONS);
+  expect([...handled.values()].filter((times) => times !== 1)).toEqual([]);
+  expect(handled.size).toBe(made);
+});

@@ -1,0 +1,187 @@
+/**
+ * Clients that use HTTP/2 in unusual or forbidden ways, frame by frame: each gets an answer, a reset or the end of its
+ * connection, no handler goes on for it, and the next call is answered.
+ */
+import { expect, it } from "vitest";
+import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { block, Flag, frame, RawConnection, Reset, request, settings, Type, words } from "../support/frames.ts";
+import { aborted, connectGreeter, startServer } from "../support/server.ts";
+
+const INITIAL_WINDOW_SIZE = 4;
+const END = Flag.endHeaders | Flag.endStream;
+const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
+const STREAM = 1;
+
+type Fields = [name: string, value: string][];
+/** What a request has to say about itself, without the fields of those names. */
+function fieldsWithout(...names: string[]): Fields {
+  const all: Fields = [
+    [":method", "POST"],
+    [":scheme", "http"],
+    [":path", "/greet.v1.GreetService/Greet"],
+    [":authority", "127.0.0.1"],
+    ["content-type", "application/grpc"],
+    ["te", "trailers"],
+  ];
+  return all.filter(([name]) => !names.includes(name));
+}
+const head = (fields: Fields, flags: number = Flag.endHeaders, stream = STREAM): Buffer =>
+  frame(Type.headers, flags, stream, block(...fields));
+const call = (method = "Greet"): Buffer => frame(Type.headers, Flag.endHeaders, STREAM, request(method));
+const message = (flags: number = Flag.endStream, stream = STREAM): Buffer => frame(Type.data, flags, stream, MESSAGE);
+const trailers = (...fields: Fields): Buffer => head(fields, END);
+
+/** What becomes of the stream: an answer with a body, headers alone, a reset with that code, or the end of the connection. */
+type Outcome = "answered" | "refused" | "disconnected" | number;
+
+/** Newer versions of Node end the whole connection. */
+const CONTENT_LENGTH_EXCEEDED: Outcome = process.version.startsWith("v20.") ? Reset.protocol : "disconnected";
+
+it.each<[name: string, frames: Uint8Array[], outcome: Outcome]>([
+  ["sends a message and trailers", [call(), message(0), trailers(["x-trailer", "y"])], "answered"],
+  ["sends no message", [frame(Type.headers, END, STREAM, request())], "refused"],
+  ["sends half a message", [call(), frame(Type.data, Flag.endStream, STREAM, MESSAGE.subarray(0, 7))], "refused"],
+  ["sends trailers that do not end the stream", [call(), message(0), head([["x-trailer", "y"]])], Reset.protocol],
+  ["sends pseudo-headers in trailers", [call(), message(0), trailers([":path", "/"])], Reset.protocol],
+  ["names no path", [head(fieldsWithout(":path")), message()], Reset.protocol],
+  ["names no method", [head(fieldsWithout(":method")), message()], Reset.protocol],
+  ["names no scheme", [head(fieldsWithout(":scheme")), message()], Reset.protocol],
+  ["names no authority", [head(fieldsWithout(":authority")), message()], Reset.protocol],
+  ["names no content type", [head(fieldsWithout("content-type")), message()], "answered"],
+  ["names the path twice", [head([...fieldsWithout(), [":path", "/"]]), message()], Reset.protocol],
+  ["names a pseudo-header of its own", [head([[":secret", "x"], ...fieldsWithout()]), message()], Reset.protocol],
+  ["names a field in capitals", [head([...fieldsWithout(), ["X-Shout", "y"]]), message()], Reset.protocol],
+  [
+    "asks to close the connection by a field",
+    [head([...fieldsWithout(), ["connection", "close"]]), message()],
+    Reset.protocol,
+  ],
+  ["announces more than it sends", [head([...fieldsWithout(), ["content-length", "11"]]), message()], Reset.protocol],
+  [
+    "announces less than it sends",
+    [head([...fieldsWithout(), ["content-length", "9"]]), message()],
+    CONTENT_LENGTH_EXCEEDED,
+  ],
+  [
+    "asks for a tunnel",
+    [
+      head([
+        [":method", "CONNECT"],
+        [":authority", "127.0.0.1:1"],
+      ]),
+    ],
+    "answered",
+  ],
+  [
+    "asks for a protocol by CONNECT",
+    [head([...fieldsWithout(":method"), [":method", "CONNECT"], [":protocol", "websocket"]])],
+    Reset.protocol,
+  ],
+  ["waits for 100-continue", [head([...fieldsWithout(), ["expect", "100-continue"]]), message()], "answered"],
+  ["opens a stream of the server's", [frame(Type.headers, Flag.endHeaders, 2, request())], "disconnected"],
+  ["sends data on a stream that is not open", [frame(Type.data, 0, 9, MESSAGE)], "disconnected"],
+  ["resets a stream that is not open", [frame(Type.reset, 0, 9, words(Reset.cancel))], "disconnected"],
+  [
+    "makes a promise to push",
+    [frame(Type.pushPromise, Flag.endHeaders, STREAM, Buffer.concat([words(2), request()]))],
+    "disconnected",
+  ],
+  [
+    "acknowledges settings that nobody sent",
+    [frame(Type.settings, Flag.ack, 0), frame(Type.settings, Flag.ack, 0), call(), message()],
+    "disconnected",
+  ],
+  [
+    "opens a window that is closed already",
+    [call(), message(), frame(Type.windowUpdate, 0, STREAM, words(1))],
+    "answered",
+  ],
+  ["says goodbye and waits for its answer", [call(), message(), frame(Type.goaway, 0, 0, words(0, 0))], "answered"],
+  ["sends frames of no known type in between", [call(), frame(0xbe, 0xff, STREAM, MESSAGE), message()], "answered"],
+  [
+    "pads everything",
+    [
+      call(),
+      frame(
+        Type.data,
+        Flag.padded | Flag.endStream,
+        STREAM,
+        Buffer.concat([Buffer.from([9]), MESSAGE, Buffer.alloc(9)]),
+      ),
+    ],
+    "answered",
+  ],
+  [
+    "cancels with a code of nobody's",
+    [
+      call("GreetTogether"),
+      message(0),
+      frame(Type.reset, 0, STREAM, words(0xdeadbeef)),
+      frame(Type.headers, END, 3, request()),
+    ],
+    "refused",
+  ],
+  [
+    "cancels without an error",
+    [call("GreetTogether"), message(0), frame(Type.reset, 0, STREAM, words(0)), frame(Type.headers, END, 3, request())],
+    "refused",
+  ],
+])("a client that %s", async (_, frames, outcome) => {
+  let running = 0;
+  const handler: Partial<GreetServiceHandler> = {
+    greetTogether: async (requests, { signal }) => {
+      running++;
+      try {
+        for await (const __ of requests);
+        throw await aborted(signal);
+      } finally {
+        running--;
+      }
+    },
+  };
+  // Short, because Node 20 says goodbye to some and goes on without listening: this is what ends them.
+  const { port, baseUrl } = await startServer(handler, { limits: { headersTimeoutMs: 300, stallTimeoutMs: 300 } });
+  const connection = await RawConnection.open(port);
+  connection.write(...frames);
+  const has = (type: number): boolean => connection.received.some((one) => one.type === type && one.stream !== 0);
+  const seen = async (): Promise<Outcome | undefined> => {
+    const reset = connection.received.find((one) => one.type === Type.reset);
+    if (has(Type.data)) return "answered";
+    if (has(Type.headers)) return "refused";
+    if (reset !== undefined) return reset.payload.readUInt32BE(0);
+    return connection.closed ? "disconnected" : undefined;
+  };
+  await expect.poll(seen, { timeout: 5_000 }).toBe(outcome);
+  await expect.poll(() => running).toBe(0);
+  expect((await connectGreeter(baseUrl).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+});
+
+it("a client that closes its window below what is on its way gets the rest when it opens it", async () => {
+  const { port } = await startServer({ greet: () => ({ greeting: "x".repeat(50_000) }) });
+  const connection = await RawConnection.open(port, settings([INITIAL_WINDOW_SIZE, 20_000]));
+  connection.write(call(), message());
+  const received = (): number =>
+    connection.received.reduce((sum, { type, payload }) => sum + (type === Type.data ? payload.byteLength : 0), 0);
+  await expect.poll(received).toBe(20_000);
+  connection.write(settings([INITIAL_WINDOW_SIZE, 0]));
+  connection.write(frame(Type.windowUpdate, 0, STREAM, words(20_000)));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(received()).toBe(20_000);
+  connection.write(frame(Type.windowUpdate, 0, STREAM, words(40_000)));
+  await expect.poll(received).toBeGreaterThan(50_000);
+});
+
+it("a client that ends its side of the connection has its running handler told", async () => {
+  let reason: unknown;
+  const { port } = await startServer({
+    greet: async (_, { signal }) => {
+      reason = await aborted(signal);
+      return {};
+    },
+  });
+  const connection = await RawConnection.open(port);
+  connection.write(call(), message());
+  connection.socket.end();
+  await expect.poll(() => reason).toMatchObject({ message: expect.stringContaining("canceled") });
+  await connection.end();
+});

@@ -1,0 +1,51 @@
+/**
+ * A small soak, which shows that calls end and leave nothing open. Whether memory stays flat takes the whole one to tell.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { fitSlope, isFlat, type Sample } from "./soak/slope.ts";
+
+it("a small soak ends with every call as it should be, and no handler left", async () => {
+  const main = fileURLToPath(new URL("soak/main.ts", import.meta.url));
+  const flags = ["--expose-gc", "--conditions=triple-source", "--import", "tsx"];
+  const child = spawn(process.execPath, [...flags, main, "--unary=5000", "--cancelled=500"]);
+  const output = child.stdout.toArray();
+  const errors = child.stderr.toArray();
+  await once(child, "close");
+  expect(String(Buffer.concat(await errors))).toBe("");
+  const lines = String(Buffer.concat(await output)).split("\n");
+  expect(lines.filter((line) => /^unary +5000 /.test(line))).toHaveLength(1);
+  expect(lines.filter((line) => /^cancelled +500 /.test(line))).toHaveLength(1);
+  expect(lines.filter((line) => /: (NOT )?(flat|FLAT)$/.test(line))).toHaveLength(4);
+}, 60_000);
+
+describe("memory", () => {
+  /** Samples of a process that leaves behind so many bytes per call, give or take what garbage collections make of it. */
+  function samples(bytesPerCall: number): Sample[] {
+    return Array.from({ length: 10 }, (_, i) => ({
+      calls: i * 50_000,
+      bytes: 13_000_000 + i * 50_000 * bytesPerCall + ((i * 7) % 10) * 20_000,
+    }));
+  }
+
+  it("that a line fits has its slope", () => {
+    const exact = Array.from({ length: 5 }, (_, i) => ({ calls: i * 10, bytes: 100 + i * 30 }));
+    expect(fitSlope(exact)).toEqual({ bytesPerCall: 3, margin: 0 });
+  });
+
+  it("is flat if it goes up and down", () => {
+    expect(isFlat(fitSlope(samples(0)))).toBe(true);
+  });
+
+  it.each([16, 24, 200])("is not flat if a call leaves %i bytes behind", (bytes) => {
+    expect(isFlat(fitSlope(samples(bytes)))).toBe(false);
+  });
+
+  it("is not called flat on samples that say nothing", () => {
+    const wild = [0, 1, 0, 1, 0, 1].map((up, i) => ({ calls: i, bytes: up * 1e6 }));
+    expect(isFlat(fitSlope(wild))).toBe(false);
+    expect(() => fitSlope(wild.slice(0, 3))).toThrow(RangeError);
+  });
+});

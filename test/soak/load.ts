@@ -1,0 +1,74 @@
+/**
+ * The calls of the soak: many that are answered, and many that are given up at random points.
+ */
+import { Code, RpcError } from "triple-es";
+import { createTransport } from "triple-es/node";
+import { createGreetServiceClient, type GreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+
+/** Calls that run at a time. */
+const CONCURRENCY = 50;
+/** A connection is closed by the server for more cancelled calls than these and a few per second. */
+const CANCELS_PER_TRANSPORT = 500;
+
+/** Makes so many unary calls on one transport. Throws if one is not answered as it should be. */
+export async function callMany(client: GreetServiceClient, calls: number): Promise<void> {
+  await inParallel(calls, async (index) => {
+    const name = `caller ${index}`;
+    const { greeting } = await client.greet({ name });
+    if (greeting !== `Hello, ${name}!`) throw new Error(`call ${index} was answered with ${greeting}`);
+  });
+}
+
+/** Makes so many calls that end only by being given up, half of them streams. Throws if one ends in another way. */
+export async function cancelMany(baseUrl: string, calls: number, random: () => number): Promise<void> {
+  for (let rest = calls; rest > 0; rest -= CANCELS_PER_TRANSPORT) {
+    const transport = createTransport({ baseUrl });
+    const client = createGreetServiceClient(transport);
+    await inParallel(Math.min(rest, CANCELS_PER_TRANSPORT), () => giveUp(client, random));
+    await transport.close();
+  }
+}
+
+async function giveUp(client: GreetServiceClient, random: () => number): Promise<void> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const calling =
+    random() < 0.5 ? client.greet({}, { signal }) : readAll(client.greetEach({ names: ["a"] }, { signal }));
+  const ended = calling.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  await wait(random);
+  controller.abort();
+  const error = await ended;
+  if (!(error instanceof RpcError) || error.code !== Code.Canceled) throw new Error(`not cancelled but ${error}`);
+}
+
+async function readAll(messages: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of messages);
+}
+
+/** Waits not at all, for a few turns of the event loop, or for a few milliseconds. */
+async function wait(random: () => number): Promise<void> {
+  const kind = random();
+  if (kind < 0.2) return;
+  if (kind < 0.7) for (let turns = random() * 20; turns > 0; turns--) await new Promise(setImmediate);
+  else await new Promise((resolve) => setTimeout(resolve, random() * 5));
+}
+
+async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, count) }, worker));
+}
+
+/** Random numbers from 0 to 1, the same in every run. */
+export function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * The server of the soak, in a process of its own. Tells its port to its parent, and then what it holds whenever it is
+ * asked.
+ */
+import { createServer } from "triple-es/node";
+import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { type Memory, readMemory } from "./memory.ts";
+
+export interface ServerState extends Memory {
+  /** Handlers that have begun, and those that have not ended. */
+  readonly started: number;
+  readonly running: number;
+  /** Errors that nobody expects. */
+  readonly errors: readonly string[];
+}
+
+let started = 0;
+let running = 0;
+const errors: string[] = [];
+
+async function count<T>(work: () => T | Promise<T>): Promise<T> {
+  started++;
+  running++;
+  try {
+    return await work();
+  } finally {
+    running--;
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+
+const server = createServer({ onError: (error) => errors.push(String(error)) }).add(GreetServiceDef, {
+  // Whoever gives no name waits until the call is cancelled.
+  greet: ({ name }, { signal }) => count(() => (name === "" ? aborted(signal) : { greeting: `Hello, ${name}!` })),
+  async *greetEach({ names }, { signal }) {
+    started++;
+    running++;
+    try {
+      for (const name of names) yield { greeting: `Hello, ${name}!` };
+      await aborted(signal);
+    } finally {
+      running--;
+    }
+  },
+  greetTogether: () => ({ greeting: "" }),
+  async *greetOnArrival() {},
+});
+await server.listen({ port: 0, host: "127.0.0.1" });
+
+process.on("uncaughtException", (error) => errors.push(String(error.stack)));
+process.on("unhandledRejection", (reason) => errors.push(String(reason)));
+process.on("message", async () => {
+  const state: ServerState = { ...(await readMemory()), started, running, errors };
+  process.send?.(state);
+});
+process.on("disconnect", () => process.exit());
+process.send?.(server.address.port);

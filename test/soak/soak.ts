@@ -1,0 +1,74 @@
+/**
+ * The soak: a client and a server make many calls, and their memory is looked at all along.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createTransport } from "triple-es/node";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { callMany, cancelMany, createRandom } from "./load.ts";
+import { type Memory, readMemory } from "./memory.ts";
+import type { ServerState } from "./server.ts";
+
+/** What both processes hold when so many calls of a phase have been made. */
+export interface Look {
+  readonly calls: number;
+  readonly client: Memory;
+  readonly server: ServerState;
+}
+
+export interface Soak {
+  readonly unary: readonly Look[];
+  readonly cancelled: readonly Look[];
+}
+
+export interface SoakOptions {
+  readonly unaryCalls: number;
+  readonly cancelledCalls: number;
+  /** How often memory is looked at in each phase. */
+  readonly looks: number;
+  readonly onLook?: (phase: keyof Soak, look: Look) => void;
+}
+
+/** Runs both phases. Throws if a call does not end as it should, a handler goes on, or something is thrown on the side. */
+export async function runSoak({ unaryCalls, cancelledCalls, looks, onLook }: SoakOptions): Promise<Soak> {
+  const child = fork(fileURLToPath(new URL("server.ts", import.meta.url)), {
+    execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],
+  });
+  try {
+    const [port] = (await once(child, "message")) as [number];
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const random = createRandom(1);
+    const soak: Record<keyof Soak, Look[]> = { unary: [], cancelled: [] };
+    const phase = async (name: keyof Soak, total: number, make: (calls: number) => Promise<void>): Promise<void> => {
+      const step = Math.ceil(total / looks);
+      for (let calls = step; calls <= total; calls += step) {
+        await make(step);
+        const look = { calls, server: await rest(child), client: await readMemory() };
+        soak[name].push(look);
+        onLook?.(name, look);
+      }
+    };
+    const transport = createTransport({ baseUrl });
+    const client = createGreetServiceClient(transport);
+    await phase("unary", unaryCalls, (calls) => callMany(client, calls));
+    await transport.close();
+    await phase("cancelled", cancelledCalls, (calls) => cancelMany(baseUrl, calls, random));
+    return soak;
+  } finally {
+    child.disconnect();
+  }
+}
+
+/** How the server is when its last handler has ended. */
+async function rest(child: ChildProcess): Promise<ServerState> {
+  for (let i = 0; i < 200; i++) {
+    child.send("how are you?");
+    const [state] = (await once(child, "message")) as [ServerState];
+    if (state.errors.length > 0) throw new Error(`the server failed:\n${state.errors.join("\n")}`);
+    if (state.running === 0) return state;
+    await sleep(50);
+  }
+  throw new Error("handlers of the server go on though their calls have ended");
+}
