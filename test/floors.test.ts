@@ -13,7 +13,7 @@ const RUNTIME = "runtime/src/";
  */
 const FLOORS: readonly (readonly string[])[] = [
   ["code", "metadata", "signature", "version", "gen/messages"],
-  ["error", "call"],
+  ["attachments", "error", "call"],
   ["codec", "compression", "deadline", "exchange", "file-index", "snappy/"],
   ["protocol", "client", "handler", "plain-json", "observation"],
   ["http-rpc/", "grpc/", "router", "cors", "stub", "logger"],

@@ -16,6 +16,7 @@ import { Metadata } from "./metadata.ts";
 import { resolveOptions } from "./protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 
+export { type AttachmentValue, attachments, readAttachments } from "./attachments.ts";
 export {
   type BodyKind,
   type Call,

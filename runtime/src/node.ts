@@ -107,6 +107,11 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
   readonly maxMessageBytes?: number | undefined;
   /** What `http-rpc` makes of a message in JSON: the specification's array of one, or the bare object. Default: `array`. */
   readonly jsonBody?: "array" | "object" | undefined;
+  /**
+   * Whether `http-rpc` calls methods by the names Dubbo for Java has for them, which a Java server wants and which are
+   * there in code generated with `java_names`. Default: false, the names of the proto file.
+   */
+  readonly javaNames?: boolean | undefined;
   /** Around every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }

@@ -34,6 +34,8 @@ export interface ProtocolOptions {
   readonly maxMessageBytes: number;
   /** What a client of sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
   readonly jsonBody: "array" | "object";
+  /** Whether a client of sub-protocol A addresses methods by the names that Dubbo for Java has for them. */
+  readonly javaNames: boolean;
   /** Whether a server of sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
   /** Told of every error whose text the peer does not get to see, once each. */
@@ -61,6 +63,7 @@ export function resolveOptions(given: GivenOptions): ProtocolOptions {
     compressMinBytes: given.compressMinBytes ?? 1024,
     maxMessageBytes,
     jsonBody: given.jsonBody ?? "array",
+    javaNames: given.javaNames ?? false,
     requireProtocolVersion: given.requireProtocolVersion ?? false,
     onError:
       onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path)),
