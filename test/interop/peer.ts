@@ -61,7 +61,7 @@ export function writeCredentials(folder: string): Credentials {
 const CASE_TIMEOUT_MS = 30_000;
 
 /** What went wrong; `undefined` if nothing did. A case that does not end is a failure too. */
-export async function failureOf(run: Promise<void>): Promise<string | undefined> {
+export async function failureOf(run: Promise<unknown>): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`not over after ${CASE_TIMEOUT_MS} ms`)), CASE_TIMEOUT_MS);

@@ -4,13 +4,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
-import { Code, type HandlerContext, type Metadata, RpcError, readAttachments } from "triple-es";
+import { attachments, Code, type HandlerContext, type Metadata, RpcError, readAttachments } from "triple-es";
 
 import { ErrorInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
 import type { PeerRequest } from "./gen/interop/v1/peer_pb.ts";
 import type { PeerResponseInit, PeerServiceHandler } from "./gen/interop/v1/peer_triple.ts";
 
-/** The bytes that every peer sends as `x-trailing-bin`. */
+/** The bytes that every peer sends as `x-bytes-bin`. */
 export const TRAILING_BYTES = Uint8Array.of(0xab, 0xcd, 0xef, 0xff);
 
 /** Makes the service. `selector` is the group and version it is added under, as "group/version". */
@@ -71,8 +71,7 @@ export function createPeerService(selector = ""): PeerServiceHandler {
 
 function addMetadata({ responseHeader, responseTrailer }: HandlerContext): void {
   responseHeader.set("x-leading", "yes");
-  responseTrailer.set("x-trailing", "yes");
-  responseTrailer.set("x-trailing-bin", TRAILING_BYTES);
+  responseTrailer.appendAll(attachments({ "x-trailing": "yes", "x-bytes": TRAILING_BYTES, "x-camelCase": "yes" }));
 }
 
 /** Metadata that begins with x-, under the names the sender gave it. */

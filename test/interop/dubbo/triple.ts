@@ -6,9 +6,12 @@ import { addHealth } from "triple-es/health";
 import { createServer, createTransport, gzip } from "triple-es/node";
 import { type Credentials, failureOf, type Target } from "../peer.ts";
 import type { Running } from "../program.ts";
-import { type CaseName, cases } from "./cases.ts";
+import { type CaseName, caseNames, cases } from "./cases.ts";
 import { createPeerServiceClient, PeerServiceDef } from "./gen/interop/v1/peer_triple.ts";
 import { createPeerService } from "./service.ts";
+
+/** The cases in both directions: those of our client, and one that only clients of peers have. */
+export const clientCaseNames: readonly string[] = [...caseNames, "health_watch"];
 
 /** Starts the service on our server, once without group and version, once with both. */
 export async function startTripleServer(credentials: Credentials | undefined): Promise<Running> {

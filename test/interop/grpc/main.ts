@@ -25,7 +25,7 @@ const SETUPS: Readonly<Record<string, PeerSetup>> = {
   grpcio: setUpPython,
 };
 
-type RunCase = (name: CaseName, target: Target) => Promise<void>;
+type RunCase = (name: CaseName, target: Target) => Promise<unknown>;
 type StartServer = (credentials: Credentials | undefined) => Promise<Running>;
 
 /** One column of the matrix: a client, a server, and what can be run between them. */

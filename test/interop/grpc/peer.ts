@@ -15,7 +15,7 @@ export interface Peer {
   /** Cases of its client that run in part: without a look at whether a response was compressed, or a plain message after one. */
   readonly partialCases?: readonly CaseName[];
   /** Runs a case with the peer's client. Throws if it fails. */
-  runCase(name: CaseName, target: Target): Promise<void>;
+  runCase(name: CaseName, target: Target): Promise<unknown>;
   startServer(credentials: Credentials | undefined): Promise<Running>;
 }
 

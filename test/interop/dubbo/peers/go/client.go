@@ -145,7 +145,7 @@ var cases = map[string]func(conn *client.Connection, dial dialer) error{
 		if err := same("yes", trailer.Get("x-trailing")); err != nil {
 			return err
 		}
-		data, err := tri.DecodeBinaryHeader(trailer.Get("x-trailing-bin"))
+		data, err := tri.DecodeBinaryHeader(trailer.Get("x-bytes-bin"))
 		if err != nil {
 			return err
 		}
@@ -153,12 +153,17 @@ var cases = map[string]func(conn *client.Connection, dial dialer) error{
 	},
 	"status": func(conn *client.Connection, _ dialer) error {
 		for code := int32(1); code <= 16; code++ {
-			_, err := unary(context.Background(), conn, &PeerRequest{Failure: &Failure{Code: code, Message: "100% wrong: ü\n☺"}})
-			if err := fails(tri.Code(code), "100% wrong: ü\n☺", err); err != nil {
+			_, err := unary(context.Background(), conn, &PeerRequest{Failure: &Failure{Code: code, Message: "no such thing"}})
+			if err := fails(tri.Code(code), "no such thing", err); err != nil {
 				return err
 			}
 		}
 		return nil
+	},
+	"status_message": func(conn *client.Connection, _ dialer) error {
+		message := "100% wrong: ü\n☺"
+		_, err := unary(context.Background(), conn, &PeerRequest{Failure: &Failure{Code: 5, Message: message}})
+		return fails(tri.CodeNotFound, message, err)
 	},
 	"status_of_stream": func(conn *client.Connection, _ dialer) error {
 		request := &PeerRequest{Text: "x", Responses: 2, Failure: &Failure{Code: 9, Message: "after two"}}

@@ -97,7 +97,7 @@ func (p *Peer) answer(header http.Header, request *PeerRequest) *PeerResponse {
 func addMetadata(header, trailer http.Header) {
 	header.Set("x-leading", "yes")
 	trailer.Set("x-trailing", "yes")
-	trailer.Set("x-trailing-bin", base64.RawStdEncoding.EncodeToString([]byte{0xab, 0xcd, 0xef, 0xff}))
+	trailer.Set("x-bytes-bin", base64.RawStdEncoding.EncodeToString([]byte{0xab, 0xcd, 0xef, 0xff}))
 }
 
 func (p *Peer) Unary(ctx context.Context, request *PeerRequest) (*tri.Response, error) {

@@ -9,12 +9,14 @@ import org.apache.dubbo.config.RegistryConfig;
 import org.apache.dubbo.config.bootstrap.DubboBootstrap;
 
 /** What server and client have in common: an application without registry or console, which says only what goes wrong. */
-final class Peer {
+final class Setup {
   /** Without a strong reference the logger, and its level, would be collected. */
   private static final Logger ROOT = Logger.getLogger("");
 
   static DubboBootstrap bootstrap(String name) throws ReflectiveOperationException {
     System.setProperty("dubbo.application.logger", "jdk");
+    // Otherwise a call for an unknown group gets whatever service of the name was added first.
+    System.setProperty("dubbo.rpc.tri.resolve-fallback-to-default", "false");
     ROOT.setLevel(Level.SEVERE);
     // Where it is told to call 127.0.0.1 Dubbo calls another address of the machine, on which our server does not listen.
     Field own = NetUtils.class.getDeclaredField("HOST_ADDRESS");
@@ -25,5 +27,5 @@ final class Peer {
     return DubboBootstrap.getInstance().application(application).registry(new RegistryConfig("N/A"));
   }
 
-  private Peer() {}
+  private Setup() {}
 }

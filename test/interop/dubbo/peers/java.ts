@@ -1,0 +1,83 @@
+/** Dubbo for Java, from Maven Central, with the program in `java/` and stubs of Dubbo's own compiler. */
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { MissingPeer } from "../../peer.ts";
+import { outputOf, runProgram, startProgram } from "../../program.ts";
+import { buildOnce, filesIn, PEER_PROTO, PEERS, PROTOS, step } from "../build.ts";
+import { type DubboPeer, readOutcomes } from "../peer.ts";
+
+const PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
+
+/** The versions that go together: Dubbo's, and that of the newest compiler of stubs there is for it. */
+export const JAVA_VERSIONS = [
+  { name: "Java 3.3", dubbo: "3.3.6", compiler: "3.3.5" },
+  { name: "Java 3.2", dubbo: "3.2.19", compiler: "3.2.10" },
+] as const;
+
+const PROTOBUF = "3.25.5";
+
+/** Programs that live for a few seconds need neither much memory nor the second compiler. */
+const JVM = ["-Xmx192m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"];
+
+/** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
+export function setUpJava({ name, dubbo, compiler }: (typeof JAVA_VERSIONS)[number]): DubboPeer {
+  for (const [program, version] of [
+    ["java", "-version"],
+    ["javac", "-version"],
+    ["mvn", "--version"],
+    ["protoc", "--version"],
+  ] as const) {
+    if (outputOf(program, version) === undefined) throw new MissingPeer(`there is no ${program} on the PATH`);
+  }
+  const folder = buildJava(dubbo, compiler);
+  const classes = `${join(folder, "classes")}:${join(folder, "jars", "*")}`;
+  const java = ["java", ...JVM, "-cp", classes, "com.example.interop.Main"];
+  return {
+    name,
+    version: dubbo,
+    startServer: (own) =>
+      startProgram((port) => [...java, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])]),
+    runClient: async ({ port, credentials }) => {
+      const tls = credentials === undefined ? [] : [credentials.files.ca];
+      return readOutcomes(await runProgram([...java, "client", String(port), ...tls]));
+    },
+  };
+}
+
+function buildJava(dubbo: string, compiler: string): string {
+  const sources = filesIn(join(PEERS, "java"));
+  return buildOnce(`dubbo-java-${dubbo}`, [...sources, PEER_PROTO], (building) => {
+    const jars = fetchJars(building, "jars", [
+      `org.apache.dubbo:dubbo:${dubbo}`,
+      `com.google.protobuf:protobuf-java-util:${PROTOBUF}`,
+    ]);
+    const compilerJars = fetchJars(building, "compiler", [`org.apache.dubbo:dubbo-compiler:${compiler}`]);
+    const plugin = join(building, "protoc-gen-dubbo");
+    const main = "org.apache.dubbo.gen.tri.Dubbo3TripleGenerator";
+    writeFileSync(plugin, `#!/bin/sh\nexec java -cp '${compilerJars}/*' ${main}\n`);
+    chmodSync(plugin, 0o755);
+    const generated = join(building, "generated");
+    mkdirSync(generated);
+    const generate = [`--java_out=${generated}`, `--plugin=protoc-gen-dubbo=${plugin}`, `--dubbo_out=${generated}`];
+    step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);
+    const options = ["-nowarn", "-encoding", "UTF-8", "-d", join(building, "classes"), "-cp", `${jars}/*`];
+    step(building, "javac", [...options, ...sources, ...filesIn(generated)]);
+  });
+}
+
+/** Has Maven copy artifacts, each as group:name:version, and what they need. */
+function fetchJars(building: string, name: string, artifacts: readonly string[]): string {
+  const folder = join(building, name);
+  mkdirSync(folder);
+  const dependencies = artifacts.map((artifact) => {
+    const [group, id, version] = artifact.split(":");
+    return `<dependency><groupId>${group}</groupId><artifactId>${id}</artifactId><version>${version}</version></dependency>`;
+  });
+  writeFileSync(
+    join(folder, "pom.xml"),
+    `<project><modelVersion>4.0.0</modelVersion><groupId>triple-es</groupId><artifactId>${name}</artifactId>` +
+      `<version>1</version><packaging>pom</packaging><dependencies>${dependencies.join("")}</dependencies></project>\n`,
+  );
+  step(folder, "mvn", ["--batch-mode", "--quiet", PLUGIN, `-DoutputDirectory=${folder}`]);
+  return folder;
+}
