@@ -39,7 +39,7 @@ function removeOlder(name: string): void {
   }
 }
 
-/** Runs a step of a build; a step that fails makes the peer a missing one, which the matrix says. */
+/** Runs a step of a build. Throws with the end of what it said if it fails. */
 export function step(cwd: string, program: string, args: readonly string[]): void {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd,
@@ -47,7 +47,16 @@ export function step(cwd: string, program: string, args: readonly string[]): voi
     maxBuffer: 64 * 1024 * 1024,
   });
   if (status === 0) return;
-  throw new MissingPeer(`${program} ${args[0]} failed: ${error?.message ?? ""}${(stdout + stderr).slice(-4000)}`);
+  throw new Error(`${program} ${args[0]} failed: ${error?.message ?? ""}${(stdout + stderr).slice(-4000)}`);
+}
+
+/** Runs a step that fetches something. One that fails makes the peer a missing one, which the matrix says. */
+export function fetchStep(cwd: string, program: string, args: readonly string[]): void {
+  try {
+    step(cwd, program, args);
+  } catch (error) {
+    throw new MissingPeer(String(error));
+  }
 }
 
 /** The files of a folder and the folders in it. */

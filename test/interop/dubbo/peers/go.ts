@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { goVersion, installGoProgram } from "../../../support/go.ts";
 import { type Credentials, MissingPeer } from "../../peer.ts";
 import { outputOf, runProgram, startProgram } from "../../program.ts";
-import { buildOnce, filesIn, PEER_PROTO, PEERS, PROTOS, step } from "../build.ts";
+import { buildOnce, fetchStep, filesIn, PEER_PROTO, PEERS, PROTOS, step } from "../build.ts";
 import { type DubboPeer, readOutcomes } from "../peer.ts";
 
 const VERSION = "v3.3.2";
@@ -20,6 +20,7 @@ export function setUpGo(): DubboPeer {
     for (const source of sources) copyFileSync(source, join(building, basename(source)));
     const generate = [`--plugin=protoc-gen-go=${plugin}`, "--go_out=.", "--go_opt=module=triple-es/interop/peer"];
     step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);
+    fetchStep(building, "go", ["mod", "download"]);
     step(building, "go", ["build", "-o", "peer", "."]);
   });
   const program = join(folder, "peer");

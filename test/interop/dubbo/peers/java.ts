@@ -1,9 +1,9 @@
 /** Dubbo for Java, from Maven Central, with the program in `java/` and stubs of Dubbo's own compiler. */
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MissingPeer } from "../../peer.ts";
 import { outputOf, runProgram, startProgram } from "../../program.ts";
-import { buildOnce, filesIn, PEER_PROTO, PEERS, PROTOS, step } from "../build.ts";
+import { buildOnce, fetchStep, filesIn, PEER_PROTO, PEERS, PROTOS, step } from "../build.ts";
 import { type DubboPeer, readOutcomes } from "../peer.ts";
 
 const PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
@@ -19,6 +19,12 @@ const PROTOBUF = "3.25.5";
 /** Programs that live for a few seconds need neither much memory nor the second compiler. */
 const JVM = ["-Xmx192m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"];
 
+/**
+ * Otherwise a call for an unknown group gets whatever service of the name was added first. Dubbo reads it from the
+ * environment alone.
+ */
+const EXACT = "DUBBO_RPC_TRI_RESOLVE_FALLBACK_TO_DEFAULT=false";
+
 /** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
 export function setUpJava({ name, dubbo, compiler }: (typeof JAVA_VERSIONS)[number]): DubboPeer {
   for (const [program, version] of [
@@ -31,14 +37,14 @@ export function setUpJava({ name, dubbo, compiler }: (typeof JAVA_VERSIONS)[numb
   }
   const folder = buildJava(dubbo, compiler);
   const classes = `${join(folder, "classes")}:${join(folder, "jars", "*")}`;
-  const java = ["java", ...JVM, "-cp", classes, "com.example.interop.Main"];
+  const java = ["env", EXACT, "java", ...JVM, "-cp", classes, "com.example.interop.Main"];
   return {
     name,
     version: dubbo,
     startServer: (own) =>
       startProgram((port) => [...java, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])]),
     runClient: async ({ port, credentials }) => {
-      const tls = credentials === undefined ? [] : [credentials.files.ca];
+      const tls = credentials === undefined ? [] : Object.values(credentials.files);
       return readOutcomes(await runProgram([...java, "client", String(port), ...tls]));
     },
   };
@@ -60,9 +66,20 @@ function buildJava(dubbo: string, compiler: string): string {
     mkdirSync(generated);
     const generate = [`--java_out=${generated}`, `--plugin=protoc-gen-dubbo=${plugin}`, `--dubbo_out=${generated}`];
     step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);
+    if (dubbo.startsWith("3.2.")) adaptStubs(filesIn(generated));
     const options = ["-nowarn", "-encoding", "UTF-8", "-d", join(building, "classes"), "-cp", `${jars}/*`];
     step(building, "javac", [...options, ...sources, ...filesIn(generated)]);
   });
+}
+
+/** No compiler that Maven Central has makes stubs for the newest 3.2: its descriptors of methods take one argument less. */
+function adaptStubs(generated: readonly string[]): void {
+  for (const file of generated.filter((name) => name.endsWith("Triple.java"))) {
+    writeFileSync(
+      file,
+      readFileSync(file, "utf8").replaceAll("serviceDescriptor, MethodDescriptor", "MethodDescriptor"),
+    );
+  }
 }
 
 /** Has Maven copy artifacts, each as group:name:version, and what they need. */
@@ -78,6 +95,6 @@ function fetchJars(building: string, name: string, artifacts: readonly string[])
     `<project><modelVersion>4.0.0</modelVersion><groupId>triple-es</groupId><artifactId>${name}</artifactId>` +
       `<version>1</version><packaging>pom</packaging><dependencies>${dependencies.join("")}</dependencies></project>\n`,
   );
-  step(folder, "mvn", ["--batch-mode", "--quiet", PLUGIN, `-DoutputDirectory=${folder}`]);
+  fetchStep(folder, "mvn", ["--batch-mode", "--quiet", PLUGIN, `-DoutputDirectory=${folder}`]);
   return folder;
 }

@@ -10,7 +10,7 @@ import org.apache.dubbo.config.bootstrap.DubboBootstrap;
  *
  * <pre>
  *   server PORT [CERT KEY]
- *   client PORT [CA]
+ *   client PORT [CA CERT KEY]
  * </pre>
  */
 public final class Main {
@@ -56,11 +56,13 @@ public final class Main {
   private static void call(int port, String[] args) throws Exception {
     DubboBootstrap bootstrap = Setup.bootstrap("interop-client");
     String url = "tri://127.0.0.1:" + port;
-    if (args.length == 3) {
+    if (args.length == 5) {
       SslConfig ssl = new SslConfig();
       ssl.setClientTrustCertCollectionPath(args[2]);
+      // A client without a certificate of its own calls in cleartext, whatever else it is told.
+      ssl.setClientKeyCertChainPath(args[3]);
+      ssl.setClientPrivateKeyPath(args[4]);
       bootstrap.ssl(ssl);
-      url += "?ssl-enabled=true";
     }
     References references = new References(bootstrap, url);
     Cases cases = new Cases();

@@ -15,8 +15,6 @@ final class Setup {
 
   static DubboBootstrap bootstrap(String name) throws ReflectiveOperationException {
     System.setProperty("dubbo.application.logger", "jdk");
-    // Otherwise a call for an unknown group gets whatever service of the name was added first.
-    System.setProperty("dubbo.rpc.tri.resolve-fallback-to-default", "false");
     ROOT.setLevel(Level.SEVERE);
     // Where it is told to call 127.0.0.1 Dubbo calls another address of the machine, on which our server does not listen.
     Field own = NetUtils.class.getDeclaredField("HOST_ADDRESS");
