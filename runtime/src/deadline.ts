@@ -17,7 +17,7 @@ export interface ContextOptions {
   /** A caller's signal, which ends the call. */
   readonly signal?: AbortSignal | undefined;
   /** An exchange, whose signal is made on demand and tells that nobody waits for the call any more. */
-  readonly exchange?: { readonly signal: AbortSignal | undefined };
+  readonly exchange?: { readonly signal: AbortSignal | undefined; linger?(work: Promise<unknown>): void };
   readonly values?: ContextValues | undefined;
   /** Whether {@link OpenContext.cancel} will be called, so that the signal must be one of the context's own. */
   readonly cancellable?: boolean;
@@ -31,6 +31,8 @@ export class OpenContext implements CallContext {
   /** Why the call ended early, if it did. */
   #ended: RpcError | undefined;
   #onEnded: ((error: RpcError) => void) | undefined;
+  /** The step of the call that may be under way when it ends early. */
+  #working: Promise<unknown> | undefined;
   #controller: AbortController | undefined;
   #release: (() => void)[] = NOTHING;
   #closed = false;
@@ -85,7 +87,9 @@ export class OpenContext implements CallContext {
     if (!this.#limited) return work();
     return new Promise<T>((resolve, reject) => {
       this.#onEnded = reject;
-      work().then(resolve, reject);
+      const working = work();
+      this.#working = working;
+      working.then(resolve, reject);
     });
   }
 
@@ -125,7 +129,7 @@ export class OpenContext implements CallContext {
     } finally {
       this.close();
       // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
-      if (!finished) iterator.return?.()?.catch(() => {});
+      if (!finished) this.#linger(iterator.return?.());
     }
   }
 
@@ -138,6 +142,13 @@ export class OpenContext implements CallContext {
     this.#ended ??= error;
     this.#controller?.abort(this.#ended);
     this.#onEnded?.(this.#ended);
+    this.#linger(this.#working);
+  }
+
+  /** Leaves work to itself that nobody waits for any more. */
+  #linger(work: Promise<unknown> | undefined): void {
+    work?.catch(() => {});
+    if (work !== undefined) this.#options.exchange?.linger?.(work);
   }
 }
 

@@ -15,6 +15,11 @@ export interface HttpRequest {
   readonly body: Body;
   /** Fires when the sender gives up or is lost. Engines make it on demand; `undefined` where nothing can abort. */
   readonly signal: AbortSignal | undefined;
+  /**
+   * Told of work for the request that goes on after its response, because it does not listen to the signal. An engine
+   * that limits how much runs at a time counts it until it settles.
+   */
+  linger?(work: Promise<unknown>): void;
 }
 
 export interface HttpResponse {

@@ -10,6 +10,8 @@ export type MetadataInit =
 // ASCII-Value  → 1*( %x20-%x7E )       ; but no space at either end, where HTTP takes it away
 const HEADER_NAME = /^[0-9a-z_.-]+$/;
 const ASCII_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
+// Asked of every name that is not found. Making it lower case to compare would cost a string each time.
+const CAPITAL = /[A-Z]/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
 /** What every metadata starts with. Most of them stay empty; the first field makes a list of its own. */
@@ -66,7 +68,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     for (let i = 0; i < fields.length; i += 2) {
       if (fields[i] === name) joined = joined === undefined ? fields[i + 1] : `${joined}, ${fields[i + 1]}`;
     }
-    return joined === undefined && name !== name.toLowerCase() ? this.get(name.toLowerCase()) : joined;
+    return joined === undefined && CAPITAL.test(name) ? this.get(name.toLowerCase()) : joined;
   }
 
   /** Every value of the field, in order. */

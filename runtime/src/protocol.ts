@@ -90,8 +90,12 @@ export interface RequestHeaders {
 
 /** Reads which version and group of a service is meant (spec: Versioning, point 4). */
 export function readSelector(headers: Metadata): Selector {
-  return { version: headers.get("tri-service-version"), group: headers.get("tri-service-group") };
+  const version = headers.get("tri-service-version");
+  const group = headers.get("tri-service-group");
+  return version === undefined && group === undefined ? NO_SELECTOR : { version, group };
 }
+
+const NO_SELECTOR: Selector = Object.freeze({});
 
 export function writeSelector(headers: Metadata, selector: Selector): void {
   if (selector.version !== undefined) headers.set("tri-service-version", selector.version);

@@ -51,7 +51,7 @@ describe("a request", () => {
       ["tri-service-group", "g"],
       ["authorization", "Bearer x"],
     ]);
-    expect(await request?.body.bytes(100)).toEqual(envelope(greetRequest("Ada")));
+    expect(new Uint8Array((await request?.body.bytes(100)) ?? [])).toEqual(envelope(greetRequest("Ada")));
   });
 
   it("names the caller by the user agent it gives itself, once", async () => {

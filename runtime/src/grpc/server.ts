@@ -53,32 +53,40 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     return contentTypes.get(name === undefined ? contentType : `application/grpc+${name}`);
   }
 
-  async function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
-    if (request.version !== "2") {
-      return refuse(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
-    }
-    if (request.method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
+  function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
     const name = request.headers.get("content-type") ?? "";
     const contentType = findContentType(name);
-    if (contentType === undefined) {
-      const supported = [...contentTypes.keys()].join(", ");
-      return refuse(415, `content type ${name} is not supported; supported are: ${supported}`, {
-        "accept-post": supported,
-      });
+    if (request.version !== "2" || request.method !== "POST" || contentType === undefined) {
+      return Promise.resolve(refusalOf(request, name));
     }
-    const { codec, fields } = contentType;
+    const failed = (reason: unknown): HttpResponse => failure(contentType.fields, asRpcError(reason, request.path));
+    let call: ServerCall;
     try {
-      if (handler === undefined) throw notFound(request.path);
-      const headers = readRequestHeaders(request.headers, options, negotiate);
-      const { timeoutMs } = headers;
-      const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-      const call: ServerCall = { request, handler, headers, codec, fields, context };
-      // With return await, so that the catch below sees what goes wrong.
-      if (handler.method.kind !== "unary") return await serveStream(call);
-      return await context.run(() => serveUnary(call));
+      call = openCall(request, handler, contentType);
     } catch (reason) {
-      return failure(fields, asRpcError(reason, request.path));
+      return Promise.resolve(failed(reason));
     }
+    const unary = call.handler.method.kind === "unary";
+    return (unary ? call.context.run(() => serveUnary(call)) : serveStream(call)).catch(failed);
+  }
+
+  function refusalOf({ version, method }: HttpRequest, contentType: string): HttpResponse {
+    if (version !== "2") {
+      return refuse(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
+    }
+    if (method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
+    const supported = [...contentTypes.keys()].join(", ");
+    return refuse(415, `content type ${contentType} is not supported; supported are: ${supported}`, {
+      "accept-post": supported,
+    });
+  }
+
+  function openCall(request: HttpRequest, handler: Handler | undefined, { codec, fields }: ContentType): ServerCall {
+    if (handler === undefined) throw notFound(request.path);
+    const headers = readRequestHeaders(request.headers, options, negotiate);
+    const { timeoutMs } = headers;
+    const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
+    return { request, handler, headers, codec, fields, context };
   }
 
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
@@ -99,7 +107,8 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
     if (response?.stream !== false) throw misanswered(method);
     const data = call.codec.encode(method.output, response.message);
     const { responseCompression } = call.headers;
-    const compressed = await compressMessage(data, responseCompression, options);
+    const compressing = compressMessage(data, responseCompression, options);
+    const compressed = compressing === undefined ? undefined : await compressing;
     return {
       status: 200,
       // An encoding is named only where it is used: most small answers then have the headers that all calls share.
@@ -134,7 +143,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
       };
     } catch (reason) {
       context.close();
-      calling?.then(abandon).catch(() => {});
+      if (calling !== undefined) linger(request, calling.then(abandon));
       throw reason;
     }
   }
@@ -192,6 +201,11 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   }
 
   return { accepts: (contentType) => /^application\/grpc(?:[+;\s]|$)/i.test(contentType), serve };
+}
+
+function linger(request: HttpRequest, work: Promise<unknown>): void {
+  work.catch(() => {});
+  request.linger?.(work);
 }
 
 /** Ends the messages of a response that has come too late. They have to begin for their end to clean up. */

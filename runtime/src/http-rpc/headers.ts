@@ -78,6 +78,7 @@ function isOwnOrigin(headers: Metadata): boolean {
 
 /** `1`, `1.0` and `1.0.0` are one version: the grammar of the specification has the first, its samples the last. */
 function checkVersion(version: string | undefined, required: boolean): void {
+  if (version === PROTOCOL_VERSION) return;
   if (version === undefined ? required : !/^1(?:\.0){0,2}$/.test(version)) {
     const problem = version === undefined ? "is missing" : `is "${version}"`;
     throw badRequest(`header tri-protocol-version ${problem}; it must be "${PROTOCOL_VERSION}"`);

@@ -1,9 +1,9 @@
 /**
  * Sub-protocol A, server half: answers an HTTP request by making a unary call (spec: Sub-protocol A: unary call).
  */
-import type { Handler, Method } from "../call.ts";
+import type { CallResponse, Handler, Method } from "../call.ts";
 import { Code, Status } from "../code.ts";
-import { createNegotiation } from "../compression.ts";
+import { type Compression, createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import { type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
@@ -40,21 +40,26 @@ export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
   const negotiate = createNegotiation(options.compressions);
   const content = createContent(options);
 
-  async function serve(request: HttpRequest, found: Handler | undefined): Promise<HttpResponse> {
+  function serve(request: HttpRequest, found: Handler | undefined): Promise<HttpResponse> {
+    const failed = (reason: unknown): HttpResponse => failure(asRpcError(reason, request.path));
+    let call: ServerCall;
     try {
-      const handler = checkRequest(request, found);
-      const requestFormat = content.findRequest(request.headers.get("content-type"), handler);
-      const headers = readRequestHeaders(request.headers, options, negotiate);
-      if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request.headers);
-      const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
-      const { timeoutMs } = headers;
-      const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-      const call: ServerCall = { request, handler, headers, requestFormat, responseFormat, context };
-      // With return await, so that the catch below sees what goes wrong.
-      return await context.run(() => serveUnary(call));
+      call = openCall(request, found);
     } catch (reason) {
-      return failure(asRpcError(reason, request.path));
+      return Promise.resolve(failed(reason));
     }
+    return call.context.run(() => serveUnary(call)).catch(failed);
+  }
+
+  function openCall(request: HttpRequest, found: Handler | undefined): ServerCall {
+    const handler = checkRequest(request, found);
+    const requestFormat = content.findRequest(request.headers.get("content-type"), handler);
+    const headers = readRequestHeaders(request.headers, options, negotiate);
+    if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request.headers);
+    const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
+    const { timeoutMs } = headers;
+    const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
+    return { request, handler, headers, requestFormat, responseFormat, context };
   }
 
   /** Decompress, decode, call, encode, compress (spec: Payload of sub-protocol A). */
@@ -77,12 +82,14 @@ export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
     });
     if (response?.stream !== false) throw misanswered(method);
     const data = responseFormat.encode(method.output, response.message);
-    const compressed = await compressMessage(data, responseCompression, options);
-    const headers = new Metadata(responseFormat.fields);
-    if (compressed && responseCompression) headers.append("content-encoding", responseCompression.name);
-    appendMetadata(headers, response.headers);
-    appendMetadata(headers, response.trailers, TRAILER_PREFIX);
-    return { status: 200, headers, body: wholeBody(compressed ?? data), trailers: NO_TRAILERS };
+    const compressing = compressMessage(data, responseCompression, options);
+    const compressed = compressing === undefined ? undefined : await compressing;
+    return {
+      status: 200,
+      headers: responseHeaders(responseFormat, response, compressed && responseCompression),
+      body: wholeBody(compressed ?? data),
+      trailers: NO_TRAILERS,
+    };
   }
 
   /** An error that is not meant for the peer is told to the hook and replaced by a fixed text. */
@@ -114,6 +121,19 @@ function checkRequest(request: HttpRequest, handler: Handler | undefined): Handl
     );
   }
   return handler;
+}
+
+function responseHeaders(
+  { fields }: ResponseFormat,
+  { headers, trailers }: CallResponse,
+  compression: Compression | undefined,
+): Metadata {
+  if (headers.size === 0 && trailers.size === 0 && compression === undefined) return fields;
+  const written = new Metadata(fields);
+  if (compression !== undefined) written.append("content-encoding", compression.name);
+  appendMetadata(written, headers);
+  appendMetadata(written, trailers, TRAILER_PREFIX);
+  return written;
 }
 
 function decode(format: RequestFormat, { input }: Method, bytes: Uint8Array): object | Promise<object> {

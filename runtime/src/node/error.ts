@@ -48,3 +48,11 @@ export function handshakeError(cause: unknown, peer: string): RpcError {
 export function connectTimeout(timeoutMs: number, peer: string): RpcError {
   return connectionError(new Error(`no connection within ${timeoutMs} ms`), peer);
 }
+
+/** The cause of a connection's end that nobody here brought about. */
+export const CLOSED_BY_PEER = new Error("the server closed the connection");
+
+/** The error of a server that does not keep to what servers do. */
+export function hostileServer(what: string): RpcError {
+  return new RpcError(Code.Unavailable, `the connection was given up, because the server ${what}`);
+}

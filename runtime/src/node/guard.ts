@@ -68,11 +68,17 @@ const FAREWELL_MS = 1_000;
 const QUIET_BYTES = 64;
 const MIB = 1024 * 1024;
 
-/** A stream that is open, and what the last look at it has shown. */
-interface Watched {
+/** A stream that is open. */
+export interface Watched {
   readonly stream: ServerHttp2Stream;
   readonly body: ReadableBody;
-  since: number;
+  /** Made by the first look at the stream; most streams do not live to see it. */
+  progress?: Progress;
+}
+
+/** What the last look at a stream has shown. */
+interface Progress {
+  readonly since: number;
   received: number;
   receivedAt: number;
   unsent: number;
@@ -123,15 +129,15 @@ export class SessionGuard {
     this.#handlers--;
   };
 
-  /** Watches a stream until it closes. */
-  watch(stream: ServerHttp2Stream, body: ReadableBody): void {
+  /** Watches a stream, until it is told that the stream has {@link closed}. */
+  watch(watched: Watched): void {
     this.#opened++;
-    const watched: Watched = { stream, body, since: 0, received: 0, receivedAt: 0, unsent: 0, unsentAt: 0 };
     this.#watched.add(watched);
-    stream.on("close", () => {
-      this.#watched.delete(watched);
-      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) this.#countCancel();
-    });
+  }
+
+  closed(watched: Watched): void {
+    this.#watched.delete(watched);
+    if (watched.stream.rstCode !== constants.NGHTTP2_NO_ERROR) this.#countCancel();
   }
 
   /** Looks at the connection and its streams, and ends what has taken too long. */
@@ -181,25 +187,23 @@ export class SessionGuard {
   #sweepStream(watched: Watched, now: number): void {
     const { messageTimeoutMs, messageIdleMs, stallTimeoutMs } = this.#limits;
     const { stream, body } = watched;
-    if (watched.since === 0) {
-      watched.since = now;
-      watched.receivedAt = now;
-    }
+    watched.progress ??= { since: now, received: 0, receivedAt: now, unsent: 0, unsentAt: 0 };
+    const { progress } = watched;
     if (body.collecting) {
-      if (body.received !== watched.received) {
-        watched.received = body.received;
-        watched.receivedAt = now;
+      if (body.received !== progress.received) {
+        progress.received = body.received;
+        progress.receivedAt = now;
       }
       const timeoutMs = messageTimeoutMs * (1 + Math.floor(body.received / MIB));
-      if (now - watched.receivedAt > messageIdleMs) body.giveUp(tooSlow(messageIdleMs, "no more of the message has"));
-      else if (now - watched.since > timeoutMs) body.giveUp(tooSlow(timeoutMs, "the message has not"));
+      if (now - progress.receivedAt > messageIdleMs) body.giveUp(tooSlow(messageIdleMs, "no more of the message has"));
+      else if (now - progress.since > timeoutMs) body.giveUp(tooSlow(timeoutMs, "the message has not"));
     }
     // A stream of messages may be read as slowly as its reader likes: all that waits is one message.
     const unsent = stream.writableEnded ? stream.writableLength : 0;
-    if (unsent !== watched.unsent) {
-      watched.unsent = unsent;
-      watched.unsentAt = now;
-    } else if (unsent > 0 && now - watched.unsentAt > stallTimeoutMs * Math.ceil(unsent / MIB)) {
+    if (unsent !== progress.unsent) {
+      progress.unsent = unsent;
+      progress.unsentAt = now;
+    } else if (unsent > 0 && now - progress.unsentAt > stallTimeoutMs * Math.ceil(unsent / MIB)) {
       stream.close(constants.NGHTTP2_CANCEL);
     }
   }

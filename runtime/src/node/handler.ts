@@ -89,7 +89,7 @@ function respondHttp2(outgoing: Http2ServerResponse, response: HttpResponse): vo
   const { body, trailers } = response;
   const { whole } = body;
   if (stream.destroyed || stream.closed) {
-    discard(body);
+    void discard(body);
     return;
   }
   setHead(outgoing, response);

@@ -115,27 +115,34 @@ function pathOf(target: string): string {
   return path === "" || path.startsWith("?") ? `/${path}` : path;
 }
 
-async function respond(incoming: IncomingMessage, outgoing: ServerResponse, response: HttpResponse): Promise<void> {
+/** Hands a response over. What is a promise settles when a body that comes in pieces has ended. */
+function respond(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  response: HttpResponse,
+): undefined | Promise<void> {
   const { whole } = response.body;
   if (outgoing.destroyed) return discard(response.body);
   const fields = [...response.headers.raw];
   // A 204 has no length, not even 0 (RFC 9110, section 8.6).
   if (whole !== undefined && response.status !== 204) fields.push("content-length", String(whole.byteLength));
   outgoing.writeHead(response.status, fields);
-  await writeBody(incoming, outgoing, response.body);
+  return writeBody(incoming, outgoing, response.body);
 }
 
 /** Writes a body behind the headers, and ends the response. */
-export async function writeBody(incoming: IncomingMessage, outgoing: ServerResponse, body: Body): Promise<void> {
+export function writeBody(incoming: IncomingMessage, outgoing: ServerResponse, body: Body): undefined | Promise<void> {
   const { whole } = body;
-  if (whole === undefined) await pump(body, outgoing);
-  else if (whole.byteLength > MAX_JOINED_BYTES) outgoing.end(whole);
+  if (whole === undefined) return pump(body, outgoing).then(() => discardRest(incoming));
+  if (whole.byteLength > MAX_JOINED_BYTES) outgoing.end(whole);
   else outgoing.end(Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString("latin1"), "latin1");
-  if (!incoming.complete) discardRest(incoming);
+  discardRest(incoming);
+  return undefined;
 }
 
 /** Reads a request to its end for nothing, so that the next one on the connection can be understood. */
 function discardRest(incoming: IncomingMessage): void {
+  if (incoming.complete) return;
   let bytes = 0;
   incoming.on("data", (chunk: Uint8Array) => {
     bytes += chunk.byteLength;

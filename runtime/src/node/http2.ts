@@ -14,7 +14,7 @@ import type { RpcError } from "../error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import type { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
-import { type Limits, SessionGuard, sweepIntervalMs } from "./guard.ts";
+import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
 import { readFields, toHttp2Headers } from "./headers.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
@@ -60,15 +60,22 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
       guard.finished();
       return;
     }
-    const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals);
-    guard.watch(stream, request.body);
-    exchange(request)
-      .then((response) => respond(stream, response))
-      .then(guard.finished, () => {
-        guard.finished();
-        // Such as a header that Node will not send: the call has failed, the session has not.
-        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      });
+    const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals, guard);
+    guard.watch(request);
+    void answer(guard, request);
+  }
+
+  async function answer(guard: SessionGuard, request: Http2Request): Promise<void> {
+    const { stream } = request;
+    try {
+      const pumping = respond(stream, await exchange(request));
+      if (pumping !== undefined) await pumping;
+    } catch {
+      // Such as a header that Node will not send: the call has failed, the session has not.
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
+    if (request.lingering !== undefined) await request.lingering;
+    guard.finished();
   }
 
   function sweep(): void {
@@ -117,28 +124,41 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
 const ignore = (): void => {};
 
 /** A request as `node:http2` hands it out. */
-export class Http2Request implements HttpRequest {
+export class Http2Request implements HttpRequest, Watched {
   readonly method: string;
   readonly path: string;
   readonly version = "2";
   readonly headers: Metadata;
   readonly body: ReadableBody;
-  readonly #stream: ServerHttp2Stream;
+  readonly stream: ServerHttp2Stream;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
+  /** Settles when all work has ended that goes on after the response, if there is any. */
+  lingering: Promise<unknown> | undefined;
 
-  constructor(stream: ServerHttp2Stream, method: string, path: string, raw: string[], signals: ExchangeSignals) {
+  constructor(
+    stream: ServerHttp2Stream,
+    method: string,
+    path: string,
+    raw: string[],
+    signals: ExchangeSignals,
+    guard?: SessionGuard,
+  ) {
     this.method = method;
     this.path = path;
     this.headers = readFields(raw);
-    this.body = new ReadableBody(stream, REQUEST_BODY);
-    this.#stream = stream;
+    this.body = new ReadableBody(stream, REQUEST_BODY, guard && (() => guard.closed(this)));
+    this.stream = stream;
     this.#signals = signals;
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= this.#signals.create(this.#stream);
+    this.#signal ??= this.#signals.create(this.stream);
     return this.#signal;
+  }
+
+  linger(work: Promise<unknown>): void {
+    this.lingering = Promise.allSettled([this.lingering, work]);
   }
 }
 
@@ -147,10 +167,7 @@ function respond(
   stream: ServerHttp2Stream,
   { status, headers: metadata, body, trailers }: HttpResponse,
 ): undefined | Promise<void> {
-  if (stream.destroyed || stream.closed) {
-    discard(body);
-    return undefined;
-  }
+  if (stream.destroyed || stream.closed) return discard(body);
   const { whole } = body;
   const headers = toHttp2Headers(metadata);
   headers[":status"] = status;
@@ -164,7 +181,7 @@ function respond(
     stream.on("wantTrailers", () => {
       try {
         stream.sendTrailers(toHttp2Headers(trailers));
-        setImmediate(closeUnread, stream);
+        if (!stream.readableEnded) setImmediate(closeUnread, stream);
       } catch {
         // A field that Node will not send. Nobody else hears of what is thrown here.
         stream.close(constants.NGHTTP2_INTERNAL_ERROR);

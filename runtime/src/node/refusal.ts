@@ -46,21 +46,27 @@ export const NO_TUNNEL: Refusal = {
   header: "allow: POST\r\n",
 };
 
+/** The last two responses of a connection. They go out in order, so none before them matters. */
+interface Latest {
+  last: ServerResponse;
+  beforeLast: ServerResponse | undefined;
+}
+
 /** The responses that are due on each connection, and those connections that will get no more of them. */
 export class Responses {
-  readonly #due = new WeakMap<Duplex, Set<ServerResponse>>();
+  readonly #latest = new WeakMap<Duplex, Latest>();
   readonly #refused = new WeakSet<Duplex>();
 
   /** A request has come, and this will be its response. */
   add(response: ServerResponse): void {
     const { socket } = response.req;
-    let due = this.#due.get(socket);
-    if (due === undefined) {
-      due = new Set();
-      this.#due.set(socket, due);
+    const latest = this.#latest.get(socket);
+    if (latest === undefined) {
+      this.#latest.set(socket, { last: response, beforeLast: undefined });
+    } else {
+      latest.beforeLast = latest.last;
+      latest.last = response;
     }
-    due.add(response);
-    response.on("close", () => due.delete(response));
   }
 
   /** Answers what is no request, once the requests before it have been answered, and ends the connection. */
@@ -69,17 +75,22 @@ export class Responses {
     // Node tells of the same bytes again with all that follow them.
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
-    const due = [...(this.#due.get(socket) ?? [])];
-    const before = due.filter(({ req }) => req.complete).at(-1);
+    const latest = this.#latest.get(socket);
     // A request that is not complete is itself what is being refused, unless it has been answered early.
-    const own = due.find(({ req }) => !req.complete);
+    const own = latest !== undefined && !latest.last.req.complete ? latest.last : undefined;
+    const before = own === undefined ? latest?.last : latest?.beforeLast;
     const end = (): void => {
-      if (own?.headersSent) own.once("close", () => socket.end());
+      if (own?.headersSent) onClosed(own, () => socket.end());
       else answer(socket, refusal);
     };
     if (before === undefined) end();
-    else before.once("close", end);
+    else onClosed(before, end);
   }
+}
+
+function onClosed(response: ServerResponse, callback: () => void): void {
+  if (response.closed) callback();
+  else response.once("close", callback);
 }
 
 function answer(socket: Duplex, { httpStatus, status, message, header = "" }: Refusal): void {

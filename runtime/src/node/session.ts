@@ -1,95 +1,22 @@
 /**
- * The client's HTTP/2 connections on `node:http2`: one session each, which moves exchanges over its streams.
+ * A client's HTTP/2 connection on `node:http2`: one session, which moves exchanges over its streams.
  */
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  type ClientSessionOptions,
-  connect,
-  constants,
-  type IncomingHttpHeaders,
-  type SecureClientSessionOptions,
-} from "node:http2";
-import { connect as connectSocket } from "node:net";
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import { Code } from "../code.ts";
-import { onAbort, startTimer } from "../deadline.ts";
+import { startTimer } from "../deadline.ts";
 import { RpcError } from "../error.ts";
-import { type Body, emptyBody, type HttpRequest, type HttpResponse } from "../exchange.ts";
-import { Metadata } from "../metadata.ts";
-import { pump, ReadableBody } from "./body.ts";
-import { type Connect, type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
-import { connectionError, connectTimeout, handshakeError, resetError } from "./error.ts";
-import { readFields, toHttp2Headers } from "./headers.ts";
+import type { HttpRequest, HttpResponse } from "../exchange.ts";
+import { type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
+import { CLOSED_BY_PEER, connectionError, hostileServer, resetError } from "./error.ts";
+import { toHttp2Headers } from "./headers.ts";
+import { type OpenStream, openStream, receiveResponse, type StreamOwner, sendBody } from "./stream.ts";
 
-export interface SessionOptions {
-  /** Path of the Unix socket to connect to, instead of the origin's host and port. */
-  readonly socketPath: string | undefined;
-  /** How long a connection may take to be made, TLS included, in milliseconds. */
-  readonly connectTimeoutMs: number;
-  /** For `https` origins: what `node:tls` takes. */
-  readonly tls: Omit<SecureClientSessionOptions, keyof ClientSessionOptions> | undefined;
-}
-
-/** Bytes the server may send ahead of what is read: on one stream, and on one connection. */
-const STREAM_WINDOW_BYTES = 256 * 1024;
-const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
 /** Stream ids are never used twice. A connection that has used this many is left before they run out (RFC 9113, 5.1.1). */
 const LAST_STREAM_ID = 1.5 * 2 ** 30;
-/** What a server may say beside responses before it is taken to be hostile: interim responses to a call, ORIGIN, ALTSVC. */
-const MAX_INTERIM_RESPONSES = 10;
+/** What a server may say on its own, by ORIGIN and ALTSVC, before it is taken to be hostile. */
 const MAX_ANNOUNCEMENTS = 100;
-/** The largest header block, or trailers, of a response. */
-const MAX_HEADER_BYTES = 64 * 1024;
 
-const CLOSED_BY_PEER = new Error("the server closed the connection");
-
-/** Makes connections to an origin, such as `http://localhost:50051`. */
-export function connectSessions(origin: URL, options: SessionOptions): Connect {
-  const { socketPath, connectTimeoutMs, tls } = options;
-  return (owner, signal) =>
-    new Promise((resolve, reject) => {
-      const session = connect(origin, {
-        ...tls,
-        settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
-        ...(socketPath === undefined ? {} : { createConnection: () => connectSocket(socketPath) }),
-      });
-      const peer = socketPath ?? origin.host;
-      const fail = (cause: unknown): void => {
-        settle();
-        reject(handshakeError(cause, peer));
-        session.destroy();
-      };
-      const stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
-      const unlink = onAbort(signal, fail);
-      const settle = (): void => {
-        stopTimer();
-        unlink();
-      };
-      // Stays for good: a session may fail at any time, and its streams tell the calls on it.
-      session.on("error", fail);
-      session.once("close", () => fail(CLOSED_BY_PEER));
-      // A server that refuses a certificate does so when the client takes TLS to be done. Node destroys the session then
-      // and tells nobody but a ping that is under way. Events come a turn late: a session that was given up in between
-      // would throw.
-      if (origin.protocol === "https:") {
-        session.once("connect", () => {
-          if (!session.destroyed) session.ping((error) => error && fail(error));
-        });
-      }
-      const connection = new SessionConnection(session, origin, peer, owner);
-      // Not "connect", which says nothing about the other end: only now is it known to speak HTTP/2, and how much it takes.
-      session.once("remoteSettings", () => {
-        if (session.destroyed) return;
-        settle();
-        session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-        // An idle connection must not keep a program from ending.
-        session.unref();
-        resolve(connection);
-      });
-    });
-}
-
-class SessionConnection implements Connection {
+export class SessionConnection implements Connection {
   streams = 0;
   maxStreams = 0;
   readonly #session: ClientHttp2Session;
@@ -98,6 +25,10 @@ class SessionConnection implements Connection {
   /** What messages call the other end. */
   readonly #peer: string;
   readonly #owner: ConnectionOwner;
+  readonly #streamOwner: StreamOwner = {
+    lost: (stream, cause) => this.#lost(stream, cause),
+    onClosed: () => this.#onStreamClosed(),
+  };
   #leaving = false;
   /** The last stream that the server says it has looked at, or may yet. */
   #lastStreamId = Number.POSITIVE_INFINITY;
@@ -125,7 +56,7 @@ class SessionConnection implements Connection {
     let announcements = 0;
     const count = (): void => {
       announcements++;
-      if (announcements === MAX_ANNOUNCEMENTS) this.destroy(hostile("announces too many other origins"));
+      if (announcements === MAX_ANNOUNCEMENTS) this.destroy(hostileServer("announces too many other origins"));
     };
     session.on("origin", count);
     session.on("altsvc", count);
@@ -196,74 +127,27 @@ class SessionConnection implements Connection {
     headers[":path"] = request.path;
     headers[":scheme"] = this.#scheme;
     headers[":authority"] = this.#authority;
-    // Node ends a stream before it resets it, and the server would take what it has for the whole request. It does not
-    // when a signal resets the stream.
-    const abort = body.whole === undefined ? new AbortController() : undefined;
-    let stream: ClientHttp2Stream;
+    let open: OpenStream;
     try {
-      const options = abort === undefined ? { endStream: body === emptyBody } : { signal: abort.signal };
-      stream = this.#session.request(headers, options);
+      open = openStream(this.#session, headers, body);
     } catch (cause) {
       return Promise.reject(this.#notOpened(cause));
     }
+    const { stream } = open;
     this.streams++;
     this.#hold();
     if ((stream.id ?? 0) > LAST_STREAM_ID) this.#retire();
-    const cancel = (): void => {
-      // Never from inside one of the stream's own events, where Node is still at work on it.
-      setImmediate(() => (abort === undefined ? stream.close(constants.NGHTTP2_CANCEL) : abort.abort()));
-    };
-    const response = this.#receive(stream, signal, cancel);
+    const response = receiveResponse(open, signal, this.#streamOwner);
     sendBody(body, stream);
     return response;
   }
 
-  #receive(stream: ClientHttp2Stream, signal: AbortSignal | undefined, cancel: () => void): Promise<HttpResponse> {
-    return new Promise((resolve, reject) => {
-      let failure: RpcError | undefined;
-      let cause: Error | undefined;
-      let responded = false;
-      let interim = 0;
-      const trailers = new Metadata();
-      const lost = (): RpcError => failure ?? this.#lost(stream, cause);
-      const fail = (error: RpcError): void => {
-        failure ??= error;
-        cancel();
-        reject(error);
-      };
-      const unlink = signal && onAbort(signal, fail);
-      stream.on("error", (error) => {
-        if (error instanceof RpcError) failure ??= error;
-        else cause ??= error;
-      });
-      stream.on("headers", () => {
-        interim++;
-        if (interim > MAX_INTERIM_RESPONSES) fail(hostile("sends interim responses without end"));
-      });
-      stream.on("trailers", (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-        if (sizeOf(raw) > MAX_HEADER_BYTES) fail(headersTooLarge());
-        else trailers.appendRaw(raw);
-      });
-      stream.on("response", (headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-        if (sizeOf(raw) > MAX_HEADER_BYTES) return fail(headersTooLarge());
-        responded = true;
-        resolve({
-          status: Number(headers[":status"]),
-          headers: readFields(raw),
-          body: new ReadableBody(stream, { lost, cancel }),
-          trailers,
-        });
-      });
-      stream.on("close", () => {
-        unlink?.();
-        this.streams--;
-        this.#letGo();
-        if (!responded) reject(lost());
-        if (this.streams > 0) return;
-        this.#owner.onIdle(this);
-        if (this.#onIdle !== undefined) setImmediate(this.#onIdle);
-      });
-    });
+  #onStreamClosed(): void {
+    this.streams--;
+    this.#letGo();
+    if (this.streams > 0) return;
+    this.#owner.onIdle(this);
+    if (this.#onIdle !== undefined) setImmediate(this.#onIdle);
   }
 
   /** Why a stream closed before it had ended; `cause` is what Node said about it, if anything. */
@@ -306,27 +190,4 @@ class SessionConnection implements Connection {
     this.#holds--;
     if (this.#holds === 0 && this.open) this.#session.unref();
   }
-}
-
-function sendBody(body: Body, stream: ClientHttp2Stream): void {
-  if (body.whole !== undefined) stream.end(body.whole);
-  else pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
-}
-
-/** The size of a header block as HTTP/2 counts it: 32 bytes for each field beside its name and value. */
-function sizeOf(raw: readonly string[]): number {
-  let bytes = raw.length * 16;
-  for (const text of raw) bytes += text.length;
-  return bytes;
-}
-
-function headersTooLarge(): RpcError {
-  return new RpcError(
-    Code.ResourceExhausted,
-    `the headers of the response are larger than the limit of ${MAX_HEADER_BYTES} bytes`,
-  );
-}
-
-function hostile(what: string): RpcError {
-  return new RpcError(Code.Unavailable, `the connection was given up, because the server ${what}`);
 }

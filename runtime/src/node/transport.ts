@@ -3,9 +3,9 @@
  */
 import type { SecureContextOptions } from "node:tls";
 import type { Exchange } from "../exchange.ts";
+import { connectSessions } from "./handshake.ts";
 import { connectHttp1 } from "./http1.ts";
 import { createPool } from "./pool.ts";
-import { connectSessions } from "./session.ts";
 
 /** Trust and identity of a client, as `node:tls` takes them. */
 export interface ClientTlsOptions extends SecureContextOptions {

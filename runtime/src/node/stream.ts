@@ -1,0 +1,119 @@
+/**
+ * One exchange on a stream of a client's HTTP/2 session: what is sent, what comes back, and the limits of what may.
+ */
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from "node:http2";
+import { Code } from "../code.ts";
+import { onAbort } from "../deadline.ts";
+import { RpcError } from "../error.ts";
+import { type Body, emptyBody, type HttpResponse } from "../exchange.ts";
+import { Metadata } from "../metadata.ts";
+import { pump, ReadableBody } from "./body.ts";
+import { hostileServer } from "./error.ts";
+import { readFields } from "./headers.ts";
+
+/** What a server may say beside the response to a call before it is taken to be hostile. */
+const MAX_INTERIM_RESPONSES = 10;
+/** The largest header block, or trailers, of a response. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+/** What a stream asks of its session, and tells it. */
+export interface StreamOwner {
+  /** Why a stream closed before it had ended; `cause` is what Node said about it, if anything. */
+  lost(stream: ClientHttp2Stream, cause: Error | undefined): RpcError;
+  onClosed(): void;
+}
+
+/** A stream with the way to give it up. */
+export interface OpenStream {
+  readonly stream: ClientHttp2Stream;
+  readonly cancel: () => void;
+}
+
+/** Opens a stream for a request with that body. Throws what Node throws. */
+export function openStream(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body: Body): OpenStream {
+  // Node ends a stream before it resets it, and the server would take what it has for the whole request. It does not
+  // when a signal resets the stream.
+  const abort = body.whole === undefined ? new AbortController() : undefined;
+  const options = abort === undefined ? { endStream: body === emptyBody } : { signal: abort.signal };
+  const stream = session.request(headers, options);
+  const cancel = (): void => {
+    // Never from inside one of the stream's own events, where Node is still at work on it.
+    setImmediate(() => (abort === undefined ? stream.close(constants.NGHTTP2_CANCEL) : abort.abort()));
+  };
+  return { stream, cancel };
+}
+
+/** The response that comes on a stream. The signal gives up the call until the stream closes. */
+export function receiveResponse(
+  { stream, cancel }: OpenStream,
+  signal: AbortSignal | undefined,
+  owner: StreamOwner,
+): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    let failure: RpcError | undefined;
+    let cause: Error | undefined;
+    let responded = false;
+    let interim = 0;
+    const trailers = new Metadata();
+    const lost = (): RpcError => failure ?? owner.lost(stream, cause);
+    const fail = (error: RpcError): void => {
+      failure ??= error;
+      cancel();
+      reject(error);
+    };
+    const unlink = signal && onAbort(signal, fail);
+    stream.on("error", (error) => {
+      if (error instanceof RpcError) failure ??= error;
+      else cause ??= error;
+    });
+    stream.on("headers", () => {
+      interim++;
+      if (interim > MAX_INTERIM_RESPONSES) fail(hostileServer("sends interim responses without end"));
+    });
+    stream.on("trailers", (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+      if (sizeOf(raw) > MAX_HEADER_BYTES) fail(headersTooLarge());
+      else trailers.appendRaw(raw);
+    });
+    stream.on("response", (headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+      if (sizeOf(raw) > MAX_HEADER_BYTES) return fail(headersTooLarge());
+      responded = true;
+      resolve({
+        status: Number(headers[":status"]),
+        headers: readFields(raw),
+        body: new ReadableBody(stream, { lost, cancel }),
+        trailers,
+      });
+    });
+    stream.on("close", () => {
+      unlink?.();
+      if (!responded) reject(lost());
+      owner.onClosed();
+    });
+  });
+}
+
+/** Sends the body of a request and ends it. */
+export function sendBody(body: Body, stream: ClientHttp2Stream): void {
+  if (body.whole !== undefined) stream.end(body.whole);
+  else pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
+}
+
+/** The size of a header block as HTTP/2 counts it: 32 bytes for each field beside its name and value. */
+function sizeOf(raw: readonly string[]): number {
+  let bytes = raw.length * 16;
+  for (const text of raw) bytes += text.length;
+  return bytes;
+}
+
+function headersTooLarge(): RpcError {
+  return new RpcError(
+    Code.ResourceExhausted,
+    `the headers of the response are larger than the limit of ${MAX_HEADER_BYTES} bytes`,
+  );
+}
