@@ -108,8 +108,9 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
   /** What `http-rpc` makes of a message in JSON: the specification's array of one, or the bare object. Default: `array`. */
   readonly jsonBody?: "array" | "object" | undefined;
   /**
-   * Whether `http-rpc` calls methods by the names Dubbo for Java has for them, which a Java server wants and which are
-   * there in code generated with `java_names`. Default: false, the names of the proto file.
+   * Whether methods are called by the names Dubbo for Java has for them, which are there in code generated with
+   * `java_names`. A Java server wants them over `http-rpc`, and over `grpc` where it has a service in several groups or
+   * versions. Default: false, the names of the proto file.
    */
   readonly javaNames?: boolean | undefined;
   /** Around every call, the first one outermost. */

@@ -34,7 +34,7 @@ export interface ProtocolOptions {
   readonly maxMessageBytes: number;
   /** What a client of sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
   readonly jsonBody: "array" | "object";
-  /** Whether a client of sub-protocol A addresses methods by the names that Dubbo for Java has for them. */
+  /** Whether a client addresses methods by the names that Dubbo for Java has for them. */
   readonly javaNames: boolean;
   /** Whether a server of sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
@@ -71,6 +71,16 @@ export function resolveOptions(given: GivenOptions): ProtocolOptions {
 }
 
 const printError: ErrorHook = (error, path) => console.error(`triple-es: ${path} failed:`, error);
+
+/**
+ * The path of a call at a server of Dubbo for Java: below the name of the interface, under the name that its methods have
+ * in the sub-protocol.
+ */
+export function javaPath({ path, java }: Method, nameOf: (java: { readonly method: string }) => string): string {
+  if (java !== undefined) return `/${java.service}/${nameOf(java)}`;
+  const message = `${path} has no Java name; generate code with the option java_names=true`;
+  throw new RpcError(Code.InvalidArgument, message, { status: Status.ClientError });
+}
 
 /** The codec a client sends with. */
 export function requireCodec(options: ProtocolOptions): Codec {

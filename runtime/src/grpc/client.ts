@@ -20,6 +20,7 @@ import {
   type ClientProtocol,
   compressMessage,
   decompressMessage,
+  javaPath,
   requireCodec,
   writeSelector,
 } from "../protocol.ts";
@@ -78,7 +79,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const { method, context } = request;
     return {
       method: "POST",
-      path: method.path,
+      path: options.javaNames ? javaPath(method, () => method.name) : method.path,
       version: "2",
       headers: requestHeaders(request),
       body,

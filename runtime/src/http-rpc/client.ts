@@ -1,7 +1,7 @@
 /**
  * Sub-protocol A, client half: turns an HTTP exchange into a unary call (spec: Sub-protocol A: unary call).
  */
-import type { Call, Method, UnaryRequest, UnaryResponse } from "../call.ts";
+import type { Call, UnaryRequest, UnaryResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { encodingList, findCompression, IDENTITY } from "../compression.ts";
 import { RpcError } from "../error.ts";
@@ -12,6 +12,7 @@ import {
   type ClientProtocol,
   compressMessage,
   decompressMessage,
+  javaPath,
   requireCodec,
   writeSelector,
 } from "../protocol.ts";
@@ -59,7 +60,7 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
     appendCallerMetadata(headers, request.headers);
     return {
       method: "POST",
-      path: options.javaNames ? javaPath(request.method) : request.method.path,
+      path: options.javaNames ? javaPath(request.method, ({ method }) => method) : request.method.path,
       version: "2",
       headers,
       body: wholeBody(compressed ?? message),
@@ -110,12 +111,6 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
     return outcome;
   };
 };
-
-/** The path of a method at a server of Dubbo for Java. */
-function javaPath({ path, java }: Method): string {
-  if (java !== undefined) return `/${java.service}/${java.method}`;
-  throw new RpcError(Code.InvalidArgument, `${path} has no Java name; generate code with the option java_names=true`);
-}
 
 /** Statuses that only a client makes (spec: Errors, sub-protocol A), by the code of what went wrong here. */
 const LOCAL_STATUS: Readonly<Partial<Record<Code, Status>>> = {

@@ -5,6 +5,8 @@ import { deepStrictEqual as equal, ok } from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { fromBinary } from "@bufbuild/protobuf";
 import { attachments, Code, codeName, type Metadata, RpcError, readAttachments } from "triple-es";
+import { HealthCheckResponse_ServingStatus } from "../../../runtime/src/gen/grpc/health/v1/health_pb.ts";
+import type { HealthClient } from "../../../runtime/src/gen/grpc/health/v1/health_triple.ts";
 import { ErrorInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
 import type { PeerResponse } from "./gen/interop/v1/peer_pb.ts";
 import type { PeerRequestInit, PeerServiceClient } from "./gen/interop/v1/peer_triple.ts";
@@ -20,6 +22,7 @@ export interface Subject {
   readonly compressions: { compressed: number; inflated: number };
   /** A client of a service that no peer has. */
   readonly unknown: PeerServiceClient;
+  readonly health: HealthClient;
 }
 
 type Case = (subject: Subject) => Promise<void>;
@@ -219,6 +222,14 @@ export const cases = {
     const { inflated } = compressions;
     await compressing.unary({ data: new Uint8Array(10_000) });
     ok(compressions.inflated > inflated, "the response was not compressed");
+  },
+
+  async health({ health }) {
+    equal((await health.check({ service: "" })).status, HealthCheckResponse_ServingStatus.SERVING);
+    for await (const { status } of health.watch({ service: "" })) {
+      equal(status, HealthCheckResponse_ServingStatus.SERVING);
+      break;
+    }
   },
 
   async large_message({ client }) {

@@ -15,7 +15,7 @@ import { type Column, countOf, formatResult, type Outcomes, problemsOf, runTable
 import type { DubboPeer } from "./peer.ts";
 import { setUpGo } from "./peers/go.ts";
 import { JAVA_VERSIONS, setUpJava } from "./peers/java.ts";
-import { clientCaseNames, runTripleCases, startTripleServer } from "./triple.ts";
+import { runTripleCases, startTripleServer } from "./triple.ts";
 import { UNSUPPORTED } from "./unsupported.ts";
 
 /** What the runner of the checks takes for "cannot be run here". */
@@ -36,7 +36,7 @@ function withIdl(peers: readonly DubboPeer[], credentials: Credentials): Table {
         inTurn(both, async (own) => {
           const server = await peer.startServer(own);
           try {
-            return await runTripleCases(caseNames, { port: server.port, credentials: own });
+            return await runTripleCases(caseNames, { port: server.port, credentials: own }, peer);
           } finally {
             await server.stop();
           }
@@ -51,14 +51,14 @@ function withIdl(peers: readonly DubboPeer[], credentials: Credentials): Table {
           const server = await startTripleServer(own);
           try {
             const outcomes = await peer.runClient({ port: server.port, credentials: own });
-            return new Map([...outcomes].filter(([name]) => clientCaseNames.includes(name)));
+            return new Map([...outcomes].filter(([name]) => isCase(name)).concat([...server.outcomes()]));
           } finally {
             await server.stop();
           }
         }),
     },
   ]);
-  return { title: "gRPC with proto files", cases: clientCaseNames, columns: columns.map(withReasons).filter(isWanted) };
+  return { title: "gRPC with proto files", cases: caseNames, columns: columns.map(withReasons).filter(isWanted) };
 }
 
 async function inTurn<T>(items: readonly T[], run: (item: T) => Promise<Outcomes>): Promise<Outcomes[]> {
@@ -67,6 +67,7 @@ async function inTurn<T>(items: readonly T[], run: (item: T) => Promise<Outcomes
   return outcomes;
 }
 
+const isCase = (name: string): boolean => caseNames.some((one) => one === name);
 const withReasons = (column: Column): Column => ({ ...column, unsupported: UNSUPPORTED[column.title] ?? {} });
 const isWanted = ({ title }: Column): boolean => words.every((word) => title.includes(word));
 

@@ -57,11 +57,14 @@ export function problemsOf({ table, outcomes }: Result): string[] {
   );
 }
 
+/** Of what went wrong, what is shown. The rest is a stack. */
+const MAX_SHOWN = 500;
+
 function problemOf({ unsupported }: Column, run: Outcomes, name: string): string[] {
   const passed = run.has(name) && run.get(name) === undefined;
   if (name in unsupported) return passed ? [`${name} passes, though it is listed as unsupported`] : [];
   if (!run.has(name)) return [`${name} was not run`];
-  return passed ? [] : [`${name} FAILED: ${run.get(name)}`];
+  return passed ? [] : [`${name} FAILED: ${run.get(name)?.slice(0, MAX_SHOWN)}`];
 }
 
 /** How many cases passed, and how many are known not to be supported. */

@@ -7,6 +7,8 @@ import type { Running } from "../program.ts";
 export interface DubboPeer {
   readonly name: string;
   readonly version: string;
+  /** Whether its server wants the option `javaNames` of ours. */
+  readonly javaNames: boolean;
   /** Starts its server with every service of the matrix. */
   startServer(credentials: Credentials | undefined): Promise<Running>;
   /** Runs every case its client has; tells what went wrong with each, `undefined` where nothing did. */

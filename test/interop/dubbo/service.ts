@@ -28,7 +28,11 @@ export function createPeerService(selector = ""): PeerServiceHandler {
   }
 
   function answer({ text, number, data }: PeerRequest, { requestHeader }: HandlerContext): PeerResponseInit {
-    return { text, number, data, service: selector, metadata: seenOf(requestHeader) };
+    const metadata = seenOf(requestHeader);
+    // Clients of peers have no other way to know that their requests were compressed.
+    const encoding = requestHeader.get("grpc-encoding");
+    if (encoding !== undefined) metadata["grpc-encoding"] = encoding;
+    return { text, number, data, service: selector, metadata };
   }
 
   return {

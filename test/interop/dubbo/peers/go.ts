@@ -28,6 +28,7 @@ export function setUpGo(): DubboPeer {
   return {
     name: "dubbo-go",
     version: VERSION.slice(1),
+    javaNames: false,
     startServer: (own) => startProgram((port) => [program, "server", String(port), ...(own ? at(own) : [])]),
     runClient: async ({ port, credentials }) => {
       const tls = credentials === undefined ? [] : [credentials.files.ca, credentials.servername];

@@ -17,7 +17,14 @@ export const JAVA_VERSIONS = [
 const PROTOBUF = "3.25.5";
 
 /** Programs that live for a few seconds need neither much memory nor the second compiler. */
-const JVM = ["-Xmx192m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"];
+const JVM = [
+  "-Xmx192m",
+  "-XX:TieredStopAtLevel=1",
+  "-XX:+UseSerialGC",
+  "-Xshare:auto",
+  // The Netty that Dubbo 3.3.6 comes with compares the server's name, which Dubbo does not tell it.
+  "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+];
 
 /**
  * Otherwise a call for an unknown group gets whatever service of the name was added first. Dubbo reads it from the
@@ -41,6 +48,7 @@ export function setUpJava({ name, dubbo, compiler }: (typeof JAVA_VERSIONS)[numb
   return {
     name,
     version: dubbo,
+    javaNames: true,
     startServer: (own) =>
       startProgram((port) => [...java, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])]),
     runClient: async ({ port, credentials }) => {

@@ -1,6 +1,7 @@
 package com.example.interop;
 
 import com.google.protobuf.ByteString;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +13,10 @@ import org.apache.dubbo.rpc.RpcContext;
 import org.apache.dubbo.rpc.RpcException;
 import org.apache.dubbo.rpc.StatusRpcException;
 import org.apache.dubbo.rpc.TriRpcStatus;
+import org.apache.dubbo.rpc.model.FrameworkModel;
 import org.apache.dubbo.rpc.protocol.tri.CancelableStreamObserver;
+import org.apache.dubbo.rpc.protocol.tri.TripleInvoker;
+import org.apache.dubbo.rpc.protocol.tri.compressor.Compressor;
 
 /** The cases of sub-protocol B with an IDL. Their names are those of cases.ts. */
 final class PeerClient {
@@ -152,6 +156,22 @@ final class PeerClient {
     cases.add("unknown_service", () -> {
       MissingService missed = references.to(MissingService.class, reference -> {});
       fails(12, null, missed::missing);
+    });
+    cases.add("gzip_requests", () -> {
+      // Dubbo reads from the environment, and once only, that a client compresses.
+      Field compressor = TripleInvoker.class.getDeclaredField("compressor");
+      compressor.setAccessible(true);
+      service.unary(PeerRequest.getDefaultInstance());
+      Object before = compressor.get(null);
+      try {
+        compressor.set(null, Compressor.getCompressor(FrameworkModel.defaultModel(), "gzip"));
+        PeerRequest request = PeerRequest.newBuilder().setData(ByteString.copyFrom(new byte[10_000])).build();
+        PeerResponse response = service.unary(request);
+        same(request.getData(), response.getData());
+        same("gzip", response.getMetadataMap().get("grpc-encoding"));
+      } finally {
+        compressor.set(null, before);
+      }
     });
     cases.add("large_message", () -> {
       PeerRequest request = PeerRequest.newBuilder().setData(ByteString.copyFrom(new byte[2_000_000])).build();

@@ -15,6 +15,8 @@ final class Setup {
 
   static DubboBootstrap bootstrap(String name) throws ReflectiveOperationException {
     System.setProperty("dubbo.application.logger", "jdk");
+    // Health and reflection.
+    System.setProperty("dubbo.tri.builtin.service.init", "true");
     ROOT.setLevel(Level.SEVERE);
     // Where it is told to call 127.0.0.1 Dubbo calls another address of the machine, on which our server does not listen.
     Field own = NetUtils.class.getDeclaredField("HOST_ADDRESS");
