@@ -23,6 +23,9 @@ const GENERATED = [
   "test/interop/grpc/gen",
 ];
 
+/** Not installed by `npm ci` in the root: the plugins that bench:generate compares with, and Bun and Deno. */
+const OTHER_PACKAGES = ["bench/generate/peers", "test/platforms/runtimes"];
+
 const steps = [
   ["format", () => run("biome format . && buf format --diff --exit-code")],
   ["lint", () => run("biome lint . && buf lint")],
@@ -31,11 +34,7 @@ const steps = [
   ["build", () => run("npm run --silent build")],
   ["packages", () => run("npm run --silent packages")],
   ["unused code", () => run("knip")],
-  // Not installed by `npm ci` in the root: the plugins that bench:generate compares with.
-  [
-    "lock files",
-    () => run("npm --prefix bench/generate/peers ci --dry-run --ignore-scripts --workspaces=false --no-audit"),
-  ],
+  ["lock files", () => OTHER_PACKAGES.map(checkLockFile).find((problem) => problem !== undefined)],
 ];
 
 const count = { passed: 0, failed: 0, skipped: 0 };
@@ -63,6 +62,11 @@ process.exit(count.failed === 0 ? 0 : 1);
 function run(command) {
   const { status, stdout, stderr, error } = spawnSync(command, { cwd: root, env, shell: true, encoding: "utf8" });
   return status === 0 ? undefined : `$ ${command}\n${error?.message ?? ""}${stdout}${stderr}`;
+}
+
+/** Whether the folder's lock file fits its `package.json`. */
+function checkLockFile(folder) {
+  return run(`npm --prefix ${folder} ci --dry-run --ignore-scripts --workspaces=false --no-audit`);
 }
 
 /** Generates again and compares, so that neither a schema nor the generator changes without what follows from it. */

@@ -23,6 +23,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
+import { isInstalled, PLATFORMS, platformEnvironment } from "./support/platforms.ts";
 
 const run = promisify(execFile);
 const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
@@ -87,19 +88,32 @@ function linkPackages(): void {
   const commands = join(modules, ".bin");
   mkdirSync(commands, { recursive: true });
   symlinkSync(`${ROOT}runtime`, join(modules, "triple-es"));
-  for (const name of ["@bufbuild", "@opentelemetry", "@types", "express", "fastify", "hono"])
+  for (const name of ["@bufbuild", "@opentelemetry", "@types", "connect", "express", "fastify", "hono"])
     symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
   for (const name of ["buf", "protoc-gen-es", "tsc"]) {
     symlinkSync(`${ROOT}node_modules/.bin/${name}`, join(commands, name));
   }
   const plugin = `#!/bin/sh\nexec "${process.execPath}" --import "${TSX}" "${ROOT}src/main.ts"\n`;
   writeFileSync(join(commands, "protoc-gen-triple-es"), plugin, { mode: 0o755 });
-  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+  // Deno takes packages that are in node_modules only where they are named here.
+  const dependencies = { "triple-es": "*", "@bufbuild/protobuf": "*" };
+  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", dependencies }));
   const { compilerOptions } = JSON.parse(readFileSync(`${ROOT}tsconfig.base.json`, "utf8"));
   const options = { ...compilerOptions, noEmit: true, customConditions: ["triple-source"] };
   writeFileSync(join(project, STRICT), JSON.stringify({ compilerOptions: options, include: ["src"] }));
+  mkdirSync(join(project, "src"));
+  writeFileSync(join(project, "src/platforms.d.ts"), PLATFORM_TYPES);
   environment = { ...process.env, PATH: `${commands}${delimiter}${process.env["PATH"]}`, no_proxy: "*" };
 }
+
+/** What the documents use of Bun and Deno, whose users have the types of all. */
+const PLATFORM_TYPES = `
+type Handler = (request: Request) => Promise<Response>;
+declare const Bun: { serve(options: { port: number; fetch: Handler }): { port: number; stop(): Promise<void> } };
+declare const Deno: {
+  serve(options: { port: number }, handler: Handler): { addr: { port: number }; shutdown(): Promise<void> };
+};
+`;
 
 /** Code becomes a file of the project: under its own name, or behind the code it goes on from. */
 function writeBlock(block: Block): void {
@@ -154,16 +168,24 @@ describe("code", () => {
     expect(checked.stdout).toBe("");
   });
 
-  const runnable = code.filter((block) => !isServer(block));
+  const runnable = code.filter(
+    (block) => !isServer(block) && (block.platform === undefined || isInstalled(block.platform)),
+  );
+  const skipped = code.filter((block) => !isServer(block) && !runnable.includes(block));
+
   it.each(runnable.map((block) => [titled(block), block] as const))(
     "%s runs and prints what it says",
     async (_, block) => {
-      const { stdout } = await run(process.execPath, [...RUN_SOURCES, fileOf(block) as string], { cwd: project });
+      const [command, ...args] = PLATFORMS[block.platform ?? "Node"];
+      const env = platformEnvironment(join(project, "cache"));
+      const { stdout } = await run(command, [...args, fileOf(block) as string], { cwd: project, env });
       const before = blocks.find(({ path }) => path === block.after && path !== undefined);
       const expected = [...expectedOutput(before?.text ?? ""), ...expectedOutput(block.text)];
       expect(stdout.split("\n").slice(0, -1)).toEqual(expected);
     },
   );
+
+  it.skip.each(skipped.map((block) => [titled(block), block.platform] as const))("%s runs in %s", () => {});
 });
 
 describe("excerpts", () => {
@@ -204,6 +226,8 @@ describe("commands", () => {
     else if (line === "npm test") expect(manifest.scripts).toHaveProperty("test");
     else if (program === "npm" && verb === "run") expect(manifest.scripts).toHaveProperty([rest[0] ?? ""]);
     else if (program === "npm" && verb === "install") expect(known(rest)).toEqual(rest);
+    else if (program === "npm" && verb === "--prefix")
+      expect(existsSync(`${ROOT}${rest[0]}/package-lock.json`)).toBe(true);
     else if (program === "npx" && verb === "vitest") expect(existsSync(`${ROOT}${rest.at(-1)}`)).toBe(true);
     else expect(RUN_ELSEWHERE).toContain(line);
   });

@@ -254,4 +254,22 @@ describe("a handler of requests", () => {
     expect(response.status).toBe(408);
     expect(await response.json()).toMatchObject({ status: Status.ServerTimeout });
   });
+
+  it("has a signal that fires with the request's own, but not behind the response, as Deno's does", async () => {
+    const signals: AbortSignal[] = [];
+    const answering = handle({
+      greet: ({ name }, { signal }) => {
+        signals.push(signal);
+        return name === "" ? new Promise((resolve) => signal.addEventListener("abort", () => resolve({}))) : {};
+      },
+    });
+    const [served, given] = [new AbortController(), new AbortController()];
+    await answering(new Request(post('[{"name":"Ada"}]'), { signal: served.signal }));
+    served.abort();
+    const waiting = answering(new Request(post("[{}]"), { signal: given.signal }));
+    await vi.waitUntil(() => signals.length === 2);
+    given.abort();
+    await waiting;
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+  });
 });

@@ -12,11 +12,11 @@ const RUNTIME = "runtime/src/";
  * messages and generated services are rooms of their own.
  */
 const FLOORS: readonly (readonly string[])[] = [
-  ["code", "metadata", "signature", "version", "gen/messages"],
+  ["code", "metadata", "quality", "signature", "version", "gen/messages"],
   ["attachments", "error", "call"],
   ["codec", "compression", "deadline", "exchange", "file-index", "snappy/"],
   ["protocol", "client", "handler", "plain-json", "observation"],
-  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger"],
+  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport"],
   ["node/", "gen/services"],
   ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy", "fastify", "proto"],
 ];

@@ -12,7 +12,7 @@ import { findCodec } from "../runtime/src/codec.ts";
 import { streamBody } from "../runtime/src/exchange.ts";
 import { createGrpcClient } from "../runtime/src/grpc/client.ts";
 import type { HandlerContext } from "../runtime/src/handler.ts";
-import { createHttpRpcClient } from "../runtime/src/http-rpc/client.ts";
+import { createHttpRpcClient } from "../runtime/src/http-rpc/compression.ts";
 import { chunked, routeGreeter, wireClient } from "./support/greeter.ts";
 import { greeter } from "./support/server.ts";
 import {
@@ -100,7 +100,7 @@ describe.each(files)("%s", (file) => {
         };
       },
       {
-        codecs: [findCodec((notes.get("codec")?.[0] ?? "proto") as "proto" | "json")],
+        codec: findCodec((notes.get("codec")?.[0] ?? "proto") as "proto" | "json"),
         compressions,
         sendCompression: compressions.find(({ name }) => name === compression),
         compressMinBytes: 0,

@@ -10,16 +10,17 @@ import {
   onlyMessage,
   type Selector,
   type ServiceDef,
+  type UnaryRequest,
 } from "./call.ts";
 import { Code, Status } from "./code.ts";
-import { OpenContext } from "./deadline.ts";
-import { RpcError } from "./error.ts";
+import { eachWithin, OpenContext } from "./deadline.ts";
+import { RpcError, reasonOf } from "./error.ts";
 import { Metadata, type MetadataInit } from "./metadata.ts";
 
 /** What a client is built on: something that makes calls, usually over connections of its own. */
 export interface Transport {
   readonly call: Call;
-  /** Ends idle connections now and the others when their calls are over. Calls made later fail as unavailable. */
+  /** Ends the connections when the calls that have begun are over. Calls made later fail as unavailable. */
   close(): Promise<void>;
 }
 
@@ -149,23 +150,32 @@ const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
       callStream(method, call, messages, defaults, options),
 };
 
-async function callUnary(
+function callUnary(
   method: Method,
   call: Call,
   message: object,
   defaults: CallDefaults,
-  options: CallOptions = {},
+  options: CallOptions = NO_OPTIONS,
 ): Promise<object> {
-  const addressed = addressing(defaults, options);
-  const context = openContext(defaults, options);
+  let request: UnaryRequest;
+  let context: OpenContext;
+  try {
+    const headers = mergeHeaders(defaults.headers, options.headers);
+    context = openContext(defaults, options);
+    request = { stream: false, method, message, context, headers, selector: selectorOf(defaults, options) };
+  } catch (reason) {
+    return Promise.reject(reason);
+  }
   return context.run(async () => {
-    const response = await call({ stream: false, method, message, context, ...addressed });
+    const response = await call(request);
     if (response?.stream !== false) throw shapeError(method, response);
     options.onHeader?.(response.headers);
     options.onTrailer?.(response.trailers);
     return response.message;
   });
 }
+
+const NO_OPTIONS: CallOptions = {};
 
 /**
  * The responses of a streaming call. The call starts when the first one is asked for, and is cancelled when the reader
@@ -199,21 +209,22 @@ function callStream(
   call: Call,
   messages: AsyncIterable<object>,
   defaults: CallDefaults,
-  options: CallOptions = {},
+  options: CallOptions = NO_OPTIONS,
 ): AsyncIterable<object> {
   return new Responses(async function* (opened) {
     if (typeof messages?.[Symbol.asyncIterator] !== "function") {
       throw clientError(`the requests of ${method.path} must be an async iterable, such as an async generator makes`);
     }
-    const addressed = addressing(defaults, options);
+    const headers = mergeHeaders(defaults.headers, options.headers);
+    const selector = selectorOf(defaults, options);
     const context = openContext(defaults, options, true);
     opened(context);
     let finished = false;
     try {
-      const response = await context.race(() => call({ stream: true, method, messages, context, ...addressed }));
+      const response = await context.race(() => call({ stream: true, method, messages, context, headers, selector }));
       if (!response?.stream) throw shapeError(method, response);
       options.onHeader?.(response.headers);
-      for await (const message of context.each(response.messages)) yield message;
+      for await (const message of eachWithin(context, response.messages)) yield message;
       finished = true;
       options.onTrailer?.(response.trailers);
     } finally {
@@ -237,11 +248,8 @@ function openContext(defaults: CallDefaults, options: CallOptions, cancellable =
   });
 }
 
-function addressing(defaults: CallDefaults, options: CallOptions): { headers: Metadata; selector: Selector } {
-  return {
-    headers: mergeHeaders(defaults.headers, options.headers),
-    selector: { version: options.version ?? defaults.version, group: options.group ?? defaults.group },
-  };
+function selectorOf(defaults: CallDefaults, options: CallOptions): Selector {
+  return { version: options.version ?? defaults.version, group: options.group ?? defaults.group };
 }
 
 function cardinalityError(method: Method, received: string): RpcError {
@@ -256,7 +264,7 @@ function mergeHeaders(defaults: MetadataInit | undefined, own: MetadataInit | un
     for (const [name] of replacing) headers.delete(name);
     return headers.appendAll(replacing);
   } catch (cause) {
-    throw clientError(cause instanceof Error ? cause.message : String(cause), cause);
+    throw clientError(reasonOf(cause), cause);
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Compressions of message bytes, and the choice between them. The wire name of a compression is an encoding.
  */
+import { parseWishes } from "./quality.ts";
 
 /** A way to make bytes smaller. Public and stable: register your own beside the built-in ones. */
 export interface Compression {
@@ -41,14 +42,15 @@ export function createNegotiation(compressions: readonly Compression[]): Negotia
   return (acceptEncoding) => {
     if (acceptEncoding === undefined || compressions.length === 0) return undefined;
     if (remembered.has(acceptEncoding)) return remembered.get(acceptEncoding);
-    const choice = choose(compressions, parseQualities(acceptEncoding));
+    const choice = choose(compressions, acceptEncoding);
     if (remembered.size >= MAX_REMEMBERED) remembered.clear();
     remembered.set(acceptEncoding, choice);
     return choice;
   };
 }
 
-function choose(compressions: readonly Compression[], wishes: Map<string, number>): Compression | undefined {
+function choose(compressions: readonly Compression[], acceptEncoding: string): Compression | undefined {
+  const wishes = new Map(parseWishes(acceptEncoding).map(({ name, quality }) => [name, quality]));
   const wildcard = wishes.get("*") ?? 0;
   let best: Compression | undefined;
   let bestQuality = 0;
@@ -61,18 +63,4 @@ function choose(compressions: readonly Compression[], wishes: Map<string, number
   }
   const identity = wishes.get(IDENTITY);
   return identity !== undefined && identity > bestQuality ? undefined : best;
-}
-
-/** More wishes than this are not read: nobody has that many, and an attacker's list must not cost us time. */
-const MAX_WISHES = 32;
-
-function parseQualities(list: string): Map<string, number> {
-  const wishes = new Map<string, number>();
-  for (const item of list.split(",", MAX_WISHES)) {
-    const [name = "", ...parameters] = item.split(";");
-    const quality = parameters.map((parameter) => parameter.trim().toLowerCase()).find((p) => p.startsWith("q="));
-    const value = quality === undefined ? 1 : Number(quality.slice(2));
-    if (value >= 0 && value <= 1) wishes.set(name.trim().toLowerCase(), value);
-  }
-  return wishes;
 }

@@ -78,24 +78,19 @@ export class OpenContext implements CallContext {
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first; then closes the context. */
   run<T>(work: () => Promise<T>): Promise<T> {
-    return this.#limited ? this.race(work).finally(() => this.close()) : work();
+    return this.limited ? this.race(work).finally(() => this.close()) : work();
   }
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first. `work` is not started late. */
   race<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
-    if (!this.#limited) return work();
+    if (!this.limited) return work();
     return new Promise<T>((resolve, reject) => {
       this.#onEnded = reject;
       const working = work();
       this.#working = working;
       working.then(resolve, reject);
     });
-  }
-
-  /** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
-  each<T>(items: AsyncIterable<T>): AsyncIterable<T> {
-    return this.#limited ? this.#raceEach(items) : items;
   }
 
   /** Ends a call that nobody is interested in any more. Without effect on a closed context. */
@@ -110,27 +105,9 @@ export class OpenContext implements CallContext {
     this.#closed = true;
   }
 
-  get #limited(): boolean {
+  /** Whether anything but {@link cancel} can end the call early. */
+  get limited(): boolean {
     return this.#deadline !== undefined || this.#options.signal !== undefined;
-  }
-
-  async *#raceEach<T>(items: AsyncIterable<T>): AsyncGenerator<T, void> {
-    const iterator = items[Symbol.asyncIterator]();
-    let finished = false;
-    try {
-      for (;;) {
-        const result = await this.race(() => iterator.next());
-        if (result.done) {
-          finished = true;
-          return;
-        }
-        yield result.value;
-      }
-    } finally {
-      this.close();
-      // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
-      if (!finished) this.#linger(iterator.return?.());
-    }
   }
 
   #expire(): void {
@@ -142,17 +119,41 @@ export class OpenContext implements CallContext {
     this.#ended ??= error;
     this.#controller?.abort(this.#ended);
     this.#onEnded?.(this.#ended);
-    this.#linger(this.#working);
+    this.linger(this.#working);
   }
 
   /** Leaves work to itself that nobody waits for any more. */
-  #linger(work: Promise<unknown> | undefined): void {
+  linger(work: Promise<unknown> | undefined): void {
     work?.catch(() => {});
     if (work !== undefined) this.#options.exchange?.linger?.(work);
   }
 }
 
 const NOTHING: (() => void)[] = [];
+
+/** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
+export function eachWithin<T>(context: OpenContext, items: AsyncIterable<T>): AsyncIterable<T> {
+  return context.limited ? raceEach(context, items) : items;
+}
+
+async function* raceEach<T>(context: OpenContext, items: AsyncIterable<T>): AsyncGenerator<T, void> {
+  const iterator = items[Symbol.asyncIterator]();
+  let finished = false;
+  try {
+    for (;;) {
+      const result = await context.race(() => iterator.next());
+      if (result.done) {
+        finished = true;
+        return;
+      }
+      yield result.value;
+    }
+  } finally {
+    context.close();
+    // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
+    if (!finished) context.linger(iterator.return?.());
+  }
+}
 
 class Values implements ContextValues {
   readonly #values = new Map<symbol, unknown>();

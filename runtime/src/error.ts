@@ -76,7 +76,7 @@ export class RpcError extends Error {
     if (name === "AbortError") return new RpcError(Code.Canceled, "the call was cancelled", { cause: reason });
     if (name === "TimeoutError")
       return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
-    return new RpcError(fallback, reason instanceof Error ? reason.message : String(reason), { cause: reason });
+    return new RpcError(fallback, reasonOf(reason), { cause: reason });
   }
 }
 
@@ -87,6 +87,11 @@ function checkDetails(details: readonly ErrorDetail[] = []): readonly ErrorDetai
     details.every((one) => typeof one?.typeUrl === "string" && one.value instanceof Uint8Array);
   if (valid) return details;
   throw new TypeError("details must be an array of google.protobuf.Any messages; anyPack of protobuf-es makes them");
+}
+
+/** What something that was thrown says of itself. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 /** The error of a call whose signal has fired. A reason of the caller's own making counts as a cancellation. */

@@ -6,11 +6,12 @@ import { type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { Code } from "./code.ts";
 import { type Codec, findCodec } from "./codec.ts";
-import { abortError, RpcError } from "./error.ts";
+import { onAbort } from "./deadline.ts";
+import { abortError, RpcError, reasonOf } from "./error.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./exchange.ts";
-import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { createPlainHttpRpcClient } from "./http-rpc/client.ts";
 import { Metadata } from "./metadata.ts";
-import { resolveOptions } from "./protocol.ts";
+import { resolveClientOptions } from "./protocol.ts";
 import type { Router } from "./router.ts";
 
 export interface TransportOptions {
@@ -38,16 +39,16 @@ export interface TransportOptions {
 /** Makes a transport on `fetch`. It carries unary calls. */
 export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
-  const codecs = [findCodec(options.codec ?? "json")];
+  const codec = findCodec(options.codec ?? "json");
   // The browser compresses and inflates on its own.
-  const call = createHttpRpcClient(exchange, resolveOptions({ ...options, codecs, compressions: [] }));
+  const call = createPlainHttpRpcClient(exchange, resolveClientOptions({ ...options, codec, compressions: [] }));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }
 
-/** Fields that tell how the bytes travelled, which is over when fetch hands them out. */
-const TRANSFER_FIELDS = new Set(["content-encoding", "content-length", "transfer-encoding"]);
-
-/** Makes an exchange on `fetch`: what transports are built on. */
+/**
+ * Makes an exchange on `fetch`: what transports are built on. Its responses still have the fields that tell how the bytes
+ * travelled, such as `content-encoding`, which is over when fetch hands them out: do not inflate again.
+ */
 export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "credentials" | "fetch">): Exchange {
   const { baseUrl, credentials, fetch: given } = options;
   const prefix = baseUrl.replace(/\/$/, "");
@@ -71,8 +72,8 @@ export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "creden
     }
     return {
       status: response.status,
-      headers: readHeaders(response.headers).filter((name) => !TRANSFER_FIELDS.has(name)),
-      body: readBody(response.body, signal, (reason) => `the body ended early: ${reason}`),
+      headers: readHeaders(response.headers),
+      body: readBody(response.body, { signal }, (reason) => `the body ended early: ${reason}`),
       trailers: new Metadata(),
     };
   };
@@ -90,8 +91,10 @@ export interface FetchHandlerOptions {
 export function fetchHandler(router: Router, options: FetchHandlerOptions = {}): FetchHandler {
   const pathOf = pathsBelow(options.prefix);
   return async (request) => {
-    const response = await router.exchange(readRequest(request, pathOf(new URL(request.url).pathname)));
+    const received = new FetchRequest(request, pathOf(new URL(request.url).pathname));
+    const response = await router.exchange(received);
     const body = response.body.whole ?? (await response.body.bytes(Number.MAX_SAFE_INTEGER));
+    received.close();
     // An empty body is none, because the answer to a preflight must have none.
     return new Response(body.byteLength === 0 ? null : body, {
       status: response.status,
@@ -100,33 +103,60 @@ export function fetchHandler(router: Router, options: FetchHandlerOptions = {}):
   };
 }
 
-function readRequest(request: Request, path: string): HttpRequest {
-  return {
-    method: request.method,
-    path,
-    version: "1.1",
-    headers: readHeaders(request.headers),
-    body: readBody(request.body, request.signal, () => "the body of the request ended early"),
-    signal: request.signal,
-  };
+/** A `Request` as an exchange wants it. */
+class FetchRequest implements HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly version = "1.1";
+  readonly headers: Metadata;
+  readonly body: Body;
+  readonly #request: Request;
+  #controller: AbortController | undefined;
+  #unlink = (): void => {};
+  #closed = false;
+
+  constructor(request: Request, path: string) {
+    this.method = request.method;
+    this.path = path;
+    this.headers = readHeaders(request.headers);
+    this.body = readBody(request.body, request, () => "the body of the request ended early");
+    this.#request = request;
+  }
+
+  /** Not the request's own, which fires on success too where Deno made it, and says so when somebody asks for it. */
+  get signal(): AbortSignal {
+    const controller = this.#controller ?? new AbortController();
+    if (this.#controller === undefined && !this.#closed) {
+      this.#unlink = onAbort(this.#request.signal, (error) => controller.abort(error));
+    }
+    this.#controller = controller;
+    return controller.signal;
+  }
+
+  /** There is a response: the signal will not fire any more. */
+  close(): void {
+    this.#closed = true;
+    this.#unlink();
+  }
 }
 
 function readHeaders(headers: Headers): Metadata {
   return Metadata.fromRaw([...headers].flat());
 }
 
+/** Whoever has the signal that says why a body ended early. */
+interface Owner {
+  readonly signal: AbortSignal | undefined;
+}
+
 /** `lost` tells of a body that ended early; its words may travel to a peer. */
-function readBody(
-  stream: ReadableStream<Uint8Array> | null,
-  signal: AbortSignal | undefined,
-  lost: (reason: string) => string,
-): Body {
-  return stream === null ? emptyBody : streamBody(readChunks(stream, signal, lost));
+function readBody(stream: ReadableStream<Uint8Array> | null, owner: Owner, lost: (reason: string) => string): Body {
+  return stream === null ? emptyBody : streamBody(readChunks(stream, owner, lost));
 }
 
 async function* readChunks(
   stream: ReadableStream<Uint8Array>,
-  signal: AbortSignal | undefined,
+  owner: Owner,
   lost: (reason: string) => string,
 ): AsyncGenerator<Uint8Array, void> {
   const reader = stream.getReader();
@@ -137,14 +167,11 @@ async function* readChunks(
       yield value;
     }
   } catch (cause) {
+    const { signal } = owner;
     if (signal?.aborted) throw abortError(signal);
     throw new RpcError(Code.Unavailable, lost(reasonOf(cause)), { cause });
   } finally {
     // Without effect on a body that was read to its end.
     reader.cancel().catch(() => {});
   }
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

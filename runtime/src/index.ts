@@ -10,10 +10,10 @@ import type { ErrorHook } from "./error.ts";
 import type { Exchange } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
-import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import { Metadata } from "./metadata.ts";
-import { resolveOptions } from "./protocol.ts";
+import { resolveClientOptions, resolveServerOptions } from "./protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 
 export { type AttachmentValue, attachments, readAttachments } from "./attachments.ts";
@@ -83,7 +83,7 @@ export interface RouterOptions {
 /** Makes a router that answers both sub-protocols. It is what servers, handlers and in-memory transports are built on. */
 export function createRouter(options: RouterOptions = {}): Router {
   const { codecs = [protoCodec, jsonCodec], compressions = [], interceptors = [], cors } = options;
-  const resolved = resolveOptions({ ...options, codecs, compressions });
+  const resolved = resolveServerOptions({ ...options, codecs, compressions });
   const router = createRouterWith({
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
@@ -109,9 +109,8 @@ export interface InMemoryTransportOptions {
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto" } = options;
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
-  const codecs = [findCodec(codec)];
   // A network would hand out headers of their own at each end.
   const exchange: Exchange = (request) => router.exchange({ ...request, headers: new Metadata(request.headers) });
-  const call = createProtocol(exchange, resolveOptions({ codecs, compressions: [] }));
+  const call = createProtocol(exchange, resolveClientOptions({ codec: findCodec(codec), compressions: [] }));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

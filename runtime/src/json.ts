@@ -5,9 +5,9 @@
 import { intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
-import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { createPlainHttpRpcClient } from "./http-rpc/client.ts";
 import { plainJsonCodec } from "./plain-json.ts";
-import { resolveOptions } from "./protocol.ts";
+import { resolveClientOptions } from "./protocol.ts";
 
 export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call.ts";
 export {
@@ -28,7 +28,7 @@ export type JsonTransportOptions = Omit<TransportOptions, "codec">;
 
 /** Makes a transport on `fetch` for clients whose messages are plain JSON. */
 export function createTransport(options: JsonTransportOptions): Transport {
-  const resolved = resolveOptions({ ...options, codecs: [plainJsonCodec], compressions: [] });
-  const call = createHttpRpcClient(connectFetch(options), resolved);
+  const resolved = resolveClientOptions({ ...options, codec: plainJsonCodec, compressions: [] });
+  const call = createPlainHttpRpcClient(connectFetch(options), resolved);
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

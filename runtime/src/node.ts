@@ -9,14 +9,15 @@ import { type Compression, findCompression } from "./compression.ts";
 import { callHook } from "./error.ts";
 import { pathsBelow } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
-import { createHttpRpcClient } from "./http-rpc/client.ts";
+import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createRouter, type Router, type RouterOptions } from "./index.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { createNodeHandler, type NodeHandler } from "./node/handler.ts";
 import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
-import { resolveOptions } from "./protocol.ts";
+import { resolveClientOptions } from "./protocol.ts";
 import { isServed } from "./router.ts";
+import { closableTransport } from "./transport.ts";
 
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { ConnectionLimits } from "./node/guard.ts";
@@ -126,14 +127,14 @@ export function createTransport(options: TransportOptions): Transport {
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const call = createProtocol(
     connector.exchange,
-    resolveOptions({
+    resolveClientOptions({
       ...options,
-      codecs: [findCodec(options.codec ?? "proto")],
+      codec: findCodec(options.codec ?? "proto"),
       compressions,
       sendCompression: requireCompression(compressions, options.compression),
     }),
   );
-  return { call: intercept(call, options.interceptors), close: () => connector.close() };
+  return closableTransport(intercept(call, options.interceptors), () => connector.close());
 }
 
 function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {

@@ -6,14 +6,14 @@ import { intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { protoCodec } from "./codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
-import { createHttpRpcClient } from "./http-rpc/client.ts";
-import { resolveOptions } from "./protocol.ts";
+import { createPlainHttpRpcClient } from "./http-rpc/client.ts";
+import { resolveClientOptions } from "./protocol.ts";
 
 export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
 
 /** Makes a transport on `fetch` for messages in binary. It carries unary calls. */
 export function createTransport(options: ProtoTransportOptions): Transport {
-  const resolved = resolveOptions({ ...options, codecs: [protoCodec], compressions: [] });
-  const call = createHttpRpcClient(connectFetch(options), resolved);
+  const resolved = resolveClientOptions({ ...options, codec: protoCodec, compressions: [] });
+  const call = createPlainHttpRpcClient(connectFetch(options), resolved);
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

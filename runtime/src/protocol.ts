@@ -5,12 +5,12 @@ import type { Call, Handler, Method, Selector } from "./call.ts";
 import { Code, Status } from "./code.ts";
 import type { Codec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
-import { callHook, type ErrorHook, RpcError } from "./error.ts";
+import { callHook, type ErrorHook, RpcError, reasonOf } from "./error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { isBinaryValue, type Metadata } from "./metadata.ts";
 
 /** A protocol's client half: turns an exchange into a call. */
-export type ClientProtocol = (exchange: Exchange, options: ProtocolOptions) => Call;
+export type ClientProtocol = (exchange: Exchange, options: ClientOptions) => Call;
 
 /** A protocol's server half: answers an exchange by making a call. */
 export interface ServerProtocol {
@@ -22,21 +22,28 @@ export interface ServerProtocol {
 
 /** What a protocol needs to know. Resolved once, when a transport or a server is made. */
 export interface ProtocolOptions {
-  /** Codecs that are understood. A client sends with the first one. */
-  readonly codecs: readonly Codec[];
   /** Compressions that are understood, best first. */
   readonly compressions: readonly Compression[];
-  /** The compression a client sends with. `undefined`: none. */
-  readonly sendCompression: Compression | undefined;
   /** Messages below this many bytes are sent uncompressed. */
   readonly compressMinBytes: number;
   /** Largest message accepted, in bytes, before and after inflating. */
   readonly maxMessageBytes: number;
-  /** What a client of sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
+}
+
+export interface ClientOptions extends ProtocolOptions {
+  readonly codec: Codec;
+  /** The compression to send with. `undefined`: none. */
+  readonly sendCompression: Compression | undefined;
+  /** What sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
   readonly jsonBody: "array" | "object";
-  /** Whether a client addresses methods by the names that Dubbo for Java has for them. */
+  /** Whether methods are addressed by the names that Dubbo for Java has for them. */
   readonly javaNames: boolean;
-  /** Whether a server of sub-protocol A refuses requests without `tri-protocol-version`. */
+}
+
+export interface ServerOptions extends ProtocolOptions {
+  /** Codecs that are understood. */
+  readonly codecs: readonly Codec[];
+  /** Whether sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
   /** Told of every error whose text the peer does not get to see, once each. */
   readonly onError: ErrorHook;
@@ -45,26 +52,32 @@ export interface ProtocolOptions {
 /** 4 MiB, as gRPC has it. */
 const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-type GivenOptions = Pick<ProtocolOptions, "codecs" | "compressions"> & {
-  readonly [Name in keyof ProtocolOptions]?: ProtocolOptions[Name] | undefined;
+type Given<Options, Needed extends keyof Options> = Pick<Options, Needed> & {
+  readonly [Name in keyof Options]?: Options[Name] | undefined;
 };
 
 /** Fills in the defaults. Codecs and compressions have none here: they are the door's choice. */
-export function resolveOptions(given: GivenOptions): ProtocolOptions {
-  const maxMessageBytes = given.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
+function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
+  const { compressions, compressMinBytes = 1024, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = given;
   if (!(maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1)) {
     throw new RangeError(`maxMessageBytes must be between 1 and ${2 ** 31 - 1}, not ${maxMessageBytes}`);
   }
-  const { onError } = given;
+  return { compressions, compressMinBytes, maxMessageBytes };
+}
+
+/** Fills in the defaults of a client. */
+export function resolveClientOptions(given: Given<ClientOptions, "codec" | "compressions">): ClientOptions {
+  const { codec, sendCompression, jsonBody = "array", javaNames = false } = given;
+  return { ...resolveOptions(given), codec, sendCompression, jsonBody, javaNames };
+}
+
+/** Fills in the defaults of a server. */
+export function resolveServerOptions(given: Given<ServerOptions, "codecs" | "compressions">): ServerOptions {
+  const { codecs, requireProtocolVersion = false, onError } = given;
   return {
-    codecs: given.codecs,
-    compressions: given.compressions,
-    sendCompression: given.sendCompression,
-    compressMinBytes: given.compressMinBytes ?? 1024,
-    maxMessageBytes,
-    jsonBody: given.jsonBody ?? "array",
-    javaNames: given.javaNames ?? false,
-    requireProtocolVersion: given.requireProtocolVersion ?? false,
+    ...resolveOptions(given),
+    codecs,
+    requireProtocolVersion,
     onError:
       onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path)),
   };
@@ -80,13 +93,6 @@ export function javaPath({ path, java }: Method, nameOf: (java: { readonly metho
   if (java !== undefined) return `/${java.service}/${nameOf(java)}`;
   const message = `${path} has no Java name; generate code with the option java_names=true`;
   throw new RpcError(Code.InvalidArgument, message, { status: Status.ClientError });
-}
-
-/** The codec a client sends with. */
-export function requireCodec(options: ProtocolOptions): Codec {
-  const [codec] = options.codecs;
-  if (codec === undefined) throw new TypeError("a transport needs at least one codec");
-  return codec;
 }
 
 /** What the headers of a request say in either sub-protocol, beside its content type. */
@@ -151,8 +157,8 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
     }
     headers.append(prefix + name, fields[i + 1] as string);
   }
-  const problem = fields.length > 0 ? checkHeaders(headers) : undefined;
-  if (problem !== undefined) throw new TypeError(`metadata cannot be sent: ${problem.message}`);
+  const problem = fields.length > 0 ? checkHeadersSize(headers) : undefined;
+  if (problem !== undefined) throw new TypeError(`metadata cannot be sent: ${problem}`);
 }
 
 /** Longest text of an error that travels. Headers have limits, and more than this nobody reads. */
@@ -194,7 +200,7 @@ export function appendCallerMetadata(headers: Metadata, metadata: Metadata): voi
   try {
     appendMetadata(headers, metadata);
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = reasonOf(cause);
     throw new RpcError(Code.InvalidArgument, message, { status: Status.ClientError, cause });
   }
 }
@@ -207,31 +213,31 @@ export type HeadersProblem = { readonly kind: "too large" | "malformed"; readonl
  * later cannot fail (spec: Custom metadata). Returns `undefined` if all is well.
  */
 export function checkHeaders(headers: Metadata): HeadersProblem | undefined {
+  const tooLarge = checkHeadersSize(headers);
+  if (tooLarge !== undefined) return { kind: "too large", message: tooLarge };
   const fields = headers.raw;
-  if (headers.size > MAX_HEADER_FIELDS) {
-    return {
-      kind: "too large",
-      message: `${headers.size} header fields are more than the limit of ${MAX_HEADER_FIELDS}`,
-    };
-  }
-  let bytes = headers.size * FIELD_OVERHEAD_BYTES;
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;
-    const value = fields[i + 1] as string;
-    bytes += name.length + value.length;
-    if (name.endsWith("-bin") && !isBinaryValue(value)) {
+    if (name.endsWith("-bin") && !isBinaryValue(fields[i + 1] as string)) {
       return { kind: "malformed", message: `the value of metadata "${name}" is not base64` };
     }
   }
-  if (bytes <= MAX_HEADER_BYTES) return undefined;
-  return { kind: "too large", message: `the headers are larger than the limit of ${MAX_HEADER_BYTES} bytes` };
+  return undefined;
+}
+
+/** What is wrong with the number and the size of headers; `undefined` if nothing is. */
+function checkHeadersSize({ raw, size }: Metadata): string | undefined {
+  if (size > MAX_HEADER_FIELDS) return `${size} header fields are more than the limit of ${MAX_HEADER_FIELDS}`;
+  let bytes = size * FIELD_OVERHEAD_BYTES;
+  for (const text of raw) bytes += text.length;
+  return bytes > MAX_HEADER_BYTES ? `the headers are larger than the limit of ${MAX_HEADER_BYTES} bytes` : undefined;
 }
 
 /** Compresses a message for sending; `undefined` for one that is better sent as it is. */
 export function compressMessage(
   bytes: Uint8Array,
   compression: Compression | undefined,
-  options: ProtocolOptions,
+  options: Pick<ProtocolOptions, "compressMinBytes">,
 ): Uint8Array | Promise<Uint8Array> | undefined {
   if (compression === undefined || bytes.byteLength < options.compressMinBytes) return undefined;
   return compression.compress(bytes);
@@ -241,7 +247,7 @@ export function compressMessage(
 export async function decompressMessage(
   bytes: Uint8Array,
   compression: Compression,
-  options: ProtocolOptions,
+  options: Pick<ProtocolOptions, "maxMessageBytes">,
   onBadData: (message: string, cause: unknown) => RpcError,
 ): Promise<Uint8Array> {
   const { maxMessageBytes } = options;

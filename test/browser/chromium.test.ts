@@ -5,18 +5,14 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { create } from "@bufbuild/protobuf";
-import { anyPack } from "@bufbuild/protobuf/wkt";
 import { build } from "esbuild";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { Code, RpcError } from "triple-es";
 import { createServer as createRpcServer, type Server } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { createCallee } from "../platforms/callee.ts";
+import { type Calls, type CodecName, EXPECTED } from "../platforms/calls.ts";
 import { ROOT } from "../support/documents.ts";
-import { aborted, greeter, signalled } from "../support/server.ts";
-import type { Calls } from "./page.ts";
 
 const EXECUTABLE = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const FLAGS = [
@@ -41,7 +37,6 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
   /** A page whose origin the server lets call, and one whose origin it does not. */
   let friend: Page;
   let stranger: Page;
-  let snails = [signalled(), signalled<unknown>()] as const;
 
   beforeAll(async () => {
     const script = await bundlePage();
@@ -70,62 +65,22 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
 
   function startRpcServer(origins: readonly string[]): Promise<Server> {
     return createRpcServer({ cors: { origins } })
-      .add(GreetServiceDef, {
-        ...greeter,
-        async greet({ name }, { requestHeader, responseHeader, responseTrailer, signal }) {
-          if (name === "") {
-            const details = [anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "somebody" }))];
-            throw new RpcError(Code.NotFound, "nobody is there – né", { details, metadata: { "x-why": "no name" } });
-          }
-          const [begun, ended] = snails;
-          if (name === "Snail") {
-            begun.resolve();
-            ended.resolve(await aborted(signal));
-          }
-          if (name === "Watcher") await begun.promise;
-          responseHeader.set("x-echo", requestHeader.get("x-echo") ?? "nothing");
-          responseTrailer.set("x-bytes-bin", requestHeader.getBinary("x-bytes-bin") ?? new Uint8Array());
-          return { greeting: `Hello, ${name}!` };
-        },
-      })
+      .add(GreetServiceDef, createCallee())
       .listen({ port: 0, host: "127.0.0.1" });
   }
 
   /** Makes one of the calls of the page, in the page. */
-  function call(name: keyof Calls, codec: "json" | "proto" = "json", page = friend): Promise<unknown> {
-    snails = [signalled(), signalled<unknown>()];
+  function call(name: keyof Calls, codec: CodecName, page = friend): Promise<unknown> {
     return page.evaluate(
       ([name, url, codec]): Promise<unknown> => (globalThis as unknown as { calls: Calls }).calls[name](url, codec),
       [name, baseUrl, codec] as const,
     );
   }
 
-  describe.each(["json", "proto"] as const)("in %s", (codec) => {
-    it("calls a server of another origin", async () => {
-      expect(await call("greet", codec)).toBe("Hello, Ada!");
+  describe.each<CodecName>(["json", "proto"])("in %s", (codec) => {
+    it.each(Object.keys(EXPECTED) as (keyof Calls)[])("can %s a server of another origin", async (name) => {
+      expect(await call(name, codec)).toEqual(EXPECTED[name]);
     });
-
-    it("sends and receives metadata, text and bytes, leading and trailing", async () => {
-      expect(await call("metadata", codec)).toEqual(["from the page", [0, 254, 255]]);
-    });
-
-    it("receives errors with message, details and metadata", async () => {
-      expect(await call("fail", codec)).toEqual({
-        code: "not_found",
-        message: "nobody is there – né",
-        details: ["somebody"],
-        why: "no name",
-      });
-    });
-  });
-
-  it("aborts, and the server hears of it", async () => {
-    expect(await call("abort")).toMatchObject({ code: "canceled" });
-    expect(await snails[1].promise).toMatchObject({ code: Code.Canceled });
-  });
-
-  it("gives up when the time is up", async () => {
-    expect(await call("expire")).toMatchObject({ code: "deadline_exceeded" });
   });
 
   it("may not call from an origin that the server does not know", async () => {

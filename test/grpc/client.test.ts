@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { CallOptions } from "../../runtime/src/client.ts";
 import { type Exchange, type HttpResponse, streamBody } from "../../runtime/src/exchange.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
-import type { ProtocolOptions } from "../../runtime/src/protocol.ts";
+import type { ClientOptions } from "../../runtime/src/protocol.ts";
 import {
   envelope,
   type Fields,
@@ -24,11 +24,11 @@ const headers: Fields = { "content-type": "application/grpc+proto" };
 const trailers: Fields = { "grpc-status": "0" };
 const ok = (given: GivenResponse = {}): HttpResponse => response({ headers, body: hi, trailers, ...given });
 
-const wire = (answer: HttpResponse | Exchange, options: Partial<ProtocolOptions> = {}): WiredClient =>
+const wire = (answer: HttpResponse | Exchange, options: Partial<ClientOptions> = {}): WiredClient =>
   wireClient(createGrpcClient, answer, options);
 
 /** How both a unary and a streaming call fail with the response. */
-async function failure(given: GivenResponse, options: Partial<ProtocolOptions> = {}): Promise<RpcError> {
+async function failure(given: GivenResponse, options: Partial<ClientOptions> = {}): Promise<RpcError> {
   const unary = await failureOf(wire(response(given), options).client.greet({}));
   const stream = await failureOf(wire(response(given), options).client.greetEach({}));
   expect(stream.code).toBe(unary.code);
@@ -129,7 +129,7 @@ describe("a response", () => {
 
   it("may be JSON", async () => {
     const given = ok({ headers: { "content-type": "application/grpc+json" }, body: envelope('{"greeting":"Hi"}') });
-    expect((await wire(given, { codecs: [jsonCodec] }).client.greet({})).greeting).toBe("Hi");
+    expect((await wire(given, { codec: jsonCodec }).client.greet({})).greeting).toBe("Hi");
   });
 });
 

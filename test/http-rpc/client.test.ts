@@ -4,20 +4,20 @@ import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
 import type { CallOptions } from "../../runtime/src/client.ts";
 import type { Exchange, HttpResponse } from "../../runtime/src/exchange.ts";
-import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
-import type { ProtocolOptions } from "../../runtime/src/protocol.ts";
+import { createHttpRpcClient } from "../../runtime/src/http-rpc/compression.ts";
+import type { ClientOptions } from "../../runtime/src/protocol.ts";
 import { type Fields, greetResponse, response, textOf, type WiredClient, wireClient } from "../support/greeter.ts";
 import { arriving, failureOf } from "../support/server.ts";
 
 const ok = (headers: Fields = {}): HttpResponse =>
   response({ headers: { "content-type": "application/proto", ...headers }, body: greetResponse("Hi") });
 
-const wire = (answer: HttpResponse | Exchange, options: Partial<ProtocolOptions> = {}): WiredClient =>
+const wire = (answer: HttpResponse | Exchange, options: Partial<ClientOptions> = {}): WiredClient =>
   wireClient(createHttpRpcClient, answer, options);
 
 describe("a request", () => {
   it("has the headers of the specification", async () => {
-    const { client, requests } = wire(ok(), { codecs: [jsonCodec], compressions: nodeCompressions });
+    const { client, requests } = wire(ok(), { codec: jsonCodec, compressions: nodeCompressions });
     await failureOf(
       client.greet(
         { name: "Ada" },
@@ -91,6 +91,46 @@ describe("metadata of a response", () => {
     const headers = { lead: "1", "trailer-trail": "2" };
     const error = await failureOf(wire(response({ status: 404, headers })).client.greet({}));
     expect([error.headers.get("lead"), error.metadata.get("trail")]).toEqual(["1", "2"]);
+  });
+});
+
+describe("the content type of an answer", () => {
+  const greetWith = (type: string | undefined): Promise<unknown> =>
+    wire(response({ headers: { "content-type": type }, body: greetResponse("Hi") }))
+      .client.greet({})
+      .then(
+        ({ greeting }) => greeting,
+        (error: RpcError) => error.rawMessage,
+      );
+
+  it.each([
+    "application/proto",
+    "Application/Proto",
+    "application/protobuf",
+    "application/x-protobuf",
+    "application/proto; messageType=greet.v1.GreetResponse",
+    "application/proto;charset=UTF-8",
+    'application/proto ; Charset = "utf8"',
+    "application/proto; charset=us-ascii;",
+  ])("%j is that of the request", async (type) => {
+    expect(await greetWith(type)).toBe("Hi");
+  });
+
+  it.each([
+    undefined,
+    "",
+    "application/",
+    "application/json",
+    "application/prototype",
+    "application/proto+x",
+    "application/proto, application/proto",
+    "application/proto; charset=utf-16",
+    'application/proto; charset="iso-8859-1"',
+    "text/proto",
+    "x-application/proto",
+    "proto",
+  ])("%j is not", async (type) => {
+    expect(await greetWith(type)).toMatch(/^asked for application\/proto, but the server sent /);
   });
 });
 

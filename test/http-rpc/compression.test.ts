@@ -3,7 +3,7 @@ import zlib from "node:zlib";
 import { jsonCodec } from "triple-es";
 import { gzip, nodeCompressions, zstd } from "triple-es/node";
 import { describe, expect, it } from "vitest";
-import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
+import { createHttpRpcClient } from "../../runtime/src/http-rpc/compression.ts";
 import { type Fields, jsonOf, routeGreeter, rpcRequest, wireClient } from "../support/greeter.ts";
 
 const options = { compressions: nodeCompressions, compressMinBytes: 10 };
@@ -45,7 +45,7 @@ describe.each(nodeCompressions)("$name", (compression) => {
 
   it("carries a call both ways", async () => {
     const { client, requests } = wireClient(createHttpRpcClient, exchange, {
-      codecs: [jsonCodec],
+      codec: jsonCodec,
       ...options,
       compressions: [compression],
       sendCompression: compression,

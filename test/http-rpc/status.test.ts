@@ -4,7 +4,7 @@ import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, findDetails, RpcError, Status } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
-import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
+import { createHttpRpcClient } from "../../runtime/src/http-rpc/compression.ts";
 import { codeOfHttpStatus } from "../../runtime/src/http-rpc/status.ts";
 import { jsonOf, response, routeGreeter, rpcRequest, wireClient } from "../support/greeter.ts";
 import { failureOf } from "../support/server.ts";

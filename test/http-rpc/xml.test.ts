@@ -271,6 +271,35 @@ describe("an attack by entities", () => {
     expect(JSON.stringify(answer.body).length).toBeLessThan(2_000);
   });
 
+  it("takes no more than 10 ms to refuse, at best of five times, and no document type is read to its end", async () => {
+    for (const [what, xml] of attacks) {
+      const times: number[] = [];
+      for (let i = 0; i < 5; i += 1) {
+        const start = performance.now();
+        await send("all", "application/xml", xml);
+        times.push(performance.now() - start);
+      }
+      expect(Math.min(...times), what.slice(0, 60)).toBeLessThan(10);
+    }
+    const endless = `<?xml version="1.0"?>\n<!-- <!DOCTYPE --><!DOCTYPE x [${"<".repeat(3_000_000)}`;
+    expect(await send("all", "application/xml", endless)).toMatchObject({
+      body: { message: expect.stringMatching(/has a document type, which is not allowed$/) },
+    });
+  });
+
+  it.each([
+    ["a comment", "<!-- <!DOCTYPE x> --><x><fullName>Ada</fullName></x>", "Ada"],
+    ["an instruction", "<?p <!DOCTYPE x> ?><x><fullName>Ada</fullName></x>", "Ada"],
+    ["a comment that seems to end early", "<!--><!DOCTYPE x>--><x><fullName>Ada</fullName></x>", "Ada"],
+    ["CDATA", "<x><fullName><![CDATA[<!DOCTYPE x>]]></fullName></x>", "<!DOCTYPE x>"],
+  ])("is not what %s looks like that has one in it", async (_, xml, fullName) => {
+    expect((await send("all", "application/xml", xml, AS_JSON)).body).toEqual({ fullName });
+  });
+
+  it.each(["<x/><!DOCTYPE x>", "<x><!DOCTYPE y></x>"])("stands nowhere else: %s is malformed", async (xml) => {
+    expect(await send("all", "application/xml", xml)).toMatchObject({ status: 400, body: { status: 25 } });
+  });
+
   it("by a flood of numbered characters costs no more than its length", async () => {
     const text = "&#65;".repeat(100_000);
     expect((await send("all", "application/xml", `<x><fullName>${text}</fullName></x>`, AS_JSON)).body).toEqual({

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { Code, Status } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { envelope } from "../support/connection.ts";
-import { connectGreeter, failureOf, greetings, startPeer } from "../support/server.ts";
+import { connectGreeter, failureOf, greetings, startPeer, startServer } from "../support/server.ts";
 
 /** A server that answers HTTP/1.1 requests with these bytes. */
 async function startHttp1(answer: string, ending: "end" | "reset" | "stay" = "stay"): Promise<string> {
@@ -107,6 +107,40 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
       expect([error.code, error.status]).toEqual([Code.Unavailable, Status.ChannelInactive]);
     },
   );
+
+  it("says of headers over the limit that they are, and takes as many as a server of ours may send", async () => {
+    const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n";
+    const error = await greet(await startHttp1(`${head}x-long: ${"x".repeat(33 * 1024)}\r\n\r\n{}`));
+    expect(error).toMatchObject({
+      code: Code.ResourceExhausted,
+      status: Status.BadResponse,
+      rawMessage: expect.stringMatching(/^the headers of the response of .* are larger than the limit of 32768 bytes$/),
+    });
+    const { baseUrl } = await startServer({
+      greet: (_, { responseHeader }) => {
+        responseHeader.set("x-long", "x".repeat(16 * 1024 - 200));
+        return { greeting: "long" };
+      },
+    });
+    const client = connectGreeter(baseUrl, { protocol: "http-rpc" });
+    expect((await client.greet({})).greeting).toBe("long");
+  });
+
+  it.each([
+    ["a header that is none", "HTTP/1.1 200 OK\r\nbad header\r\n\r\n"],
+    ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}"],
+    ["a status that is none", "HTTP/1.1 ABC OK\r\n\r\n"],
+    [
+      "a chunk that is none",
+      "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n",
+    ],
+  ])("says of a response with %s that it is malformed", async (_, bytes) => {
+    expect(await greet(await startHttp1(bytes))).toMatchObject({
+      code: Code.Internal,
+      status: Status.BadResponse,
+      rawMessage: expect.stringContaining("is malformed: "),
+    });
+  });
 
   it.each([
     ["502 Bad Gateway", Code.Unavailable],

@@ -1,7 +1,9 @@
 /** Closing a transport: it settles when the last call is over, whoever began to end the connection. */
-import { expect, it } from "vitest";
+import { Code, type Interceptor, Status } from "triple-es";
+import type { TransportOptions } from "triple-es/node";
+import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { connectGreeter, openTransport, signalled, startServer } from "../support/server.ts";
+import { connectGreeter, failureOf, openTransport, signalled, startServer } from "../support/server.ts";
 
 it("waits for the calls of a connection that the server is closing already", async () => {
   const [begun, finish] = [signalled(), signalled()];
@@ -23,4 +25,62 @@ it("waits for the calls of a connection that the server is closing already", asy
   expect((await call).greeting).toBe("Hello, Ada!");
   await closed;
   await serverClosed;
+});
+
+const TRANSPORTS: Readonly<Record<string, Omit<TransportOptions, "baseUrl">>> = {
+  "gRPC over HTTP/2": { protocol: "grpc" },
+  "HTTP RPC over HTTP/1.1": { protocol: "http-rpc" },
+  "HTTP RPC over HTTP/2": { protocol: "http-rpc", httpVersion: "2" },
+};
+const WAYS: readonly (readonly [string, (opened: Promise<void>) => Omit<TransportOptions, "baseUrl">])[] = [
+  ["as it is", () => ({})],
+  ["that is compressed first", () => ({ compression: "gzip", compressMinBytes: 0 })],
+  [
+    "that an interceptor holds back",
+    (opened) => {
+      const waiting: Interceptor = (next) => async (request) => {
+        await opened;
+        return next(request);
+      };
+      return { interceptors: [waiting] };
+    },
+  ],
+];
+
+describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
+  it.each(WAYS)(
+    "finishes a call %s, though the transport is closed at once, and then only is closed",
+    async (_, way) => {
+      const { baseUrl } = await startServer();
+      const gate = signalled();
+      const transport = openTransport(baseUrl, { ...options, ...way(gate.promise) });
+      const events: string[] = [];
+      const call = createGreetServiceClient(transport).greet({ name: "Ada" });
+      const called = call.then(({ greeting }) => events.push(greeting));
+      const closed = transport.close().then(() => events.push("closed"));
+      expect(await failureOf(createGreetServiceClient(transport).greet({ name: "late" }))).toMatchObject({
+        code: Code.Unavailable,
+        status: Status.ChannelInactive,
+      });
+      gate.resolve();
+      await Promise.all([called, closed]);
+      expect(events).toEqual(["Hello, Ada!", "closed"]);
+    },
+  );
+
+  it("is closed also after calls that went wrong in an interceptor, and as often as one likes", async () => {
+    const { baseUrl } = await startServer();
+    const broken = [
+      () => () => {
+        throw new Error("broken");
+      },
+      () => () => undefined,
+    ] as unknown as Interceptor[];
+    for (const interceptor of broken) {
+      const transport = openTransport(baseUrl, { ...options, interceptors: [interceptor] });
+      await expect(createGreetServiceClient(transport).greet({})).rejects.toThrow();
+      await transport.close();
+      await transport.close();
+    }
+  });
 });

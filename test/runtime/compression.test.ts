@@ -48,6 +48,12 @@ describe("negotiation", () => {
     ["gzip;q=2", undefined],
     ["gzip;q=-1", undefined],
     ["gzip;q=high, br", "br"],
+    ["gzip;q=, br;q=0.1", "br"],
+    ["gzip;q=0x1, br;q=0.1", "br"],
+    ["gzip;q=1e0, br;q=0.1", "br"],
+    ["gzip;q=+1, br;q=0.1", "br"],
+    ["gzip;q=.5", undefined],
+    ["gzip; q = 0.5, br; q = 0.6", "br"],
   ])("answers %j with %s", (wishes, expected) => {
     expect(choose(wishes)).toBe(expected);
   });

@@ -5,6 +5,7 @@ import { Code, Status } from "../../runtime/src/code.ts";
 import {
   type ContextOptions,
   createContextValues,
+  eachWithin,
   OpenContext,
   onAbort,
   startTimer,
@@ -346,13 +347,13 @@ describe("each", () => {
   it("yields all items, then stops the timer", async () => {
     const context = open({ timeoutMs: 10 });
     const { list } = items([1, 2, 3]);
-    await expect(collect(context.each(list))).resolves.toEqual([1, 2, 3]);
+    await expect(collect(eachWithin(context, list))).resolves.toEqual([1, 2, 3]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it("gives the items as they are where nothing can end the call", () => {
     const { list } = items([1]);
-    expect(open().each(list)).toBe(list);
+    expect(eachWithin(open(), list)).toBe(list);
   });
 
   it("ends with the deadline, even while an item is awaited", async () => {
@@ -361,7 +362,7 @@ describe("each", () => {
       await never;
     }
     const got: number[] = [];
-    const seen = rejection(collect(open({ timeoutMs: 10 }).each(slow()), got));
+    const seen = rejection(collect(eachWithin(open({ timeoutMs: 10 }), slow()), got));
     await vi.advanceTimersByTimeAsync(10);
     expect(got).toEqual([1]);
     expect(seen.error?.code).toBe(Code.DeadlineExceeded);
@@ -370,7 +371,7 @@ describe("each", () => {
   it("ends the items when its reader leaves, and stops the timer", async () => {
     const context = open({ timeoutMs: 10 });
     const { list, ended } = items([1, 2, 3]);
-    for await (const one of context.each(list)) if (one === 2) break;
+    for await (const one of eachWithin(context, list)) if (one === 2) break;
     await vi.advanceTimersByTimeAsync(0);
     expect(ended()).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
@@ -381,7 +382,7 @@ describe("each", () => {
     const { list, ended } = items([1, 2, 3]);
     const got: number[] = [];
     const reading = (async () => {
-      for await (const one of open({ signal: controller.signal }).each(list)) {
+      for await (const one of eachWithin(open({ signal: controller.signal }), list)) {
         got.push(one);
         controller.abort();
       }
@@ -397,7 +398,7 @@ describe("each", () => {
     async function* failing(): AsyncGenerator<number> {
       throw broken;
     }
-    await expect(collect(open({ timeoutMs: 10 }).each(failing()))).rejects.toBe(broken);
+    await expect(collect(eachWithin(open({ timeoutMs: 10 }), failing()))).rejects.toBe(broken);
   });
 });
 

@@ -52,6 +52,11 @@ export class Http1Connection {
     this.#socket.write(bytes);
   }
 
+  /** Writes, and waits until the bytes have gone. */
+  flush(bytes: Uint8Array): Promise<void> {
+    return new Promise((resolve) => this.#socket.write(bytes, () => resolve()));
+  }
+
   /** Sends a request with a body and reads the response. */
   async post(path: string, headers: Record<string, string>, body: string | Uint8Array): Promise<Answer> {
     const fields = { host: "127.0.0.1", "content-length": String(Buffer.byteLength(body)), ...headers };

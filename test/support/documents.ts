@@ -16,6 +16,8 @@ export interface Block {
   readonly after: string | undefined;
   /** Whether its lines are run in the repository, and not in a user's project: `in=repository`. */
   readonly repository: boolean;
+  /** The runtime that runs it, where that is not Node: `in=Bun`. */
+  readonly platform: "Bun" | "Deno" | undefined;
   /** The file it is, named in a comment on its first line. */
   readonly path: string | undefined;
   readonly text: string;
@@ -37,6 +39,7 @@ export function readBlocks(document: string): Block[] {
     from: /from=(\S+)/.exec(words)?.[1],
     after: /after=(\S+)/.exec(words)?.[1],
     repository: /in=repository/.test(words),
+    platform: /in=(Bun|Deno)/.exec(words)?.[1] as "Bun" | "Deno" | undefined,
     path: PATH_COMMENT.exec(text.split("\n", 1)[0] ?? "")?.[1],
     text,
   }));

@@ -22,7 +22,7 @@ import {
   streamBody,
   wholeBody,
 } from "../../runtime/src/exchange.ts";
-import { type ClientProtocol, type ProtocolOptions, resolveOptions } from "../../runtime/src/protocol.ts";
+import { type ClientOptions, type ClientProtocol, resolveClientOptions } from "../../runtime/src/protocol.ts";
 import { greeter } from "./server.ts";
 
 export const GREET = "/greet.v1.GreetService/Greet";
@@ -111,7 +111,7 @@ export interface WiredClient {
 export function wireClient(
   protocol: ClientProtocol,
   answer: HttpResponse | Exchange,
-  options: Partial<ProtocolOptions> = {},
+  options: Partial<ClientOptions> = {},
   defaults: CallDefaults = {},
 ): WiredClient {
   const requests: HttpRequest[] = [];
@@ -119,7 +119,7 @@ export function wireClient(
     requests.push(request);
     return typeof answer === "function" ? answer(request) : answer;
   };
-  const call = protocol(exchange, resolveOptions({ codecs: [protoCodec], compressions: [], ...options }));
+  const call = protocol(exchange, resolveClientOptions({ codec: protoCodec, compressions: [], ...options }));
   return { client: createGreetServiceClient({ call, close: async () => {} }, defaults), requests };
 }
 

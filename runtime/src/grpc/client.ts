@@ -4,7 +4,7 @@
 import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call.ts";
 import { Code } from "../code.ts";
 import type { Compression } from "../compression.ts";
-import { RpcError } from "../error.ts";
+import { RpcError, reasonOf } from "../error.ts";
 import {
   type Body,
   cancelBody,
@@ -21,7 +21,6 @@ import {
   compressMessage,
   decompressMessage,
   javaPath,
-  requireCodec,
   writeSelector,
 } from "../protocol.ts";
 import { VERSION } from "../version.ts";
@@ -31,16 +30,11 @@ import { httpStatusError, readError, userMetadata } from "./status.ts";
 
 /** Makes the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
-  const codec = requireCodec(options);
-  const { maxMessageBytes } = options;
+  const { codec, maxMessageBytes } = options;
   const fields = requestFields(codec, options, `grpc-ts-triple-es/${VERSION}`).freeze();
 
-  async function call(request: CallRequest): ReturnType<Call> {
-    try {
-      return await (request.stream ? callStream(request) : callUnary(request));
-    } catch (reason) {
-      throw RpcError.from(reason, Code.Internal);
-    }
+  function call(request: CallRequest): ReturnType<Call> {
+    return (request.stream ? callStream(request) : callUnary(request)).catch(fail);
   }
 
   async function callUnary(request: UnaryRequest): ReturnType<Call> {
@@ -180,6 +174,10 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   return call;
 };
 
+function fail(reason: unknown): never {
+  throw RpcError.from(reason, Code.Internal);
+}
+
 function hasStatus({ headers, trailers }: HttpResponse): boolean {
   return trailers.has("grpc-status") || headers.has("grpc-status");
 }
@@ -196,8 +194,4 @@ function cardinalityError(received: string): RpcError {
 
 function internalError(message: string, cause: unknown): RpcError {
   return new RpcError(Code.Internal, message, { cause });
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -6,7 +6,7 @@ import type { Codec } from "../codec.ts";
 import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
 import { RpcError } from "../error.ts";
 import { Metadata } from "../metadata.ts";
-import { checkHeaders, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
+import { type ClientOptions, checkHeaders, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
@@ -73,7 +73,7 @@ export function formatTimeout(timeoutMs: number): string {
 }
 
 /** The fields that every request of a client has in common, in the order gRPC asks for. */
-export function requestFields(codec: Codec, options: ProtocolOptions, userAgent: string): Metadata {
+export function requestFields(codec: Codec, options: ClientOptions, userAgent: string): Metadata {
   const headers = new Metadata({ "content-type": `application/grpc+${codec.name}`, te: "trailers" });
   headers.append("user-agent", userAgent);
   if (options.sendCompression !== undefined) headers.append("grpc-encoding", options.sendCompression.name);

@@ -5,8 +5,8 @@ import type { CallResponse, Handler, StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import type { Codec } from "../codec.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
-import { OpenContext } from "../deadline.ts";
-import { RpcError } from "../error.ts";
+import { eachWithin, OpenContext } from "../deadline.ts";
+import { RpcError, reasonOf } from "../error.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
@@ -17,9 +17,9 @@ import {
   isReservedName,
   misanswered,
   notFound,
-  type ProtocolOptions,
   type RequestHeaders,
   readSelector,
+  type ServerOptions,
   type ServerProtocol,
 } from "../protocol.ts";
 import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
@@ -42,7 +42,7 @@ interface ServerCall extends ContentType {
 }
 
 /** Makes the server half of sub-protocol B. */
-export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
+export function createGrpcServer(options: ServerOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const contentTypes = createContentTypes(options);
@@ -162,7 +162,7 @@ export function createGrpcServer(options: ProtocolOptions): ServerProtocol {
   ): AsyncGenerator<Uint8Array, void> {
     const { handler, codec, context, headers, request } = call;
     try {
-      for await (const message of context.each(response.messages)) {
+      for await (const message of eachWithin(context, response.messages)) {
         const data = codec.encode(handler.method.output, message);
         const compressed = compressMessage(data, headers.responseCompression, options);
         yield compressed === undefined ? encodeEnvelope(data) : encodeEnvelope(await compressed, true);
@@ -217,7 +217,7 @@ async function abandon(response: CallResponse | undefined): Promise<void> {
 }
 
 /** The content types that are answered, with parameters left off. */
-function createContentTypes(options: ProtocolOptions): Map<string, ContentType> {
+function createContentTypes(options: ServerOptions): Map<string, ContentType> {
   const contentTypes = new Map<string, ContentType>();
   const add = (name: string, codec: Codec): void => {
     contentTypes.set(name, { codec, fields: new Metadata({ "content-type": name }).freeze() });
@@ -267,8 +267,4 @@ function cardinalityError(received: string): RpcError {
 
 function internalError(message: string, cause: unknown): RpcError {
   return new RpcError(Code.Internal, message, { cause });
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -3,19 +3,10 @@
  */
 import type { Call, UnaryRequest, UnaryResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
-import { encodingList, findCompression, IDENTITY } from "../compression.ts";
-import { RpcError } from "../error.ts";
-import { cancelBody, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
+import { RpcError, reasonOf } from "../error.ts";
+import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
-import {
-  appendCallerMetadata,
-  type ClientProtocol,
-  compressMessage,
-  decompressMessage,
-  javaPath,
-  requireCodec,
-  writeSelector,
-} from "../protocol.ts";
+import { appendCallerMetadata, type ClientOptions, javaPath, writeSelector } from "../protocol.ts";
 import { encodeArguments } from "./arguments.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";
@@ -23,37 +14,35 @@ import { readErrorResponse } from "./status.ts";
 /** Error bodies beyond this are not read: the HTTP status has to do. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Makes the client half of sub-protocol A. */
-export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => {
-  const codec = requireCodec(options);
+/** Makes the client half of sub-protocol A, for exchanges that compress by themselves or not at all. */
+export function createPlainHttpRpcClient(
+  exchange: Exchange,
+  options: Pick<ClientOptions, "codec" | "maxMessageBytes" | "jsonBody" | "javaNames">,
+): Call {
+  const { codec } = options;
   const fields = new Metadata({
     "content-type": `application/${codec.name}`,
     "tri-protocol-version": PROTOCOL_VERSION,
   });
-  if (options.compressions.length > 0) fields.append("accept-encoding", encodingList(options.compressions, ", "));
 
   /** Makes the call. An error that the server answered with is returned; what is thrown went wrong on this side. */
   async function call(request: UnaryRequest): Promise<UnaryResponse | RpcError> {
     const { input, output } = request.method;
-    const response = await exchange(
-      await encode(request, encodeArguments(codec, input, request.message, options.jsonBody)),
-    );
+    const message = encodeArguments(codec, input, request.message, options.jsonBody);
+    const response = await exchange(toHttpRequest(request, message));
     const metadata = splitMetadata(response.headers);
     if (response.status !== 200) return await readFailure(response, metadata);
     const bytes = await readBody(response);
     try {
       return { stream: false, message: codec.decode(output, bytes), ...metadata };
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = reasonOf(cause);
       throw badResponse(`the response cannot be decoded as ${output.typeName}: ${reason}`, cause);
     }
   }
 
-  /** Encode, then compress (spec: Payload of sub-protocol A). */
-  async function encode(request: UnaryRequest, message: Uint8Array): Promise<HttpRequest> {
+  function toHttpRequest(request: UnaryRequest, message: Uint8Array): HttpRequest {
     const headers = new Metadata(fields);
-    const compressed = await compressMessage(message, options.sendCompression, options);
-    if (compressed && options.sendCompression) headers.append("content-encoding", options.sendCompression.name);
     const timeoutMs = request.context.timeoutMs();
     if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, request.selector);
@@ -63,26 +52,18 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
       path: options.javaNames ? javaPath(request.method, ({ method }) => method) : request.method.path,
       version: "2",
       headers,
-      body: wholeBody(compressed ?? message),
+      body: wholeBody(message),
       signal: request.context.signal,
     };
   }
 
   async function readBody(response: HttpResponse): Promise<Uint8Array> {
     const contentType = response.headers.get("content-type");
-    if (codecNameOf(contentType) !== codec.name) {
+    if (codecNameOf(contentType ?? "") !== codec.name) {
       cancelBody(response.body);
       throw badResponse(`asked for application/${codec.name}, but the server sent ${contentType ?? "no content type"}`);
     }
-    return inflate(response, await response.body.bytes(options.maxMessageBytes));
-  }
-
-  async function inflate(response: HttpResponse, bytes: Uint8Array): Promise<Uint8Array> {
-    const encoding = response.headers.get("content-encoding")?.toLowerCase() ?? IDENTITY;
-    if (encoding === IDENTITY) return bytes;
-    const compression = findCompression(options.compressions, encoding);
-    if (compression !== undefined) return decompressMessage(bytes, compression, options, badResponse);
-    throw badResponse(`the server answered with the content encoding "${encoding}", which is not supported`);
+    return response.body.bytes(options.maxMessageBytes);
   }
 
   async function readFailure(
@@ -91,7 +72,7 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
   ): Promise<RpcError> {
     let bytes: Uint8Array | undefined;
     try {
-      bytes = await inflate(response, await response.body.bytes(MAX_ERROR_BYTES));
+      bytes = await response.body.bytes(MAX_ERROR_BYTES);
     } catch {
       // A body that cannot be read tells nothing; the HTTP status still does.
     }
@@ -110,7 +91,7 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options): Call => 
     if (outcome instanceof RpcError) throw outcome;
     return outcome;
   };
-};
+}
 
 /** Statuses that only a client makes (spec: Errors, sub-protocol A), by the code of what went wrong here. */
 const LOCAL_STATUS: Readonly<Partial<Record<Code, Status>>> = {
@@ -126,6 +107,7 @@ function localError(error: RpcError): RpcError {
   return status === error.status ? error : new RpcError(code, rawMessage, { headers, metadata, status, cause });
 }
 
-function badResponse(message: string, cause?: unknown): RpcError {
+/** The error of a response that breaks the protocol's format. */
+export function badResponse(message: string, cause?: unknown): RpcError {
   return new RpcError(Code.Internal, message, { status: Status.BadResponse, cause });
 }

@@ -7,7 +7,7 @@ import type { Handler } from "../call.ts";
 import { Code } from "../code.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec.ts";
 import { Metadata } from "../metadata.ts";
-import type { ProtocolOptions } from "../protocol.ts";
+import type { ServerOptions } from "../protocol.ts";
 import { decodeArguments } from "./arguments.ts";
 import { BODY_FORMATS, type BodyFormat } from "./bodies.ts";
 import { canonicalType, chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
@@ -39,7 +39,7 @@ export interface Content {
 }
 
 /** Settles what does not depend on a request. */
-export function createContent(options: ProtocolOptions): Content {
+export function createContent(options: ServerOptions): Content {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
   const requests = new Map(options.codecs.map((codec) => [`application/${codec.name}`, codecFormat(codec)]));
   const xml = responseFormat("application/xml", (type, message) => encodeXml(type, json.toValue(type, message)));

@@ -5,8 +5,8 @@ import { Code, Status } from "../code.ts";
 import { encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
 import { RpcError } from "../error.ts";
 import { Metadata } from "../metadata.ts";
-import { checkHeaders, isReservedName, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
-import { canonicalType, isUtf8, parseMediaType } from "./media-type.ts";
+import { checkHeaders, isReservedName, type RequestHeaders, type ServerOptions } from "../protocol.ts";
+import { canonicalType } from "./media-type.ts";
 import { Refusal } from "./refusal.ts";
 
 /** The value of `tri-protocol-version` that clients send (spec: Versioning, points 1 and 3). */
@@ -15,22 +15,18 @@ export const PROTOCOL_VERSION = "1.0.0";
 /** Marks trailing metadata among the response headers (spec: Success response). */
 export const TRAILER_PREFIX = "trailer-";
 
-const APPLICATION = "application/";
-
-/** The codec's name in a content type; `undefined` if it names none, or text in a charset other than UTF-8. */
-export function codecNameOf(contentType: string | undefined): string | undefined {
-  const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
-  if (mediaType === undefined || !isUtf8(mediaType)) return undefined;
-  const name = canonicalType(mediaType.name);
-  return name.startsWith(APPLICATION) ? name.slice(APPLICATION.length) : undefined;
+/**
+ * The codec's name in the content type of a response; `undefined` if it names none, or text in a charset other than
+ * UTF-8. Pages load this, so it does not take the whole of a media type apart.
+ */
+export function codecNameOf(contentType: string): string | undefined {
+  const [name = "", ...parameters] = contentType.toLowerCase().split(/\s*;\s*/);
+  if (parameters.some((one) => /^charset\s*=(?!\s*"?(?:utf-?8|us-ascii)?"?\s*$)/.test(one))) return undefined;
+  return /^application\/(\S+)$/.exec(canonicalType(name.trim()))?.[1];
 }
 
 /** Reads the headers of a request, and refuses what cannot be understood. */
-export function readRequestHeaders(
-  headers: Metadata,
-  options: ProtocolOptions,
-  negotiate: Negotiation,
-): RequestHeaders {
+export function readRequestHeaders(headers: Metadata, options: ServerOptions, negotiate: Negotiation): RequestHeaders {
   const problem = checkHeaders(headers);
   if (problem?.kind === "too large") throw new Refusal(431, Code.ResourceExhausted, problem.message);
   if (problem !== undefined) throw badRequest(problem.message);

@@ -1,6 +1,7 @@
 /**
  * Media types: what a `content-type` names, and which of several an `accept` wants.
  */
+import { parseWishes } from "../quality.ts";
 
 /** A media type taken apart. */
 export interface MediaType {
@@ -55,9 +56,6 @@ export function isUtf8({ parameters }: MediaType): boolean {
   return /^(?:utf-?8|us-ascii)?$/i.test(parameters.get("charset") ?? "");
 }
 
-/** More wishes than this are not read: nobody has that many, and an attacker's list must not cost us time. */
-const MAX_WISHES = 32;
-
 /**
  * How much the sender of an `accept` wants a media type: 1 gladly, 0 not at all. Exactly the type counts before
  * `type/*`, and that before the range of all types.
@@ -68,23 +66,13 @@ export function qualityOf(accept: string, mediaType: string): number {
   const ranges = ["*/*", `${mediaType.slice(0, mediaType.indexOf("/"))}/*`, mediaType];
   let specificity = -1;
   let quality = 0;
-  for (const wish of accept.split(",", MAX_WISHES)) {
-    const [range = "", ...parameters] = wish.split(";");
-    const found = ranges.indexOf(canonicalType(range.trim().toLowerCase()));
-    const value = qualityValue(parameters);
-    if (found <= specificity || value === undefined) continue;
+  for (const wish of parseWishes(accept)) {
+    const found = ranges.indexOf(canonicalType(wish.name));
+    if (found <= specificity) continue;
     specificity = found;
-    quality = value;
+    quality = wish.quality;
   }
   return quality;
-}
-
-/** `undefined` for a value that is none: the wish is not understood, and left out. */
-function qualityValue(parameters: readonly string[]): number | undefined {
-  const quality = parameters.map((parameter) => parameter.trim().toLowerCase()).find((one) => /^q\s*=/.test(one));
-  if (quality === undefined) return 1;
-  const text = quality.slice(quality.indexOf("=") + 1).trim();
-  return /^(?:0(?:\.[0-9]*)?|1(?:\.0*)?)$/.test(text) ? Number(text) : undefined;
 }
 
 /** The media type that the sender of an `accept` wants most; of equals the first. `undefined` if none will do. */

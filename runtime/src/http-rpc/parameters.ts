@@ -13,6 +13,7 @@ import {
 import { type ReflectList, reflect } from "@bufbuild/protobuf/reflect";
 import { Code } from "../code.ts";
 import { decodeJson, type JsonValues } from "../codec.ts";
+import { reasonOf } from "../error.ts";
 import { badRequest } from "./headers.ts";
 import type { MediaType } from "./media-type.ts";
 import { Refusal } from "./refusal.ts";
@@ -137,8 +138,7 @@ export function parseText(field: DescField, text: string): JsonValue | undefined
   try {
     return field.fieldKind === "map" ? parseJson(text) : parseItem(field, text);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`parameter "${field.jsonName}": ${reason}`, { cause });
+    throw new Error(`parameter "${field.jsonName}": ${reasonOf(cause)}`, { cause });
   }
 }
 

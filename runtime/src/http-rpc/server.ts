@@ -5,7 +5,7 @@ import type { CallResponse, Handler, Method } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
-import { RpcError } from "../error.ts";
+import { RpcError, reasonOf } from "../error.ts";
 import { type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
@@ -15,9 +15,9 @@ import {
   isReservedName,
   misanswered,
   notFound,
-  type ProtocolOptions,
   type RequestHeaders,
   readSelector,
+  type ServerOptions,
   type ServerProtocol,
 } from "../protocol.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
@@ -35,7 +35,7 @@ interface ServerCall {
 }
 
 /** Makes the server half of sub-protocol A. It answers every content type, if only to say which ones there are. */
-export function createHttpRpcServer(options: ProtocolOptions): ServerProtocol {
+export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const content = createContent(options);
@@ -150,7 +150,7 @@ function decode(format: RequestFormat, { input }: Method, bytes: Uint8Array): ob
 
 function decodeError(typeName: string, cause: unknown): RpcError {
   if (cause instanceof RpcError) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = reasonOf(cause);
   return serializationError(`the body cannot be decoded as ${typeName}: ${reason}`, cause);
 }
 

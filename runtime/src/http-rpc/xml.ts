@@ -9,7 +9,7 @@
  */
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../code.ts";
-import { RpcError } from "../error.ts";
+import { RpcError, reasonOf } from "../error.ts";
 import { findField, holdsJson, isTextual, parseItem, parseMessageText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
 
@@ -37,7 +37,30 @@ function detectCharset(bytes: Uint8Array): string {
   return /^<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(start)?.[1] ?? "utf-8";
 }
 
+/** What a comment and an instruction begin and end with. */
+const MISC: readonly (readonly [string, string])[] = [
+  ["<!--", "-->"],
+  ["<?", "?>"],
+];
+
+/**
+ * Whether a document type stands before the root. The parser tells of one only when it has read all of it.
+ *
+ *     prolog ::= XMLDecl? Misc* (doctypedecl Misc*)?        Misc ::= Comment | PI | S
+ */
+function hasDocumentType(text: string): boolean {
+  for (let position = 0; ; ) {
+    while (/\s/.test(text.charAt(position))) position += 1;
+    if (text.startsWith("<!DOCTYPE", position)) return true;
+    const [start = "", end = ""] = MISC.find(([opening]) => text.startsWith(opening, position)) ?? [];
+    const found = text.indexOf(end, position + start.length);
+    if (start === "" || found < 0) return false;
+    position = found + end.length;
+  }
+}
+
 async function parseXml(text: string): Promise<Element> {
+  if (hasDocumentType(text)) throw new Error("the XML has a document type, which is not allowed");
   // Loaded when the first such body arrives: most programs never see one.
   const { SaxesParser } = await import("saxes");
   const parser = new SaxesParser({ position: false });
@@ -50,9 +73,6 @@ async function parseXml(text: string): Promise<Element> {
   // Handlers that throw end the parsing where it is.
   parser.on("error", (error) => {
     throw new Error(`the XML is malformed: ${error.message}`);
-  });
-  parser.on("doctype", () => {
-    throw new Error("the XML has a document type, which is not allowed");
   });
   parser.on("opentag", ({ name }) => {
     count += 1;
@@ -108,8 +128,7 @@ function itemValue(field: DescField, element: Element): JsonValue | undefined {
       ? parseItem(field, textOf(element))
       : (messageValue(field.message, element) ?? undefined);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${element.name}: ${reason}`, { cause });
+    throw new Error(`${element.name}: ${reasonOf(cause)}`, { cause });
   }
 }
 

@@ -72,7 +72,8 @@ export class ReadableBody implements Body {
       stream.push = (chunk: Uint8Array | null) => {
         if (chunk !== null) return this.#collect(chunk);
         this.#finish();
-        return push.call(stream, null);
+        stream.push = push;
+        return stream.push(null);
       };
       // For an end that came early too.
       stream.on("end", () => this.#finish());

@@ -2,8 +2,11 @@
  * Node's errors as `RpcError`s: what sockets, sessions and streams fail with.
  */
 import { constants } from "node:http2";
-import { Code } from "../code.ts";
+import { Code, Status } from "../code.ts";
 import { RpcError } from "../error.ts";
+
+/** Headers of HTTP/1.1 beyond this are not read, on either side. */
+export const MAX_HEADER_BYTES: number = 32 * 1024;
 
 /** gRPC's mapping of HTTP/2 reset codes. Codes that are not listed, also those nobody has defined, are internal. */
 const CODE_OF_RESET: Readonly<Record<number, Code>> = {
@@ -21,11 +24,14 @@ export function resetError(resetCode: number): RpcError {
 /** What OpenSSL says, between its own names for the place: `…:error:0A00010B:SSL routines:function:reason:file:line:`. */
 const OPENSSL = /:error:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/;
 
+/** What the parser of HTTP/1.1 says of a peer that speaks something else from the start. */
+const NO_HTTP1 = /^Parse Error: Expected HTTP\//;
+
 /** Causes that hide what they mean to users, by what they say. */
 const MEANINGS: readonly (readonly [cause: RegExp, meaning: string])[] = [
   [/wrong version number|packet length too long|http request/, "the server does not speak TLS (try http://)"],
   [/no application protocol/, "the server does not speak HTTP/2"],
-  [/^Parse Error: Expected HTTP\//, "the server does not speak HTTP/1.1"],
+  [NO_HTTP1, "the server does not speak HTTP/1.1"],
 ];
 
 /** The error of a connection that could not be made or was lost. `peer` is who it was to, for the message. */
@@ -35,6 +41,18 @@ export function connectionError(cause: unknown, peer: string): RpcError {
   const said = OPENSSL.exec(message)?.[1] ?? (message.trim() || code);
   const meant = MEANINGS.find(([pattern]) => pattern.test(said ?? ""))?.[1] ?? said;
   return new RpcError(Code.Unavailable, `connection to ${peer} failed: ${meant}`, { cause });
+}
+
+/** The error of an exchange over HTTP/1.1. A server that has answered, but not as it must, is not unavailable. */
+export function exchangeError(cause: unknown, peer: string): RpcError {
+  const { code = "", message } = cause as NodeJS.ErrnoException;
+  if (code === "HPE_HEADER_OVERFLOW") {
+    const problem = `the headers of the response of ${peer} are larger than the limit of ${MAX_HEADER_BYTES} bytes`;
+    return new RpcError(Code.ResourceExhausted, problem, { status: Status.BadResponse, cause });
+  }
+  if (!code.startsWith("HPE_") || NO_HTTP1.test(message)) return connectionError(cause, peer);
+  const problem = `the response of ${peer} is malformed: ${message.replace(/^Parse Error: /, "")}`;
+  return new RpcError(Code.Internal, problem, { status: Status.BadResponse, cause });
 }
 
 /** The error of an HTTP/2 connection that has never come about. */
@@ -50,7 +68,7 @@ export function connectTimeout(timeoutMs: number, peer: string): RpcError {
 }
 
 /** The cause of a connection's end that nobody here brought about. */
-export const CLOSED_BY_PEER = new Error("the server closed the connection");
+export const CLOSED_BY_PEER: Error = new Error("the server closed the connection");
 
 /** The error of a server that does not keep to what servers do. */
 export function hostileServer(what: string): RpcError {

@@ -9,13 +9,11 @@ import { abortError, RpcError } from "../error.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
-import { connectionError, connectTimeout } from "./error.ts";
+import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";
 import { NO_TUNNEL, Responses, refusalOf } from "./refusal.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
-/** Headers beyond this make `node:http` answer 431 by itself; below it the protocols count. */
-const MAX_HEADER_BYTES = 32 * 1024;
 /** How long the headers, and a whole request, may take to arrive; and how long a connection may be idle. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -36,6 +34,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
   let draining = false;
   const server = createServer(
     {
+      // Beyond this `node:http` answers 431 by itself; below it the protocols count.
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -58,10 +57,17 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
   );
   server.on("clientError", (error, socket) => responses.refuse(socket, refusalOf(error)));
   server.on("connect", (_incoming, socket) => responses.refuse(socket, NO_TUNNEL));
+  // Clients such as `nc -N` end their side when they have sent what they have to say, and want the answer nevertheless.
+  Object.assign(server, { httpAllowHalfOpen: true });
   // The server never listens itself; without this event it would not enforce the timeouts above.
   server.emit("listening");
   return {
-    accept: (socket) => server.emit("connection", socket),
+    accept(socket) {
+      socket.allowHalfOpen = true;
+      // Requests in a pipeline each listen for its end.
+      socket.setMaxListeners(0);
+      server.emit("connection", socket);
+    },
     drain: () => {
       draining = true;
       server.close(() => {});
@@ -81,6 +87,7 @@ export class Http1Request implements HttpRequest {
   readonly version = "1.1";
   readonly headers: Metadata;
   readonly body: Body;
+  readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
@@ -95,12 +102,13 @@ export class Http1Request implements HttpRequest {
     this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
     this.body = new ReadableBody(incoming, REQUEST_BODY);
+    this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.#signals = signals;
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= this.#signals.create(this.#outgoing);
+    this.#signal ??= this.#signals.create(this.#outgoing, this.#incoming.socket);
     return this.#signal;
   }
 }
@@ -176,6 +184,7 @@ export function connectHttp1(
   const start = secure ? httpsRequest : httpRequest;
   const target = {
     agent,
+    maxHeaderSize: MAX_HEADER_BYTES,
     protocol: origin.protocol,
     hostname: origin.hostname.replace(/^\[|\]$/g, ""),
     port: origin.port,
@@ -212,7 +221,7 @@ export function connectHttp1(
       });
       const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${peer} closed the connection`);
       outgoing.on("error", (cause) => {
-        failure ??= connectionError(cause, peer);
+        failure ??= exchangeError(cause, peer);
         reject(failure);
       });
       outgoing.on("close", () => {

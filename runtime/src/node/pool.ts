@@ -147,7 +147,13 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
   }
 
   /** Makes an exchange on one of the connections. To choose and to open the stream must be one step, or all choose one. */
-  async function attempt(request: HttpRequest): ReturnType<Exchange> {
+  function attempt(request: HttpRequest): ReturnType<Exchange> {
+    const connection = pick();
+    return connection === undefined ? attemptLater(request) : connection.exchange(request);
+  }
+
+  /** The same once there is a connection to choose. */
+  async function attemptLater(request: HttpRequest): ReturnType<Exchange> {
     const { signal } = request;
     let full = false;
     for (let turn = 0; turn < maxConnections + SPARE_TURNS; turn++) {

@@ -2,7 +2,7 @@
  * The signals of the exchanges a server has running: made on demand, fired when the client is lost or the server goes.
  */
 import type { ServerHttp2Stream } from "node:http2";
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { Code } from "../code.ts";
 import { RpcError } from "../error.ts";
 import type { ReadableBodyOptions } from "./body.ts";
@@ -11,18 +11,25 @@ export class ExchangeSignals {
   readonly #controllers = new Set<AbortController>();
   #aborted: RpcError | undefined;
 
-  /** A signal that fires if the stream of a response closes before the response has been handed over. */
-  create(response: Writable & Partial<Pick<ServerHttp2Stream, "aborted">>): AbortSignal {
+  /**
+   * A signal that fires if the stream of a response closes before the response has been handed over, or if the client's
+   * side of the connection ends: over HTTP/1.1 most clients that are gone do no more than that.
+   */
+  create(response: Writable & Partial<Pick<ServerHttp2Stream, "aborted">>, connection?: Readable): AbortSignal {
     const controller = new AbortController();
     if (this.#aborted !== undefined) controller.abort(this.#aborted);
     this.#controllers.add(controller);
+    const onEnd = (): void => controller.abort(clientGone());
     const onClose = (): void => {
       this.#controllers.delete(controller);
+      connection?.off("end", onEnd);
       // Node ends the streams of HTTP/2 that are reset, and calls them aborted.
       if (!response.writableEnded || response.aborted) controller.abort(clientGone());
     };
     if (response.destroyed) onClose();
     else response.once("close", onClose);
+    if (connection?.readableEnded) onEnd();
+    else connection?.once("end", onEnd);
     return controller.signal;
   }
 

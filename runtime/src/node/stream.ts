@@ -40,12 +40,16 @@ export function openStream(session: ClientHttp2Session, headers: OutgoingHttpHea
   // Node ends a stream before it resets it, and the server would take what it has for the whole request. It does not
   // when a signal resets the stream.
   const abort = body.whole === undefined ? new AbortController() : undefined;
-  const options = abort === undefined ? { endStream: body === emptyBody } : { signal: abort.signal };
+  // None where there is nothing to say: Node fills them in, and takes far longer to add to some than to make its own.
+  const options = abort !== undefined ? { signal: abort.signal } : body === emptyBody ? { endStream: true } : undefined;
   const stream = session.request(headers, options);
   const cancel = (): void => {
     // Never from inside one of the stream's own events, where Node is still at work on it.
     setImmediate(() => (abort === undefined ? stream.close(constants.NGHTTP2_CANCEL) : abort.abort()));
   };
+  // Nobody reads the rest of the request. Most servers reset the stream then; with one that does not, such as Dubbo for
+  // Java, it would stay open for as long as the caller's requests do.
+  if (abort !== undefined) stream.once("end", () => stream.writableEnded || cancel());
   return { stream, cancel };
 }
 
@@ -68,6 +72,12 @@ export function receiveResponse(
       reject(error);
     };
     const unlink = signal && onAbort(signal, fail);
+    const body = new ReadableBody(stream, { lost, cancel }, () => {
+      unlink?.();
+      if (!responded) reject(lost());
+      owner.onClosed();
+      forget(stream);
+    });
     stream.on("error", (error) => {
       if (error instanceof RpcError) failure ??= error;
       else cause ??= error;
@@ -86,17 +96,23 @@ export function receiveResponse(
       resolve({
         status: Number(headers[":status"]),
         headers: readFields(raw),
-        body: new ReadableBody(stream, { lost, cancel }),
+        body,
         trailers,
       });
     });
-    stream.on("close", () => {
-      unlink?.();
-      if (!responded) reject(lost());
-      owner.onClosed();
-    });
   });
 }
+
+/**
+ * Lets go of what the listeners of a closed stream hold. Node 20 keeps the stream itself until memory is collected in
+ * full, and each time it is collected in part, all that the stream leads to would be copied.
+ */
+function forget(stream: ClientHttp2Stream): void {
+  stream.removeAllListeners().on("error", ignore);
+}
+
+/** For errors that another event has told of; without a listener they would end the process. */
+const ignore = (): void => {};
 
 /** Sends the body of a request and ends it. */
 export function sendBody(body: Body, stream: ClientHttp2Stream): void {

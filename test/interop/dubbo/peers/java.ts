@@ -26,12 +26,6 @@ const JVM = [
   "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 ];
 
-/**
- * Otherwise a call for an unknown group gets whatever service of the name was added first. Dubbo reads it from the
- * environment alone.
- */
-const EXACT = "DUBBO_RPC_TRI_RESOLVE_FALLBACK_TO_DEFAULT=false";
-
 /** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
 export function setUpJava({ name, dubbo, compiler }: (typeof JAVA_VERSIONS)[number]): DubboPeer {
   for (const [program, version] of [
@@ -44,7 +38,7 @@ export function setUpJava({ name, dubbo, compiler }: (typeof JAVA_VERSIONS)[numb
   }
   const folder = buildJava(dubbo, compiler);
   const classes = `${join(folder, "classes")}:${join(folder, "jars", "*")}`;
-  const java = ["env", EXACT, "java", ...JVM, "-cp", classes, "com.example.interop.Main"];
+  const java = ["java", ...JVM, "-cp", classes, "com.example.interop.Main"];
   return {
     name,
     version: dubbo,

@@ -1,0 +1,54 @@
+/**
+ * Transports that can be closed: what calls are made over, and the end of it.
+ */
+import type { Call } from "./call.ts";
+import type { Transport } from "./client.ts";
+import { Code, Status } from "./code.ts";
+import { RpcError } from "./error.ts";
+
+/**
+ * Makes a transport of a call and of what ends the connections below it. That waits for the calls that have begun, which
+ * may not have reached a connection yet: an interceptor may still be waiting for something, or about to try again.
+ */
+export function closableTransport(call: Call, end: () => Promise<void>): Transport {
+  /** Calls that have no response yet. The messages of a stream that come after it are the connection's to wait for. */
+  let running = 0;
+  let onNoneRunning = (): void => {};
+  let closing: Promise<void> | undefined;
+
+  const settled = (): void => {
+    running -= 1;
+    if (running === 0) onNoneRunning();
+  };
+
+  return {
+    call(request) {
+      if (closing !== undefined) return Promise.reject(closedError());
+      running += 1;
+      try {
+        const response = call(request);
+        // An interceptor may have made a mistake, and return no promise.
+        Promise.resolve(response).then(settled, settled);
+        return response;
+      } catch (reason) {
+        settled();
+        throw reason;
+      }
+    },
+    close() {
+      closing ??= noneRunning().then(end);
+      return closing;
+    },
+  };
+
+  function noneRunning(): Promise<void> {
+    if (running === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      onNoneRunning = resolve;
+    });
+  }
+}
+
+function closedError(): RpcError {
+  return new RpcError(Code.Unavailable, "the transport is closed", { status: Status.ChannelInactive });
+}

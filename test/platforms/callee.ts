@@ -1,0 +1,69 @@
+/**
+ * What the platforms' calls are answered with: see `calls.ts`. It needs no more of a platform than the runtime does.
+ */
+import { create } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { Code, codeName, RpcError } from "triple-es";
+import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
+import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
+
+/** A call that waits until it is given up, under a name of its own. */
+class Snail {
+  /** Settles when the call has begun. */
+  readonly begun: Promise<void>;
+  /** Settles with the name of the reason when the call has been given up. */
+  readonly ended: Promise<string>;
+  begin = (): void => {};
+  end = (_reason: string): void => {};
+  constructor() {
+    this.begun = new Promise((resolve) => {
+      this.begin = resolve;
+    });
+    this.ended = new Promise((resolve) => {
+      this.end = resolve;
+    });
+  }
+}
+
+/**
+ * A greeter that does by the name what the calls need: it fails for nobody, waits as a `Snail <id>`, tells a `Watcher <id>`
+ * that the snail has begun, a `Witness <id>` why it was given up, and a `Critic` whether the signal of the call before has
+ * fired. Metadata under `x-echo` and `x-bytes-bin` comes back.
+ */
+export function createCallee(): GreetServiceHandler {
+  const snails = new Map<string, Snail>();
+  let last: AbortSignal | undefined;
+
+  function snailOf(id: string): Snail {
+    const snail = snails.get(id) ?? new Snail();
+    snails.set(id, snail);
+    return snail;
+  }
+
+  async function crawl(snail: Snail, signal: AbortSignal): Promise<never> {
+    snail.begin();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    const reason = RpcError.from(signal.reason);
+    snail.end(codeName(reason.code));
+    throw reason;
+  }
+
+  const greet: GreetServiceHandler["greet"] = async ({ name }, context) => {
+    const { requestHeader, responseHeader, responseTrailer, signal } = context;
+    if (name === "") {
+      const details = [anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "somebody" }))];
+      throw new RpcError(Code.NotFound, "nobody is there – né", { details, metadata: { "x-why": "no name" } });
+    }
+    const [role = "", id = ""] = name.split(" ");
+    if (role === "Snail") return crawl(snailOf(id), signal);
+    if (role === "Witness") return { greeting: await snailOf(id).ended };
+    if (role === "Critic") return { greeting: last?.aborted ? "fired" : "silent" };
+    if (role === "Watcher") await snailOf(id).begun;
+    last = signal;
+    responseHeader.set("x-echo", requestHeader.get("x-echo") ?? "nothing");
+    responseTrailer.set("x-bytes-bin", requestHeader.getBinary("x-bytes-bin") ?? new Uint8Array());
+    return { greeting: `Hello, ${name}!` };
+  };
+  // The others are streams, which fetch does not carry.
+  return { greet } as GreetServiceHandler;
+}

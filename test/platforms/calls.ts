@@ -1,0 +1,91 @@
+/**
+ * Calls of the generated client that every platform with `fetch` can make, by name. What they give is a value that can
+ * leave the platform as JSON. They call what `callee.ts` makes.
+ */
+import { create } from "@bufbuild/protobuf";
+import { codeName, findDetails, RpcError } from "triple-es";
+import { createTransport } from "triple-es/fetch";
+import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
+import { createGreetServiceClient, type GreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+
+export type CodecName = "json" | "proto";
+
+const connect = (baseUrl: string, codec: CodecName): GreetServiceClient =>
+  createGreetServiceClient(createTransport({ baseUrl, codec }));
+
+/** What is known of a failure. */
+async function failureOf(call: Promise<unknown>) {
+  try {
+    return { unexpected: await call };
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    const { code, rawMessage, metadata } = error;
+    const details = findDetails(error, GreetRequestSchema).map(({ name }) => name);
+    return { code: codeName(code), message: rawMessage, details, why: metadata.get("x-why") };
+  }
+}
+
+export const calls = {
+  /** A message each way. */
+  async greet(baseUrl: string, codec: CodecName) {
+    return (await connect(baseUrl, codec).greet(create(GreetRequestSchema, { name: "Ada" }))).greeting;
+  },
+
+  /** Metadata each way, text and bytes, leading and trailing. */
+  async metadata(baseUrl: string, codec: CodecName) {
+    const seen: unknown[] = [];
+    await connect(baseUrl, codec).greet(
+      { name: "Ada" },
+      {
+        headers: { "x-echo": "from afar", "x-bytes-bin": Uint8Array.of(0, 254, 255) },
+        onHeader: (headers) => seen.push(headers.get("x-echo")),
+        onTrailer: (trailers) => seen.push([...(trailers.getBinary("x-bytes-bin") ?? [])]),
+      },
+    );
+    return seen;
+  },
+
+  /** An error with all that errors have. */
+  fail: (baseUrl: string, codec: CodecName) => failureOf(connect(baseUrl, codec).greet({})),
+
+  /** A deadline that passes. */
+  async expire(baseUrl: string, codec: CodecName) {
+    const id = crypto.randomUUID();
+    const { code } = (await failureOf(connect(baseUrl, codec).greet({ name: `Snail ${id}` }, { timeoutMs: 200 }))) as {
+      code?: string;
+    };
+    return code;
+  },
+
+  /** A call that is given up when the server has begun with it, and what the server heard of that. */
+  async abort(baseUrl: string, codec: CodecName) {
+    const greeter = connect(baseUrl, codec);
+    const id = crypto.randomUUID();
+    const controller = new AbortController();
+    const failure = failureOf(greeter.greet({ name: `Snail ${id}` }, { signal: controller.signal }));
+    await greeter.greet({ name: `Watcher ${id}` });
+    controller.abort();
+    const { code } = (await failure) as { code?: string };
+    const { greeting } = await greeter.greet({ name: `Witness ${id}` });
+    return { client: code, server: greeting };
+  },
+
+  /** Whether the signal of a call has fired that was a success. */
+  async criticize(baseUrl: string, codec: CodecName) {
+    const greeter = connect(baseUrl, codec);
+    await greeter.greet({ name: "Ada" });
+    return (await greeter.greet({ name: "Critic" })).greeting;
+  },
+};
+
+export type Calls = typeof calls;
+
+/** What the calls give where all is well. */
+export const EXPECTED: Readonly<Record<keyof Calls, unknown>> = {
+  greet: "Hello, Ada!",
+  metadata: ["from afar", [0, 254, 255]],
+  fail: { code: "not_found", message: "nobody is there – né", details: ["somebody"], why: "no name" },
+  expire: "deadline_exceeded",
+  abort: { client: "canceled", server: "canceled" },
+  criticize: "silent",
+};

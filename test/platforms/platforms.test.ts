@@ -1,0 +1,139 @@
+/**
+ * The client and the handler on `fetch`, in the runtimes of JavaScript that have it: every pair of them. Bun and Deno are
+ * installed by a lock file of their own, see CONTRIBUTING.md.
+ */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { createServer as createRpcServer, type Server } from "triple-es/node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { ROOT } from "../support/documents.ts";
+import { isInstalled, PLATFORMS, type Platform, platformEnvironment } from "../support/platforms.ts";
+import { createCallee } from "./callee.ts";
+import { EXPECTED } from "./calls.ts";
+
+const run = promisify(execFile);
+/** Those whose servers hand out requests of `fetch`. */
+const FETCH_SERVERS: readonly Platform[] = ["Bun", "Deno"];
+
+let environment: NodeJS.ProcessEnv;
+let cache: string;
+const servers: ChildProcess[] = [];
+let nodeServer: Server;
+/** By the name of the platform. */
+const baseUrls = new Map<Platform, string>();
+
+beforeAll(async () => {
+  cache = mkdtempSync(join(tmpdir(), "triple-es-platforms-"));
+  environment = platformEnvironment(cache);
+  nodeServer = createRpcServer({ maxMessageBytes: 100_000 }).add(GreetServiceDef, createCallee());
+  await nodeServer.listen({ port: 0, host: "127.0.0.1" });
+  baseUrls.set("Node", `http://127.0.0.1:${nodeServer.address.port}`);
+  await Promise.all(FETCH_SERVERS.filter(isInstalled).map(startServer));
+}, 60_000);
+
+afterAll(async () => {
+  await nodeServer?.close({ graceMs: 0 });
+  for (const server of servers) if (server.exitCode === null && server.kill()) await once(server, "exit");
+  rmSync(cache, { recursive: true, force: true });
+});
+
+async function startServer(name: Platform): Promise<void> {
+  const [command, ...args] = PLATFORMS[name];
+  const server = spawn(command, [...args, "test/platforms/server.ts"], {
+    cwd: ROOT,
+    env: environment,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  servers.push(server);
+  const [port] = await Promise.race([
+    once(createInterface({ input: server.stdout }), "line"),
+    once(server, "exit").then(([code]) => Promise.reject(new Error(`the server of ${name} has ended with ${code}`))),
+  ]);
+  baseUrls.set(name, `http://127.0.0.1:${port}/rpc`);
+}
+
+const ALL: readonly Platform[] = ["Node", ...FETCH_SERVERS];
+const pairs = ALL.flatMap((client) => ALL.map((server) => ({ client, server })));
+const foreign = pairs.filter(({ client, server }) => client !== "Node" || server !== "Node");
+
+describe.each(foreign)("$client calling $server", ({ client, server }) => {
+  it.skipIf(!isInstalled(client) || !isInstalled(server))(
+    "gets messages, metadata and errors, and can give up",
+    async () => {
+      const [command, ...args] = PLATFORMS[client];
+      const program = [...args, "test/platforms/client.ts", baseUrls.get(server) ?? ""];
+      const { stdout } = await run(command, program, { cwd: ROOT, env: environment });
+      const inBoth = Object.entries(EXPECTED).flatMap(([name, value]) =>
+        ["json", "proto"].map((codec) => [`${name} in ${codec}`, value]),
+      );
+      expect(JSON.parse(stdout)).toEqual(Object.fromEntries(inBoth));
+    },
+    60_000,
+  );
+});
+
+const GREET = "greet.v1.GreetService/Greet";
+const form = new FormData();
+form.set("name", "Ada");
+
+describe.each(FETCH_SERVERS)("the handler in %s", (name) => {
+  const send = (init: RequestInit, path = GREET): Promise<Response> => fetch(`${baseUrls.get(name)}/${path}`, init);
+  const json = { "content-type": "application/json" };
+  const own = { "tri-protocol-version": "1.0.0" };
+
+  it.skipIf(!isInstalled(name)).each<[string, RequestInit]>([
+    ["JSON", { headers: json, body: '[{"name":"Ada"}]' }],
+    ["a form", { headers: own, body: new URLSearchParams({ name: "Ada" }) }],
+    ["multipart", { headers: own, body: form }],
+    [
+      "text",
+      { headers: { ...own, "content-type": "text/plain;charset=utf-16" }, body: Buffer.from("\ufeffAda", "utf16le") },
+    ],
+  ])("takes %s", async (_what, init) => {
+    const response = await send({ method: "POST", ...init });
+    expect([response.status, await response.json()]).toEqual([200, { greeting: "Hello, Ada!" }]);
+  });
+
+  it.skipIf(!isInstalled(name))("takes XML", async () => {
+    const headers = { "content-type": "application/xml" };
+    const response = await send({ method: "POST", headers, body: "<request><name>Ada</name></request>" });
+    expect(await response.text()).toContain("<greeting>Hello, Ada!</greeting>");
+  });
+
+  it.skipIf(!isInstalled(name)).each<[string, number, RequestInit, string?]>([
+    ["another method", 405, { method: "GET" }],
+    [
+      "another content type",
+      415,
+      { method: "POST", headers: { "content-type": "application/yaml" }, body: "name: Ada" },
+    ],
+    ["a method that there is not", 404, { method: "POST", headers: json, body: "[{}]" }, "greet.v1.GreetService/Wave"],
+    ["a body that cannot be decoded", 400, { method: "POST", headers: json, body: "[{" }],
+    ["a body over the limit", 413, { method: "POST", headers: json, body: `[{"name":"${"a".repeat(200_000)}"}]` }],
+    [
+      "a form without a proof of where it comes from",
+      403,
+      { method: "POST", body: new URLSearchParams({ name: "Ada" }) },
+    ],
+  ])("refuses %s with %d, and goes on", async (_what, status, init, path) => {
+    const response = await send(init, path);
+    expect([response.status, await response.json()]).toEqual([
+      status,
+      { status: expect.any(Number), message: expect.any(String), ...(status === 405 && { code: "unimplemented" }) },
+    ]);
+    expect((await send({ method: "POST", headers: json, body: '[{"name":"Ada"}]' })).status).toBe(200);
+  });
+
+  it.skipIf(!isInstalled(name))("answers a preflight, with no body", async () => {
+    const headers = { origin: "https://friend.example", "access-control-request-method": "POST" };
+    const response = await send({ method: "OPTIONS", headers });
+    expect([response.status, await response.text()]).toEqual([204, ""]);
+    expect(response.headers.get("access-control-allow-origin")).toBe("https://friend.example");
+  });
+});

@@ -1,0 +1,41 @@
+/**
+ * The runtimes of JavaScript that run our programs. Bun and Deno are packages with a lock file of their own; they are
+ * missing until somebody installs them, see CONTRIBUTING.md.
+ */
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { ROOT } from "./documents.ts";
+
+export type Platform = "Node" | "Bun" | "Deno";
+
+const SOURCES = "--conditions=triple-source";
+const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+
+/** How to run a program: the command and its first arguments. */
+export const PLATFORMS: Readonly<Record<Platform, readonly [command: string, ...args: string[]]>> = {
+  Node: [process.execPath, SOURCES, "--import", TSX],
+  Bun: [installedPackage("@oven/bun-linux", { x64: "x64", arm64: "aarch64" }, "bin/bun"), "--no-install", SOURCES],
+  Deno: [
+    installedPackage("@deno/linux", { x64: "x64-glibc", arm64: "arm64-glibc" }, "deno"),
+    ...["run", "--no-prompt", "--allow-net", "--allow-env", "--allow-read", "--sloppy-imports", SOURCES],
+  ],
+};
+
+/** The packages `bun` and `deno` bring one for each platform, which has the program. */
+function installedPackage(prefix: string, architectures: Readonly<Record<string, string>>, path: string): string {
+  return join(ROOT, "test/platforms/runtimes/node_modules", `${prefix}-${architectures[process.arch]}`, path);
+}
+
+export function isInstalled(platform: Platform): boolean {
+  return existsSync(PLATFORMS[platform][0]);
+}
+
+const missing = (Object.keys(PLATFORMS) as Platform[]).filter((platform) => !isInstalled(platform));
+if (missing.length > 0) console.warn(`skipped: ${missing.join(", ")}; CONTRIBUTING.md says how to install them`);
+
+/** What a program may not do: ask for updates, and leave things behind outside of that folder. */
+export function platformEnvironment(folder: string): NodeJS.ProcessEnv {
+  return { ...process.env, DENO_DIR: folder, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", no_proxy: "*" };
+}
