@@ -13,7 +13,7 @@ import { MissingPeer } from "../peer.ts";
  * folder of its own, so that an end half-way leaves nothing behind.
  */
 export function buildOnce(name: string, sources: readonly string[], build: (folder: string) => void): string {
-  const hash = createHash("sha256").update(build.toString());
+  const hash = createHash("sha256");
   for (const source of sources) hash.update(readFileSync(source));
   const folder = join(CACHE, "dubbo", `${name}-${hash.digest("hex").slice(0, 16)}`);
   if (existsSync(folder)) return folder;

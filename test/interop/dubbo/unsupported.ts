@@ -6,15 +6,38 @@
 export type Reasons = Readonly<Record<string, string>>;
 
 const noNames = "Only Dubbo for Java tells and reads the capitals of names (`tri-header-convert`).";
+const noLeading = "Dubbo for Java has one kind of attachments on responses, and sends and reads them as trailers.";
+const noDetails = "The server makes a new error of a handler's code and message, without the details.";
+const noHealth = "A client of Dubbo for Java does not ask for the health of a server.";
+const fallsBack =
+  "Dubbo for Java falls back to another group and version, unless the environment variable " +
+  "`DUBBO_RPC_TRI_RESOLVE_FALLBACK_TO_DEFAULT=false` is set; then it has no names of proto files any more.";
+const unaryGoesOn = "Dubbo for Java does not tell a unary handler that its call is over.";
 
 export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
-  "us → dubbo-go": {
+  "us → dubbo-go": { attachment_names: noNames, details: noDetails },
+  "dubbo-go → us": {
     attachment_names: noNames,
-    details: "A server of dubbo-go makes a new error of a handler's code and message, without the details.",
+    gzip_requests: "The client of dubbo-go has no option for it.",
   },
-  "dubbo-go → us": {},
-  "us → Java 3.3": {},
-  "Java 3.3 → us": {},
-  "us → Java 3.2": {},
-  "Java 3.2 → us": {},
+  "us → Java 3.3": {
+    leading_metadata: noLeading,
+    status_message: "Dubbo for Java 3.3 does not encode messages; one with a line break is no header, and is lost.",
+    details: noDetails,
+    deadline_at_the_server: unaryGoesOn,
+    unknown_group: fallsBack,
+    unknown_version: fallsBack,
+    gzip_responses: "Dubbo for Java 3.3 never compresses responses over gRPC.",
+  },
+  "Java 3.3 → us": { leading_metadata: noLeading, health: noHealth },
+  "us → Java 3.2": {
+    leading_metadata: noLeading,
+    details: noDetails,
+    deadline_at_the_server: unaryGoesOn,
+    cancel: "Dubbo for Java 3.2 does not tell the handler of a stream that its call is over.",
+    unknown_group: fallsBack,
+    unknown_version: fallsBack,
+    gzip_responses: "Dubbo for Java 3.2 never compresses responses over gRPC.",
+  },
+  "Java 3.2 → us": { leading_metadata: noLeading, health: noHealth },
 };

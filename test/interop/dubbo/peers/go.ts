@@ -16,7 +16,7 @@ export function setUpGo(): DubboPeer {
   if (outputOf("protoc", "--version") === undefined) throw new MissingPeer("there is no protoc on the PATH");
   const plugin = installGoProgram("google.golang.org/protobuf/cmd/protoc-gen-go", PROTOC_GEN_GO);
   const sources = filesIn(join(PEERS, "go"));
-  const folder = buildOnce(`dubbo-go-${VERSION}`, [...sources, PEER_PROTO], (building) => {
+  const folder = buildOnce(`dubbo-go-${VERSION}`, [...sources, PEER_PROTO, import.meta.filename], (building) => {
     for (const source of sources) copyFileSync(source, join(building, basename(source)));
     const generate = [`--plugin=protoc-gen-go=${plugin}`, "--go_out=.", "--go_opt=module=triple-es/interop/peer"];
     step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);

@@ -54,7 +54,7 @@ export function setUpJava({ name, dubbo, compiler }: (typeof JAVA_VERSIONS)[numb
 
 function buildJava(dubbo: string, compiler: string): string {
   const sources = filesIn(join(PEERS, "java"));
-  return buildOnce(`dubbo-java-${dubbo}`, [...sources, PEER_PROTO], (building) => {
+  return buildOnce(`dubbo-java-${dubbo}`, [...sources, PEER_PROTO, import.meta.filename], (building) => {
     const jars = fetchJars(building, "jars", [
       `org.apache.dubbo:dubbo:${dubbo}`,
       `com.google.protobuf:protobuf-java-util:${PROTOBUF}`,
@@ -74,13 +74,18 @@ function buildJava(dubbo: string, compiler: string): string {
   });
 }
 
-/** No compiler that Maven Central has makes stubs for the newest 3.2: its descriptors of methods take one argument less. */
+/**
+ * No compiler that Maven Central has makes stubs for the newest 3.2: descriptors of methods are not told their service
+ * there, but the service its methods.
+ */
 function adaptStubs(generated: readonly string[]): void {
   for (const file of generated.filter((name) => name.endsWith("Triple.java"))) {
-    writeFileSync(
-      file,
-      readFileSync(file, "utf8").replaceAll("serviceDescriptor, MethodDescriptor", "MethodDescriptor"),
+    const text = readFileSync(file, "utf8").replaceAll("serviceDescriptor, MethodDescriptor", "MethodDescriptor");
+    const adapted = text.replaceAll(
+      /StubMethodDescriptor (\w+) = new [^;]*;/g,
+      (declared, name) => `${declared}\n    static { serviceDescriptor.addMethod(${name}); }`,
     );
+    writeFileSync(file, adapted);
   }
 }
 
