@@ -11,6 +11,7 @@ import { hasOpenssl } from "../../support/certificate.ts";
 import { type Credentials, unlessMissing, writeCredentials } from "../peer.ts";
 import { caseNames } from "./cases.ts";
 import { checkDocument, writeDocument } from "./document.ts";
+import { httpRpcCaseNames, runHttpRpcCases } from "./http-rpc.ts";
 import { type Column, countOf, formatResult, type Outcomes, problemsOf, runTable, type Table } from "./matrix.ts";
 import type { DubboPeer } from "./peer.ts";
 import { setUpGo } from "./peers/go.ts";
@@ -61,6 +62,34 @@ function withIdl(peers: readonly DubboPeer[], credentials: Credentials): Table {
   return { title: "gRPC with proto files", cases: caseNames, columns: columns.map(withReasons).filter(isWanted) };
 }
 
+function httpRpc(peers: readonly DubboPeer[]): Table {
+  const versions = ["1.1", "2"] as const;
+  const columns = peers
+    .filter(({ httpRpc: has }) => has)
+    .map(
+      (peer): Column => ({
+        title: `us → ${peer.name} (HTTP RPC)`,
+        ways: versions.map((version) => `HTTP/${version}`),
+        unsupported: {},
+        run: () =>
+          inTurn(versions, async (httpVersion) => {
+            const server = await peer.startServer(undefined);
+            try {
+              const { javaNames } = peer;
+              return await runHttpRpcCases({ port: server.port, credentials: undefined }, { httpVersion, javaNames });
+            } finally {
+              await server.stop();
+            }
+          }),
+      }),
+    );
+  return {
+    title: "HTTP RPC with proto files",
+    cases: httpRpcCaseNames,
+    columns: columns.map(withReasons).filter(isWanted),
+  };
+}
+
 async function inTurn<T>(items: readonly T[], run: (item: T) => Promise<Outcomes>): Promise<Outcomes[]> {
   const outcomes: Outcomes[] = [];
   for (const item of items) outcomes.push(await run(item));
@@ -92,7 +121,7 @@ async function main(): Promise<number> {
     if (peers.length === 0) return CANNOT_RUN;
 
     const results = [];
-    for (const table of [withIdl(peers, credentials)]) results.push(await runTable(table));
+    for (const table of [withIdl(peers, credentials), httpRpc(peers)]) results.push(await runTable(table));
     const matrix = results.map(formatResult).join("\n");
     console.log(`\n${matrix}`);
     const problems = results.flatMap(problemsOf);

@@ -9,6 +9,8 @@ export interface DubboPeer {
   readonly version: string;
   /** Whether its server wants the option `javaNames` of ours. */
   readonly javaNames: boolean;
+  /** Whether its server speaks sub-protocol A at all. */
+  readonly httpRpc: boolean;
   /** Starts its server with every service of the matrix. */
   startServer(credentials: Credentials | undefined): Promise<Running>;
   /** Runs every case its client has; tells what went wrong with each, `undefined` where nothing did. */

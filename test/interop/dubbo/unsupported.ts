@@ -2,6 +2,8 @@
  * What peers do not support, by column and case, and why. A case that is listed here has to fail.
  */
 
+import { httpRpcCaseNames } from "./http-rpc.ts";
+
 /** Cases by name, with the reason. */
 export type Reasons = Readonly<Record<string, string>>;
 
@@ -13,6 +15,10 @@ const fallsBack =
   "Dubbo for Java falls back to another group and version, unless the environment variable " +
   "`DUBBO_RPC_TRI_RESOLVE_FALLBACK_TO_DEFAULT=false` is set; then it has no names of proto files any more.";
 const unaryGoesOn = "Dubbo for Java does not tell a unary handler that its call is over.";
+
+const noStubs =
+  "Dubbo for Java 3.3.6 answers 404 over HTTP RPC to every path of a service with stubs of its compiler 3.3.5; " +
+  "interfaces without proto files are served.";
 
 export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
   "us → dubbo-go": { attachment_names: noNames, details: noDetails },
@@ -34,10 +40,21 @@ export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
     leading_metadata: noLeading,
     details: noDetails,
     deadline_at_the_server: unaryGoesOn,
+    group_and_version: "Of a service in several groups, Dubbo for Java 3.2 answers with the one that was added last.",
     cancel: "Dubbo for Java 3.2 does not tell the handler of a stream that its call is over.",
     unknown_group: fallsBack,
     unknown_version: fallsBack,
     gzip_responses: "Dubbo for Java 3.2 never compresses responses over gRPC.",
   },
-  "Java 3.2 → us": { leading_metadata: noLeading, health: noHealth },
+  "Java 3.2 → us": {
+    leading_metadata: noLeading,
+    gzip_requests:
+      "An environment variable decides in 3.2 for all calls of a program; this one makes its calls without.",
+    health: noHealth,
+  },
+  "us → dubbo-go (HTTP RPC)": { json_array: "dubbo-go takes a message as an object, not as an array of one." },
+  "us → Java 3.3 (HTTP RPC)": Object.fromEntries(
+    // What is not found is unimplemented, which is all that the case of an unknown group wants.
+    httpRpcCaseNames.filter((name) => name !== "unknown_group").map((name) => [name, noStubs]),
+  ),
 };

@@ -29,6 +29,7 @@ export function setUpGo(): DubboPeer {
     name: "dubbo-go",
     version: VERSION.slice(1),
     javaNames: false,
+    httpRpc: true,
     startServer: (own) => startProgram((port) => [program, "server", String(port), ...(own ? at(own) : [])]),
     runClient: async ({ port, credentials }) => {
       const tls = credentials === undefined ? [] : [credentials.files.ca, credentials.servername];

@@ -43,6 +43,7 @@ export function setUpJava({ name, dubbo, compiler }: (typeof JAVA_VERSIONS)[numb
     name,
     version: dubbo,
     javaNames: true,
+    httpRpc: !dubbo.startsWith("3.2."),
     startServer: (own) =>
       startProgram((port) => [...java, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])]),
     runClient: async ({ port, credentials }) => {
@@ -69,7 +70,16 @@ function buildJava(dubbo: string, compiler: string): string {
     const generate = [`--java_out=${generated}`, `--plugin=protoc-gen-dubbo=${plugin}`, `--dubbo_out=${generated}`];
     step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);
     if (dubbo.startsWith("3.2.")) adaptStubs(filesIn(generated));
-    const options = ["-nowarn", "-encoding", "UTF-8", "-d", join(building, "classes"), "-cp", `${jars}/*`];
+    const options = [
+      "-nowarn",
+      "-parameters",
+      "-encoding",
+      "UTF-8",
+      "-d",
+      join(building, "classes"),
+      "-cp",
+      `${jars}/*`,
+    ];
     step(building, "javac", [...options, ...sources, ...filesIn(generated)]);
   });
 }
