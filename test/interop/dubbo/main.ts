@@ -16,6 +16,7 @@ import { type Column, countOf, formatResult, type Outcomes, problemsOf, runTable
 import type { DubboPeer } from "./peer.ts";
 import { setUpGo } from "./peers/go.ts";
 import { JAVA_VERSIONS, setUpJava } from "./peers/java.ts";
+import { recordJava } from "./record.ts";
 import { runTripleCases, startTripleServer } from "./triple.ts";
 import { UNSUPPORTED } from "./unsupported.ts";
 
@@ -120,6 +121,10 @@ async function main(): Promise<number> {
     for (const line of skipped) console.log(line);
     if (peers.length === 0) return CANNOT_RUN;
 
+    if (options.has("--record")) {
+      await recordJava();
+      return 0;
+    }
     const results = [];
     for (const table of [withIdl(peers, credentials), httpRpc(peers)]) results.push(await runTable(table));
     const matrix = results.map(formatResult).join("\n");

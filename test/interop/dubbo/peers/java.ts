@@ -26,31 +26,38 @@ const JVM = [
   "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 ];
 
+type Version = (typeof JAVA_VERSIONS)[number];
+
 /** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
-export function setUpJava({ name, dubbo, compiler }: (typeof JAVA_VERSIONS)[number]): DubboPeer {
-  for (const [program, version] of [
+export function setUpJava(version: Version): DubboPeer {
+  for (const [program, option] of [
     ["java", "-version"],
     ["javac", "-version"],
     ["mvn", "--version"],
     ["protoc", "--version"],
   ] as const) {
-    if (outputOf(program, version) === undefined) throw new MissingPeer(`there is no ${program} on the PATH`);
+    if (outputOf(program, option) === undefined) throw new MissingPeer(`there is no ${program} on the PATH`);
   }
-  const folder = buildJava(dubbo, compiler);
-  const classes = `${join(folder, "classes")}:${join(folder, "jars", "*")}`;
-  const java = ["java", ...JVM, "-cp", classes, "com.example.interop.Main"];
+  const main = javaCommand(version, "Main");
   return {
-    name,
-    version: dubbo,
+    name: version.name,
+    version: version.dubbo,
     javaNames: true,
-    httpRpc: !dubbo.startsWith("3.2."),
+    httpRpc: !version.dubbo.startsWith("3.2."),
     startServer: (own) =>
-      startProgram((port) => [...java, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])]),
+      startProgram((port) => [...main, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])]),
     runClient: async ({ port, credentials }) => {
       const tls = credentials === undefined ? [] : Object.values(credentials.files);
-      return readOutcomes(await runProgram([...java, "client", String(port), ...tls]));
+      return readOutcomes(await runProgram([...main, "client", String(port), ...tls]));
     },
   };
+}
+
+/** The command that runs a class of the program, which is built if it has not been yet. */
+export function javaCommand({ dubbo, compiler }: Version, name: string): string[] {
+  const folder = buildJava(dubbo, compiler);
+  const classes = `${join(folder, "classes")}:${join(folder, "jars", "*")}`;
+  return ["java", ...JVM, "-cp", classes, `com.example.interop.${name}`];
 }
 
 function buildJava(dubbo: string, compiler: string): string {
