@@ -12,7 +12,7 @@ import { createPeerServiceClient, PeerServiceDef } from "./gen/interop/v1/peer_t
 import { createPeerService } from "./service.ts";
 
 /** A call that has not ended by then has failed, and must not keep its transport from closing. */
-const CALL_TIMEOUT_MS = 5_000;
+const CALL_TIMEOUT_MS = 10_000;
 
 /** gzip that counts. */
 class CountingGzip implements Compression {

@@ -20,6 +20,8 @@ const noStubs =
   "Dubbo for Java 3.3.6 answers 404 over HTTP RPC to every path of a service with stubs of its compiler 3.3.5; " +
   "interfaces without proto files are served.";
 
+const noClient = "Dubbo for Java has no client of HTTP RPC; that of the JDK, which stands in, knows only JSON as text.";
+
 export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
   "us → dubbo-go": { attachment_names: noNames, details: noDetails },
   "dubbo-go → us": {
@@ -53,6 +55,15 @@ export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
     health: noHealth,
   },
   "us → dubbo-go (HTTP RPC)": { json_array: "dubbo-go takes a message as an object, not as an array of one." },
+  "dubbo-go → us (HTTP RPC)": {
+    json_array: "dubbo-go sends a message as an object.",
+    broken_body: "The client of dubbo-go encodes its messages itself.",
+    unknown_codec: "The client of dubbo-go encodes its messages itself.",
+  },
+  "Java 3.3 → us (HTTP RPC)": {
+    proto: noClient,
+    gzip: noClient,
+  },
   "us → Java 3.3 (HTTP RPC)": Object.fromEntries(
     // What is not found is unimplemented, which is all that the case of an unknown group wants.
     httpRpcCaseNames.filter((name) => name !== "unknown_group").map((name) => [name, noStubs]),

@@ -30,6 +30,7 @@ export function setUpGo(): DubboPeer {
     version: VERSION.slice(1),
     javaNames: false,
     httpRpc: true,
+    runHttpClient: async (port) => readOutcomes(await runProgram([program, "http", String(port)])),
     startServer: (own) => startProgram((port) => [program, "server", String(port), ...(own ? at(own) : [])]),
     runClient: async ({ port, credentials }) => {
       const tls = credentials === undefined ? [] : [credentials.files.ca, credentials.servername];

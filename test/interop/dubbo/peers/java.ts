@@ -39,11 +39,16 @@ export function setUpJava(version: Version): DubboPeer {
     if (outputOf(program, option) === undefined) throw new MissingPeer(`there is no ${program} on the PATH`);
   }
   const main = javaCommand(version, "Main");
+  const http = javaCommand(version, "HttpCases");
   return {
     name: version.name,
     version: version.dubbo,
     javaNames: true,
     httpRpc: !version.dubbo.startsWith("3.2."),
+    // The JDK's client, which is the same under every version of Dubbo.
+    ...(version === JAVA_VERSIONS[0] && {
+      runHttpClient: async (port: number) => readOutcomes(await runProgram([...http, String(port)])),
+    }),
     startServer: (own) =>
       startProgram((port) => [...main, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])]),
     runClient: async ({ port, credentials }) => {

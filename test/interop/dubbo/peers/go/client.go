@@ -48,13 +48,25 @@ func call(port int, tls []string) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
-		outcome := "ok"
-		if err := cases[name](conn, dial); err != nil {
-			outcome = strings.Join(strings.Fields(err.Error()), " ")
-		}
-		fmt.Printf("%s\t%s\n", name, outcome)
+		report(name, cases[name](conn, dial))
 	}
 	return nil
+}
+
+// callHTTP does the same over sub-protocol A.
+func callHTTP(port int) {
+	all := httpCases(port)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		report(name, all[name]())
+	}
+}
+
+func report(name string, err error) {
+	outcome := "ok"
+	if err != nil {
+		outcome = strings.Join(strings.Fields(err.Error()), " ")
+	}
+	fmt.Printf("%s\t%s\n", name, outcome)
 }
 
 var cases = map[string]func(conn *client.Connection, dial dialer) error{

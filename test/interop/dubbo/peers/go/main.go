@@ -2,6 +2,7 @@
 //
 //	peer server PORT [CERT KEY]
 //	peer client PORT [CA SERVERNAME]
+//	peer http PORT
 package main
 
 import (
@@ -23,7 +24,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 2 && len(args) != 4 {
-		return fmt.Errorf("usage: peer server PORT [CERT KEY] | client PORT [CA SERVERNAME]")
+		return fmt.Errorf("usage: peer server PORT [CERT KEY] | client PORT [CA SERVERNAME] | http PORT")
 	}
 	port, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -31,6 +32,10 @@ func run(args []string) error {
 	}
 	if args[0] == "server" {
 		return serve(port, args[2:])
+	}
+	if args[0] == "http" {
+		callHTTP(port)
+		return nil
 	}
 	return call(port, args[2:])
 }
