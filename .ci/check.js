@@ -24,8 +24,8 @@ const GENERATED = [
   "test/interop/dubbo/gen",
 ];
 
-/** Not installed by `npm ci` in the root: the plugins that bench:generate compares with, and Bun and Deno. */
-const OTHER_PACKAGES = ["bench/generate/peers", "test/platforms/runtimes"];
+/** Not installed by `npm ci` in the root: the plugins that bench:generate compares with, and Bun, Deno and Next. */
+const OTHER_PACKAGES = ["bench/generate/peers", "test/platforms/runtimes", "test/platforms/next"];
 
 const steps = [
   ["format", () => run("biome format . && buf format --diff --exit-code")],

@@ -166,7 +166,7 @@ describe("code", () => {
   it("type-checks against the packages, with every strict flag", async () => {
     const checked = await run("tsc", ["-p", STRICT], { cwd: project, env: environment }).catch((error) => error);
     expect(checked.stdout).toBe("");
-  });
+  }, 60_000);
 
   const runnable = code.filter(
     (block) => !isServer(block) && (block.platform === undefined || isInstalled(block.platform)),

@@ -80,7 +80,8 @@ describe.each(files)("%s", (file) => {
     for (const line of notes.get("sees") ?? []) expect(seen.lines).toContain(line);
     const [timeout] = notes.get("sees-timeout") ?? [];
     if (timeout !== undefined) expect(seen.timeoutMs).toBe(Number(timeout));
-    expect(errors).toEqual([]);
+    const { breaks } = given<Script>(transcript, "handler", {});
+    expect(errors).toEqual(breaks === undefined ? [] : [new Error(breaks)]);
   };
 
   const played = async (): Promise<void> => {
@@ -160,6 +161,10 @@ interface Script {
   readonly header?: Readonly<Record<string, string>>;
   readonly trailer?: Readonly<Record<string, string>>;
   readonly throws?: { readonly code: string; readonly message: string };
+  /** What it throws by mistake. */
+  readonly breaks?: string;
+  /** Whether it never comes to an end. */
+  readonly waits?: boolean;
 }
 
 function scripted(transcript: Transcript, seen: Seen): Partial<GreetServiceHandler> {
@@ -176,8 +181,10 @@ function scripted(transcript: Transcript, seen: Seen): Partial<GreetServiceHandl
     if (script.throws) throw new RpcError(parseCode(script.throws.code), script.throws.message);
   };
   return {
-    greet(message, context) {
+    async greet(message, context) {
       before(context);
+      if (script.breaks !== undefined) throw new Error(script.breaks);
+      if (script.waits) await new Promise(() => {});
       return greeter.greet(message, context);
     },
     async *greetEach(message, context) {

@@ -9,7 +9,7 @@ import { type Codec, findCodec } from "./codec.ts";
 import { onAbort } from "./deadline.ts";
 import { abortError, RpcError, reasonOf } from "./error.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./exchange.ts";
-import { createPlainHttpRpcClient } from "./http-rpc/client.ts";
+import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { Metadata } from "./metadata.ts";
 import { resolveClientOptions } from "./protocol.ts";
 import type { Router } from "./router.ts";
@@ -36,12 +36,12 @@ export interface TransportOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Makes a transport on `fetch`. It carries unary calls. */
+/** Makes a transport on `fetch`. It carries unary calls. Closing it does nothing: its connections are those of `fetch`. */
 export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
   const codec = findCodec(options.codec ?? "json");
   // The browser compresses and inflates on its own.
-  const call = createPlainHttpRpcClient(exchange, resolveClientOptions({ ...options, codec, compressions: [] }));
+  const call = refuseStreams(createUnaryCall(exchange, resolveClientOptions({ ...options, codec, compressions: [] })));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }
 

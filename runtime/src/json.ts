@@ -2,10 +2,10 @@
  * The door for clients without protobuf: unary calls of sub-protocol A on `fetch`, whose messages are plain JSON. Code
  * generated with `messages=json` imports nothing else.
  */
-import { intercept } from "./call.ts";
+import { type Call, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
-import { createPlainHttpRpcClient } from "./http-rpc/client.ts";
+import { createUnaryCall } from "./http-rpc/client.ts";
 import { plainJsonCodec } from "./plain-json.ts";
 import { resolveClientOptions } from "./protocol.ts";
 
@@ -26,9 +26,13 @@ export { plainMessage } from "./plain-json.ts";
 
 export type JsonTransportOptions = Omit<TransportOptions, "codec">;
 
-/** Makes a transport on `fetch` for clients whose messages are plain JSON. */
+/**
+ * Makes a transport on `fetch` for clients whose messages are plain JSON. Closing it does nothing: its connections are those
+ * of `fetch`.
+ */
 export function createTransport(options: JsonTransportOptions): Transport {
   const resolved = resolveClientOptions({ ...options, codec: plainJsonCodec, compressions: [] });
-  const call = createPlainHttpRpcClient(connectFetch(options), resolved);
+  // The clients of this door have no other stubs.
+  const call = createUnaryCall(connectFetch(options), resolved) as Call;
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

@@ -6,14 +6,17 @@ import { intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { protoCodec } from "./codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
-import { createPlainHttpRpcClient } from "./http-rpc/client.ts";
+import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol.ts";
 
 export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
 
-/** Makes a transport on `fetch` for messages in binary. It carries unary calls. */
+/**
+ * Makes a transport on `fetch` for messages in binary. It carries unary calls. Closing it does nothing: its connections are
+ * those of `fetch`.
+ */
 export function createTransport(options: ProtoTransportOptions): Transport {
   const resolved = resolveClientOptions({ ...options, codec: protoCodec, compressions: [] });
-  const call = createPlainHttpRpcClient(connectFetch(options), resolved);
+  const call = refuseStreams(createUnaryCall(connectFetch(options), resolved));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

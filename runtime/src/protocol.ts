@@ -209,20 +209,28 @@ export function appendCallerMetadata(headers: Metadata, metadata: Metadata): voi
 export type HeadersProblem = { readonly kind: "too large" | "malformed"; readonly message: string };
 
 /**
- * Looks at every header of a request once: their number and size, and that binary metadata is base64, so that reading it
- * later cannot fail (spec: Custom metadata). Returns `undefined` if all is well.
+ * Looks at every header of a request once: their number and size, and the grammar of metadata, so that reading it later
+ * cannot fail (spec: Custom metadata). Returns `undefined` if all is well. Empty values pass: HTTP has them.
  */
 export function checkHeaders(headers: Metadata): HeadersProblem | undefined {
   const tooLarge = checkHeadersSize(headers);
   if (tooLarge !== undefined) return { kind: "too large", message: tooLarge };
   const fields = headers.raw;
   for (let i = 0; i < fields.length; i += 2) {
-    const name = fields[i] as string;
-    if (name.endsWith("-bin") && !isBinaryValue(fields[i + 1] as string)) {
-      return { kind: "malformed", message: `the value of metadata "${name}" is not base64` };
-    }
+    const problem = checkField(fields[i] as string, fields[i + 1] as string);
+    if (problem !== undefined) return { kind: "malformed", message: problem };
   }
   return undefined;
+}
+
+/** Fields of HTTP that bring text from outside of the program that calls, be it ASCII or not. */
+const FOREIGN_TEXT = new Set(["cookie", "referer", "user-agent"]);
+
+function checkField(name: string, value: string): string | undefined {
+  if (/[^0-9a-z_.-]/.test(name)) return `the name of metadata "${name}" has other characters than 0-9 a-z _ - .`;
+  if (name.endsWith("-bin")) return isBinaryValue(value) ? undefined : `the value of metadata "${name}" is not base64`;
+  if (!/[^ -~]/.test(value) || FOREIGN_TEXT.has(name)) return undefined;
+  return `the value of metadata "${name}" has other characters than printable ASCII`;
 }
 
 /** What is wrong with the number and the size of headers; `undefined` if nothing is. */

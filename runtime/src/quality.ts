@@ -15,9 +15,9 @@ const MAX_WISHES = 32;
 
 //     weight = OWS ";" OWS "q=" qvalue
 //     qvalue = ( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )
-// As others do, spaces around "=" and more digits are let pass.
+// As others do, spaces around "=", more digits and none before the point are let pass: Java asks for "*; q=.2".
 const IS_WEIGHT = /^\s*q\s*=/i;
-const WEIGHT = /^\s*q\s*=\s*(0(?:\.[0-9]*)?|1(?:\.0*)?)\s*$/i;
+const WEIGHT = /^\s*q\s*=\s*(0(?:\.[0-9]*)?|\.[0-9]+|1(?:\.0*)?)\s*$/i;
 
 /** The wishes of a list, in order. One whose quality is none is not understood, and left out. */
 export function parseWishes(list: string): Wish[] {

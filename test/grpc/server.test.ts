@@ -187,7 +187,7 @@ describe("a failure without messages", () => {
 
   it("of an unknown encoding tells the known ones", async () => {
     const answer = await exchange(grpcRequest({ headers: { "grpc-encoding": "snappy" } }));
-    expect(answer.headers.get("grpc-accept-encoding")).toBe("gzip,br,deflate");
+    expect(answer.headers.get("grpc-accept-encoding")).toBe(nodeCompressions.map(({ name }) => name).join(","));
   });
 
   it.each(["Greet", "GreetTogether"])("of a message over the limit is resource_exhausted: %s", async (method) => {

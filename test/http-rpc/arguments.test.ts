@@ -1,6 +1,7 @@
 /** Arguments in JSON: the array of one, the bare object, and what is neither. */
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import { DurationSchema, EmptySchema, ListValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
 import { jsonCodec, protoCodec } from "../../runtime/src/codec.ts";
@@ -64,6 +65,56 @@ describe("a body in JSON", () => {
   });
 });
 
+describe("any body in JSON", () => {
+  it("that is an object is the same bare and as the only argument", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: "grapheme" }),
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        async (name, rest) => {
+          const argument = JSON.stringify({ ...rest, name });
+          const greeted = [200, { greeting: `Hello, ${name}!` }];
+          expect(await answerTo(argument)).toEqual(greeted);
+          expect(await answerTo(`[${argument}]`)).toEqual(greeted);
+        },
+      ),
+    );
+  });
+
+  it("is understood or refused, whatever it is", async () => {
+    const piece = fc.constantFrom(
+      "[",
+      "]",
+      "{",
+      "}",
+      ",",
+      ":",
+      '"',
+      "name",
+      "null",
+      "1",
+      "\\",
+      "\\u",
+      "\ufeff",
+      " ",
+      "é",
+    );
+    const body = fc.oneof(
+      fc.json().map((text) => text as string | Uint8Array),
+      fc.json().map((text) => `[${text}]`),
+      fc.array(piece).map((pieces) => pieces.join("")),
+      fc.uint8Array(),
+    );
+    await fc.assert(
+      fc.asyncProperty(body, async (bytes) => {
+        const [status, answer] = (await answerTo(bytes)) as [number, object];
+        expect([200, 400]).toContain(status);
+        expect(Object.keys(answer)).toEqual(status === 200 ? ["greeting"] : ["status", "message"]);
+      }),
+    );
+  });
+});
+
 describe("a body in binary", () => {
   const headers = { "content-type": "application/proto" };
 
@@ -74,6 +125,14 @@ describe("a body in binary", () => {
 
   it("without bytes has defaults", async () => {
     expect((await exchange(rpcRequest({ headers, body: "" }))).status).toBe(200);
+  });
+
+  it("is understood or refused, whatever it is", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array(), async (body) => {
+        expect([200, 400]).toContain((await exchange(rpcRequest({ headers, body }))).status);
+      }),
+    );
   });
 
   it("that is broken is refused with status 25", async () => {
@@ -112,6 +171,21 @@ describe("a client", () => {
   it("sends the array of the specification, or the bare object", () => {
     expect(text("array")).toBe('[{"name":"Ada"}]');
     expect(text("object")).toBe('{"name":"Ada"}');
+  });
+
+  it("sends what a server reads, whatever it is", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme" }),
+        fc.constantFrom("array" as const, "object" as const),
+        (name, form) => {
+          for (const codec of [jsonCodec, protoCodec]) {
+            const bytes = encodeArguments(codec, GreetRequestSchema, { name }, form);
+            expect(decodeArguments(codec, GreetRequestSchema, bytes)).toMatchObject({ name });
+          }
+        },
+      ),
+    );
   });
 
   it("sends binary as it is", () => {

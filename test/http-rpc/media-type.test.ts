@@ -78,6 +78,9 @@ describe("accept", () => {
     ["application/json;q=2, application/*;q=0.1", "application/json", 0.1],
     ["application/json;q=x", "application/json", 0],
     ["", "application/json", 0],
+    ["*", "application/json", 1],
+    ["text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", "application/json", 0.2],
+    ["application/json;q=.", "application/json", 0],
   ])("%j wants %s at %d", (accept, mediaType, quality) => {
     expect(qualityOf(accept, mediaType)).toBe(quality);
   });

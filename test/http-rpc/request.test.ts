@@ -105,6 +105,40 @@ describe("the path", () => {
     expect(await outcome({ path, method: "GET" })).toEqual([404, 60]);
   });
 
+  it("is somebody's exactly if it is that of a method, whatever it is and whatever follows it", async () => {
+    const part = fc.constantFrom(
+      "/",
+      "greet.v1.GreetService",
+      "Greet",
+      "greet",
+      ".",
+      "..",
+      "%2F",
+      "%47",
+      ";",
+      "#",
+      "\\",
+      "é",
+      "",
+    );
+    const path = fc.oneof(
+      fc.string(),
+      fc.webPath(),
+      fc.array(part).map((parts) => parts.join("")),
+    );
+    const query = fc.option(
+      fc.string().map((text) => `?${text}`),
+      { nil: "" },
+    );
+    await fc.assert(
+      fc.asyncProperty(path, query, async (target, rest) => {
+        const mine = target === GREET || target.startsWith(`${GREET}?`);
+        expect(await outcome({ path: target + rest })).toEqual(mine ? [200] : [404, 60]);
+        expect(await outcome({ path: GREET + rest })).toEqual([200]);
+      }),
+    );
+  });
+
   it.each(["GreetEach", "GreetTogether", "GreetOnArrival"])("of %s needs sub-protocol B, and says so", async (name) => {
     const answer = await exchange(rpcRequest({ path: `/greet.v1.GreetService/${name}` }));
     expect([answer.status, answer.headers.get("accept-post")]).toEqual([
@@ -233,6 +267,30 @@ describe("the headers", () => {
 
   it.each(["*", "A", "AQ=", "AQ==, *"])("have base64 in names that end in -bin, unlike %j", async (value) => {
     expect(await outcome({ headers: { "trace-bin": value } })).toEqual([400, 40]);
+  });
+
+  it.each([
+    ["trace", "é"],
+    ["trace", "a\tb"],
+    ["trace", "\x7f"],
+    ["tra!ce", "1"],
+    ["tracé", "1"],
+  ])("have the grammar of metadata, unlike %s: %j", async (name, value) => {
+    expect(await outcome({ headers: { [name]: value } })).toEqual([400, 40]);
+  });
+
+  it.each(["cookie", "referer", "user-agent"])("may bring text of others as %s", async (name) => {
+    expect(await outcome({ headers: { [name]: "grün; a=é" } })).toEqual([200]);
+  });
+
+  it("may have every name and value of the grammar", async () => {
+    const name = fc.stringMatching(/^x-[0-9a-z_.-]{0,20}$/).filter((one) => !one.endsWith("-bin"));
+    const value = fc.stringMatching(/^[ -~]{0,40}$/);
+    await fc.assert(
+      fc.asyncProperty(name, value, async (field, text) => {
+        expect(await outcome({ headers: { [field]: text } })).toEqual([200]);
+      }),
+    );
   });
 
   it.each(["AQ", "AQ==", "AQ,AQ==", ""])("may have base64 like %j", async (value) => {

@@ -1,10 +1,12 @@
 /** The tables of sub-protocol A: what a server sends for an error, and what a client makes of it. */
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
 import { Code, findDetails, RpcError, Status } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/compression.ts";
+import { httpStatusOf } from "../../runtime/src/http-rpc/refusal.ts";
 import { codeOfHttpStatus } from "../../runtime/src/http-rpc/status.ts";
 import { jsonOf, response, routeGreeter, rpcRequest, wireClient } from "../support/greeter.ts";
 import { failureOf } from "../support/server.ts";
@@ -158,6 +160,17 @@ describe("a status of the specification", () => {
     expect(await failure(http, { status, message: "m" })).toMatchObject({ code, status, rawMessage: "m" });
   });
 
+  it.each(RECEIVED.filter(([status]) => status !== Status.ServiceError))(
+    "%i has HTTP %i, should a server send it",
+    (status, http, code) => {
+      expect(httpStatusOf(new RpcError(code, "", { status }))).toBe(http);
+    },
+  );
+
+  it("covers the specification's table, of which 20 is no error", () => {
+    expect([Status.Ok, ...RECEIVED.map(([status]) => status)]).toEqual(Object.values(Status));
+  });
+
   it.each<[string, Parameters<typeof rpcRequest>[0], number, Status]>([
     ["a body that cannot be decoded", { body: "{" }, 400, Status.SerializationError],
     ["a request out of format", { headers: { "tri-service-timeout": "x" } }, 400, Status.BadRequest],
@@ -254,6 +267,25 @@ describe("the error bodies of other implementations", () => {
       rawMessage: "the server answered with HTTP status 502",
       details: [],
     });
+  });
+
+  it("whatever it is: there is an error to show for it", async () => {
+    const members = fc.record(
+      { status: fc.jsonValue(), code: fc.jsonValue(), message: fc.jsonValue(), details: fc.jsonValue() },
+      { requiredKeys: [] },
+    );
+    const body = fc.oneof(
+      fc.string(),
+      fc.json(),
+      members.map((value) => JSON.stringify(value)),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 201, max: 599 }), body, async (http, text) => {
+        const error = await failure(http, text);
+        expect(Object.values(Code)).toContain(error.code);
+        expect(typeof error.rawMessage).toBe("string");
+      }),
+    );
   });
 
   it("too large to be read: the HTTP status decides", async () => {

@@ -2,6 +2,7 @@
  * Requests that are wrong, over real connections: each gets the answer it deserves, and the next call on the same
  * connection works.
  */
+import { once } from "node:events";
 import type { OutgoingHttpHeaders } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { nodeCompressions } from "triple-es/node";
@@ -84,6 +85,8 @@ const BAD_CALLS: readonly BadCall[] = [
     error: { status: 40 },
   },
   { why: "metadata that is no base64", headers: { "x-bytes-bin": "!" }, httpStatus: 400, error: { status: 40 } },
+  { why: "metadata of other text than ASCII", headers: { "x-name": "\xe9" }, httpStatus: 400, error: { status: 40 } },
+  { why: "metadata under a name out of grammar", headers: { "x!": "1" }, httpStatus: 400, error: { status: 40 } },
   {
     why: "an unknown content encoding",
     headers: { "content-encoding": "lzma" },
@@ -141,6 +144,34 @@ describe.each(["1.1", "2"] as const)("sub-protocol A over HTTP/%s answers", (ver
     expect(JSON.parse(answer.body.toString())).toMatchObject(withoutCode(expected.error));
     const next = await connection.post(GREET, JSON_TYPE, '[{"name":"Ada"}]');
     expect(next.body.toString()).toBe('{"greeting":"Hello, Ada!"}');
+  });
+});
+
+describe("over HTTP/2, the server", () => {
+  it("counts header fields itself, far beyond the limit too", async () => {
+    const { baseUrl } = await startServer();
+    const connection = new Http2Connection(baseUrl);
+    const answer = await connection.post(GREET, { ...JSON_TYPE, ...many(1_000) }, "[{}]");
+    expect([answer.status, errorOf(answer)]).toMatchObject([431, { status: 40 }]);
+    expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
+  });
+
+  it("refuses a host that is not the authority, and says why", async () => {
+    const { baseUrl } = await startServer();
+    const connection = new Http2Connection(baseUrl);
+    const answer = await connection.post(GREET, { ...JSON_TYPE, ":authority": "a", host: "b" }, "[{}]");
+    expect([answer.status, errorOf(answer)]).toMatchObject([400, { status: 40 }]);
+    expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
+  });
+
+  it("asks for a body that is announced with an expectation", async () => {
+    const { baseUrl } = await startServer();
+    const { session } = new Http2Connection(baseUrl);
+    const stream = session.request({ ":method": "POST", ":path": GREET, ...JSON_TYPE, expect: "100-continue" });
+    await once(stream, "continue");
+    stream.end("[{}]");
+    const [headers] = await once(stream, "response");
+    expect(headers[":status"]).toBe(200);
   });
 });
 
@@ -240,6 +271,49 @@ describe("over HTTP/1.1, the server", () => {
     connection.write("content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
     connection.write('5\r\n[{"na\r\nb\r\nme":"Ada"}]\r\n0\r\n\r\n');
     expect((await connection.answer()).body.toString()).toBe('{"greeting":"Hello, Ada!"}');
+  });
+
+  it.each([
+    ["no host", "HTTP/1.1\r\n", 400, "one header host"],
+    ["two hosts", "HTTP/1.1\r\nhost: a\r\nhost: b\r\n", 400, "one header host"],
+    ["a transfer coding", "HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n", 501, "transfer-encoding"],
+    ["an expectation", "HTTP/1.1\r\nhost: a\r\nexpect: 200-ok\r\n", 417, "100-continue"],
+  ])("refuses a request with %s, says why, and closes the connection", async (_, head, status, message) => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    connection.write(`POST ${GREET} ${head}content-type: application/json\r\n\r\n`);
+    const answer = await connection.answer();
+    expect([answer.status, answer.headers["connection"]]).toEqual([status, "close"]);
+    expect(errorOf(answer)).toEqual({ status: 40, message: expect.stringContaining(message) });
+    await expect(connection.answer()).rejects.toThrow("closed");
+  });
+
+  it("serves HTTP/1.0, which needs no host", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    connection.write(`POST ${GREET} HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`);
+    expect((await connection.answer()).status).toBe(200);
+    await expect(connection.answer()).rejects.toThrow("closed");
+  });
+
+  it("asks for a body that is announced with an expectation", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    const head = `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n`;
+    connection.write(`${head}expect: 100-continue\r\n\r\n`);
+    expect((await connection.interim()).status).toBe(100);
+    connection.write("[{}]");
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  it("answers a body that is announced too long before it comes, and goes on behind it", async () => {
+    const { port } = await startServer({}, { maxMessageBytes: LIMIT });
+    const connection = await Http1Connection.open(port);
+    const head = `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n`;
+    connection.write(`${head}content-length: ${LIMIT + 1}\r\n\r\n`);
+    expect((await connection.answer()).status).toBe(413);
+    connection.write("x".repeat(LIMIT + 1));
+    expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
   });
 
   it("answers gRPC with 505", async () => {

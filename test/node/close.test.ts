@@ -127,7 +127,7 @@ describe("closing a server", () => {
   );
 
   it("cancels an endless stream with unavailable, and its generator is closed", async () => {
-    const closedGenerator = signalled();
+    const [closedGenerator, received] = [signalled(), signalled()];
     const { server, baseUrl } = await startServer({
       async *greetEach(_, { signal }) {
         try {
@@ -141,15 +141,13 @@ describe("closing a server", () => {
         }
       },
     });
-    let received = 0;
     const call = (async () => {
-      for await (const _ of connectGreeter(baseUrl).greetEach({})) received++;
+      for await (const _ of connectGreeter(baseUrl).greetEach({})) received.resolve();
     })();
     const failure = failureOf(call);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await received.promise;
     const closed = server.close({ graceMs: 20 });
     expect((await failure).code).toBe(Code.Unavailable);
-    expect(received).toBeGreaterThan(0);
     await closedGenerator.promise;
     expect(await within(SOON_MS, closed)).toBe(true);
   });

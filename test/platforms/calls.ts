@@ -89,3 +89,8 @@ export const EXPECTED: Readonly<Record<keyof Calls, unknown>> = {
   abort: { client: "canceled", server: "canceled" },
   criticize: "silent",
 };
+
+/** The same by the name that `client.ts` prints it under. */
+export const EXPECTED_IN_BOTH: Readonly<Record<string, unknown>> = Object.fromEntries(
+  Object.entries(EXPECTED).flatMap(([name, value]) => ["json", "proto"].map((codec) => [`${name} in ${codec}`, value])),
+);

@@ -2,26 +2,23 @@
  * The client and the handler on `fetch`, in the runtimes of JavaScript that have it: every pair of them. Bun and Deno are
  * installed by a lock file of their own, see CONTRIBUTING.md.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { promisify } from "node:util";
 import { createServer as createRpcServer, type Server } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { ROOT } from "../support/documents.ts";
-import { isInstalled, PLATFORMS, type Platform, platformEnvironment } from "../support/platforms.ts";
+import { isInstalled, makeCalls, PLATFORMS, type Platform, platformEnvironment } from "../support/platforms.ts";
 import { createCallee } from "./callee.ts";
-import { EXPECTED } from "./calls.ts";
+import { EXPECTED_IN_BOTH } from "./calls.ts";
 
-const run = promisify(execFile);
 /** Those whose servers hand out requests of `fetch`. */
 const FETCH_SERVERS: readonly Platform[] = ["Bun", "Deno"];
 
-let environment: NodeJS.ProcessEnv;
 let cache: string;
 const servers: ChildProcess[] = [];
 let nodeServer: Server;
@@ -30,7 +27,6 @@ const baseUrls = new Map<Platform, string>();
 
 beforeAll(async () => {
   cache = mkdtempSync(join(tmpdir(), "triple-es-platforms-"));
-  environment = platformEnvironment(cache);
   nodeServer = createRpcServer({ maxMessageBytes: 100_000 }).add(GreetServiceDef, createCallee());
   await nodeServer.listen({ port: 0, host: "127.0.0.1" });
   baseUrls.set("Node", `http://127.0.0.1:${nodeServer.address.port}`);
@@ -47,7 +43,7 @@ async function startServer(name: Platform): Promise<void> {
   const [command, ...args] = PLATFORMS[name];
   const server = spawn(command, [...args, "test/platforms/server.ts"], {
     cwd: ROOT,
-    env: environment,
+    env: platformEnvironment(cache),
     stdio: ["pipe", "pipe", "inherit"],
   });
   servers.push(server);
@@ -66,13 +62,7 @@ describe.each(foreign)("$client calling $server", ({ client, server }) => {
   it.skipIf(!isInstalled(client) || !isInstalled(server))(
     "gets messages, metadata and errors, and can give up",
     async () => {
-      const [command, ...args] = PLATFORMS[client];
-      const program = [...args, "test/platforms/client.ts", baseUrls.get(server) ?? ""];
-      const { stdout } = await run(command, program, { cwd: ROOT, env: environment });
-      const inBoth = Object.entries(EXPECTED).flatMap(([name, value]) =>
-        ["json", "proto"].map((codec) => [`${name} in ${codec}`, value]),
-      );
-      expect(JSON.parse(stdout)).toEqual(Object.fromEntries(inBoth));
+      expect(await makeCalls(client, baseUrls.get(server) ?? "", cache)).toEqual(EXPECTED_IN_BOTH);
     },
     60_000,
   );

@@ -52,7 +52,7 @@ describe("negotiation", () => {
     ["gzip;q=0x1, br;q=0.1", "br"],
     ["gzip;q=1e0, br;q=0.1", "br"],
     ["gzip;q=+1, br;q=0.1", "br"],
-    ["gzip;q=.5", undefined],
+    ["gzip;q=.5, br;q=.6", "br"],
     ["gzip; q = 0.5, br; q = 0.6", "br"],
   ])("answers %j with %s", (wishes, expected) => {
     expect(choose(wishes)).toBe(expected);

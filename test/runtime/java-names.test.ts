@@ -5,12 +5,12 @@ import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_trip
 import { createThingsServiceClient } from "../../fixtures/options/gen/expanded/fixture/options/v1/options_triple.ts";
 import { protoCodec } from "../../runtime/src/codec.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
-import { createPlainHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
+import { createHttpRpcClient } from "../../runtime/src/http-rpc/compression.ts";
 import { resolveClientOptions } from "../../runtime/src/protocol.ts";
 import { failureOf } from "../support/server.ts";
 
 describe.each([
-  { wing: "http-rpc", protocol: createPlainHttpRpcClient, path: "/org.acme.options.ThingsService/find" },
+  { wing: "http-rpc", protocol: createHttpRpcClient, path: "/org.acme.options.ThingsService/find" },
   { wing: "grpc", protocol: createGrpcClient, path: "/org.acme.options.ThingsService/Find" },
 ])("javaNames over $wing", ({ protocol, path }) => {
   const paths: string[] = [];

@@ -68,6 +68,15 @@ export class Http1Connection {
 
   /** Reads the next response. */
   async answer(): Promise<Answer> {
+    const { status, headers } = await this.interim();
+    const length = Number(headers["content-length"]);
+    if (!Number.isInteger(length)) throw new Error(`a response without content-length: ${status}`);
+    await this.#until(() => this.#buffer.byteLength >= length);
+    return { status, headers, trailers: {}, body: this.#take(length) };
+  }
+
+  /** Reads the head of a response, which is all there is of an interim one. */
+  async interim(): Promise<Pick<Answer, "status" | "headers">> {
     const head = await this.#until(() => this.#buffer.indexOf("\r\n\r\n") + 1);
     const [statusLine = "", ...lines] = this.#take(head + 3)
       .toString("latin1")
@@ -79,11 +88,7 @@ export class Http1Connection {
         return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
       }),
     );
-    const status = Number(statusLine.split(" ")[1]);
-    const length = Number(headers["content-length"]);
-    if (!Number.isInteger(length)) throw new Error(`a response without content-length: ${statusLine}`);
-    await this.#until(() => this.#buffer.byteLength >= length);
-    return { status, headers, trailers: {}, body: this.#take(length) };
+    return { status: Number(statusLine.split(" ")[1]), headers };
   }
 
   async #until<T>(test: () => T): Promise<T> {

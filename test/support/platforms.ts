@@ -2,10 +2,12 @@
  * The runtimes of JavaScript that run our programs. Bun and Deno are packages with a lock file of their own; they are
  * missing until somebody installs them, see CONTRIBUTING.md.
  */
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { ROOT } from "./documents.ts";
 
 export type Platform = "Node" | "Bun" | "Deno";
@@ -38,4 +40,12 @@ if (missing.length > 0) console.warn(`skipped: ${missing.join(", ")}; CONTRIBUTI
 /** What a program may not do: ask for updates, and leave things behind outside of that folder. */
 export function platformEnvironment(folder: string): NodeJS.ProcessEnv {
   return { ...process.env, DENO_DIR: folder, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", no_proxy: "*" };
+}
+
+/** Makes the calls of `test/platforms/calls.ts` from a platform. What it leaves behind goes to the folder. */
+export async function makeCalls(platform: Platform, baseUrl: string, folder: string): Promise<unknown> {
+  const [command, ...args] = PLATFORMS[platform];
+  const program = [...args, "test/platforms/client.ts", baseUrl];
+  const { stdout } = await promisify(execFile)(command, program, { cwd: ROOT, env: platformEnvironment(folder) });
+  return JSON.parse(stdout);
 }

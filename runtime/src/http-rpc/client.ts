@@ -1,7 +1,7 @@
 /**
  * Sub-protocol A, client half: turns an HTTP exchange into a unary call (spec: Sub-protocol A: unary call).
  */
-import type { Call, UnaryRequest, UnaryResponse } from "../call.ts";
+import type { Call, Method, UnaryRequest, UnaryResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { RpcError, reasonOf } from "../error.ts";
 import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
@@ -14,11 +14,14 @@ import { readErrorResponse } from "./status.ts";
 /** Error bodies beyond this are not read: the HTTP status has to do. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
+/** The calls that sub-protocol A can make. */
+export type UnaryCall = (request: UnaryRequest) => Promise<UnaryResponse>;
+
 /** Makes the client half of sub-protocol A, for exchanges that compress by themselves or not at all. */
-export function createPlainHttpRpcClient(
+export function createUnaryCall(
   exchange: Exchange,
   options: Pick<ClientOptions, "codec" | "maxMessageBytes" | "jsonBody" | "javaNames">,
-): Call {
+): UnaryCall {
   const { codec } = options;
   const fields = new Metadata({
     "content-type": `application/${codec.name}`,
@@ -80,17 +83,22 @@ export function createPlainHttpRpcClient(
   }
 
   return async (request) => {
-    if (request.stream) {
-      const { path, kind } = request.method;
-      const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; use the protocol "grpc" for it`;
-      throw new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
-    }
     const outcome = await call(request).catch((reason) => {
       throw localError(RpcError.from(reason, Code.Internal));
     });
     if (outcome instanceof RpcError) throw outcome;
     return outcome;
   };
+}
+
+/** Refuses streams, for transports whose clients have stubs of all kinds. */
+export function refuseStreams(call: UnaryCall): Call {
+  return (request) => (request.stream ? Promise.reject(streamError(request.method)) : call(request));
+}
+
+function streamError({ path, kind }: Method): RpcError {
+  const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; use the protocol "grpc" for it`;
+  return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }
 
 /** Statuses that only a client makes (spec: Errors, sub-protocol A), by the code of what went wrong here. */

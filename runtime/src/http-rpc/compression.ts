@@ -5,11 +5,11 @@
 import { encodingList, findCompression, IDENTITY } from "../compression.ts";
 import { type Body, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
 import { type ClientOptions, type ClientProtocol, compressMessage, decompressMessage } from "../protocol.ts";
-import { badResponse, createPlainHttpRpcClient } from "./client.ts";
+import { badResponse, createUnaryCall, refuseStreams } from "./client.ts";
 
 /** Makes the client half of sub-protocol A, with the compressions of the options. */
 export const createHttpRpcClient: ClientProtocol = (exchange, options) =>
-  createPlainHttpRpcClient(compressExchange(exchange, options), options);
+  refuseStreams(createUnaryCall(compressExchange(exchange, options), options));
 
 /** Compresses the bodies of requests, and inflates those of responses when they are read. */
 function compressExchange(exchange: Exchange, options: ClientOptions): Exchange {

@@ -67,7 +67,8 @@ export function qualityOf(accept: string, mediaType: string): number {
   let specificity = -1;
   let quality = 0;
   for (const wish of parseWishes(accept)) {
-    const found = ranges.indexOf(canonicalType(wish.name));
+    // Java has it without the slash.
+    const found = wish.name === "*" ? 0 : ranges.indexOf(canonicalType(wish.name));
     if (found <= specificity) continue;
     specificity = found;
     quality = wish.quality;

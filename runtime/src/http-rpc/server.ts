@@ -6,7 +6,7 @@ import { Code, Status } from "../code.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
 import { RpcError, reasonOf } from "../error.ts";
-import { type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
+import { type HttpRequest, type HttpResponse, tooLarge, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
   appendMetadata,
@@ -68,6 +68,8 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     const { request, handler, requestFormat, responseFormat, context } = call;
     const { method } = handler;
     const { compression, responseCompression } = call.headers;
+    // Said before the body has come, where its length is known.
+    if (Number(request.headers.get("content-length")) > maxMessageBytes) throw tooLarge(maxMessageBytes);
     const body = await request.body.bytes(maxMessageBytes);
     const bytes = compression && (await decompressMessage(body, compression, options, serializationError));
     const decoded = decode(requestFormat, method, bytes ?? body);

@@ -11,7 +11,7 @@ import { Metadata } from "../metadata.ts";
 import { discard, pump, ReadableBody } from "./body.ts";
 import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";
-import { NO_TUNNEL, Responses, refusalOf } from "./refusal.ts";
+import { NO_EXPECTATION, NO_TUNNEL, objectionTo, Responses, refusalOf, refuseRequest } from "./refusal.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
 /** How long the headers, and a whole request, may take to arrive; and how long a connection may be idle. */
@@ -40,12 +40,17 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 5_000,
+      // Node would answer without saying what is wrong.
+      requireHostHeader: false,
     },
     (incoming, outgoing) => {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
       responses.add(outgoing);
-      exchange(new Http1Request(incoming, outgoing, signals))
+      const request = new Http1Request(incoming, outgoing, signals);
+      const objection = objectionTo(request.headers, incoming.httpVersion);
+      if (objection !== undefined) return refuseRequest(outgoing, objection);
+      exchange(request)
         .then((response) => {
           // Asked now and not when the request came: the server may have begun to close in between.
           if (draining) outgoing.shouldKeepAlive = false;
@@ -56,6 +61,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
     },
   );
   server.on("clientError", (error, socket) => responses.refuse(socket, refusalOf(error)));
+  server.on("checkExpectation", (_incoming, outgoing) => refuseRequest(outgoing, NO_EXPECTATION));
   server.on("connect", (_incoming, socket) => responses.refuse(socket, NO_TUNNEL));
   // Clients such as `nc -N` end their side when they have sent what they have to say, and want the answer nevertheless.
   Object.assign(server, { httpAllowHalfOpen: true });

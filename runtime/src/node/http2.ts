@@ -10,6 +10,7 @@ import {
   type ServerOptions,
 } from "node:http2";
 import type { Socket } from "node:net";
+import { Status } from "../code.ts";
 import type { RpcError } from "../error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import type { Metadata } from "../metadata.ts";
@@ -23,6 +24,8 @@ const STREAM_WINDOW_BYTES = 256 * 1024;
 const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
 /** Megabytes a session may hold before `node:http2` refuses new streams; its default of 10 is two large messages. */
 const MAX_SESSION_MEMORY_MB = 64;
+/** Header fields of a request, which are 64 KiB at most besides. */
+const MAX_HEADER_PAIRS = 2_000;
 
 /** What serves the connections of a port that speak one version of HTTP. */
 export interface ServerEngine {
@@ -40,6 +43,8 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
   const signals = new ExchangeSignals();
   const server = createServer({
     maxSessionMemory: MAX_SESSION_MEMORY_MB,
+    // Node would reset the stream; below this the protocols count.
+    maxHeaderListPairs: MAX_HEADER_PAIRS,
     settings: { maxConcurrentStreams: limits.maxStreams, initialWindowSize: STREAM_WINDOW_BYTES },
     // Behind the guard, which counts the same and closes the connection too. Node 20 does not know these, and has 1,000
     // and 33.
@@ -56,10 +61,12 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     if (!guard.admit(stream)) return;
     // Whoever checks one and believes the other would be deceived (RFC 9113, section 8.3.1).
     if (headers.host !== undefined && headers[":authority"] !== undefined && headers.host !== headers[":authority"]) {
-      stream.respond({ ":status": 400 }, { endStream: true });
+      stream.respond({ ":status": 400, "content-type": "application/json" });
+      stream.end(JSON.stringify({ status: Status.BadRequest, message: "host and :authority are not the same" }));
       guard.finished();
       return;
     }
+    if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
     const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals, guard);
     guard.watch(request);
     void answer(guard, request);

@@ -4,6 +4,7 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Status } from "../code.ts";
+import type { Metadata } from "../metadata.ts";
 
 /** An answer that ends the connection, in the words of the specification's error body. */
 export interface Refusal {
@@ -45,6 +46,40 @@ export const NO_TUNNEL: Refusal = {
   message: "calls use the method POST, not CONNECT",
   header: "allow: POST\r\n",
 };
+
+export const NO_EXPECTATION: Refusal = {
+  httpStatus: "417 Expectation Failed",
+  status: Status.BadRequest,
+  message: "the only expectation that is supported is 100-continue",
+};
+
+const ONE_HOST: Refusal = {
+  httpStatus: "400 Bad Request",
+  status: Status.BadRequest,
+  message: "a request must have one header host",
+};
+
+const ONLY_CHUNKED: Refusal = {
+  httpStatus: "501 Not Implemented",
+  status: Status.BadRequest,
+  message: "the only transfer-encoding that is supported is chunked",
+};
+
+/** What RFC 9112 has servers refuse, in its sections 3.2 and 6.1, and `node:http` lets pass or answers without a word. */
+export function objectionTo(headers: Metadata, httpVersion: string): Refusal | undefined {
+  const host = headers.get("host");
+  // The values of several are joined.
+  if (host === undefined ? httpVersion !== "1.0" : host.includes(",")) return ONE_HOST;
+  const coding = headers.get("transfer-encoding");
+  return coding === undefined || coding.toLowerCase() === "chunked" ? undefined : ONLY_CHUNKED;
+}
+
+/** Answers a request with a refusal, and ends the connection: what follows may not be what it seems. */
+export function refuseRequest(response: ServerResponse, { httpStatus, status, message }: Refusal): void {
+  const body = JSON.stringify({ status, message });
+  const fields = { connection: "close", "content-type": "application/json", "content-length": body.length };
+  response.writeHead(Number.parseInt(httpStatus, 10), fields).end(body);
+}
 
 /** The last two responses of a connection. They go out in order, so none before them matters. */
 interface Latest {
