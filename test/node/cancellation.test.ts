@@ -277,7 +277,8 @@ describe("a stream", () => {
       yield { name: "Ada" };
       await new Promise(() => {});
     })();
-    expect((await failureOf(connectGreeter(baseUrl).greetTogether(never))).code).toBe(Code.Unimplemented);
+    const greeter = connectGreeter(baseUrl, {}, { timeoutMs: 60_000 });
+    expect((await failureOf(greeter.greetTogether(never))).code).toBe(Code.Unimplemented);
     const { payload } = (await connections[0]?.frame(Type.reset, streams[0]?.id)) ?? {};
     expect(payload?.readUInt32BE()).toBe(Reset.cancel);
   });
