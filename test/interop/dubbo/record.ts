@@ -17,10 +17,10 @@ export async function recordJava(): Promise<void> {
   const server = await java.startServer(undefined);
   try {
     const recorder = await startRecorder(server.port);
-    await java.runClient({ port: recorder.port, credentials: undefined });
+    await runProgram([...javaCommand(newest, "Main"), "plain", String(recorder.port)]);
     await recorder.close();
-    const plain = recorder.calls.filter(({ path }) => path.startsWith("/com.example.interop.PlainService/"));
-    write("calls.json", `[\n${plain.map((call) => JSON.stringify(call)).join(",\n")}\n]\n`);
+    const lines = recorder.calls.map((call) => JSON.stringify(call));
+    write("calls.json", `[\n${lines.join(",\n")}\n]\n`);
   } finally {
     await server.stop();
   }

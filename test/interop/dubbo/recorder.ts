@@ -17,14 +17,14 @@ export interface RecordedCall {
 
 export interface Recorder {
   readonly port: number;
-  /** The calls so far, in the order in which they began. */
+  /** The calls that are over, in the order in which they began. */
   readonly calls: readonly RecordedCall[];
   close(): Promise<void>;
 }
 
 /** Listens, and passes everything on to a server on the port. */
 export async function startRecorder(targetPort: number): Promise<Recorder> {
-  const calls: RecordedCall[] = [];
+  const calls: (RecordedCall | undefined)[] = [];
   const target = connect(`http://127.0.0.1:${targetPort}`);
   const server = createServer();
   server.on("stream", (stream, headers) => {
@@ -32,7 +32,7 @@ export async function startRecorder(targetPort: number): Promise<Recorder> {
   });
 
   async function record(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
-    const index = calls.push({} as RecordedCall) - 1;
+    const index = calls.push(undefined) - 1;
     const request = await bytesOf(stream);
     const onward = target.request({ ...headers });
     let [responseHeaders, trailers]: IncomingHttpHeaders[] = [{}, {}];
@@ -61,7 +61,9 @@ export async function startRecorder(targetPort: number): Promise<Recorder> {
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
-    calls,
+    get calls() {
+      return calls.filter((call) => call !== undefined);
+    },
     async close() {
       target.destroy();
       server.close();

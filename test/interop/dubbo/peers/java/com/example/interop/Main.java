@@ -10,7 +10,8 @@ import org.apache.dubbo.config.bootstrap.DubboBootstrap;
  *
  * <pre>
  *   server PORT [CERT KEY]
- *   client PORT [CA CERT KEY]
+ *   client PORT [CA CERT KEY]   calls both services
+ *   plain PORT [CA CERT KEY]    calls the one without a proto file
  * </pre>
  */
 public final class Main {
@@ -66,7 +67,7 @@ public final class Main {
     }
     References references = new References(bootstrap, url);
     Cases cases = new Cases();
-    PeerClient.addCases(cases, references);
+    if (args[0].equals("client")) PeerClient.addCases(cases, references);
     PlainClient.addCases(cases, references.to(PlainService.class, reference -> {}));
     cases.run();
     System.exit(0);
