@@ -19,6 +19,8 @@ const GENERATED = [
   "runtime/src/gen",
   "fixtures/gen",
   "fixtures/options/gen",
+  "fixtures/interface/gen",
+  "fixtures/interface/js/gen",
   "bench/gen",
   "test/interop/grpc/gen",
   "test/interop/dubbo/gen",

@@ -1,4 +1,5 @@
 /** Who is compared with whom, under which load, and how much ours may cost. */
+import { repeatCount } from "./echo.ts";
 import type { Load } from "./load/load.ts";
 import type { Recorder } from "./measurement.ts";
 
@@ -9,7 +10,7 @@ export interface Contest {
   readonly subject: "server" | "client";
   readonly load: Load;
   readonly entrants: readonly string[];
-  /** The most that a call of ours may cost in CPU, as a multiple of what it costs a peer. */
+  /** The most that a message of ours may cost in CPU, as a multiple of what it costs a peer. */
   readonly goals: Readonly<Record<string, number>>;
 }
 
@@ -31,7 +32,7 @@ export const contests: readonly Contest[] = [
     name: "b-server-4x32",
     title: "B, server, 4 connections x 32 streams",
     subject: "server",
-    load: { protocol: "grpc", codec: "proto", connections: 4, inFlight: 32 },
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 4, inFlight: 32 },
     entrants: grpcEntrants,
     goals: grpcServerGoals,
   },
@@ -39,15 +40,23 @@ export const contests: readonly Contest[] = [
     name: "b-server-1x1",
     title: "B, server, 1 connection x 1 stream",
     subject: "server",
-    load: { protocol: "grpc", codec: "proto", connections: 1, inFlight: 1 },
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 1, inFlight: 1 },
     entrants: grpcEntrants,
     goals: grpcServerGoals,
+  },
+  {
+    name: "b-server-stream",
+    title: `B, server, streams of ${repeatCount} messages, 4 connections x 4 streams`,
+    subject: "server",
+    load: { protocol: "grpc", codec: "proto", method: "repeat", connections: 4, inFlight: 4 },
+    entrants: grpcEntrants,
+    goals: { "grpc-js": 0.25 },
   },
   {
     name: "a-server-json",
     title: "A over HTTP/1.1, server, JSON, 16 connections",
     subject: "server",
-    load: { protocol: "http-rpc", codec: "json", connections: 16, inFlight: 1 },
+    load: { protocol: "http-rpc", codec: "json", method: "echo", connections: 16, inFlight: 1 },
     entrants: ["http1-json", ours],
     goals: { "http1-json": 1.2 },
   },
@@ -55,7 +64,7 @@ export const contests: readonly Contest[] = [
     name: "a-server-proto",
     title: "A over HTTP/1.1, server, binary, 16 connections",
     subject: "server",
-    load: { protocol: "http-rpc", codec: "proto", connections: 16, inFlight: 1 },
+    load: { protocol: "http-rpc", codec: "proto", method: "echo", connections: 16, inFlight: 1 },
     entrants: ["http1-proto", ours],
     goals: { "http1-proto": 1.2 },
   },
@@ -63,7 +72,7 @@ export const contests: readonly Contest[] = [
     name: "b-client-1x32",
     title: "B, client, 1 connection x 32 calls in flight",
     subject: "client",
-    load: { protocol: "grpc", codec: "proto", connections: 1, inFlight: 32 },
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 1, inFlight: 32 },
     entrants: grpcEntrants,
     goals: {},
   },
@@ -71,7 +80,15 @@ export const contests: readonly Contest[] = [
     name: "b-client-1x1",
     title: "B, client, 1 connection x 1 call in flight",
     subject: "client",
-    load: { protocol: "grpc", codec: "proto", connections: 1, inFlight: 1 },
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 1, inFlight: 1 },
+    entrants: grpcEntrants,
+    goals: {},
+  },
+  {
+    name: "b-client-stream",
+    title: `B, client, streams of ${repeatCount} messages, 1 connection x 4 calls in flight`,
+    subject: "client",
+    load: { protocol: "grpc", codec: "proto", method: "repeat", connections: 1, inFlight: 4 },
     entrants: grpcEntrants,
     goals: {},
   },

@@ -1,8 +1,9 @@
-/** The one message that every contest sends and expects back, in each form it takes on the wire. */
+/** The one message of every contest, in each form it takes on the wire. */
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
-import { EchoRequestSchema } from "./gen/echo_pb.ts";
+import { EchoRequestSchema, RepeatRequestSchema } from "./gen/echo_pb.ts";
 
 export const echoPath = "/bench.v1.EchoService/Echo";
+export const repeatPath = "/bench.v1.EchoService/Repeat";
 
 export const echoRequest = create(EchoRequestSchema, {
   id: "7c9e6679-7425-40de-944b-e07fc1f90ae7",
@@ -18,6 +19,13 @@ export const echoProto = toBinary(EchoRequestSchema, echoRequest);
 
 /** The message behind the five bytes that every gRPC message starts with. */
 export const echoEnvelope = envelope(echoProto);
+
+/** Messages that a call of Repeat asks for. */
+export const repeatCount = 1000;
+
+export const repeatEnvelope = envelope(
+  toBinary(RepeatRequestSchema, create(RepeatRequestSchema, { count: repeatCount })),
+);
 
 /** The answer of sub-protocol A in JSON: one object. */
 export const echoJson = Buffer.from(toJsonString(EchoRequestSchema, echoRequest));
@@ -37,4 +45,20 @@ export function envelope(message: Uint8Array): Buffer {
 /** The message of an envelope that holds exactly one. */
 export function unwrap(framed: Uint8Array): Uint8Array {
   return framed.subarray(5);
+}
+
+/** Takes messages out of their envelopes, however the chunks are cut. */
+export function unwrapEach(received: (message: Uint8Array) => void): (chunk: Buffer) => void {
+  let rest: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let start = 0;
+    while (bytes.length - start >= 5) {
+      const end = start + 5 + bytes.readUInt32BE(start + 1);
+      if (end > bytes.length) break;
+      received(bytes.subarray(start + 5, end));
+      start = end;
+    }
+    rest = bytes.subarray(start);
+  };
 }

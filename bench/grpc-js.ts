@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import {
   type ChannelCredentials,
   type Client,
+  type ClientReadableStream,
   type GrpcObject,
   loadPackageDefinition,
   type ServiceClientConstructor,
@@ -11,6 +12,7 @@ import {
 import { loadSync } from "@grpc/proto-loader";
 
 interface EchoClient extends Client {
+  repeat<Message>(request: { count: number }): ClientReadableStream<Message>;
   echo<Message>(request: Message, answered: (error: ServiceError | null, answer?: Message) => void): void;
 }
 

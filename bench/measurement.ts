@@ -4,13 +4,14 @@ import type { Contest } from "./contest.ts";
 import type { Tally } from "./load/load.ts";
 
 export interface Measurement {
-  /** CPU time of the measured process per call, all its threads together. */
+  /** CPU time of the measured process per message that it answers or is answered with, all its threads together. */
   readonly cpuMicros: number;
   /** The same of the process at the other end of the connections. */
   readonly otherCpuMicros: number;
   /** The share of the time that the measured process was on a CPU; far below 1, it was waiting for the other end. */
   readonly busy: number;
-  readonly callsPerSecond: number;
+  readonly messagesPerSecond: number;
+  /** How long a whole call takes. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
@@ -22,15 +23,15 @@ export type Recorder = (contest: Contest, entrant: string, measurement: Measurem
 export async function measure(subject: Child, other: Child, run: () => Promise<Tally>): Promise<Measurement> {
   const subjectBefore = await subject.cpuMicros();
   const otherBefore = await other.cpuMicros();
-  const { calls, errors, seconds, p50Ms, p99Ms } = await run();
+  const { calls, messages, errors, seconds, p50Ms, p99Ms } = await run();
   const subjectMicros = (await subject.cpuMicros()) - subjectBefore;
   const otherMicros = (await other.cpuMicros()) - otherBefore;
   if (errors > 0 || calls === 0) throw new Error(`${subject.name}: ${errors} calls failed, ${calls} succeeded`);
   return {
-    cpuMicros: subjectMicros / calls,
-    otherCpuMicros: otherMicros / calls,
+    cpuMicros: subjectMicros / messages,
+    otherCpuMicros: otherMicros / messages,
     busy: subjectMicros / (seconds * 1e6),
-    callsPerSecond: calls / seconds,
+    messagesPerSecond: messages / seconds,
     p50Ms,
     p99Ms,
   };

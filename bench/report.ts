@@ -24,11 +24,13 @@ function machineText({ node, packages, processor, cores, pinned }: Machine): str
 }
 
 function resultText(result: Result): string {
-  const { title, subject } = result.contest;
+  const { title, subject, load } = result.contest;
   const other = subject === "server" ? "load us" : "server us";
-  const head = [subject, "CPU us/call", "min - max", "calls/s", "p50 ms", "p99 ms", "busy", other];
+  const unit = load.method === "repeat" ? "message" : "call";
+  const head = [subject, `CPU us/${unit}`, "min - max", `${unit}s/s`, "p50 ms", "p99 ms", "busy", other];
   const rows = [...result.rounds].map(([entrant, measurements]) => entrantRow(entrant, measurements));
   const ratios = compare(result).map(comparisonRow);
+  const ratioHead = ["ratio", "CPU", "min - max", `${unit}s/s`, "goal for CPU"];
   const tables = [[head, ...rows], ...(ratios.length > 0 ? [[ratioHead, ...ratios]] : [])];
   return [title, ...tables.map(table)].join("\n\n");
 }
@@ -40,7 +42,7 @@ function entrantRow(entrant: string, measurements: readonly Measurement[]): stri
     entrant,
     number(cpu.median),
     `${number(cpu.min)} - ${number(cpu.max)}`,
-    figure("callsPerSecond").median.toFixed(0),
+    figure("messagesPerSecond").median.toFixed(0),
     number(figure("p50Ms").median),
     number(figure("p99Ms").median),
     `${(figure("busy").median * 100).toFixed(0)} %`,
@@ -48,14 +50,12 @@ function entrantRow(entrant: string, measurements: readonly Measurement[]): stri
   ];
 }
 
-const ratioHead = ["ratio", "CPU", "min - max", "calls/s", "goal for CPU"];
-
-function comparisonRow({ peer, cpu, callsPerSecond, goal }: Comparison): string[] {
+function comparisonRow({ peer, cpu, messagesPerSecond, goal }: Comparison): string[] {
   return [
     `${ours} / ${peer}`,
     cpu.median.toFixed(2),
     `${cpu.min.toFixed(2)} - ${cpu.max.toFixed(2)}`,
-    callsPerSecond.median.toFixed(2),
+    messagesPerSecond.median.toFixed(2),
     goal === undefined ? "" : `at most ${goal.toFixed(2)}: ${cpu.median <= goal ? "met" : "missed"}`,
   ];
 }

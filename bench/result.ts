@@ -12,7 +12,7 @@ export interface Result {
 export interface Comparison {
   readonly peer: string;
   readonly cpu: Spread;
-  readonly callsPerSecond: Spread;
+  readonly messagesPerSecond: Spread;
   readonly goal: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export function compare({ contest, rounds }: Result): Comparison[] {
     .map(([peer, measurements]) => ({
       peer,
       cpu: ratio("cpuMicros", own, measurements),
-      callsPerSecond: ratio("callsPerSecond", own, measurements),
+      messagesPerSecond: ratio("messagesPerSecond", own, measurements),
       goal: contest.goals[peer],
     }));
 }

@@ -47,7 +47,7 @@ export async function openServerContests(
   };
 }
 
-/** Contests of one sub-protocol and codec share a process; one that had to know all of ours would be slower in each. */
+/** Contests of one sub-protocol, codec and method share a process; one that had to know all of ours would be slower in each. */
 function serverKey({ load }: Contest, entrant: string): string {
-  return `${load.protocol} ${load.codec} ${entrant}`;
+  return `${load.protocol} ${load.codec} ${load.method} ${entrant}`;
 }

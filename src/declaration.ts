@@ -30,6 +30,8 @@ export interface InterfaceDeclaration extends Named {
 /** `export const …` */
 export interface ConstantDeclaration extends Named {
   readonly kind: "const";
+  /** Only for the file itself. */
+  readonly isLocal?: boolean;
   readonly type: Text;
   readonly value: Text;
 }
@@ -76,9 +78,10 @@ export function printDeclaration(declaration: Declaration, target: Target, expor
     case "interface":
       return target === "js" ? "" : `${doc}\nexport interface ${name} {\n${declaration.members()}}`;
     case "const": {
+      if (declaration.isLocal && target === "dts") return "";
       const type = target === "js" ? "" : `: ${declaration.type()}`;
       const value = target === "dts" ? "" : ` = ${declaration.value()}`;
-      return `${doc}\n${exported}${declare}const ${name}${type}${value};`;
+      return `${doc}\n${declaration.isLocal ? "" : exported}${declare}const ${name}${type}${value};`;
     }
     case "function":
       return `${doc}\n${exported}${declare}function ${printCallable(declaration, target, "")}`;
@@ -107,7 +110,7 @@ export function objectLiteral(properties: readonly (readonly [key: string, value
 /** The last lines of a CommonJS module. */
 export function exportStatements(declarations: readonly Declaration[]): string {
   return declarations
-    .filter(({ kind }) => kind !== "type" && kind !== "interface")
+    .filter((one) => one.kind !== "type" && one.kind !== "interface" && !(one.kind === "const" && one.isLocal))
     .map(({ name }) => `exports.${name} = ${name};`)
     .join("\n");
 }

@@ -1,9 +1,9 @@
 /** The facts of a generated file: a constant for each method, and one for the service. */
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
-import { describe } from "./comments.ts";
 import { type ConstantDeclaration, objectLiteral } from "./declaration.ts";
 import type { ImportedModule } from "./imports.ts";
 import { javaNames } from "./java.ts";
+import { describe } from "./jsdoc.ts";
 import { literal } from "./literal.ts";
 import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";

@@ -6,9 +6,10 @@ import type { DescEnum, DescField, DescMessage, DescOneof } from "@bufbuild/prot
 import { ScalarType } from "@bufbuild/protobuf";
 import { scalarTypeScriptType, wktPublicImportPaths } from "@bufbuild/protobuf/codegenv2";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { jsDoc, type SourceText } from "./comments.ts";
+import type { SourceText } from "./comments.ts";
 import type { InterfaceDeclaration } from "./declaration.ts";
 import type { ImportedModule } from "./imports.ts";
+import { jsDoc } from "./jsdoc.ts";
 import { literal, propertyKey } from "./literal.ts";
 import { fieldDocs } from "./message-docs.ts";
 

@@ -5,8 +5,8 @@
 import type { DescEnum, DescField, DescFile, DescMessage } from "@bufbuild/protobuf";
 import { scalarJsonType } from "@bufbuild/protobuf/codegenv2";
 import { safeIdentifier } from "@bufbuild/protoplugin";
-import { jsDoc } from "./comments.ts";
 import { type Declaration, unionOf } from "./declaration.ts";
+import { jsDoc } from "./jsdoc.ts";
 import { literal, propertyKey } from "./literal.ts";
 import { memo } from "./memo.ts";
 import { fieldDocs, typeDocs } from "./message-docs.ts";

@@ -5,7 +5,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
  * Names a client or handler must not have as methods, beyond those protobuf-es escapes itself (`constructor`,
  * `toString`, `toJSON`, `valueOf`). A method `then` would make every client a thenable, which `await` calls.
  */
-const unsafeMethodNames = new Set([
+export const unsafeMethodNames: ReadonlySet<string> = new Set([
   "__proto__",
   "arguments",
   "catch",

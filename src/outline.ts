@@ -1,9 +1,10 @@
 /** The outline of a generated file: its services and what they exchange, with every identifier and comment settled. */
 import type { DescFile, DescMethod, DescService } from "@bufbuild/protobuf";
 import { ServiceDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { type Documented, type Position, servicePath } from "./comments.ts";
+import { type Position, servicePath } from "./comments.ts";
 import type { Declaration } from "./declaration.ts";
 import { type ImportedModule, Imports } from "./imports.ts";
+import type { Documented } from "./jsdoc.ts";
 import { jsonMessages } from "./json-messages.ts";
 import type { MessageOutline, Messages, Tools } from "./messages.ts";
 import { methodName, Scope, unbindable } from "./names.ts";

@@ -13,8 +13,9 @@ import { checkPaths, checkServices, explain, InputError } from "./input.ts";
 import { memo } from "./memo.ts";
 import { OptionsError, type OwnOptions, readOptions } from "./options.ts";
 import { createPbNames } from "./pb.ts";
+import { version } from "./version.ts";
 
-const identity = { name: "protoc-gen-triple-es", version: "v0.1.0" };
+const identity = { name: "protoc-gen-triple-es", version };
 
 /** Mistakes of the user are answered in the response, where buf and protoc look for them, and without any file. */
 export const plugin: Plugin = {

@@ -4,7 +4,8 @@
  */
 import type { DescFile } from "@bufbuild/protobuf";
 import { Edition, EditionSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { lineComments, type SourceText } from "./comments.ts";
+import type { SourceText } from "./comments.ts";
+import { lineComments } from "./jsdoc.ts";
 import { literal } from "./literal.ts";
 import type { TripleOptions } from "./options.ts";
 

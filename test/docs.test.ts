@@ -75,6 +75,8 @@ beforeAll(async () => {
   cpSync(`${ROOT}proto/greet`, join(project, "proto/greet"), { recursive: true });
   for (const block of blocks) writeBlock(block);
   await run("npx", ["buf", "generate"], { cwd: project, env: environment });
+  const ofContracts = blocks.flatMap(({ text }) => /^npx triple-es interface .*$/m.exec(text) ?? []);
+  await run("sh", ["-c", ofContracts[0]?.replace("npx ", "") ?? ""], { cwd: project, env: environment });
   for (const { path, text } of code.filter(isServer)) await startServer(path as string, text);
 }, 60_000);
 
@@ -93,8 +95,13 @@ function linkPackages(): void {
   for (const name of ["buf", "protoc-gen-es", "tsc"]) {
     symlinkSync(`${ROOT}node_modules/.bin/${name}`, join(commands, name));
   }
-  const plugin = `#!/bin/sh\nexec "${process.execPath}" --import "${TSX}" "${ROOT}src/main.ts"\n`;
-  writeFileSync(join(commands, "protoc-gen-triple-es"), plugin, { mode: 0o755 });
+  for (const [name, source] of [
+    ["protoc-gen-triple-es", "main.ts"],
+    ["triple-es", "triple-es.ts"],
+  ] as const) {
+    const start = `#!/bin/sh\nexec "${process.execPath}" --import "${TSX}" "${ROOT}src/${source}" "$@"\n`;
+    writeFileSync(join(commands, name), start, { mode: 0o755 });
+  }
   // Deno takes packages that are in node_modules only where they are named here.
   const dependencies = { "triple-es": "*", "@bufbuild/protobuf": "*" };
   writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", dependencies }));
@@ -163,10 +170,10 @@ async function startServer(path: string, text: string): Promise<void> {
 }
 
 describe("code", () => {
-  it("type-checks against the packages, with every strict flag", async () => {
+  it("type-checks against the packages, with every strict flag", { timeout: 60_000 }, async () => {
     const checked = await run("tsc", ["-p", STRICT], { cwd: project, env: environment }).catch((error) => error);
     expect(checked.stdout).toBe("");
-  }, 60_000);
+  });
 
   const runnable = code.filter(
     (block) => !isServer(block) && (block.platform === undefined || isInstalled(block.platform)),
@@ -219,7 +226,7 @@ describe("commands", () => {
     .map(({ block, line, answer }) => [`${block.document}: ${line.replace(/ +# .*$/, "")}`, line, answer] as const);
 
   const withoutCurl = commands.filter(([, line]) => !isCurl(line));
-  it.each(withoutCurl)("%s can be run", (_, commented) => {
+  it.each(withoutCurl)("%s can be run", async (_, commented, answer) => {
     const line = commented.replace(/ +# .*$/, "");
     const [program, verb, ...rest] = line.split(" ");
     if (line === "npm ci") expect(existsSync(`${ROOT}package-lock.json`)).toBe(true);
@@ -228,7 +235,14 @@ describe("commands", () => {
     else if (program === "npm" && verb === "install") expect(known(rest)).toEqual(rest);
     else if (program === "npm" && verb === "--prefix")
       expect(existsSync(`${ROOT}${rest[0]}/package-lock.json`)).toBe(true);
-    else if (program === "npx" && verb === "vitest") expect(existsSync(`${ROOT}${rest.at(-1)}`)).toBe(true);
+    else if (program === "npx" && verb === "triple-es") {
+      const { code, stdout, stderr } = await run("sh", ["-c", line.replace("npx ", "")], {
+        cwd: project,
+        env: environment,
+      }).catch((e) => e);
+      if (answer === "") expect(code, stderr).toBe(undefined);
+      else expect((stdout + stderr).trimEnd()).toBe(answer);
+    } else if (program === "npx" && verb === "vitest") expect(existsSync(`${ROOT}${rest.at(-1)}`)).toBe(true);
     else expect(RUN_ELSEWHERE).toContain(line);
   });
 

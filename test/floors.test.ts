@@ -14,11 +14,17 @@ const RUNTIME = "runtime/src/";
 const FLOORS: readonly (readonly string[])[] = [
   ["code", "metadata", "quality", "signature", "version", "gen/messages"],
   ["attachments", "error", "call"],
-  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/"],
-  ["protocol", "client", "handler", "plain-json", "observation"],
-  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport"],
+  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "java/", "msgpack/"],
+  [
+    ...["protocol", "client", "handler", "plain-json", "observation", "signed-call"],
+    ...["serialization", "protobuf-serialization", "hessian2/"],
+  ],
+  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport", "interface-client"],
   ["node/", "gen/services"],
-  ["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy", "fastify", "proto"],
+  [
+    ...["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy", "fastify", "proto"],
+    ...["java", "hessian2", "msgpack"],
+  ],
 ];
 /** What the server half of sub-protocol A parses bodies with. */
 const PARSERS = ["multipasta", "saxes"];
@@ -69,7 +75,13 @@ function floorOf(file: string): number {
 /** Why the import is forbidden; `undefined` if it is allowed. */
 function objection({ from, to }: Import): string | undefined {
   if (from.startsWith("src/")) {
-    const allowed = to.startsWith("src/") || /^(?:@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)|node:)/.test(to);
+    if (to.startsWith("node:")) return undefined;
+    const ofInterface = from.startsWith("src/interface/");
+    if (to === "ts-morph") return ofInterface ? undefined : "the plugin is started without a compiler";
+    if (to.startsWith("src/interface/")) {
+      return ofInterface || from === "src/triple-es.ts" ? undefined : "the plugin knows nothing of contracts";
+    }
+    const allowed = to.startsWith("src/") || (!ofInterface && /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/.test(to));
     return allowed ? undefined : "the plugin may import only itself, the plugin kit and node:*";
   }
   const floor = floorOf(from);
@@ -80,6 +92,7 @@ function objection({ from, to }: Import): string | undefined {
   if (!to.startsWith(RUNTIME)) {
     if (room === "http-rpc/" && PARSERS.includes(to)) return undefined;
     if (room === "fastify" && to === "fastify") return undefined;
+    if (room === "msgpack" && to === "@msgpack/msgpack") return undefined;
     if (room === "opentelemetry" && to === "@opentelemetry/api") return undefined;
     return /^@bufbuild\/protobuf(?:\/|$)/.test(to) ? undefined : "the runtime depends on @bufbuild/protobuf alone";
   }
@@ -163,6 +176,8 @@ describe("the rules themselves", () => {
     ["a third dependency", "runtime/src/node/http2.ts", "undici"],
     ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],
     ["a framework outside its door", "runtime/src/node.ts", "fastify"],
+    ["MessagePack outside its door", "runtime/src/serialization.ts", "@msgpack/msgpack"],
+    ["sub-protocol B knowing a serialization", "runtime/src/grpc/values.ts", "runtime/src/hessian2.ts"],
     ["OpenTelemetry outside its door", "runtime/src/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/client.ts", "runtime/src/call.ts"],

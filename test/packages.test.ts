@@ -56,6 +56,35 @@ console.log(status);
 await Promise.all(Object.values(transports).map((transport) => transport.close()));
 `;
 
+/** A contract, and a program that calls it in its own process. */
+const CONTRACT = `
+import type { int } from "triple-es/java";
+
+/** @service com.acme.Greeter */
+export interface Greeter {
+  greet(person: Person, times: int): Promise<string[]>;
+}
+
+/** @class com.acme.Person */
+export interface Person {
+  name: string;
+}
+`;
+const CONTRACT_CALL = `
+import { createInMemoryTransport, createRouter } from "triple-es";
+import { hessian2 } from "triple-es/hessian2";
+import { createGreeterClient, GreeterDef } from "./contract/greeter_triple.js";
+
+const serializations = [hessian2];
+const router = createRouter({ serializations }).add(GreeterDef, {
+  greet: ({ name }, times) => Array.from({ length: times }, () => \`Hello, \${name}!\`),
+});
+for (const protocol of ["grpc", "http-rpc"] as const) {
+  const greeter = createGreeterClient(createInMemoryTransport(router, { protocol, serializations }));
+  console.log((await greeter.greet({ name: protocol }, 2)).join(" "));
+}
+`;
+
 /** The blocks of the README's section, in its order: files to write and lines to run. */
 const section = sectionOf("From a proto file to a call");
 const steps = section.filter(({ repository }) => !repository);
@@ -169,7 +198,7 @@ describe("a tarball", () => {
         `dist/${door}.d.ts`,
       ]),
     ],
-    ["protoc-gen-triple-es", ["dist/main.js"]],
+    ["protoc-gen-triple-es", ["dist/main.js", "dist/triple-es.js"]],
   ])("of %s has its entry points", (name, wanted) => {
     expect(packed.get(name)).toEqual(expect.arrayContaining(wanted));
   });
@@ -192,8 +221,9 @@ describe("an installation", () => {
     const { packages } = JSON.parse(readFileSync(join(project, "node_modules/.package-lock.json"), "utf8"));
     const { dependencies = {}, peerDependencies, peerDependenciesMeta } = packages["node_modules/triple-es"];
     expect(Object.keys(dependencies)).toEqual(["multipasta", "saxes"]);
-    expect(Object.keys(peerDependencies)).toEqual(["@bufbuild/protobuf", "@opentelemetry/api", "fastify"]);
-    for (const name of ["@opentelemetry/api", "fastify"]) {
+    const optional = ["@msgpack/msgpack", "@opentelemetry/api", "fastify"];
+    expect(Object.keys(peerDependencies).sort()).toEqual(["@bufbuild/protobuf", ...optional].sort());
+    for (const name of optional) {
       expect(peerDependenciesMeta[name]).toEqual({ optional: true });
       expect(packages).not.toHaveProperty([`node_modules/${name}`]);
     }
@@ -228,6 +258,21 @@ describe("an installation", () => {
   it("has a plugin that says how it is used", async () => {
     const { stdout } = await run("npx", ["protoc-gen-triple-es", "--help"], { cwd: project });
     expect(stdout).toContain("import_extension");
+  });
+
+  it("makes a client and a server of a contract", { timeout: 120_000 }, async () => {
+    const { devDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
+    mkdirSync(join(project, "src/contract"));
+    writeFileSync(join(project, "src/contract/greeter.ts"), CONTRACT);
+    writeFileSync(join(project, "src/contract-call.ts"), CONTRACT_CALL);
+    await run("npm", ["install", "--save-dev", ...INSTALL, `ts-morph@${devDependencies["ts-morph"]}`], {
+      cwd: project,
+    });
+    const command = ["triple-es", "interface", "src/contract/*.ts", "--out", "src/contract"];
+    expect((await run("npx", command, { cwd: project })).stdout).toBe("1 file written, 0 unchanged\n");
+    await run("npx", ["tsc"], { cwd: project });
+    const { stdout } = await run(process.execPath, ["dist/contract-call.js"], { cwd: project });
+    expect(stdout).toBe("Hello, grpc! Hello, grpc!\nHello, http-rpc! Hello, http-rpc!\n");
   });
 
   it("runs from what was built, not from sources", async () => {

@@ -1,11 +1,14 @@
 /** `@connectrpc/connect-node` with its gRPC transport. */
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { echoRequest } from "../echo.ts";
+import { echoRequest, repeatCount } from "../echo.ts";
 import { EchoService } from "../gen/echo_pb.ts";
-import { answerCalls, checkEcho } from "./caller.ts";
+import { answerCalls, checkEcho, checkRepeat } from "./caller.ts";
 
 answerCalls((baseUrl) => {
   const client = createClient(EchoService, createGrpcTransport({ baseUrl }));
-  return async () => checkEcho(await client.echo(echoRequest));
+  return {
+    echo: async () => checkEcho(await client.echo(echoRequest)),
+    repeat: () => checkRepeat(client.repeat({ count: repeatCount })),
+  };
 });

@@ -1,6 +1,6 @@
 /** `@grpc/grpc-js`, messages by `@grpc/proto-loader`. */
 import { credentials } from "@grpc/grpc-js";
-import { echoRequest } from "../echo.ts";
+import { echoRequest, repeatCount } from "../echo.ts";
 import { EchoServiceClient } from "../grpc-js.ts";
 import { answerCalls, checkEcho } from "./caller.ts";
 
@@ -12,5 +12,18 @@ answerCalls((baseUrl) => {
     new Promise<typeof request | undefined>((resolve, reject) => {
       client.echo(request, (error, answer) => (error === null ? resolve(answer) : reject(error)));
     });
-  return async () => checkEcho(await call());
+  // By events: an iteration over the stream would cost it more.
+  const repeat = () =>
+    new Promise<void>((resolve, reject) => {
+      let received = 0;
+      client
+        .repeat<typeof request>({ count: repeatCount })
+        .on("data", (message) => {
+          checkEcho(message);
+          received++;
+        })
+        .on("end", () => (received === repeatCount ? resolve() : reject(new Error(`${received} messages came`))))
+        .on("error", reject);
+    });
+  return { echo: async () => checkEcho(await call()), repeat };
 });

@@ -1,27 +1,23 @@
 /** The least that a gRPC client on `node:http2` can do: one request on one session, the body and the status of the answer. */
 import { connect } from "node:http2";
-import { echoPath } from "../echo.ts";
 
-const requestHeaders = {
-  ":method": "POST",
-  ":path": echoPath,
-  "content-type": "application/grpc+proto",
-  te: "trailers",
-};
+const requestHeaders = { ":method": "POST", "content-type": "application/grpc+proto", te: "trailers" };
 
-export function openHttp2Client(baseUrl: string): (request: Uint8Array) => Promise<Buffer> {
+/** Makes the function that makes a call, and hands over the chunks of the answer as they come. */
+export function openHttp2Client(
+  baseUrl: string,
+): (path: string, request: Uint8Array, received: (chunk: Buffer) => void) => Promise<void> {
   const session = connect(baseUrl);
-  return (request) =>
+  return (path, request, received) =>
     new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
       let status: unknown;
-      const stream = session.request(requestHeaders);
-      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      const stream = session.request({ ...requestHeaders, ":path": path });
+      stream.on("data", received);
       stream.on("trailers", (trailers) => {
         status = trailers["grpc-status"];
       });
       stream.on("end", () => {
-        if (status === "0") resolve(Buffer.concat(chunks));
+        if (status === "0") resolve();
         else reject(new Error(`grpc-status ${status}`));
       });
       stream.on("error", reject);

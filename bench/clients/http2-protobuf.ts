@@ -1,14 +1,28 @@
-/** Bare `node:http2`, the message encoded and decoded by protobuf-es. */
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { echoRequest, envelope, unwrap } from "../echo.ts";
-import { EchoRequestSchema } from "../gen/echo_pb.ts";
+/** Bare `node:http2`, the messages encoded and decoded by protobuf-es. */
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { echoPath, echoRequest, envelope, repeatCount, repeatPath, unwrapEach } from "../echo.ts";
+import { EchoRequestSchema, RepeatRequestSchema } from "../gen/echo_pb.ts";
 import { answerCalls, checkEcho } from "./caller.ts";
 import { openHttp2Client } from "./http2-client.ts";
 
 answerCalls((baseUrl) => {
   const call = openHttp2Client(baseUrl);
-  return async () => {
-    const answer = await call(envelope(toBinary(EchoRequestSchema, echoRequest)));
-    checkEcho(fromBinary(EchoRequestSchema, unwrap(answer)));
+  const callFor = async (path: string, request: Uint8Array, count: number) => {
+    let received = 0;
+    const unwrap = unwrapEach((message) => {
+      checkEcho(fromBinary(EchoRequestSchema, message));
+      received++;
+    });
+    await call(path, envelope(request), unwrap);
+    if (received !== count) throw new Error(`${received} messages came instead of ${count}`);
+  };
+  return {
+    echo: () => callFor(echoPath, toBinary(EchoRequestSchema, echoRequest), 1),
+    repeat: () =>
+      callFor(
+        repeatPath,
+        toBinary(RepeatRequestSchema, create(RepeatRequestSchema, { count: repeatCount })),
+        repeatCount,
+      ),
   };
 });

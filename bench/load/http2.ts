@@ -3,7 +3,7 @@
  * string of bytes but for its stream number, and of a response only the frame headers and the message are read.
  */
 import { connect, type Socket } from "node:net";
-import { echoEnvelope, echoPath } from "../echo.ts";
+import { echoEnvelope, echoPath, repeatCount, repeatEnvelope, repeatPath } from "../echo.ts";
 import type { Connection, Load, Score } from "./load.ts";
 
 const frameType = { data: 0, headers: 1, rstStream: 3, settings: 4, ping: 6, goAway: 7, windowUpdate: 8 };
@@ -19,46 +19,49 @@ const receiveWindow = 2 ** 20;
 
 const preface = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-  // A stream brings one message, far below this window: no stream ever needs a WINDOW_UPDATE of its own.
-  frame(frameType.settings, 0, 0, settings([settingEnablePush, 0], [settingInitialWindowSize, 2 ** 16])),
+  // A response is far smaller than this window: no stream ever needs a WINDOW_UPDATE of its own.
+  frame(frameType.settings, 0, 0, settings([settingEnablePush, 0], [settingInitialWindowSize, 2 ** 18])),
   windowUpdate(2 * receiveWindow),
 ]);
 
-const request = Buffer.concat([
-  frame(
-    frameType.headers,
-    endHeaders,
-    0,
-    Buffer.concat([
-      Buffer.from([0x83, 0x86]), // :method POST and :scheme http, both from the static table
-      field(":path", echoPath),
-      field(":authority", "127.0.0.1"),
-      field("content-type", "application/grpc+proto"),
-      field("te", "trailers"),
-      field("user-agent", "triple-bench"),
-    ]),
-  ),
-  frame(frameType.data, endStream, 0, echoEnvelope),
-]);
-/** Where the two frames of a request say their stream number. */
-const streamOffsets = [5, request.length - echoEnvelope.length - 4] as const;
+/** A call as it is sent, but for its stream number, and what has to come back. */
+interface Script {
+  readonly request: Buffer;
+  /** Bytes of the request that count for flow control. */
+  readonly requestBytes: number;
+  /** Where the two frames of the request say their stream number. */
+  readonly streamOffsets: readonly [headers: number, data: number];
+  /** Bytes of all messages of the response. */
+  readonly responseBytes: number;
+}
+
+const scripts: Readonly<Record<Load["method"], Script>> = {
+  echo: script(echoPath, echoEnvelope, 1),
+  repeat: script(repeatPath, repeatEnvelope, repeatCount),
+};
+
+/** More of the messages of a response than any frame holds. */
+const messages = Buffer.alloc(2 ** 15, echoEnvelope);
 
 /** Connects and waits until the server has said its SETTINGS. */
-export function openHttp2(port: number, { inFlight }: Load): Promise<Connection> {
+export function openHttp2(port: number, load: Load): Promise<Connection> {
   return new Promise((resolve, reject) => {
-    const connection = new Http2Connection(port, inFlight, () => resolve(connection), reject);
+    const connection = new Http2Connection(port, load, () => resolve(connection), reject);
   });
 }
 
 interface Call {
   readonly startedAt: number;
-  /** Bytes of the envelope that have come back and were right. */
+  /** Bytes of the messages that have come back. */
   received: number;
+  /** Whether they were all as they should be. */
+  right: boolean;
 }
 
 class Http2Connection implements Connection {
   readonly #socket: Socket;
   readonly #inFlight: number;
+  readonly #script: Script;
   readonly #opened: () => void;
   /** Rejects the promise of the run, or of opening before the first run. */
   #failed: (error: Error) => void;
@@ -75,11 +78,12 @@ class Http2Connection implements Connection {
   /** Requests of one turn. Used again as soon as the kernel has taken them. */
   #output: Buffer;
 
-  constructor(port: number, inFlight: number, opened: () => void, failed: (error: Error) => void) {
+  constructor(port: number, { inFlight, method }: Load, opened: () => void, failed: (error: Error) => void) {
     this.#inFlight = inFlight;
+    this.#script = scripts[method];
     this.#opened = opened;
     this.#failed = failed;
-    this.#output = Buffer.allocUnsafe(inFlight * request.length);
+    this.#output = Buffer.allocUnsafe(inFlight * this.#script.request.length);
     const callback = (length: number, buffer: Uint8Array) => {
       this.#receive(Buffer.from(buffer.buffer, buffer.byteOffset, length));
       return true;
@@ -163,16 +167,18 @@ class Http2Connection implements Connection {
     }
     const call = this.#calls.get(stream);
     if (call === undefined) return;
-    const { received } = call;
-    const right = echoEnvelope.compare(bytes, start, end, received, received + end - start) === 0;
-    call.received = right ? received + end - start : Number.NaN;
+    const length = end - start;
+    const from = call.received % echoEnvelope.length;
+    call.right &&= messages.compare(bytes, start, end, from, from + length) === 0;
+    call.received += length;
   }
 
   #onEnd(stream: number, now: number, inTrailers: boolean): void {
     const call = this.#calls.get(stream);
     if (call === undefined || this.#score === undefined) return;
     this.#calls.delete(stream);
-    if (inTrailers && call.received === echoEnvelope.length) this.#score.latencies.record(now - call.startedAt);
+    const complete = call.right && call.received === this.#script.responseBytes;
+    if (inTrailers && complete) this.#score.latencies.record(now - call.startedAt);
     else this.#score.errors++;
   }
 
@@ -183,17 +189,36 @@ class Http2Connection implements Connection {
       return;
     }
     if (this.#socket.writableLength > 0) this.#output = Buffer.allocUnsafe(this.#output.length);
+    const { request, requestBytes, streamOffsets } = this.#script;
     let length = 0;
-    while (this.#calls.size < this.#inFlight && this.#sendWindow >= echoEnvelope.length) {
+    while (this.#calls.size < this.#inFlight && this.#sendWindow >= requestBytes) {
       request.copy(this.#output, length);
       for (const offset of streamOffsets) this.#output.writeUInt32BE(this.#nextStream, length + offset);
       length += request.length;
-      this.#calls.set(this.#nextStream, { startedAt: now, received: 0 });
-      this.#sendWindow -= echoEnvelope.length;
+      this.#calls.set(this.#nextStream, { startedAt: now, received: 0, right: true });
+      this.#sendWindow -= requestBytes;
       this.#nextStream += 2;
     }
     if (length > 0) this.#socket.write(this.#output.subarray(0, length));
   }
+}
+
+function script(path: string, envelope: Buffer, answers: number): Script {
+  const headers = Buffer.concat([
+    Buffer.from([0x83, 0x86]), // :method POST and :scheme http, both from the static table
+    field(":path", path),
+    field(":authority", "127.0.0.1"),
+    field("content-type", "application/grpc+proto"),
+    field("te", "trailers"),
+    field("user-agent", "triple-bench"),
+  ]);
+  const headersFrame = frame(frameType.headers, endHeaders, 0, headers);
+  return {
+    request: Buffer.concat([headersFrame, frame(frameType.data, endStream, 0, envelope)]),
+    requestBytes: envelope.length,
+    streamOffsets: [5, headersFrame.length + 5],
+    responseBytes: answers * echoEnvelope.length,
+  };
 }
 
 function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {

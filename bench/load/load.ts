@@ -1,10 +1,13 @@
 /** What a load on a server is, and what is known after it has run. */
+import { repeatCount } from "../echo.ts";
 import { Latencies } from "../latencies.ts";
 
 export interface Load {
   readonly protocol: "grpc" | "http-rpc";
   /** How the message is encoded; `json` exists in `http-rpc` only. */
   readonly codec: "proto" | "json";
+  /** What is called: a unary method, or in `grpc` one that streams messages back. */
+  readonly method: "echo" | "repeat";
   readonly connections: number;
   /** Calls open at any time on each connection. */
   readonly inFlight: number;
@@ -12,6 +15,8 @@ export interface Load {
 
 export interface Tally {
   readonly calls: number;
+  /** Messages that answered them. */
+  readonly messages: number;
   /** Answers that were not the message that was sent, and streams that were reset. */
   readonly errors: number;
   readonly seconds: number;
@@ -23,11 +28,17 @@ export interface Tally {
 export class Score {
   readonly latencies = new Latencies();
   readonly startedAt = performance.now();
+  readonly #messagesPerCall: number;
   errors = 0;
+
+  constructor(method: Load["method"]) {
+    this.#messagesPerCall = method === "repeat" ? repeatCount : 1;
+  }
 
   tally(): Tally {
     return {
       calls: this.latencies.count,
+      messages: this.latencies.count * this.#messagesPerCall,
       errors: this.errors,
       seconds: (performance.now() - this.startedAt) / 1000,
       p50Ms: this.latencies.quantile(0.5),

@@ -5,15 +5,17 @@ import { openHttp2 } from "./http2.ts";
 import { type Connection, type Load, Score, type Tally } from "./load.ts";
 
 let connections: readonly Connection[] = [];
+let method: Load["method"] = "echo";
 
 answerParent({
   async open({ port, load }: { port: number; load: Load }): Promise<void> {
+    method = load.method;
     const open = load.protocol === "grpc" ? openHttp2 : openHttp1;
     connections = await Promise.all(Array.from({ length: load.connections }, () => open(port, load)));
   },
 
   async run(seconds: number): Promise<Tally> {
-    const score = new Score();
+    const score = new Score(method);
     const until = score.startedAt + seconds * 1000;
     await Promise.all(connections.map((connection) => connection.run(until, score)));
     return score.tally();

@@ -1,10 +1,17 @@
 /** `@connectrpc/connect-node`, which speaks gRPC among others. */
 import { createServer } from "node:http2";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { echoRequest } from "../echo.ts";
 import { EchoService } from "../gen/echo_pb.ts";
 import { listen } from "./port.ts";
 
 const adapter = connectNodeAdapter({
-  routes: (router) => router.service(EchoService, { echo: (request) => request }),
+  routes: (router) =>
+    router.service(EchoService, {
+      echo: (request) => request,
+      async *repeat({ count }) {
+        for (let i = 0; i < count; i++) yield echoRequest;
+      },
+    }),
 });
 await listen(createServer(adapter));

@@ -1,10 +1,13 @@
-/** Bare `node:http2`, the message decoded and encoded by protobuf-es. */
+/** Bare `node:http2`, the messages decoded and encoded by protobuf-es. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { envelope, unwrap } from "../echo.ts";
+import { echoRequest, envelope, unwrap } from "../echo.ts";
 import { EchoRequestSchema } from "../gen/echo_pb.ts";
 import { createHttp2Echo } from "./http2-echo.ts";
 import { listen } from "./port.ts";
 
 await listen(
-  createHttp2Echo((request) => envelope(toBinary(EchoRequestSchema, fromBinary(EchoRequestSchema, unwrap(request))))),
+  createHttp2Echo(
+    (request) => envelope(toBinary(EchoRequestSchema, fromBinary(EchoRequestSchema, unwrap(request)))),
+    () => envelope(toBinary(EchoRequestSchema, echoRequest)),
+  ),
 );

@@ -141,6 +141,29 @@ export async function onlyMessage(
   return found;
 }
 
+/**
+ * An iteration made by hand, which costs half of what an async generator does. `next` makes its steps; `leave` is called
+ * when the reader does not want the rest.
+ */
+export function iteration<T>(
+  next: () => Promise<IteratorResult<T, undefined>>,
+  leave: () => unknown,
+): AsyncIterableIterator<T, undefined> {
+  return {
+    next,
+    async return() {
+      await leave();
+      return DONE;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+/** The last step of an iteration. */
+export const DONE = { done: true, value: undefined } as const;
+
 /** A stream of one message. */
 export async function* oneMessage(message: object | Promise<object>): AsyncGenerator<object, void> {
   yield message;
@@ -158,4 +181,6 @@ export interface Handler {
   readonly bodies?: readonly BodyKind[];
   /** Whether bodies that a page of any origin may send are refused without a proof of theirs. Default: true. */
   readonly csrf?: boolean;
+  /** The other methods without IDL of the same path, which take other parameters. Default: none. */
+  readonly overloads?: readonly Handler[];
 }

@@ -15,6 +15,7 @@ import {
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
+import type { Method } from "./call.ts";
 
 /**
  * Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. Public and stable,
@@ -26,6 +27,8 @@ export interface Codec {
   /** `message` is a message of the type, or its init shape. */
   encode(type: DescMessage, message: object): Uint8Array;
   decode(type: DescMessage, bytes: Uint8Array): object;
+  /** Encodes a message into bytes that have room in front, for what a protocol puts there. Not needed, but saves a copy. */
+  encodeBehind?(room: number, type: DescMessage, message: object): Uint8Array;
   /** Only codecs that write JSON text have this: sub-protocol A puts such values into its array of arguments. */
   readonly values?: JsonValues;
 }
@@ -34,6 +37,16 @@ export interface Codec {
 export interface JsonValues {
   toValue(type: DescMessage, message: object): JsonValue;
   fromValue(type: DescMessage, value: JsonValue): object;
+}
+
+/**
+ * What stands for the schema of methods without IDL. It brings the codec of their JSON along, so that no page loads that but
+ * one that calls such methods.
+ */
+export interface SignedMessage extends DescMessage {
+  readonly codecOf: (method: Method) => Codec;
+  /** Where sub-protocol A finds the method. */
+  readonly pathOf: (method: Method) => string;
 }
 
 /** Where there is a Buffer, it makes UTF-8 several times faster than a TextEncoder does. */
@@ -99,10 +112,15 @@ const MAX_JSON_DEPTH = 100;
  * order mark is skipped.
  */
 export function decodeJson(bytes: Uint8Array): JsonValue {
+  return JSON.parse(decodeJsonText(bytes)) as JsonValue;
+}
+
+/** The text that {@link decodeJson} parses, for those who parse it in another way. */
+export function decodeJsonText(bytes: Uint8Array): string {
   const text = decoder.decode(bytes);
   // Shorter text cannot be that deep and closed again.
   if (text.length > 2 * MAX_JSON_DEPTH) checkDepth(text);
-  return JSON.parse(text) as JsonValue;
+  return text;
 }
 
 /** What is between quotes is no bracket. Text that is no JSON may pass; the parser sees to it. */
@@ -134,7 +152,8 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-function toMessage(type: DescMessage, message: object): Message {
+/** The message that an init shape stands for. Throws a `TypeError` for what is no object. */
+export function toMessage(type: DescMessage, message: object): Message {
   if (typeof message !== "object" || message === null || Array.isArray(message)) {
     const given = message === null ? "null" : Array.isArray(message) ? "an array" : typeof message;
     throw new TypeError(`a message of type ${type.typeName} must be an object, not ${given}`);

@@ -2,7 +2,7 @@
  * Deadlines and cancellation: the only clock above the engines. A timeout is a duration, as it travels on the wire; a
  * deadline is an instant, on the monotonic clock.
  */
-import type { CallContext, ContextKey, ContextValues } from "./call.ts";
+import { type CallContext, type ContextKey, type ContextValues, iteration } from "./call.ts";
 import { Code, type Status } from "./code.ts";
 import { abortError, RpcError } from "./error.ts";
 
@@ -133,26 +133,27 @@ const NOTHING: (() => void)[] = [];
 
 /** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
 export function eachWithin<T>(context: OpenContext, items: AsyncIterable<T>): AsyncIterable<T> {
-  return context.limited ? raceEach(context, items) : items;
+  return context.limited ? { [Symbol.asyncIterator]: () => raceEach(context, items[Symbol.asyncIterator]()) } : items;
 }
 
-async function* raceEach<T>(context: OpenContext, items: AsyncIterable<T>): AsyncGenerator<T, void> {
-  const iterator = items[Symbol.asyncIterator]();
-  let finished = false;
-  try {
-    for (;;) {
-      const result = await context.race(() => iterator.next());
-      if (result.done) {
-        finished = true;
-        return;
-      }
-      yield result.value;
-    }
-  } finally {
+function raceEach<T>(context: OpenContext, items: AsyncIterator<T>): AsyncIterator<T> {
+  const step = (): Promise<IteratorResult<T>> => items.next();
+  const leave = (): void => {
     context.close();
     // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
-    if (!finished) context.linger(iterator.return?.());
-  }
+    context.linger(items.return?.());
+  };
+  const next = async (): Promise<IteratorResult<T, undefined>> => {
+    try {
+      const result = await context.race(step);
+      if (result.done) context.close();
+      return result;
+    } catch (reason) {
+      leave();
+      throw reason;
+    }
+  };
+  return iteration(next, leave);
 }
 
 class Values implements ContextValues {

@@ -2,7 +2,7 @@
  * The door for browsers, and for servers that answer `Request` with `Response`. It speaks sub-protocol A: fetch has no
  * way to read or write the trailers that sub-protocol B needs.
  */
-import { type Interceptor, intercept } from "./call.ts";
+import { type Call, type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { Code } from "./code.ts";
 import { type Codec, findCodec } from "./codec.ts";
@@ -13,6 +13,7 @@ import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { Metadata } from "./metadata.ts";
 import { resolveClientOptions } from "./protocol.ts";
 import type { Router } from "./router.ts";
+import { withSignedCalls } from "./signed-call.ts";
 
 export interface TransportOptions {
   /** Where the server is: an absolute URL, or in a browser a path on the page's own origin. */
@@ -41,8 +42,9 @@ export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
   const codec = findCodec(options.codec ?? "json");
   // The browser compresses and inflates on its own.
-  const call = refuseStreams(createUnaryCall(exchange, resolveClientOptions({ ...options, codec, compressions: [] })));
-  return { call: intercept(call, options.interceptors), close: async () => {} };
+  const resolved = resolveClientOptions({ ...options, codec, compressions: [] });
+  const open = (one: Codec): Call => refuseStreams(createUnaryCall(exchange, { ...resolved, codec: one }));
+  return { call: intercept(withSignedCalls(open(codec), open), options.interceptors), close: async () => {} };
 }
 
 /**

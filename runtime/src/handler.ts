@@ -10,6 +10,7 @@ import {
   type Handler,
   type Interceptor,
   intercept,
+  iteration,
   type Method,
   oneMessage,
   onlyMessage,
@@ -19,6 +20,7 @@ import {
 } from "./call.ts";
 import { Code, Status } from "./code.ts";
 import { type ErrorHook, RpcError } from "./error.ts";
+import { withMessages } from "./java/positional.ts";
 import { Metadata } from "./metadata.ts";
 
 /** What a handler knows of its call, and may add to the response. */
@@ -64,7 +66,9 @@ export function createHandlers<H extends object>(
 ): Handler[] {
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, unknown>)[name];
-    const run = typeof implemented === "function" ? (implemented.bind(implementation) as Implementation) : undefined;
+    const bound = typeof implemented === "function" ? implemented.bind(implementation) : undefined;
+    const byPosition = bound !== undefined && method.signature !== undefined;
+    const run: Implementation | undefined = byPosition ? withMessages(method.kind, bound) : bound;
     const call =
       run === undefined
         ? async () => unimplemented({ method })
@@ -134,26 +138,30 @@ function streamCall(start: Start, onError: ErrorHook): Call {
   };
 }
 
-/** Goes on with an iteration whose first step is under way. */
-async function* resume(
+/** Goes on with an iteration whose first step is under way, and converts what it throws. */
+function resume(
   first: Promise<IteratorResult<object>>,
   outputs: AsyncIterator<object>,
   failure: (reason: unknown) => RpcError,
-): AsyncGenerator<object, void> {
-  let finished = false;
-  try {
-    let result = await first;
-    while (!result.done) {
-      yield result.value;
-      result = await outputs.next();
+): AsyncIterable<object> {
+  let begun: Promise<IteratorResult<object>> | undefined = first;
+  const next = async (): Promise<IteratorResult<object, undefined>> => {
+    const step = begun;
+    begun = undefined;
+    try {
+      return await (step ?? outputs.next());
+    } catch (reason) {
+      throw failure(reason);
     }
-    finished = true;
-  } catch (reason) {
-    finished = true;
-    throw failure(reason);
-  } finally {
-    if (!finished) await outputs.return?.();
-  }
+  };
+  const leave = async (): Promise<void> => {
+    try {
+      await outputs.return?.();
+    } catch (reason) {
+      throw failure(reason);
+    }
+  };
+  return iteration(next, leave);
 }
 
 /** Refuses a call. Generated base classes do so in every method. */

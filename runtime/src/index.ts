@@ -1,7 +1,7 @@
 /**
  * The door for every platform: what generated code and users need wherever they run.
  */
-import { type Interceptor, intercept } from "./call.ts";
+import { type Call, type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
@@ -12,9 +12,11 @@ import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
+import type { Serialization } from "./java/serialization.ts";
 import { Metadata } from "./metadata.ts";
 import { resolveClientOptions, resolveServerOptions } from "./protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
+import { withSignedCalls } from "./signed-call.ts";
 
 export { type AttachmentValue, attachments, readAttachments } from "./attachments.ts";
 export {
@@ -70,6 +72,8 @@ export interface RouterOptions {
   readonly compressMinBytes?: number | undefined;
   /** Largest message accepted, in bytes, before and after inflating. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
+  /** What carries the values of services without IDL in sub-protocol B, such as `hessian2`. Default: none. */
+  readonly serializations?: readonly Serialization[] | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
   /** Pages of which other origins may call. Default: those of none. */
@@ -83,7 +87,10 @@ export interface RouterOptions {
 /** Makes a router that answers both sub-protocols. It is what servers, handlers and in-memory transports are built on. */
 export function createRouter(options: RouterOptions = {}): Router {
   const { codecs = [protoCodec, jsonCodec], compressions = [], interceptors = [], cors } = options;
-  const resolved = resolveServerOptions({ ...options, codecs, compressions });
+  const resolved = {
+    ...resolveServerOptions({ ...options, codecs, compressions }),
+    serializations: options.serializations,
+  };
   const router = createRouterWith({
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
@@ -98,6 +105,8 @@ export interface InMemoryTransportOptions {
   readonly protocol?: "grpc" | "http-rpc" | undefined;
   /** How messages are encoded. Default: `proto`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
+  /** What carries the values of services without IDL in sub-protocol B, such as `hessian2`. Default: none. */
+  readonly serializations?: readonly Serialization[] | undefined;
   /** Around every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
@@ -107,10 +116,13 @@ export interface InMemoryTransportOptions {
  * encoded, metadata is checked, errors are rendered and read.
  */
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
-  const { protocol = "grpc", codec = "proto" } = options;
+  const { protocol = "grpc", codec = "proto", serializations } = options;
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   // A network would hand out headers of their own at each end.
   const exchange: Exchange = (request) => router.exchange({ ...request, headers: new Metadata(request.headers) });
-  const call = createProtocol(exchange, resolveClientOptions({ codec: findCodec(codec), compressions: [] }));
-  return { call: intercept(call, options.interceptors), close: async () => {} };
+  const resolved = { ...resolveClientOptions({ codec: findCodec(codec), compressions: [] }), serializations };
+  const call = createProtocol(exchange, resolved);
+  const open = (one: Codec): Call => createProtocol(exchange, { ...resolved, codec: one });
+  const all = protocol === "grpc" ? call : withSignedCalls(call, open);
+  return { call: intercept(all, options.interceptors), close: async () => {} };
 }

@@ -2,21 +2,24 @@
  * The door for Node: servers that listen, and transports over HTTP/1.1 and HTTP/2.
  */
 import type { AddressInfo } from "node:net";
-import { type Interceptor, intercept } from "./call.ts";
+import { type Call, type Interceptor, intercept } from "./call.ts";
 import type { Transport } from "./client.ts";
-import { type Codec, findCodec } from "./codec.ts";
+import { type Codec, findCodec, jsonCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
 import { callHook } from "./error.ts";
 import { pathsBelow } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createRouter, type Router, type RouterOptions } from "./index.ts";
+import type { Serialization } from "./java/serialization.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { createNodeHandler, type NodeHandler } from "./node/handler.ts";
+import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
-import { resolveClientOptions } from "./protocol.ts";
+import { resolveClientOptions, type WrapperContentType } from "./protocol.ts";
 import { isServed } from "./router.ts";
+import { withSignedCalls } from "./signed-call.ts";
 import { closableTransport } from "./transport.ts";
 
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
@@ -41,7 +44,7 @@ export interface Server extends Router {
 
 /** Makes a server that speaks both sub-protocols. Add services, then listen. */
 export function createServer(options: ServerOptions = {}): Server {
-  const router = createRouter({ compressions: nodeCompressions, ...options });
+  const router = createRouter({ codecs: [nodeProtoCodec, jsonCodec], compressions: nodeCompressions, ...options });
   const listener = new Listener(router.exchange, options);
   const closing = new Set<() => void>();
   const server: Server = {
@@ -114,27 +117,33 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
    * versions. Default: false, the names of the proto file.
    */
   readonly javaNames?: boolean | undefined;
+  /** What carries the values of services without IDL over `grpc`, such as `hessian2`. Default: none. */
+  readonly serializations?: readonly Serialization[] | undefined;
+  /** What `grpc` calls the messages of services without IDL. Default: `application/grpc+proto`, as peers do. */
+  readonly wrapperContentType?: WrapperContentType | undefined;
   /** Around every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
 /** Makes a transport to one server. Connections are made when they are needed. */
 export function createTransport(options: TransportOptions): Transport {
-  const { protocol = "grpc", compressions = nodeCompressions } = options;
+  const { protocol = "grpc", codec: given = "proto", compressions = nodeCompressions } = options;
   const { httpVersion = protocol === "grpc" ? "2" : "1.1" } = options;
   if (protocol === "grpc" && httpVersion !== "2") throw new TypeError(`protocol "grpc" needs httpVersion "2"`);
   const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
-  const call = createProtocol(
-    connector.exchange,
-    resolveClientOptions({
-      ...options,
-      codec: findCodec(options.codec ?? "proto"),
-      compressions,
-      sendCompression: requireCompression(compressions, options.compression),
-    }),
-  );
-  return closableTransport(intercept(call, options.interceptors), () => connector.close());
+  const { serializations, wrapperContentType } = options;
+  const codec = given === "proto" ? nodeProtoCodec : findCodec(given);
+  const sendCompression = requireCompression(compressions, options.compression);
+  const resolved = {
+    ...resolveClientOptions({ ...options, codec, compressions, sendCompression }),
+    serializations,
+    wrapperContentType,
+  };
+  const open = (one: Codec): Call => createProtocol(connector.exchange, { ...resolved, codec: one });
+  const call = createProtocol(connector.exchange, resolved);
+  const all = protocol === "grpc" ? call : withSignedCalls(call, open);
+  return closableTransport(intercept(all, options.interceptors), () => connector.close());
 }
 
 function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {

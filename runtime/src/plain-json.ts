@@ -19,13 +19,19 @@ export const plainJsonCodec: Codec = {
 /** What makes up a schema, beyond its name. */
 const schemaParts: readonly (keyof DescMessage)[] = ["file", "proto", "fields", "field", "members", "oneofs"];
 
-/** Stands for the schema of a message of which only the name is known. Other codecs than the plain one refuse it. */
-export function plainMessage(typeName: string): DescMessage {
+/**
+ * Stands for the schema of a message of which only the name is known. A codec that needs the schema is refused, with the
+ * way out that `advice` names.
+ */
+export function plainMessage(
+  typeName: string,
+  advice = `${typeName} is known as plain JSON only: its client needs a transport of triple-es/json`,
+): DescMessage {
   const message = { kind: "message", typeName, name: typeName.slice(typeName.lastIndexOf(".") + 1) };
   for (const part of schemaParts) {
     Object.defineProperty(message, part, {
       get() {
-        throw new TypeError(`${typeName} is known as plain JSON only: its client needs a transport of triple-es/json`);
+        throw new TypeError(advice);
       },
     });
   }

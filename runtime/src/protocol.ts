@@ -7,6 +7,7 @@ import type { Codec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
 import { callHook, type ErrorHook, RpcError, reasonOf } from "./error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
+import type { Serialization } from "./java/serialization.ts";
 import { isBinaryValue, type Metadata } from "./metadata.ts";
 
 /** A protocol's client half: turns an exchange into a call. */
@@ -38,16 +39,25 @@ export interface ClientOptions extends ProtocolOptions {
   readonly jsonBody: "array" | "object";
   /** Whether methods are addressed by the names that Dubbo for Java has for them. */
   readonly javaNames: boolean;
+  /** Serializations that are understood in wrapper mode. Default: none. */
+  readonly serializations?: readonly Serialization[] | undefined;
+  /** What sub-protocol B calls wrapped messages: what peers do, or the specification. Default: the former. */
+  readonly wrapperContentType?: WrapperContentType | undefined;
 }
 
 export interface ServerOptions extends ProtocolOptions {
   /** Codecs that are understood. */
   readonly codecs: readonly Codec[];
+  /** Serializations that are understood in wrapper mode. Default: none. */
+  readonly serializations?: readonly Serialization[] | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
   /** Told of every error whose text the peer does not get to see, once each. */
   readonly onError: ErrorHook;
 }
+
+/** The content types of wrapped messages (spec: Extended content type). No known peer uses the one with `wrapper`. */
+export type WrapperContentType = "application/grpc+proto" | "application/triple+wrapper";
 
 /** 4 MiB, as gRPC has it. */
 const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
@@ -56,7 +66,10 @@ type Given<Options, Needed extends keyof Options> = Pick<Options, Needed> & {
   readonly [Name in keyof Options]?: Options[Name] | undefined;
 };
 
-/** Fills in the defaults. Codecs and compressions have none here: they are the door's choice. */
+/**
+ * Fills in the defaults. Codecs and compressions have none here: they are the door's choice. What is for wrapper mode alone is
+ * added by the doors that have it, so that pages do not load a word of it.
+ */
 function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
   const { compressions, compressMinBytes = 1024, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = given;
   if (!(maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1)) {

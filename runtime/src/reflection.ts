@@ -3,6 +3,7 @@
  * line adds it to a server. It shows the schema to whoever may call it.
  */
 import type { DescFile } from "@bufbuild/protobuf";
+import type { ServiceDef } from "./call.ts";
 import { Code } from "./code.ts";
 import { RpcError } from "./error.ts";
 import { FileIndex } from "./file-index.ts";
@@ -23,7 +24,7 @@ const MAX_REQUESTS = 1000;
 
 /**
  * Adds the services `grpc.reflection.v1.ServerReflection` and its predecessor `v1alpha` to a router or server. They
- * describe every service, those added later too.
+ * describe every service that comes from a proto file, those added later too.
  *
  * Throws a `TypeError` if a service has been added whose proto file cannot be found; the option `files` mends that.
  */
@@ -58,14 +59,20 @@ class RouterSchema {
   /** Takes in the services that were added since. */
   refresh(): void {
     const { services } = this.#router;
-    for (const { service } of services.slice(this.#read)) this.files.addService(service);
+    for (const { service } of services.slice(this.#read)) if (hasIdl(service)) this.files.addService(service);
     this.#read = services.length;
   }
 
   /** Full names of the services. */
   services(): string[] {
-    return [...new Set(this.#router.services.map(({ service }) => service.typeName))].sort();
+    const described = this.#router.services.filter(({ service }) => hasIdl(service));
+    return [...new Set(described.map(({ service }) => service.typeName))].sort();
   }
+}
+
+/** Whether a service comes from a proto file. Nobody can describe the others to those who ask. */
+function hasIdl({ methods }: ServiceDef<object, object>): boolean {
+  return Object.values(methods).every(({ signature }) => signature === undefined);
 }
 
 /** The questions of both versions of the service, which differ in nothing but the names of their types. */

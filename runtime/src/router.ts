@@ -6,6 +6,7 @@ import { BODY_KINDS, type BodyKind, type Handler, type Interceptor, type Selecto
 import type { ErrorHook } from "./error.ts";
 import type { Exchange } from "./exchange.ts";
 import { checkService, createHandlers } from "./handler.ts";
+import { parameterNames, pathSuffix } from "./java/type.ts";
 import { readSelector, type ServerProtocol } from "./protocol.ts";
 
 /** Options of one service. */
@@ -49,7 +50,7 @@ export interface Router {
 
 interface Route {
   readonly selector: Selector;
-  readonly handler: Handler;
+  handler: Handler;
 }
 
 export interface RouterSettings {
@@ -85,6 +86,13 @@ export function createRouterWith(settings: RouterSettings): Router {
     return undefined;
   }
 
+  function addRoute(path: string, selector: Selector, handler: Handler): void {
+    const known = (routes.get(path) ?? []).find((route) => matches(route.selector, selector));
+    if (known === undefined) routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
+    else if (isOverload(known.handler, handler)) known.handler = withOverload(known.handler, handler);
+    else throw new Error(`${path} has been added already`);
+  }
+
   return {
     services,
     add(service, implementation, options = {}) {
@@ -94,10 +102,13 @@ export function createRouterWith(settings: RouterSettings): Router {
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       const bodies = bodiesOf(options, Object.keys(service.methods));
       for (const [index, made] of createHandlers(service, implementation, all).entries()) {
-        const { path } = made.method;
-        if (findExactly(path, selector) !== undefined) throw new Error(`${path} has been added already`);
-        const handler: Handler = { ...made, bodies: bodies[index] ?? [], csrf: options.csrf ?? true };
-        routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
+        const { path, signature } = made.method;
+        // What the values of other bodies are for is said by a schema.
+        const kinds = signature === undefined ? (bodies[index] ?? []) : [];
+        const handler: Handler = { ...made, bodies: kinds, csrf: options.csrf ?? true };
+        addRoute(path, selector, handler);
+        // Java's callers of sub-protocol A name the overload they mean.
+        if (signature !== undefined) addRoute(path + pathSuffix(signature), selector, handler);
       }
       services.push({ service, selector });
       return this;
@@ -109,6 +120,21 @@ export function createRouterWith(settings: RouterSettings): Router {
       return protocol.serve(request, find(withoutQuery(request.path), readSelector(request.headers)));
     },
   };
+}
+
+/** Whether two methods of one path can be told apart by their arguments. Streams begin before theirs are known. */
+function isOverload(known: Handler, added: Handler): boolean {
+  const { kind, signature } = added.method;
+  if (signature === undefined || kind !== "unary") return false;
+  const types = String(parameterNames(signature));
+  return [known, ...(known.overloads ?? [])].every(
+    ({ method }) =>
+      method.kind === "unary" && method.signature !== undefined && String(parameterNames(method.signature)) !== types,
+  );
+}
+
+function withOverload(known: Handler, added: Handler): Handler {
+  return { ...known, overloads: [...(known.overloads ?? []), added] };
 }
 
 const DEFAULT_BODIES: readonly BodyKind[] = ["xml"];

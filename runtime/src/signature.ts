@@ -28,7 +28,8 @@ export type JavaType =
   | JavaBuiltIn
   | { readonly list: JavaType }
   | { readonly set: JavaType }
-  | { readonly map: readonly [key: JavaType, value: JavaType] }
+  /** A `Map` in TypeScript; with `record` an object whose keys are strings. */
+  | { readonly map: readonly [key: JavaType, value: JavaType]; readonly record?: true }
   | { readonly array: JavaType }
   /** In a function, because classes may refer to each other. */
   | { readonly class: () => JavaClass }

@@ -4,13 +4,8 @@ import { Code } from "triple-es";
 import { describe, expect, it, vi } from "vitest";
 import { RpcError } from "../../runtime/src/error.ts";
 import { type Body, streamBody } from "../../runtime/src/exchange.ts";
-import {
-  type Envelope,
-  EnvelopeReader,
-  encodeEnvelope,
-  onlyEnvelope,
-  readEnvelopes,
-} from "../../runtime/src/grpc/envelope.ts";
+import { type Envelope, EnvelopeReader, encodeEnvelope, onlyEnvelope } from "../../runtime/src/grpc/envelope.ts";
+import { readEnvelopes } from "../support/envelopes.ts";
 import { chunked, envelope, joined } from "../support/greeter.ts";
 
 async function collect(body: Body, limit = 1000): Promise<Envelope[]> {

@@ -28,6 +28,7 @@ describe("the packed plugin", () => {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "triple-es-packed-"));
     npm(root, "run", "--silent", "build:plugin");
+    npm(root, "run", "--silent", "build:interface");
     npm(root, "pack", "--silent", "--ignore-scripts", "--pack-destination", folder);
     const [tarball = ""] = readdirSync(folder);
     writeFileSync(join(folder, "package.json"), "{}");
@@ -42,7 +43,12 @@ describe("the packed plugin", () => {
     expect(readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith("."))).toEqual([
       "protoc-gen-triple-es",
     ]);
-    expect(readdirSync(join(installed, "dist"))).toEqual(["main.js"]);
+    expect(readdirSync(join(installed, "dist"))).toEqual([
+      "main.js",
+      "triple-es-chunk.js",
+      "triple-es-command.js",
+      "triple-es.js",
+    ]);
     expect(statSync(join(installed, "dist/main.js")).size).toBeLessThan(400_000);
     expect(readFileSync(join(installed, "dist/main.js"), "utf8")).not.toContain("createSourceFile");
   });
@@ -51,6 +57,16 @@ describe("the packed plugin", () => {
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     const bin = join(folder, "node_modules/.bin/protoc-gen-triple-es");
     expect(spawnSync(bin, ["--version"], { encoding: "utf8" }).stdout).toBe(`protoc-gen-triple-es v${version}\n`);
+  });
+
+  it("has a second command, which says what it needs", () => {
+    const bin = join(folder, "node_modules/.bin/triple-es");
+    expect(spawnSync(bin, ["--version"], { encoding: "utf8" }).stdout).toMatch(/^triple-es v\d/);
+    const { status, stderr } = spawnSync(bin, ["interface", "*.ts", "--out", "gen"], { cwd: folder, encoding: "utf8" });
+    expect([status, stderr]).toEqual([
+      1,
+      "triple-es: interface reads TypeScript with ts-morph, which is not installed: npm install --save-dev ts-morph\n",
+    ]);
   });
 
   it("generates under buf what the sources generate", () => {

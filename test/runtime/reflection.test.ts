@@ -19,6 +19,7 @@ import {
 import { createServerReflectionClient } from "../../fixtures/gen/grpc/reflection/v1/reflection_triple.ts";
 import { createServerReflectionClient as createAlphaClient } from "../../fixtures/gen/grpc/reflection/v1alpha/reflection_triple.ts";
 import { failureOf, greeter } from "../support/server.ts";
+import { ShopDef, shop } from "../support/shop.ts";
 
 type Question = ServerReflectionRequest["messageRequest"];
 type Answer = ServerReflectionResponse["messageResponse"];
@@ -160,6 +161,14 @@ it("answers any text with an answer", async () => {
       expect((await ask({ case: kind, value }))[0]?.case).toBe("errorResponse");
     }),
   );
+});
+
+it("leaves out services without a proto file, wherever they were added", async () => {
+  const mixed = createRouter().add(ShopDef, shop);
+  addReflection(mixed);
+  mixed.add({ ...ShopDef, selector: { version: "2" } }, shop);
+  const [listed] = await askOf(mixed, { case: "listServices", value: "" });
+  expect(JSON.stringify(listed)).not.toContain(ShopDef.typeName);
 });
 
 it("takes at most 1,000 requests on a stream", async () => {

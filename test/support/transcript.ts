@@ -6,7 +6,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Code, codeFromName, type RpcError } from "triple-es";
 import { wholeBody } from "../../runtime/src/exchange.ts";
-import { readEnvelopes } from "../../runtime/src/grpc/envelope.ts";
+import { readEnvelopes } from "./envelopes.ts";
 import { envelope, joined } from "./greeter.ts";
 
 /** A header or trailer. The value `...` stands for any. */

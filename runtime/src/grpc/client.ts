@@ -14,24 +14,29 @@ import {
   streamBody,
   wholeBody,
 } from "../exchange.ts";
+import { nameOf } from "../java/type.ts";
 import { Metadata } from "../metadata.ts";
-import {
-  appendCallerMetadata,
-  type ClientProtocol,
-  compressMessage,
-  decompressMessage,
-  javaPath,
-  writeSelector,
-} from "../protocol.ts";
+import { appendCallerMetadata, type ClientProtocol, decompressMessage, javaPath, writeSelector } from "../protocol.ts";
 import { VERSION } from "../version.ts";
-import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
-import { codecNameOf, formatTimeout, readResponseCompression, requestFields } from "./headers.ts";
+import {
+  compressEnvelope,
+  EnvelopeReader,
+  encodeEnvelope,
+  encodeMessage,
+  onlyEnvelope,
+  PREFIX_BYTES,
+} from "./envelope.ts";
+import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
 import { httpStatusError, readError, userMetadata } from "./status.ts";
+import { decodeResponse, encodeRequest, isSigned, readException } from "./values.ts";
 
 /** Makes the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   const { codec, maxMessageBytes } = options;
-  const fields = requestFields(codec, options, `grpc-ts-triple-es/${VERSION}`).freeze();
+  const { serializations = [], wrapperContentType = "application/grpc+proto" } = options;
+  const userAgent = `grpc-ts-triple-es/${VERSION}`;
+  const fields = requestFields(`application/grpc+${codec.name}`, options, userAgent).freeze();
+  const wrapperFields = requestFields(wrapperContentType, options, userAgent).freeze();
 
   function call(request: CallRequest): ReturnType<Call> {
     return (request.stream ? callStream(request) : callUnary(request)).catch(fail);
@@ -43,7 +48,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const body = wholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
     const response = await exchange(httpRequest(request, body));
     const headers = userMetadata(response.headers);
-    const compression = checkResponse(response);
+    const compression = checkResponse(response, method);
     let bytes: Uint8Array | undefined;
     let lost: unknown;
     try {
@@ -56,15 +61,18 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const failure = readEnd(response, headers, bytes === undefined || bytes.byteLength > 0);
     if (failure !== undefined) throw failure;
     if (bytes === undefined) throw lost;
-    const { compressed, data } = onlyEnvelope(bytes, maxMessageBytes, cardinalityError);
-    const message = decode(method, compressed ? await inflate(data, compression) : data);
+    const { compressed, data: sent } = onlyEnvelope(bytes, maxMessageBytes, cardinalityError);
+    const data = compressed ? await inflate(sent, compression) : sent;
+    const exception = isSigned(method) && readException(serializations, headers, response.trailers, data);
+    if (exception) throw exception;
+    const message = decode(method, data);
     return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
   }
 
   async function callStream(request: StreamRequest): ReturnType<Call> {
     const response = await exchange(httpRequest(request, await requestBody(request)));
     const headers = userMetadata(response.headers);
-    const compression = checkResponse(response);
+    const compression = checkResponse(response, request.method);
     const trailers = new Metadata();
     return { stream: true, messages: decodeEach(request.method, response, compression, trailers), headers, trailers };
   }
@@ -81,12 +89,13 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     };
   }
 
-  function requestHeaders({ headers: metadata, selector, context }: CallRequest): Metadata {
+  function requestHeaders({ method, headers: metadata, selector, context }: CallRequest): Metadata {
+    const common = isSigned(method) ? wrapperFields : fields;
     const timeoutMs = context.timeoutMs();
     const plain = timeoutMs === undefined && selector.version === undefined && selector.group === undefined;
     // Most calls have nothing to add, and an engine recognises the fields they share.
-    if (plain && metadata.size === 0) return fields;
-    const headers = new Metadata(fields);
+    if (plain && metadata.size === 0) return common;
+    const headers = new Metadata(common);
     // Who calls may name themselves; the field must not be there twice.
     if (metadata.has("user-agent")) headers.delete("user-agent");
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
@@ -96,10 +105,10 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   function encode(method: Method, message: object): Uint8Array | Promise<Uint8Array> {
-    const data = codec.encode(method.input, message);
-    const compressed = compressMessage(data, options.sendCompression, options);
-    if (compressed === undefined) return encodeEnvelope(data);
-    return Promise.resolve(compressed).then((bytes) => encodeEnvelope(bytes, true));
+    const envelope = isSigned(method)
+      ? encodeEnvelope(encodeRequest(serializations, method, message))
+      : encodeMessage(codec, method.input, message);
+    return compressEnvelope(envelope, options.sendCompression, options) ?? envelope;
   }
 
   /** A single message is a body that an engine can send in one flush, and again if it has to. */
@@ -126,10 +135,14 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     trailers: Metadata,
   ): AsyncGenerator<object, void> {
     let hasBody = false;
-    for await (const { compressed, data } of readEnvelopes(response.body, maxMessageBytes)) {
-      hasBody = true;
-      yield decode(method, compressed ? await inflate(data, compression) : data);
+    const envelopes = new EnvelopeReader(maxMessageBytes);
+    for await (const chunk of response.body) {
+      for (const { compressed, data } of envelopes.take(chunk)) {
+        hasBody = true;
+        yield decode(method, compressed ? await inflate(data, compression) : data);
+      }
     }
+    envelopes.finish();
     const failure = readEnd(response, userMetadata(response.headers), hasBody);
     if (failure !== undefined) throw failure;
     trailers.appendAll(userMetadata(response.trailers));
@@ -144,16 +157,18 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
 
   function decode(method: Method, bytes: Uint8Array): object {
     try {
-      return codec.decode(method.output, bytes);
+      return isSigned(method) ? decodeResponse(serializations, method, bytes) : codec.decode(method.output, bytes);
     } catch (cause) {
-      throw internalError(`response cannot be decoded as ${method.output.typeName}: ${reasonOf(cause)}`, cause);
+      const wanted = isSigned(method) ? nameOf(method.signature.result) : method.output.typeName;
+      throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
     }
   }
 
   /** Refuses a response that is not gRPC's. Peers send `grpc-status` with any HTTP status, and then it counts. */
-  function checkResponse(response: HttpResponse): Compression | undefined {
+  function checkResponse(response: HttpResponse, method: Method): Compression | undefined {
     const contentType = response.headers.get("content-type");
-    const name = codecNameOf(contentType);
+    const wrapped = isSigned(method) && isWrapperContentType(contentType ?? "");
+    const name = wrapped ? codec.name : codecNameOf(contentType);
     if (name === undefined || (response.status !== 200 && !response.headers.has("grpc-status"))) {
       cancelBody(response.body);
       throw httpStatusError(response.status, contentType);

@@ -5,9 +5,13 @@
  *     Compressed-Flag         → 0 / 1                  ; one byte
  *     Message-Length          → {length of Message}    ; four bytes, unsigned, big endian
  */
+import type { DescMessage } from "@bufbuild/protobuf";
 import { Code } from "../code.ts";
+import type { Codec } from "../codec.ts";
+import type { Compression } from "../compression.ts";
 import { RpcError } from "../error.ts";
-import { type Body, concat, tooLarge } from "../exchange.ts";
+import { concat, tooLarge } from "../exchange.ts";
+import { compressMessage, type ProtocolOptions } from "../protocol.ts";
 
 /** One message as it travels. */
 export interface Envelope {
@@ -20,29 +24,65 @@ export const PREFIX_BYTES = 5;
 
 /** Where there is a Buffer, it cuts small pieces from a large one, which costs a fraction of a buffer of their own. */
 const allocate: (length: number) => Uint8Array =
-  typeof Buffer === "function" ? Buffer.allocUnsafe : (length) => new Uint8Array(length);
+  typeof Buffer === "function" ? allocatePooled : (length) => new Uint8Array(length);
 
-/** Puts a message into its envelope. */
+function allocatePooled(length: number): Uint8Array {
+  const { buffer, byteOffset } = Buffer.allocUnsafe(length);
+  // In memory, what users find in fields of bytes is a piece of this, and should be no Buffer.
+  return new Uint8Array(buffer, byteOffset, length);
+}
+
+/** Puts bytes into an envelope. */
 export function encodeEnvelope(data: Uint8Array, compressed = false): Uint8Array {
-  const length = data.byteLength;
-  const bytes = allocate(PREFIX_BYTES + length);
-  bytes[0] = compressed ? 1 : 0;
-  bytes[1] = length >>> 24;
-  bytes[2] = length >>> 16;
-  bytes[3] = length >>> 8;
-  bytes[4] = length;
+  const bytes = allocate(PREFIX_BYTES + data.byteLength);
   bytes.set(data, PREFIX_BYTES);
-  return bytes;
+  return writePrefix(bytes, compressed);
+}
+
+/** Encodes a message into an envelope. */
+export function encodeMessage(codec: Codec, type: DescMessage, message: object): Uint8Array {
+  if (codec.encodeBehind === undefined) return encodeEnvelope(codec.encode(type, message));
+  return writePrefix(codec.encodeBehind(PREFIX_BYTES, type, message), false);
+}
+
+/** The envelope with its message compressed; `undefined` for one that is better sent as it is. */
+export function compressEnvelope(
+  envelope: Uint8Array,
+  compression: Compression | undefined,
+  options: Pick<ProtocolOptions, "compressMinBytes">,
+): Promise<Uint8Array> | undefined {
+  if (compression === undefined) return undefined;
+  const compressed = compressMessage(envelope.subarray(PREFIX_BYTES), compression, options);
+  return compressed && Promise.resolve(compressed).then((bytes) => encodeEnvelope(bytes, true));
+}
+
+function writePrefix(envelope: Uint8Array, compressed: boolean): Uint8Array {
+  const length = envelope.byteLength - PREFIX_BYTES;
+  envelope[0] = compressed ? 1 : 0;
+  envelope[1] = length >>> 24;
+  envelope[2] = length >>> 16;
+  envelope[3] = length >>> 8;
+  envelope[4] = length;
+  return envelope;
 }
 
 /** Takes envelopes out of chunks, however the chunks are cut. */
 export class EnvelopeReader {
   readonly #maxBytes: number;
   #chunks: Uint8Array[] = [];
+  /** Where in the first chunk the next envelope starts. */
+  #start = 0;
+  /** Bytes from there to the end of the last chunk. */
   #buffered = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
+  }
+
+  /** The envelopes that a chunk completes. Fails as {@link next} does. */
+  *take(chunk: Uint8Array): Generator<Envelope, void> {
+    this.push(chunk);
+    for (let envelope = this.next(); envelope !== undefined; envelope = this.next()) yield envelope;
   }
 
   push(chunk: Uint8Array): void {
@@ -56,11 +96,13 @@ export class EnvelopeReader {
    */
   next(): Envelope | undefined {
     if (this.#buffered < PREFIX_BYTES) return undefined;
-    const end = endOfEnvelope(this.#join(PREFIX_BYTES), this.#maxBytes);
-    if (this.#buffered < end) return undefined;
-    const bytes = this.#join(end);
-    this.#drop(end);
-    return openEnvelope(bytes, end);
+    const end = endOfEnvelope(this.#join(PREFIX_BYTES), this.#start, this.#maxBytes);
+    const size = end - this.#start;
+    if (this.#buffered < size) return undefined;
+    const bytes = this.#join(size);
+    const start = this.#start;
+    this.#drop(size);
+    return openEnvelope(bytes, start, start + size);
   }
 
   /** Checks, at the end of the body, that no envelope was cut off. */
@@ -68,31 +110,24 @@ export class EnvelopeReader {
     if (this.#buffered > 0) throw cutOff(this.#buffered);
   }
 
-  /** A chunk that starts at the current position and holds at least `length` bytes. */
+  /** The first chunk, which then holds at least `length` bytes from the current position on. */
   #join(length: number): Uint8Array {
     const first = this.#chunks[0] as Uint8Array;
-    if (first.byteLength >= length) return first;
+    if (first.byteLength - this.#start >= length) return first;
+    this.#chunks[0] = first.subarray(this.#start);
     const joined = concat(this.#chunks, this.#buffered);
     this.#chunks = [joined];
+    this.#start = 0;
     return joined;
   }
 
   #drop(length: number): void {
-    const first = this.#chunks[0] as Uint8Array;
-    if (first.byteLength === length) this.#chunks.shift();
-    else this.#chunks[0] = first.subarray(length);
+    this.#start += length;
     this.#buffered -= length;
+    if (this.#start < (this.#chunks[0] as Uint8Array).byteLength) return;
+    this.#chunks.shift();
+    this.#start = 0;
   }
-}
-
-/** The envelopes of a body, one after the other. */
-export async function* readEnvelopes(body: Body, maxBytes: number): AsyncGenerator<Envelope, void> {
-  const reader = new EnvelopeReader(maxBytes);
-  for await (const chunk of body) {
-    reader.push(chunk);
-    for (let envelope = reader.next(); envelope !== undefined; envelope = reader.next()) yield envelope;
-  }
-  reader.finish();
 }
 
 /** The one envelope of a unary body. `refuse` makes the error for a body that has none or several. */
@@ -103,7 +138,7 @@ export function onlyEnvelope(
 ): Envelope {
   const { byteLength } = body;
   if (byteLength === 0) throw refuse("none");
-  const end = byteLength < PREFIX_BYTES ? PREFIX_BYTES : endOfEnvelope(body, maxBytes);
+  const end = byteLength < PREFIX_BYTES ? PREFIX_BYTES : endOfEnvelope(body, 0, maxBytes);
   if (byteLength < end) throw cutOff(byteLength);
   if (byteLength > end) {
     const reader = new EnvelopeReader(maxBytes);
@@ -111,22 +146,22 @@ export function onlyEnvelope(
     if (reader.next() !== undefined) throw refuse("more than one");
     reader.finish();
   }
-  return openEnvelope(body, end);
+  return openEnvelope(body, 0, end);
 }
 
-/** Where the envelope ends whose prefix the bytes begin with. */
-function endOfEnvelope(bytes: Uint8Array, maxBytes: number): number {
-  const flag = bytes[0] as number;
+/** Where the envelope ends whose prefix starts there. */
+function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): number {
+  const flag = bytes[start] as number;
   const length =
-    (bytes[1] as number) * 0x1000000 +
-    (((bytes[2] as number) << 16) | ((bytes[3] as number) << 8) | (bytes[4] as number));
+    (bytes[start + 1] as number) * 0x1000000 +
+    (((bytes[start + 2] as number) << 16) | ((bytes[start + 3] as number) << 8) | (bytes[start + 4] as number));
   if (flag > 1) throw new RpcError(Code.Internal, `envelope has the unknown flags 0x${flag.toString(16)}`);
   if (length > maxBytes) throw tooLarge(maxBytes);
-  return PREFIX_BYTES + length;
+  return start + PREFIX_BYTES + length;
 }
 
-function openEnvelope(bytes: Uint8Array, end: number): Envelope {
-  return { compressed: bytes[0] === 1, data: bytes.subarray(PREFIX_BYTES, end) };
+function openEnvelope(bytes: Uint8Array, start: number, end: number): Envelope {
+  return { compressed: bytes[start] === 1, data: bytes.subarray(start + PREFIX_BYTES, end) };
 }
 
 function cutOff(bytes: number): RpcError {

@@ -2,7 +2,6 @@
  * The headers of sub-protocol B as typed values (spec: Sub-protocol B request headers). No other room reads them by name.
  */
 import { Code, Status } from "../code.ts";
-import type { Codec } from "../codec.ts";
 import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
 import { RpcError } from "../error.ts";
 import { Metadata } from "../metadata.ts";
@@ -15,6 +14,15 @@ const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
 export function codecNameOf(contentType: string | undefined): string | undefined {
   const match = contentType === undefined ? null : CONTENT_TYPE.exec(contentType);
   return match === null ? undefined : (match[1]?.toLowerCase() ?? "proto");
+}
+
+/** Spec: Extended content type. Its two names, and those that peers give to wrapped messages. */
+const WRAPPER_CONTENT_TYPE =
+  /^application\/(?:(?:triple|svc)\+wrapper|grpc(?:\+(?:proto|hessian2|msgpack))?)\s*(?:;.*)?$/i;
+
+/** Whether a content type may be that of wrapped messages. Which messages are, is for their method to say. */
+export function isWrapperContentType(contentType: string): boolean {
+  return WRAPPER_CONTENT_TYPE.test(contentType);
 }
 
 /** Reads the headers of a request, and refuses what cannot be understood. */
@@ -73,8 +81,8 @@ export function formatTimeout(timeoutMs: number): string {
 }
 
 /** The fields that every request of a client has in common, in the order gRPC asks for. */
-export function requestFields(codec: Codec, options: ClientOptions, userAgent: string): Metadata {
-  const headers = new Metadata({ "content-type": `application/grpc+${codec.name}`, te: "trailers" });
+export function requestFields(contentType: string, options: ClientOptions, userAgent: string): Metadata {
+  const headers = new Metadata({ "content-type": contentType, te: "trailers" });
   headers.append("user-agent", userAgent);
   if (options.sendCompression !== undefined) headers.append("grpc-encoding", options.sendCompression.name);
   if (options.compressions.length > 0) {

@@ -1,9 +1,8 @@
 /**
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
-import type { CallResponse, Handler, StreamResponse } from "../call.ts";
+import { type CallResponse, DONE, type Handler, iteration, type StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
-import type { Codec } from "../codec.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
 import { eachWithin, OpenContext } from "../deadline.ts";
 import { RpcError, reasonOf } from "../error.ts";
@@ -12,7 +11,6 @@ import { Metadata } from "../metadata.ts";
 import {
   appendMetadata,
   checkHeaders,
-  compressMessage,
   decompressMessage,
   isReservedName,
   misanswered,
@@ -22,16 +20,18 @@ import {
   type ServerOptions,
   type ServerProtocol,
 } from "../protocol.ts";
-import { encodeEnvelope, onlyEnvelope, PREFIX_BYTES, readEnvelopes } from "./envelope.ts";
-import { codecNameOf, readRequestHeaders } from "./headers.ts";
+import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
+import {
+  compressEnvelope,
+  EnvelopeReader,
+  encodeEnvelope,
+  encodeMessage,
+  onlyEnvelope,
+  PREFIX_BYTES,
+} from "./envelope.ts";
+import { readRequestHeaders } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
-
-/** What a content type decides. */
-interface ContentType {
-  readonly codec: Codec;
-  /** The fields that every response has. */
-  readonly fields: Metadata;
-}
+import { isSigned, WrappedCall } from "./values.ts";
 
 /** One call, from the moment its headers have been understood. */
 interface ServerCall extends ContentType {
@@ -39,25 +39,22 @@ interface ServerCall extends ContentType {
   readonly handler: Handler;
   readonly headers: RequestHeaders;
   readonly context: OpenContext;
+  /** Of a method without IDL. */
+  readonly wrapped: WrappedCall | undefined;
 }
 
 /** Makes the server half of sub-protocol B. */
 export function createGrpcServer(options: ServerOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
-  const contentTypes = createContentTypes(options);
-
-  function findContentType(contentType: string): ContentType | undefined {
-    // The spellings that peers send are in the table; parameters and capitals are taken off the rest.
-    const name = contentTypes.has(contentType) ? undefined : codecNameOf(contentType);
-    return contentTypes.get(name === undefined ? contentType : `application/grpc+${name}`);
-  }
+  const content = createContent(options);
+  const { serializations = [] } = options;
 
   function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
     const name = request.headers.get("content-type") ?? "";
-    const contentType = findContentType(name);
+    const contentType = content.find(name, handler);
     if (request.version !== "2" || request.method !== "POST" || contentType === undefined) {
-      return Promise.resolve(refusalOf(request, name));
+      return Promise.resolve(content.refuse(request, name, handler));
     }
     const failed = (reason: unknown): HttpResponse => failure(contentType.fields, asRpcError(reason, request.path));
     let call: ServerCall;
@@ -70,33 +67,24 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return (unary ? call.context.run(() => serveUnary(call)) : serveStream(call)).catch(failed);
   }
 
-  function refusalOf({ version, method }: HttpRequest, contentType: string): HttpResponse {
-    if (version !== "2") {
-      return refuse(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
-    }
-    if (method !== "POST") return refuse(405, "gRPC calls use the method POST", { allow: "POST" });
-    const supported = [...contentTypes.keys()].join(", ");
-    return refuse(415, `content type ${contentType} is not supported; supported are: ${supported}`, {
-      "accept-post": supported,
-    });
-  }
-
   function openCall(request: HttpRequest, handler: Handler | undefined, { codec, fields }: ContentType): ServerCall {
     if (handler === undefined) throw notFound(request.path);
     const headers = readRequestHeaders(request.headers, options, negotiate);
     const { timeoutMs } = headers;
     const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-    return { request, handler, headers, codec, fields, context };
+    const wrapped = isSigned(handler.method) ? new WrappedCall(serializations, handler) : undefined;
+    return { request, handler, headers, codec, fields, context, wrapped };
   }
 
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
-    const { request, handler, context } = call;
-    const { method } = handler;
+    const { request, context, wrapped } = call;
     const body = await request.body.bytes(maxMessageBytes, PREFIX_BYTES);
-    const envelope = onlyEnvelope(body, maxMessageBytes, cardinalityError);
-    const message = decode(call, envelope.compressed ? await inflate(call, envelope.data) : envelope.data);
+    const { compressed: deflated, data } = onlyEnvelope(body, maxMessageBytes, cardinalityError);
+    const message = decode(call, deflated ? await inflate(call, data) : data);
     const selector = readSelector(request.headers);
-    const response = await handler.call({
+    // A wrapped request may be for another method of the path.
+    const { method } = (wrapped ?? call).handler;
+    const response = await (wrapped ?? call.handler).call({
       stream: false,
       method,
       message,
@@ -105,15 +93,15 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
       context,
     });
     if (response?.stream !== false) throw misanswered(method);
-    const data = call.codec.encode(method.output, response.message);
+    const envelope = encode(call, response.message);
     const { responseCompression } = call.headers;
-    const compressing = compressMessage(data, responseCompression, options);
+    const compressing = compressEnvelope(envelope, responseCompression, options);
     const compressed = compressing === undefined ? undefined : await compressing;
     return {
       status: 200,
       // An encoding is named only where it is used: most small answers then have the headers that all calls share.
       headers: responseHeaders(call, response.headers, compressed && responseCompression),
-      body: wholeBody(encodeEnvelope(compressed ?? data, compressed !== undefined)),
+      body: wholeBody(compressed ?? envelope),
       trailers: okTrailers(response.trailers),
     };
   }
@@ -149,31 +137,41 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   }
 
   async function* readMessages(call: ServerCall): AsyncGenerator<object, void> {
-    for await (const { compressed, data } of readEnvelopes(call.request.body, maxMessageBytes)) {
-      yield decode(call, compressed ? await inflate(call, data) : data);
+    const envelopes = new EnvelopeReader(maxMessageBytes);
+    for await (const chunk of call.request.body) {
+      for (const { compressed, data } of envelopes.take(chunk)) {
+        yield decode(call, compressed ? await inflate(call, data) : data);
+      }
     }
+    envelopes.finish();
   }
 
   /** The envelopes of a response. When they end, well or not, the trailers say how. */
-  async function* writeMessages(
-    call: ServerCall,
-    response: StreamResponse,
-    trailers: Metadata,
-  ): AsyncGenerator<Uint8Array, void> {
-    const { handler, codec, context, headers, request } = call;
-    try {
-      for await (const message of eachWithin(context, response.messages)) {
-        const data = codec.encode(handler.method.output, message);
-        const compressed = compressMessage(data, headers.responseCompression, options);
-        yield compressed === undefined ? encodeEnvelope(data) : encodeEnvelope(await compressed, true);
-      }
-      trailers.appendAll(okTrailers(response.trailers));
-    } catch (reason) {
-      writeError(trailers, asRpcError(reason, request.path));
-      trailers.appendAll(userMetadata(response.trailers));
-    } finally {
+  function writeMessages(call: ServerCall, response: StreamResponse, trailers: Metadata): AsyncIterable<Uint8Array> {
+    const { context, headers, request } = call;
+    const messages = eachWithin(context, response.messages)[Symbol.asyncIterator]();
+    const leave = (): Promise<unknown> | undefined => {
       context.close();
-    }
+      return messages.return?.();
+    };
+    const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+      try {
+        const step = await messages.next();
+        if (!step.done) {
+          const envelope = encode(call, step.value);
+          const compressing = compressEnvelope(envelope, headers.responseCompression, options);
+          return { done: false, value: compressing === undefined ? envelope : await compressing };
+        }
+        trailers.appendAll(okTrailers(response.trailers));
+        context.close();
+      } catch (reason) {
+        writeError(trailers, asRpcError(reason, request.path));
+        trailers.appendAll(userMetadata(response.trailers));
+        await leave()?.catch(() => {});
+      }
+      return DONE;
+    };
+    return iteration(next, leave);
   }
 
   function inflate(call: ServerCall, data: Uint8Array): Promise<Uint8Array> {
@@ -184,7 +182,13 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return decompressMessage(data, compression, options, internalError);
   }
 
+  function encode({ codec, handler, wrapped }: ServerCall, message: object): Uint8Array {
+    if (wrapped !== undefined) return encodeEnvelope(wrapped.encode(message));
+    return encodeMessage(codec, handler.method.output, message);
+  }
+
   function decode(call: ServerCall, bytes: Uint8Array): object {
+    if (call.wrapped !== undefined) return call.wrapped.decode(bytes);
     const { input } = call.handler.method;
     try {
       return call.codec.decode(input, bytes);
@@ -200,7 +204,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return new RpcError(Code.Internal, "internal server error", { cause: reason });
   }
 
-  return { accepts: (contentType) => /^application\/grpc(?:[+;\s]|$)/i.test(contentType), serve };
+  return { accepts: isGrpcContentType, serve };
 }
 
 function linger(request: HttpRequest, work: Promise<unknown>): void {
@@ -214,18 +218,6 @@ async function abandon(response: CallResponse | undefined): Promise<void> {
   const messages = response.messages[Symbol.asyncIterator]();
   await messages.next();
   await messages.return?.();
-}
-
-/** The content types that are answered, with parameters left off. */
-function createContentTypes(options: ServerOptions): Map<string, ContentType> {
-  const contentTypes = new Map<string, ContentType>();
-  const add = (name: string, codec: Codec): void => {
-    contentTypes.set(name, { codec, fields: new Metadata({ "content-type": name }).freeze() });
-  };
-  const proto = options.codecs.find(({ name }) => name === "proto");
-  if (proto !== undefined) add("application/grpc", proto);
-  for (const codec of options.codecs) add(`application/grpc+${codec.name}`, codec);
-  return contentTypes;
 }
 
 function responseHeaders(call: ServerCall, metadata: Metadata, compression: Compression | undefined): Metadata {
@@ -249,16 +241,6 @@ function failure(fields: Metadata, error: RpcError): HttpResponse {
   const trailers = new Metadata();
   writeError(trailers, error);
   return { status: 200, headers: headers.appendAll(leading), body: emptyBody, trailers };
-}
-
-/** The answer to a request that is not gRPC's, in plain HTTP. */
-function refuse(status: number, message: string, headers: Record<string, string> = {}): HttpResponse {
-  return {
-    status,
-    headers: new Metadata({ ...headers, "content-type": "text/plain; charset=utf-8" }),
-    body: wholeBody(new TextEncoder().encode(message)),
-    trailers: new Metadata(),
-  };
 }
 
 function cardinalityError(received: string): RpcError {

@@ -50,6 +50,9 @@ export function createContent(options: ServerOptions): Content {
     requests.get("application/json")?.response ??
     responseFormat("application/json", (type, message) => jsonCodec.encode(type, message));
 
+  /** Of methods without IDL. Their signature, and not the codec, decides what JSON says. */
+  const signed = codecFormat(jsonCodec);
+
   function bodyFormat(format: BodyFormat, mediaType: MediaType): RequestFormat {
     return {
       decode: (type, bytes) => format.decode({ type, bytes, mediaType, json }),
@@ -60,6 +63,11 @@ export function createContent(options: ServerOptions): Content {
 
   function findOther(contentType: string | undefined, handler: Handler): RequestFormat {
     const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
+    if (handler.method.signature !== undefined) {
+      if (mediaType !== undefined && canonicalType(mediaType.name) === "application/json" && isUtf8(mediaType))
+        return signed;
+      throw unsupported(contentType, ["application/json"]);
+    }
     const bodies = bodiesOf(handler);
     if (mediaType !== undefined) {
       const codec = requests.get(canonicalType(mediaType.name));
@@ -72,6 +80,7 @@ export function createContent(options: ServerOptions): Content {
 
   /** The formats a response may have, in the order of preference. */
   function responsesOf(handler: Handler): Map<string, ResponseFormat> {
+    if (handler.method.signature !== undefined) return new Map([["application/json", signed.response]]);
     const responses = new Map(Array.from(requests, ([mediaType, { response }]) => [mediaType, response]));
     for (const { kind, mediaTypes } of bodiesOf(handler)) {
       if (kind === "xml") for (const mediaType of mediaTypes) responses.set(mediaType, xml);
@@ -81,7 +90,9 @@ export function createContent(options: ServerOptions): Content {
   }
 
   return {
-    findRequest: (contentType, handler) => requests.get(contentType ?? "") ?? findOther(contentType, handler),
+    findRequest: (contentType, handler) =>
+      (handler.method.signature === undefined ? requests.get(contentType ?? "") : undefined) ??
+      findOther(contentType, handler),
     chooseResponse(accept, { response }, handler) {
       if (accept === undefined || accept === "*/*" || accept === "") return response;
       // Spec: the same content type as the request; another one only for those who cannot take that.

@@ -1,7 +1,7 @@
 /**
  * Sub-protocol A, server half: answers an HTTP request by making a unary call (spec: Sub-protocol A: unary call).
  */
-import type { CallResponse, Handler, Method } from "../call.ts";
+import type { CallResponse, Handler } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
 import { OpenContext } from "../deadline.ts";
@@ -22,6 +22,7 @@ import {
 } from "../protocol.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
 import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
+import { PositionalCall } from "./positional.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./refusal.ts";
 
 /** One call, from the moment its headers have been understood. */
@@ -32,6 +33,8 @@ interface ServerCall {
   readonly responseFormat: ResponseFormat;
   readonly headers: RequestHeaders;
   readonly context: OpenContext;
+  /** Of a method without IDL. */
+  readonly positional: PositionalCall | undefined;
 }
 
 /** Makes the server half of sub-protocol A. It answers every content type, if only to say which ones there are. */
@@ -60,21 +63,24 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;
     const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
-    return { request, handler, headers, requestFormat, responseFormat, context };
+    const positional = handler.method.signature === undefined ? undefined : new PositionalCall(handler);
+    return { request, handler, headers, requestFormat, responseFormat, context, positional };
   }
 
   /** Decompress, decode, call, encode, compress (spec: Payload of sub-protocol A). */
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
-    const { request, handler, requestFormat, responseFormat, context } = call;
-    const { method } = handler;
+    const { request, responseFormat, context, positional } = call;
     const { compression, responseCompression } = call.headers;
     // Said before the body has come, where its length is known.
     if (Number(request.headers.get("content-length")) > maxMessageBytes) throw tooLarge(maxMessageBytes);
     const body = await request.body.bytes(maxMessageBytes);
     const bytes = compression && (await decompressMessage(body, compression, options, serializationError));
-    const decoded = decode(requestFormat, method, bytes ?? body);
+    const decoded = decode(call, bytes ?? body);
     const message = decoded instanceof Promise ? await decoded : decoded;
     const selector = readSelector(request.headers);
+    // Arguments may be for another method of the path.
+    const handler = positional === undefined ? call.handler : positional.handler;
+    const { method } = handler;
     const response = await handler.call({
       stream: false,
       method,
@@ -84,7 +90,8 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
       context,
     });
     if (response?.stream !== false) throw misanswered(method);
-    const data = responseFormat.encode(method.output, response.message);
+    const { message: result } = response;
+    const data = positional === undefined ? responseFormat.encode(method.output, result) : positional.encode(result);
     const compressing = compressMessage(data, responseCompression, options);
     const compressed = compressing === undefined ? undefined : await compressing;
     return {
@@ -139,15 +146,16 @@ function responseHeaders(
   return written;
 }
 
-function decode(format: RequestFormat, { input }: Method, bytes: Uint8Array): object | Promise<object> {
+function decode({ requestFormat, handler, positional }: ServerCall, bytes: Uint8Array): object | Promise<object> {
+  const { input } = handler.method;
   try {
-    const message = format.decode(input, bytes);
+    const message = positional === undefined ? requestFormat.decode(input, bytes) : positional.decode(bytes);
     if (!(message instanceof Promise)) return message;
     return message.catch((cause: unknown) => {
       throw decodeError(input.typeName, cause);
     });
   } catch (cause) {
-    throw decodeError(input.typeName, cause);
+    throw decodeError(positional === undefined ? input.typeName : `the arguments of ${handler.method.path}`, cause);
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Bodies that come from a Node stream: the request of a server, the response of a client, over HTTP/1.1 and HTTP/2.
  */
-import type { Readable, Writable } from "node:stream";
+import type { Readable } from "node:stream";
 import type { RpcError } from "../error.ts";
 import { type Body, concat, tooLarge } from "../exchange.ts";
 
@@ -173,40 +173,4 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
 /** Node ends the streams of HTTP/2 that are reset as if all of their data had come; only their code tells. */
 function wasReset(stream: Readable & { readonly rstCode?: number | undefined }): boolean {
   return (stream.rstCode ?? 0) !== 0;
-}
-
-/** Writes a body piece by piece, at the pace of the stream, and ends the stream. Stops the body when the stream closes. */
-export async function pump(body: Body, stream: Writable): Promise<void> {
-  const iterator = body[Symbol.asyncIterator]();
-  let wake: (() => void) | undefined;
-  stream.on("drain", () => wake?.());
-  stream.once("close", () => {
-    wake?.();
-    iterator.return?.()?.catch(() => {});
-  });
-  while (!stream.destroyed) {
-    const { done, value } = await iterator.next();
-    if (done) {
-      stream.end();
-      return;
-    }
-    if (!stream.destroyed && !stream.write(value)) {
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  }
-  // Not before all of it has ended: what it cleans up may take its time.
-  await iterator.return?.()?.catch(() => {});
-}
-
-/** Tells a body that nobody will read it. One that has not begun is begun first: only then does it clean up. */
-export async function discard(body: Body): Promise<void> {
-  const iterator = body[Symbol.asyncIterator]();
-  try {
-    await iterator.next();
-    await iterator.return?.();
-  } catch {
-    // Nobody waits for it.
-  }
 }

@@ -198,7 +198,7 @@ export class SessionGuard {
       if (now - progress.receivedAt > messageIdleMs) body.giveUp(tooSlow(messageIdleMs, "no more of the message has"));
       else if (now - progress.since > timeoutMs) body.giveUp(tooSlow(timeoutMs, "the message has not"));
     }
-    // A stream of messages may be read as slowly as its reader likes: all that waits is one message.
+    // A stream of messages may be read as slowly as its reader likes: all that waits is one batch of them.
     const unsent = stream.writableEnded ? stream.writableLength : 0;
     if (unsent !== progress.unsent) {
       progress.unsent = unsent;

@@ -7,10 +7,10 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from "no
 import { Code, Status } from "../code.ts";
 import { RpcError } from "../error.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
-import { discard, pump } from "./body.ts";
 import { toHttp2Headers } from "./headers.ts";
 import { Http1Request, writeBody } from "./http1.ts";
 import { closeUnread, Http2Request } from "./http2.ts";
+import { discard, pump } from "./pump.ts";
 import { ExchangeSignals } from "./signal.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;

@@ -8,9 +8,10 @@ import { onAbort, startTimer } from "../deadline.ts";
 import { abortError, RpcError } from "../error.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
-import { discard, pump, ReadableBody } from "./body.ts";
+import { ReadableBody } from "./body.ts";
 import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";
+import { discard, pump } from "./pump.ts";
 import { NO_EXPECTATION, NO_TUNNEL, objectionTo, Responses, refusalOf, refuseRequest } from "./refusal.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 

@@ -14,9 +14,10 @@ import { Status } from "../code.ts";
 import type { RpcError } from "../error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import type { Metadata } from "../metadata.ts";
-import { discard, pump, ReadableBody } from "./body.ts";
+import { ReadableBody } from "./body.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
 import { readFields, toHttp2Headers } from "./headers.ts";
+import { discard, pump } from "./pump.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
 /** Bytes a peer may send ahead of what is read: on one stream, and on one connection. */

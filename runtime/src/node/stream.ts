@@ -13,9 +13,10 @@ import { onAbort } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import { type Body, emptyBody, type HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
-import { pump, ReadableBody } from "./body.ts";
+import { ReadableBody } from "./body.ts";
 import { hostileServer } from "./error.ts";
 import { readFields } from "./headers.ts";
+import { pump } from "./pump.ts";
 
 /** What a server may say beside the response to a call before it is taken to be hostile. */
 const MAX_INTERIM_RESPONSES = 10;

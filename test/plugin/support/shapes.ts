@@ -7,7 +7,14 @@ const project = new Project({
 });
 
 /** Functions of the runtime that generated code calls, and what CommonJS needs. */
-const callable = new Set(["createClient", "createFakeClient", "unimplemented", "plainMessage", "require"]);
+const callable = new Set([
+  "createClient",
+  "createInterfaceClient",
+  "createFakeClient",
+  "unimplemented",
+  "plainMessage",
+  "require",
+]);
 
 /** Nodes that can run something, by what they may look like. Everything that is not an expression is harmless. */
 const expressions: ReadonlyMap<SyntaxKind, RegExp> = new Map([
@@ -22,6 +29,9 @@ const expressions: ReadonlyMap<SyntaxKind, RegExp> = new Map([
   [SyntaxKind.ExpressionWithTypeArguments, /^[\w$]+$/],
   [SyntaxKind.Identifier, /^[\w$]+$/],
   [SyntaxKind.TrueKeyword, /^true$/],
+  // What only contracts need: a class that is looked up later, and lists of parameters and of names.
+  [SyntaxKind.ArrowFunction, /^\(\) => [\w$]+$/],
+  [SyntaxKind.ArrayLiteralExpression, /^\[[\s\S]*\]$/],
 ]);
 
 const statements = new Set([

@@ -1,0 +1,88 @@
+/**
+ * Content: what the content type of a request and its method decide about how messages are encoded, and the answers to
+ * requests that are not gRPC's at all.
+ */
+import type { Handler } from "../call.ts";
+import { type Codec, protoCodec } from "../codec.ts";
+import { type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
+import { Metadata } from "../metadata.ts";
+import type { ServerOptions } from "../protocol.ts";
+import { codecNameOf, isWrapperContentType } from "./headers.ts";
+import { isSigned } from "./values.ts";
+
+/** What a content type decides. */
+export interface ContentType {
+  /** Of messages that are not wrapped. */
+  readonly codec: Codec;
+  /** The fields that every response has. */
+  readonly fields: Metadata;
+}
+
+export interface Content {
+  /** What a content type decides for calls of a handler; `undefined` for one that is not supported. */
+  find(contentType: string, handler: Handler | undefined): ContentType | undefined;
+  /** The answer, in plain HTTP, to a request that is not gRPC's, or that has a content type that is not supported. */
+  refuse(request: HttpRequest, contentType: string, handler: Handler | undefined): HttpResponse;
+}
+
+const GRPC_CONTENT_TYPE = /^application\/(?:grpc|(?:triple|svc)\+wrapper)(?:[+;\s]|$)/i;
+const WRAPPER_CONTENT_TYPES = "application/grpc, application/grpc+proto, application/triple+wrapper";
+
+/** Whether a content type is gRPC's, be it with a codec that nobody knows. */
+export function isGrpcContentType(contentType: string): boolean {
+  return GRPC_CONTENT_TYPE.test(contentType);
+}
+
+/** Settles what does not depend on a request. */
+export function createContent({ codecs }: Pick<ServerOptions, "codecs">): Content {
+  const contentTypes = new Map<string, ContentType>();
+  const proto = codecs.find(({ name }) => name === "proto");
+  if (proto !== undefined) contentTypes.set("application/grpc", contentTypeOf("application/grpc", proto));
+  for (const codec of codecs) {
+    const name = `application/grpc+${codec.name}`;
+    contentTypes.set(name, contentTypeOf(name, codec));
+  }
+
+  /** The spellings that peers send are in the table; parameters and capitals are taken off the rest. */
+  function findCodec(contentType: string): ContentType | undefined {
+    const name = contentTypes.has(contentType) ? undefined : codecNameOf(contentType);
+    return contentTypes.get(name === undefined ? contentType : `application/grpc+${name}`);
+  }
+
+  return {
+    // Whether a message is wrapped is for its method to say, and not for the content type.
+    find(contentType, handler) {
+      if (handler !== undefined && isSigned(handler.method)) return findWrapper(contentType);
+      return findCodec(contentType) ?? (handler === undefined ? findWrapper(contentType) : undefined);
+    },
+    refuse({ version, method }, contentType, handler) {
+      if (version !== "2") {
+        return plain(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
+      }
+      if (method !== "POST") return plain(405, "gRPC calls use the method POST", { allow: "POST" });
+      const signed = handler !== undefined && isSigned(handler.method);
+      const supported = signed ? WRAPPER_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
+      return plain(415, `content type ${contentType} is not supported; supported are: ${supported}`, {
+        "accept-post": supported,
+      });
+    },
+  };
+}
+
+function contentTypeOf(name: string, codec: Codec): ContentType {
+  return { codec, fields: new Metadata({ "content-type": name }).freeze() };
+}
+
+/** The response of a wrapped message has the content type that the request had. */
+function findWrapper(contentType: string): ContentType | undefined {
+  return isWrapperContentType(contentType) ? contentTypeOf(contentType, protoCodec) : undefined;
+}
+
+function plain(status: number, message: string, headers: Record<string, string> = {}): HttpResponse {
+  return {
+    status,
+    headers: new Metadata({ ...headers, "content-type": "text/plain; charset=utf-8" }),
+    body: wholeBody(new TextEncoder().encode(message)),
+    trailers: new Metadata(),
+  };
+}

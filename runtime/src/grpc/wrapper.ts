@@ -1,0 +1,50 @@
+/**
+ * Wrapper mode: the messages of methods without IDL in sub-protocol B (spec: Payload schema of the extended content type;
+ * `proto/org/apache/dubbo/triple/triple_wrapper.proto`). Whether a message is wrapped is decided by the method, never by
+ * the content type.
+ */
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+
+/** A request: its arguments, and the names of their types. A response is the same with one of each. */
+export interface Wrapper {
+  /** Name of the serialization on the wire. */
+  readonly serializeType: string;
+  readonly values: readonly Uint8Array[];
+  readonly types: readonly string[];
+}
+
+/** Java has no method with more parameters. */
+const MAX_VALUES = 255;
+
+/** Peers want every field, be it empty, and none but these. */
+export function encodeWrapper({ serializeType, values, types }: Wrapper): Uint8Array {
+  const writer = new BinaryWriter();
+  writer.tag(1, WireType.LengthDelimited).string(serializeType);
+  for (const value of values) writer.tag(2, WireType.LengthDelimited).bytes(value);
+  for (const type of types) writer.tag(3, WireType.LengthDelimited).string(type);
+  return writer.finish();
+}
+
+/** Throws for bytes that are no wrapper. Fields that are not known are skipped. */
+export function decodeWrapper(bytes: Uint8Array): Wrapper {
+  const reader = new BinaryReader(bytes);
+  const values: Uint8Array[] = [];
+  const types: string[] = [];
+  let serializeType = "";
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field > 3) skip(reader, field, wireType);
+    else if (wireType !== WireType.LengthDelimited) throw new Error(`field ${field} has the wire type ${wireType}`);
+    else if (field === 1) serializeType = reader.string();
+    else if (field === 2) values.push(reader.bytes());
+    else types.push(reader.string());
+    if (values.length > MAX_VALUES || types.length > MAX_VALUES) throw new Error(`more than ${MAX_VALUES} arguments`);
+  }
+  return { serializeType, values, types };
+}
+
+/** Groups may be inside each other, and following them down would cost as many levels of the stack. */
+function skip(reader: BinaryReader, field: number, wireType: WireType): void {
+  if (wireType === WireType.StartGroup || wireType === WireType.EndGroup) throw new Error(`field ${field} is a group`);
+  reader.skip(wireType, field);
+}

@@ -1,0 +1,110 @@
+/**
+ * Bytes in the order of Hessian 2, which is big endian: a cursor over those that were received. Reading beyond the end throws.
+ */
+
+/** Characters are UTF-16 units here, and this many become text at a time: more arguments no function takes. */
+const TEXT_STEP = 4096;
+
+export class ByteCursor {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #offset = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+  get ended(): boolean {
+    return this.#offset >= this.#bytes.byteLength;
+  }
+
+  /** The next byte, which stays there. */
+  peek(): number {
+    const byte = this.#bytes[this.#offset];
+    if (byte === undefined) throw this.#cut();
+    return byte;
+  }
+  uint8(): number {
+    const byte = this.peek();
+    this.#offset += 1;
+    return byte;
+  }
+  int8(): number {
+    return this.#view.getInt8(this.#skip(1));
+  }
+  uint16(): number {
+    return this.#view.getUint16(this.#skip(2));
+  }
+  int16(): number {
+    return this.#view.getInt16(this.#skip(2));
+  }
+  int32(): number {
+    return this.#view.getInt32(this.#skip(4));
+  }
+  int64(): bigint {
+    return this.#view.getBigInt64(this.#skip(8));
+  }
+  float64(): number {
+    return this.#view.getFloat64(this.#skip(8));
+  }
+  /** A view of the next bytes, not a copy. */
+  take(length: number): Uint8Array {
+    const start = this.#skip(length);
+    return this.#bytes.subarray(start, start + length);
+  }
+
+  /**
+   * Text of that many UTF-16 units, each of them in UTF-8 by itself: a pair of surrogates takes six bytes. Four bytes for
+   * the pair, as UTF-8 has it, are read as well.
+   */
+  text(units: number): string {
+    let text = "";
+    for (let left = units; left > 0; ) {
+      const step: number[] = [];
+      const size = Math.min(left, TEXT_STEP);
+      while (step.length < size) this.#character(step);
+      left -= step.length;
+      if (left < 0) throw new Error(`a character at byte ${this.#offset} goes beyond the end of its string`);
+      text += String.fromCharCode(...step);
+    }
+    return text;
+  }
+
+  #character(units: number[]): void {
+    const first = this.uint8();
+    if (first < 0x80) units.push(first);
+    else if (first >= 0xc2 && first < 0xe0) units.push(((first & 0x1f) << 6) | this.#continuation());
+    else if (first >= 0xe0 && first < 0xf0) {
+      units.push(((first & 0x0f) << 12) | (this.#continuation() << 6) | this.#continuation());
+    } else if (first >= 0xf0 && first < 0xf5) {
+      const rest = (this.#continuation() << 12) | (this.#continuation() << 6) | this.#continuation();
+      const point = ((first & 0x07) << 18) | rest;
+      if (point < 0x10000 || point > 0x10ffff) throw this.#malformed();
+      units.push(0xd7c0 + (point >> 10), 0xdc00 | (point & 0x3ff));
+    } else throw this.#malformed();
+  }
+
+  #continuation(): number {
+    const byte = this.uint8();
+    if ((byte & 0xc0) !== 0x80) throw this.#malformed();
+    return byte & 0x3f;
+  }
+
+  #skip(length: number): number {
+    const start = this.#offset;
+    if (start + length > this.#bytes.byteLength) throw this.#cut();
+    this.#offset = start + length;
+    return start;
+  }
+
+  #cut(): Error {
+    return new Error(`the data ends at byte ${this.#bytes.byteLength}, in the middle of a value`);
+  }
+  #malformed(): Error {
+    return new Error(`the text at byte ${this.#offset - 1} is not UTF-8`);
+  }
+}

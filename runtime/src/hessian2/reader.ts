@@ -1,0 +1,248 @@
+/**
+ * Reads Hessian 2: bytes in, inert data out. One reader reads one value, because references and classes are numbered anew
+ * in each.
+ *
+ * The grammar stands above the function that reads it, in the words of the Hessian 2.0 specification; `b0` is the lowest byte.
+ * The compact double of four bytes counts thousandths, as every implementation has it, and is not the float of that text.
+ */
+import { ByteCursor } from "./bytes.ts";
+import {
+  type ClassDefinition,
+  DEFAULT_LIMITS,
+  type Hessian2Limits,
+  RawList,
+  RawMap,
+  RawObject,
+  type RawValue,
+} from "./raw.ts";
+
+/** The value that the bytes hold. Throws for anything else, and for more than the limits allow. */
+export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits = {}): RawValue {
+  const reader = new Reader(bytes, { ...DEFAULT_LIMITS, ...limits });
+  return reader.readAll();
+}
+
+const END = 0x5a; // 'Z'
+
+class Reader {
+  readonly #bytes: ByteCursor;
+  readonly #limits: Required<Hessian2Limits>;
+  readonly #references: (RawList | RawMap | RawObject)[] = [];
+  readonly #types: string[] = [];
+  readonly #classes: ClassDefinition[] = [];
+  #depth = 0;
+  #values = 0;
+
+  constructor(bytes: Uint8Array, limits: Required<Hessian2Limits>) {
+    this.#bytes = new ByteCursor(bytes);
+    this.#limits = limits;
+  }
+
+  readAll(): RawValue {
+    const value = this.#read();
+    if (!this.#bytes.ended) throw new Error(`the value ends at byte ${this.#bytes.offset}, and the data goes on`);
+    return value;
+  }
+
+  #read(): RawValue {
+    this.#values += 1;
+    if (this.#values > this.#limits.maxValues) throw limitError("values", this.#limits.maxValues);
+    const bytes = this.#bytes;
+    let tag = bytes.uint8();
+    // A class may be defined wherever a value begins.
+    for (; tag === 0x43; tag = bytes.uint8()) this.#defineClass();
+    if (tag === 0x4e) return null;
+    if (tag === 0x54 || tag === 0x46) return tag === 0x54;
+    if (tag === 0x4a || tag === 0x4b) return this.#date(tag);
+    if (tag === 0x51) return this.#reference();
+    if (isString(tag)) return this.#string(tag);
+    if (isBinary(tag)) return this.#binary(tag);
+    const number = isInt(tag) ? this.#int(tag) : (this.#long(tag) ?? this.#double(tag));
+    if (number !== undefined) return number;
+    return this.#container(tag);
+  }
+
+  //     int ::= 'I' b3 b2 b1 b0 | [x80-xbf] | [xc0-xcf] b0 | [xd0-xd7] b1 b0
+  #int(tag: number): number {
+    if (tag === 0x49) return this.#bytes.int32();
+    if (tag < 0xc0) return tag - 0x90;
+    if (tag < 0xd0) return ((tag - 0xc8) << 8) | this.#bytes.uint8();
+    return ((tag - 0xd4) << 16) | this.#bytes.uint16();
+  }
+
+  //     long ::= 'L' b7 .. b0 | [xd8-xef] | [xf0-xff] b0 | [x38-x3f] b1 b0 | x59 b3 b2 b1 b0
+  #long(tag: number): bigint | undefined {
+    if (tag === 0x4c) return this.#bytes.int64();
+    if (tag === 0x59) return BigInt(this.#bytes.int32());
+    if (tag >= 0xf0) return BigInt(((tag - 0xf8) << 8) | this.#bytes.uint8());
+    if (tag >= 0xd8) return BigInt(tag - 0xe0);
+    if (tag >= 0x38 && tag < 0x40) return BigInt(((tag - 0x3c) << 16) | this.#bytes.uint16());
+    return undefined;
+  }
+
+  //     double ::= 'D' b7 .. b0 | x5b | x5c | x5d b0 | x5e b1 b0 | x5f b3 b2 b1 b0
+  #double(tag: number): number | undefined {
+    if (tag === 0x44) return this.#bytes.float64();
+    if (tag === 0x5b) return 0;
+    if (tag === 0x5c) return 1;
+    if (tag === 0x5d) return this.#bytes.int8();
+    if (tag === 0x5e) return this.#bytes.int16();
+    if (tag === 0x5f) return this.#bytes.int32() * 0.001;
+    return undefined;
+  }
+
+  //     date ::= x4a b7 .. b0 | x4b b3 b2 b1 b0     ; milliseconds, minutes
+  #date(tag: number): Date {
+    const date = new Date(tag === 0x4a ? Number(this.#bytes.int64()) : this.#bytes.int32() * 60_000);
+    if (Number.isNaN(date.getTime())) throw new Error("a date is further away than JavaScript has days for");
+    return date;
+  }
+
+  //     string ::= x52 b1 b0 <text> string | 'S' b1 b0 <text> | [x00-x1f] <text> | [x30-x33] b0 <text>
+  #string(tag: number): string {
+    let text = "";
+    for (; tag === 0x52; tag = this.#bytes.uint8()) text += this.#bytes.text(this.#bytes.uint16());
+    if (tag === 0x53) return text + this.#bytes.text(this.#bytes.uint16());
+    if (tag < 0x20) return text + this.#bytes.text(tag);
+    if (tag >= 0x30 && tag < 0x34) return text + this.#bytes.text(((tag - 0x30) << 8) | this.#bytes.uint8());
+    throw this.#unexpected(tag, "the rest of a string");
+  }
+
+  //     binary ::= x41 b1 b0 <data> binary | 'B' b1 b0 <data> | [x20-x2f] <data> | [x34-x37] b0 <data>
+  #binary(tag: number): Uint8Array {
+    const chunks: Uint8Array[] = [];
+    for (; tag === 0x41; tag = this.#bytes.uint8()) chunks.push(this.#bytes.take(this.#bytes.uint16()));
+    if (tag === 0x42) chunks.push(this.#bytes.take(this.#bytes.uint16()));
+    else if (tag >= 0x20 && tag < 0x30) chunks.push(this.#bytes.take(tag - 0x20));
+    else if (tag >= 0x34 && tag < 0x38) chunks.push(this.#bytes.take(((tag - 0x34) << 8) | this.#bytes.uint8()));
+    else throw this.#unexpected(tag, "the rest of bytes");
+    const joined = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.byteLength, 0));
+    let offset = 0;
+    for (const chunk of chunks) {
+      joined.set(chunk, offset);
+      offset += chunk.byteLength;
+    }
+    return joined;
+  }
+
+  #container(tag: number): RawValue {
+    this.#depth += 1;
+    if (this.#depth > this.#limits.maxDepth) throw limitError("levels", this.#limits.maxDepth);
+    const value = this.#list(tag) ?? this.#map(tag) ?? this.#object(tag);
+    if (value === undefined) throw this.#unexpected(tag, "a value");
+    this.#depth -= 1;
+    return value;
+  }
+
+  //     list ::= x55 type value* 'Z' | 'V' type int value* | x57 value* 'Z' | x58 int value*
+  //            | [x70-x77] type value* | [x78-x7f] value*
+  #list(tag: number): RawList | undefined {
+    if (tag === 0x55) return this.#items(this.#type(), undefined);
+    if (tag === 0x56) return this.#items(this.#type(), this.#length());
+    if (tag === 0x57) return this.#items(undefined, undefined);
+    if (tag === 0x58) return this.#items(undefined, this.#length());
+    if (tag >= 0x70 && tag < 0x78) return this.#items(this.#type(), tag - 0x70);
+    if (tag >= 0x78 && tag < 0x80) return this.#items(undefined, tag - 0x78);
+    return undefined;
+  }
+
+  /** A length is a promise of the peer's: nothing is set aside for it. */
+  #items(type: string | undefined, length: number | undefined): RawList {
+    const list = this.#open(new RawList(type));
+    if (length === undefined) while (!this.#atEnd()) list.items.push(this.#read());
+    else for (let i = 0; i < length; i += 1) list.items.push(this.#read());
+    return list;
+  }
+
+  //     map ::= 'M' type (value value)* 'Z' | 'H' (value value)* 'Z'
+  #map(tag: number): RawMap | undefined {
+    if (tag !== 0x4d && tag !== 0x48) return undefined;
+    const map = this.#open(new RawMap(tag === 0x4d ? this.#type() : undefined));
+    while (!this.#atEnd()) map.entries.push([this.#read(), this.#read()]);
+    return map;
+  }
+
+  //     object ::= 'O' int value* | [x60-x6f] value*
+  #object(tag: number): RawObject | undefined {
+    if (tag !== 0x4f && !(tag >= 0x60 && tag < 0x70)) return undefined;
+    const index = tag === 0x4f ? this.#length() : tag - 0x60;
+    const definition = this.#classes[index];
+    if (definition === undefined) throw new Error(`class ${index} is used, but ${this.#classes.length} are defined`);
+    const object = this.#open(new RawObject(definition));
+    for (let i = 0; i < definition.fields.length; i += 1) object.values.push(this.#read());
+    return object;
+  }
+
+  //     class-def ::= 'C' string int string*
+  #defineClass(): void {
+    if (this.#classes.length >= this.#limits.maxClasses) throw limitError("classes", this.#limits.maxClasses);
+    const name = this.#text();
+    const length = this.#length();
+    const fields: string[] = [];
+    for (let i = 0; i < length; i += 1) fields.push(this.#text());
+    this.#classes.push({ name, fields });
+  }
+
+  //     type ::= string | int        ; an int counts the types that were named before
+  #type(): string {
+    if (isString(this.#bytes.peek())) {
+      const type = this.#text();
+      this.#types.push(type);
+      return type;
+    }
+    const index = this.#length();
+    const type = this.#types[index];
+    if (type === undefined) throw new Error(`type ${index} is used, but ${this.#types.length} are named`);
+    return type;
+  }
+
+  //     ref ::= x51 int              ; lists, maps and objects count from 0, as they begin
+  #reference(): RawValue {
+    const index = this.#length();
+    const value = this.#references[index];
+    if (value === undefined) throw new Error(`reference ${index} leads nowhere: there are ${this.#references.length}`);
+    return value;
+  }
+
+  /** Makes a container known before its contents, which may refer to it. */
+  #open<T extends RawList | RawMap | RawObject>(container: T): T {
+    const { maxContainers } = this.#limits;
+    if (this.#references.length >= maxContainers) throw limitError("lists, maps and objects", maxContainers);
+    this.#references.push(container);
+    return container;
+  }
+
+  #atEnd(): boolean {
+    if (this.#bytes.peek() !== END) return false;
+    this.#bytes.uint8();
+    return true;
+  }
+
+  #text(): string {
+    const tag = this.#bytes.uint8();
+    if (!isString(tag)) throw this.#unexpected(tag, "a string");
+    this.#values += 1;
+    return this.#string(tag);
+  }
+
+  #length(): number {
+    const tag = this.#bytes.uint8();
+    const length = isInt(tag) ? this.#int(tag) : -1;
+    if (length < 0) throw this.#unexpected(tag, "a length or a number of something before");
+    return length;
+  }
+
+  #unexpected(tag: number, wanted: string): Error {
+    const shown = `0x${tag.toString(16).padStart(2, "0")}`;
+    return new Error(`byte ${this.#bytes.offset - 1} is ${shown}, where ${wanted} should begin`);
+  }
+}
+
+const isInt = (tag: number): boolean => tag === 0x49 || (tag >= 0x80 && tag < 0xd8);
+const isString = (tag: number): boolean => tag < 0x20 || (tag >= 0x30 && tag < 0x34) || tag === 0x52 || tag === 0x53;
+const isBinary = (tag: number): boolean =>
+  (tag >= 0x20 && tag < 0x30) || (tag >= 0x34 && tag < 0x38) || tag === 0x41 || tag === 0x42;
+
+function limitError(what: string, limit: number): Error {
+  return new Error(`there are more than the limit of ${limit} ${what}`);
+}

@@ -1,0 +1,168 @@
+/**
+ * The simple values of Hessian 2 as bytes, each in the shortest form that Dubbo's encoder knows: a buffer that grows with what
+ * is written. Bytes are in the order of the network, the highest first.
+ */
+
+const FIRST_BYTES = 256;
+/** The most UTF-16 units, or bytes, that go into one chunk. */
+const CHUNK = 0x8000;
+
+export class ByteSink {
+  #bytes = new Uint8Array(FIRST_BYTES);
+  #view = new DataView(this.#bytes.buffer);
+  #length = 0;
+
+  /** What has been written. */
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.#length);
+  }
+
+  uint8(value: number): void {
+    const start = this.#grow(1);
+    this.#view.setUint8(start, value);
+  }
+  uint16(value: number): void {
+    const start = this.#grow(2);
+    this.#view.setUint16(start, value);
+  }
+  int32(value: number): void {
+    const start = this.#grow(4);
+    this.#view.setInt32(start, value);
+  }
+  int64(value: bigint): void {
+    const start = this.#grow(8);
+    this.#view.setBigInt64(start, value);
+  }
+  float64(value: number): void {
+    const start = this.#grow(8);
+    this.#view.setFloat64(start, value);
+  }
+
+  /** A number of 32 bits. */
+  int(value: number): void {
+    if (value >= -0x10 && value < 0x30) this.uint8(0x90 + value);
+    else if (value >= -0x800 && value < 0x800) this.uint16(0xc800 + value);
+    else if (value >= -0x40000 && value < 0x40000) {
+      this.uint8(0xd4 + (value >> 16));
+      this.uint16(value & 0xffff);
+    } else {
+      this.uint8(0x49);
+      this.int32(value);
+    }
+  }
+
+  long(value: bigint): void {
+    const small = Number(value);
+    if (value >= -0x8n && value < 0x10n) this.uint8(0xe0 + small);
+    else if (value >= -0x800n && value < 0x800n) this.uint16(0xf800 + small);
+    else if (value >= -0x40000n && value < 0x40000n) {
+      this.uint8(0x3c + (small >> 16));
+      this.uint16(small & 0xffff);
+    } else if (BigInt.asIntN(32, value) === value) {
+      this.uint8(0x59);
+      this.int32(small);
+    } else {
+      this.uint8(0x4c);
+      this.int64(value);
+    }
+  }
+
+  double(value: number): void {
+    const mills = Math.trunc(value * 1000);
+    if (Object.is(value, 0)) this.uint8(0x5b);
+    else if (value === 1) this.uint8(0x5c);
+    else if (Number.isInteger(value) && value >= -0x80 && value < 0x80 && value !== 0) {
+      this.uint16(0x5d00 | (value & 0xff));
+    } else if (Number.isInteger(value) && value >= -0x8000 && value < 0x8000 && value !== 0) {
+      this.uint8(0x5e);
+      this.uint16(value & 0xffff);
+    } else if ((mills | 0) === mills && mills * 0.001 === value && value !== 0) {
+      this.uint8(0x5f);
+      this.int32(mills);
+    } else {
+      this.uint8(0x44);
+      this.float64(value);
+    }
+  }
+
+  /** Milliseconds since 1970; whole minutes are shorter. */
+  date(ms: number): void {
+    if (ms % 60_000 === 0 && ((ms / 60_000) | 0) === ms / 60_000) {
+      this.uint8(0x4b);
+      this.int32(ms / 60_000);
+    } else {
+      this.uint8(0x4a);
+      this.int64(BigInt(ms));
+    }
+  }
+
+  /** A string: chunks of at most 32,768 units, with no pair of surrogates cut in two. */
+  string(text: string): void {
+    let start = 0;
+    while (text.length - start > CHUNK) {
+      const end = start + CHUNK - (isHighSurrogate(text.charCodeAt(start + CHUNK - 1)) ? 1 : 0);
+      this.uint8(0x52);
+      this.uint16(end - start);
+      this.#text(text, start, end);
+      start = end;
+    }
+    const left = text.length - start;
+    if (left < 0x20) this.uint8(left);
+    else if (left < 0x400) this.uint16(0x3000 | left);
+    else {
+      this.uint8(0x53);
+      this.uint16(left);
+    }
+    this.#text(text, start, text.length);
+  }
+
+  binary(data: Uint8Array): void {
+    let start = 0;
+    for (; data.byteLength - start > CHUNK; start += CHUNK) {
+      this.uint8(0x41);
+      this.uint16(CHUNK);
+      this.#copy(data.subarray(start, start + CHUNK));
+    }
+    const left = data.byteLength - start;
+    if (left < 0x10) this.uint8(0x20 | left);
+    else if (left < 0x400) this.uint16(0x3400 | left);
+    else {
+      this.uint8(0x42);
+      this.uint16(left);
+    }
+    this.#copy(data.subarray(start));
+  }
+
+  #copy(data: Uint8Array): void {
+    const start = this.#grow(data.byteLength);
+    this.#bytes.set(data, start);
+  }
+
+  /** Each UTF-16 unit in UTF-8 by itself, as Java writes them. */
+  #text(text: string, start: number, end: number): void {
+    for (let i = start; i < end; i += 1) {
+      const unit = text.charCodeAt(i);
+      if (unit < 0x80) this.uint8(unit);
+      else if (unit < 0x800) this.uint16(0xc080 | ((unit & 0x7c0) << 2) | (unit & 0x3f));
+      else {
+        this.uint8(0xe0 | (unit >> 12));
+        this.uint16(0x8080 | ((unit & 0xfc0) << 2) | (unit & 0x3f));
+      }
+    }
+  }
+
+  /** Where the next bytes go. It may change the buffer: what writes into that asks for the place first. */
+  #grow(length: number): number {
+    const start = this.#length;
+    this.#length += length;
+    if (this.#length > this.#bytes.byteLength) {
+      const larger = new Uint8Array(Math.max(this.#length, 2 * this.#bytes.byteLength));
+      larger.set(this.#bytes.subarray(0, start));
+      this.#bytes = larger;
+      this.#view = new DataView(larger.buffer);
+    }
+    return start;
+  }
+}
+
+const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800;

@@ -1,0 +1,245 @@
+/**
+ * Writes Hessian 2 as Dubbo's encoder does: values of declared types in, bytes out. Objects that are there more than once,
+ * or inside themselves, are written once and referred to.
+ */
+import { JavaException } from "../java/exception.ts";
+import {
+  isBytes,
+  isChars,
+  isPrimitive,
+  isRecord,
+  memberOf,
+  nameOf,
+  scalarOf,
+  show,
+  toDate,
+  toDigits,
+  toEntries,
+  toEnum,
+  toItems,
+  toScalar,
+  within,
+} from "../java/type.ts";
+import { runtimeType, TypedValue } from "../java/typed.ts";
+import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
+import { DEFAULT_LIMITS } from "./raw.ts";
+import { ByteSink } from "./sink.ts";
+
+/** The bytes of a value. Throws a `TypeError` for what is no value of the type. */
+export function writeHessian2(type: JavaType, value: unknown, maxDepth: number = DEFAULT_LIMITS.maxDepth): Uint8Array {
+  const writer = new Writer(maxDepth);
+  writer.write(type, value);
+  return writer.finish();
+}
+
+/** The bytes of an exception. */
+export function writeException(exception: JavaException): Uint8Array {
+  const writer = new Writer(DEFAULT_LIMITS.maxDepth);
+  writer.writeException(exception);
+  return writer.finish();
+}
+
+/** An object that has been written: what a reference to it is, and as what. */
+interface Written {
+  readonly index: number;
+  readonly as: string;
+}
+
+class Writer {
+  readonly #sink = new ByteSink();
+  readonly #maxDepth: number;
+  readonly #written = new Map<object, Written>();
+  readonly #types = new Map<string, number>();
+  readonly #classes = new Map<string, number>();
+  #references = 0;
+  #depth = 0;
+
+  constructor(maxDepth: number) {
+    this.#maxDepth = maxDepth;
+  }
+
+  finish(): Uint8Array {
+    return this.#sink.finish();
+  }
+
+  write(type: JavaType, value: unknown): void {
+    if (value === null || value === undefined) {
+      if (isPrimitive(type)) throw new TypeError(`${value} is no ${type}`);
+      this.#sink.uint8(0x4e);
+      return;
+    }
+    const scalar = scalarOf(type);
+    if (scalar !== undefined) this.#scalar(scalar, toScalar(scalar, value));
+    else if (isBytes(type)) this.#bytes(value);
+    else if (typeof type === "string") this.#builtIn(type, value);
+    else if ("enum" in type) this.#object(type.enum.name, ["name"], () => this.#sink.string(toEnum(type.enum, value)));
+    else this.#container(type, value);
+  }
+
+  #scalar(type: JavaPrimitive, value: boolean | number | bigint | string): void {
+    if (typeof value === "boolean") this.#sink.uint8(value ? 0x54 : 0x46);
+    else if (typeof value === "string") this.#sink.string(value);
+    else if (typeof value === "bigint") this.#sink.long(value);
+    else if (type === "float" || type === "double") this.#sink.double(value);
+    else this.#sink.int(value);
+  }
+
+  #bytes(value: unknown): void {
+    if (!(value instanceof Uint8Array)) throw new TypeError(`${show(value)} is no Uint8Array`);
+    this.#sink.binary(value);
+  }
+
+  #builtIn(type: JavaPrimitive | JavaBuiltIn, value: unknown): void {
+    if (type === "java.lang.String") {
+      if (typeof value !== "string") throw new TypeError(`${show(value)} is no string`);
+      this.#sink.string(value);
+    } else if (type === "java.util.Date") this.#sink.date(toDate(value).getTime());
+    else if (type === "java.math.BigDecimal") {
+      this.#object(type, ["value"], () => this.#sink.string(toDigits(type, value)));
+    } else if (type === "java.math.BigInteger") this.#bigInteger(BigInt(toDigits(type, value)));
+    else if (type === "java.lang.Object") this.#any(value);
+    else throw new TypeError(`nothing is a value of ${type}`);
+  }
+
+  #any(value: unknown): void {
+    if (value instanceof JavaException) this.writeException(value);
+    else this.write(runtimeType(value), value instanceof TypedValue ? value.value : value);
+  }
+
+  /** Java writes its fields: the sign, and the magnitude in words of 32 bits. What else there is, it works out again. */
+  #bigInteger(value: bigint): void {
+    const hex = (value < 0n ? -value : value).toString(16);
+    const words = value === 0n ? [] : (hex.padStart(Math.ceil(hex.length / 8) * 8, "0").match(/.{8}/g) ?? []);
+    this.#object("java.math.BigInteger", ["signum", "mag"], () => {
+      this.#sink.int(value === 0n ? 0 : value < 0n ? -1 : 1);
+      this.#references += 1;
+      this.#listHead("[int", words.length);
+      for (const word of words) this.#sink.int(Number.parseInt(word, 16) | 0);
+    });
+  }
+
+  #container(type: Exclude<JavaType, string | { readonly enum: unknown }>, value: unknown): void {
+    if (isChars(type)) {
+      this.#sink.string(
+        toItems(value)
+          .map((item) => toScalar("char", item))
+          .join(""),
+      );
+      return;
+    }
+    if (this.#refer(value as object, "list" in type ? "list" : hessianName(type))) return;
+    this.#depth += 1;
+    if (this.#depth > this.#maxDepth) throw new TypeError(`the value is more than ${this.#maxDepth} levels deep`);
+    if ("class" in type) this.#fields(type.class(), value);
+    else if ("map" in type) this.#map(type.map, value);
+    else if ("list" in type) this.#items(undefined, type.list, toItems(value));
+    else if ("set" in type) this.#items("java.util.HashSet", type.set, toItems(value));
+    else this.#items(hessianName(type), type.array, toItems(value));
+    this.#depth -= 1;
+  }
+
+  /** Writes a reference to what has been written, and as what it is now. Numbers what has not. */
+  #refer(value: object, as: string): boolean {
+    const written = this.#written.get(value);
+    if (written?.as === as) {
+      this.#sink.uint8(0x51);
+      this.#sink.int(written.index);
+      return true;
+    }
+    if (written === undefined) this.#written.set(value, { index: this.#references, as });
+    this.#references += 1;
+    return false;
+  }
+
+  #items(name: string | undefined, type: JavaType, items: readonly unknown[]): void {
+    this.#listHead(name, items.length);
+    for (const item of items) this.write(type, item);
+  }
+
+  #listHead(name: string | undefined, length: number): void {
+    const sink = this.#sink;
+    const short = length < 8;
+    sink.uint8((name === undefined ? (short ? 0x78 : 0x58) : short ? 0x70 : 0x56) + (short ? length : 0));
+    if (name !== undefined) this.#numbered(this.#types, name);
+    if (!short) this.#sink.int(length);
+  }
+
+  #map([keyType, valueType]: readonly [JavaType, JavaType], value: unknown): void {
+    this.#sink.uint8(0x48);
+    for (const [key, member] of toEntries(value)) {
+      this.write(keyType, key);
+      this.write(valueType, member);
+    }
+    this.#sink.uint8(0x5a);
+  }
+
+  #fields({ name, fields }: JavaClass, value: unknown): void {
+    if (!isRecord(value)) throw new TypeError(`${show(value)} is no ${name}`);
+    const names = Object.keys(fields);
+    this.#head(name, names);
+    for (const field of names) {
+      within(`field "${field}"`, () => this.write(fields[field] as JavaType, memberOf(value, field)));
+    }
+  }
+
+  /** An object that nothing refers to. It has a number nevertheless. */
+  #object(name: string, fields: readonly string[], writeValues: () => void): void {
+    this.#references += 1;
+    this.#head(name, fields);
+    writeValues();
+  }
+
+  #head(name: string, fields: readonly string[]): void {
+    const key = JSON.stringify([name, ...fields]);
+    let index = this.#classes.get(key);
+    if (index === undefined) {
+      index = this.#classes.size;
+      this.#classes.set(key, index);
+      this.#sink.uint8(0x43);
+      this.#sink.string(name);
+      this.#sink.int(fields.length);
+      for (const field of fields) this.#sink.string(field);
+    }
+    if (index < 0x10) this.#sink.uint8(0x60 + index);
+    else {
+      this.#sink.uint8(0x4f);
+      this.#sink.int(index);
+    }
+  }
+
+  /** A name in full the first time, its number from then on. */
+  #numbered(names: Map<string, number>, name: string): void {
+    const number = names.get(name);
+    if (number === undefined) {
+      names.set(name, names.size);
+      this.#sink.string(name);
+    } else this.#sink.int(number);
+  }
+
+  /** Java wants a stack trace, be it an empty one; its own of where this was thrown would mean nothing there. */
+  writeException(exception: JavaException): void {
+    const { className, detailMessage, fields, cause } = exception;
+    if (this.#refer(exception, className)) return;
+    const own = Object.entries(fields);
+    this.#head(className, ["detailMessage", "cause", "stackTrace", ...own.map(([name]) => name)]);
+    this.write("java.lang.String", detailMessage);
+    if (cause instanceof JavaException) this.writeException(cause);
+    else this.#sink.uint8(0x4e);
+    this.#references += 1;
+    this.#listHead("[java.lang.StackTraceElement", 0);
+    for (const [name, value] of own) within(`field "${name}"`, () => this.write("java.lang.Object", value));
+  }
+}
+
+/** How Hessian names the arrays of types that it knows itself. */
+const HESSIAN_NAMES: Readonly<Record<string, string>> = {
+  "java.lang.String": "string",
+  "java.lang.Object": "object",
+  "java.util.Date": "date",
+};
+
+function hessianName(type: JavaType): string {
+  if (typeof type === "object" && "array" in type) return `[${hessianName(type.array)}`;
+  const name = nameOf(type);
+  return HESSIAN_NAMES[name] ?? name;
+}

@@ -1,0 +1,34 @@
+/**
+ * The door for services without IDL: what code generated from TypeScript interfaces needs, on either side, and the names
+ * of Java's types.
+ */
+export type { ServiceDef } from "./call.ts";
+export type { CallDefaults, CallOptions, Transport } from "./client.ts";
+export type { HandlerContext } from "./handler.ts";
+export { createInterfaceClient, type InterfaceMethod, javaMessage } from "./interface-client.ts";
+export type {
+  BigDecimal,
+  BigInteger,
+  byte,
+  char,
+  double,
+  float,
+  int,
+  JavaArray,
+  long,
+  short,
+} from "./java/brand.ts";
+export { findException, JavaException, type JavaExceptionOptions } from "./java/exception.ts";
+export type { Serialization } from "./java/serialization.ts";
+export { typed } from "./java/typed.ts";
+export { createProtobufSerialization } from "./protobuf-serialization.ts";
+export { jsonSerialization } from "./serialization.ts";
+export type {
+  JavaBuiltIn,
+  JavaClass,
+  JavaEnum,
+  JavaPrimitive,
+  JavaType,
+  Parameter,
+  Signature,
+} from "./signature.ts";

@@ -1,0 +1,25 @@
+/**
+ * What TypeScript has no words for: types of Java, as contracts and generated code spell them. A plain number is an `int`
+ * wherever one is wanted; the brand is there to be read, by the generator and by people.
+ */
+
+/** 32 bits: -2,147,483,648 to 2,147,483,647. */
+export type int = number & { readonly "~java"?: "int" };
+/** 16 bits: -32,768 to 32,767. */
+export type short = number & { readonly "~java"?: "short" };
+/** 8 bits: -128 to 127. */
+export type byte = number & { readonly "~java"?: "byte" };
+/** A floating-point number of 32 bits. */
+export type float = number & { readonly "~java"?: "float" };
+/** A floating-point number of 64 bits, which every number of JavaScript is. */
+export type double = number & { readonly "~java"?: "double" };
+/** 64 bits. Always a `bigint`, however small. */
+export type long = bigint & { readonly "~java"?: "long" };
+/** One UTF-16 code unit, as a string of that length. */
+export type char = string & { readonly "~java"?: "char" };
+/** A decimal number of any size and precision, written out, such as `12.50`. */
+export type BigDecimal = string & { readonly "~java"?: "BigDecimal" };
+/** A whole number of any size, written out. */
+export type BigInteger = string & { readonly "~java"?: "BigInteger" };
+/** An array of Java, where `T[]` alone is a `java.util.List`. */
+export type JavaArray<T> = T[] & { readonly "~java"?: "array" };

@@ -1,0 +1,63 @@
+/**
+ * Exceptions of Java: what a method without IDL throws, on either side.
+ */
+import { Code } from "../code.ts";
+import { RpcError, type RpcErrorOptions } from "../error.ts";
+
+const BRAND = Symbol.for("triple-es.JavaException");
+
+export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | "metadata"> {
+  /** What the class has beside its message, by the names of its fields. Default: nothing. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** The exception that led to this one, in Java. */
+  readonly cause?: JavaException | undefined;
+  /** Where in Java it was thrown, one line per call, such as `com.acme.Shop.order(Shop.java:42)`. */
+  readonly trace?: readonly string[];
+  /** What peers see that do not understand exceptions of Java. Default: unknown. */
+  readonly code?: Code | undefined;
+}
+
+/**
+ * An exception of a Java class. A client throws it where a service in Java threw one; a handler that throws it has it
+ * arrive in Java as an exception of that class, which the caller must know. Where exceptions cannot travel, as in streams
+ * and in sub-protocol A, it is the error that every `RpcError` is, and its text names the class.
+ */
+export class JavaException extends RpcError {
+  /** Name of the class, such as `com.acme.NoSuchUserException`. */
+  readonly className: string;
+  /** What `getMessage()` says in Java; `null` for nothing. */
+  readonly detailMessage: string | null;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly trace: readonly string[];
+
+  constructor(className: string, detailMessage: string | null = null, options: JavaExceptionOptions = {}) {
+    const { fields = {}, trace = [], code = Code.Unknown } = options;
+    super(code, detailMessage === null ? className : `${className}: ${detailMessage}`, options);
+    this.className = className;
+    this.detailMessage = detailMessage;
+    this.fields = fields;
+    this.trace = trace;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === "object" && value !== null && BRAND in value;
+  }
+}
+
+/** The exception of Java that an error is, or that it was made of. */
+export function findException(error: unknown): JavaException | undefined {
+  const seen = new Set<unknown>();
+  for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
+    if (one instanceof JavaException) return one;
+    seen.add(one);
+  }
+  return undefined;
+}
+
+/** The exception that a handler threw: the error itself, or one that was made of it to add metadata. */
+export function thrownException(error: unknown): JavaException | undefined {
+  if (error instanceof JavaException) return error;
+  if (!(error instanceof RpcError) || !(error.cause instanceof JavaException)) return undefined;
+  return error.cause.rawMessage === error.rawMessage ? error.cause : undefined;
+}

@@ -1,0 +1,203 @@
+/**
+ * Values of declared types as JSON values and back, as Dubbo writes and reads them in sub-protocol A.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { decodeBase64 } from "../metadata.ts";
+import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
+import {
+  initialValue,
+  isBytes,
+  isChars,
+  isPrimitive,
+  isRecord,
+  memberOf,
+  nameOf,
+  scalarOf,
+  setMember,
+  show,
+  toDate,
+  toDigits,
+  toEntries,
+  toEnum,
+  toItems,
+  toScalar,
+  within,
+} from "./type.ts";
+import { runtimeType, TypedValue } from "./typed.ts";
+
+/** Deeper values are refused: what follows them down would run out of stack. They may even be inside themselves. */
+const MAX_DEPTH = 100;
+
+/** How a notation writes what JSON has no word for. */
+export interface Notation {
+  long(value: bigint): unknown;
+  double(value: number): unknown;
+  bytes(value: Uint8Array): unknown;
+  date(value: Date): unknown;
+}
+
+/**
+ * JSON has no word for numbers that are none, and its readers lose digits of whole numbers beyond 2^53. Bytes are numbers, as
+ * Java has them: Dubbo does not read base64 here.
+ */
+const JSON_NOTATION: Notation = {
+  long: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
+  double: (value) => (Number.isFinite(value) ? value : String(value)),
+  bytes: (value) => Array.from(new Int8Array(value.buffer, value.byteOffset, value.byteLength)),
+  date: (value) => value.getTime(),
+};
+
+/** The JSON value of a value. Throws a `TypeError` for what is no value of the type. */
+export function toJson(type: JavaType, value: unknown): JsonValue {
+  return toPlain(type, value, JSON_NOTATION) as JsonValue;
+}
+
+/** The same for notations like JSON: plain objects, arrays, strings, and what the notation makes of the rest. */
+export function toPlain(type: JavaType, value: unknown, notation: Notation, depth = 0): unknown {
+  if (value === null || value === undefined) {
+    if (type !== "void" && isPrimitive(type)) throw new TypeError(`${value} is no ${type}`);
+    return null;
+  }
+  const scalar = scalarOf(type);
+  if (scalar !== undefined) return scalarToPlain(toScalar(scalar, value), notation);
+  if (isBytes(type)) return notation.bytes(toBytes(value));
+  if (typeof type === "string") return builtInToPlain(type, value, notation, depth);
+  if ("enum" in type) return toEnum(type.enum, value);
+  if (isChars(type))
+    return toItems(value)
+      .map((one) => toScalar("char", one))
+      .join("");
+  if (depth >= MAX_DEPTH) throw new TypeError(`the value is more than ${MAX_DEPTH} levels deep`);
+  const inside = (member: JavaType, one: unknown): unknown => toPlain(member, one, notation, depth + 1);
+  if ("class" in type) return objectToPlain(type.class(), value, inside);
+  if ("map" in type) return mapToPlain(type.map, value, inside);
+  const item = "list" in type ? type.list : "set" in type ? type.set : type.array;
+  return toItems(value).map((one) => inside(item, one));
+}
+
+function scalarToPlain(value: boolean | number | bigint | string, notation: Notation): unknown {
+  if (typeof value === "bigint") return notation.long(value);
+  return typeof value === "number" ? notation.double(value) : value;
+}
+
+function toBytes(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw new TypeError(`${show(value)} is no Uint8Array`);
+}
+
+function builtInToPlain(type: JavaPrimitive | JavaBuiltIn, value: unknown, notation: Notation, depth: number): unknown {
+  if (type === "java.util.Date") return notation.date(toDate(value));
+  if (type === "java.math.BigDecimal" || type === "java.math.BigInteger") return toDigits(type, value);
+  if (type === "java.lang.String" && typeof value === "string") return value;
+  if (type === "java.lang.Object") {
+    return toPlain(runtimeType(value), value instanceof TypedValue ? value.value : value, notation, depth);
+  }
+  throw new TypeError(`${show(value)} is no ${type}`);
+}
+
+/** Makes the value of a member. */
+type Inside = (type: JavaType, value: unknown) => unknown;
+
+function objectToPlain({ name, fields }: JavaClass, value: unknown, inside: Inside): object {
+  if (!isRecord(value)) throw new TypeError(`${show(value)} is no ${name}`);
+  const object = {};
+  for (const [field, type] of Object.entries(fields)) {
+    setMember(
+      object,
+      field,
+      within(`field "${field}"`, () => inside(type, memberOf(value, field))),
+    );
+  }
+  return object;
+}
+
+function mapToPlain([keyType, valueType]: readonly [JavaType, JavaType], value: unknown, inside: Inside): object {
+  const object = {};
+  for (const [key, member] of toEntries(value)) {
+    const name = inside(keyType, key);
+    if (name === null || typeof name === "object") throw new TypeError(`${show(key)} cannot be the key of a member`);
+    setMember(object, String(name), inside(valueType, member));
+  }
+  return object;
+}
+
+/**
+ * The value of a JSON value. Throws a `TypeError` for what cannot be a value of the type. Bigints, bytes and dates are taken as
+ * well, for notations that have them.
+ */
+export function fromJson(type: JavaType, json: JsonValue): unknown {
+  if (type === "void") return undefined;
+  if (json === null) {
+    if (isPrimitive(type)) throw new TypeError(`null is no ${type}`);
+    return null;
+  }
+  const scalar = scalarOf(type);
+  if (scalar !== undefined) return toScalar(scalar, scalarFromJson(scalar, json));
+  if (isBytes(type)) return bytesFromJson(json);
+  if (typeof type === "string") return builtInFromJson(type, json);
+  if ("enum" in type) return toEnum(type.enum, json);
+  if ("class" in type) return objectFromJson(type.class(), json);
+  if ("map" in type) return mapFromJson(type, json);
+  if (isChars(type) && typeof json === "string") return json.split("");
+  if (!Array.isArray(json)) throw new TypeError(`${show(json)} is no ${nameOf(type)}`);
+  if ("set" in type) return new Set(json.map((one) => fromJson(type.set, one)));
+  const item = "list" in type ? type.list : type.array;
+  return json.map((one) => fromJson(item, one));
+}
+
+const WHOLE = /^-?[0-9]{1,20}$/;
+const NUMBER = /^(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN)$/;
+
+/** Numbers are read from strings too: that is how they keep all their digits. */
+function scalarFromJson(type: JavaPrimitive, json: JsonValue): unknown {
+  if (typeof json !== "string" || type === "char" || type === "boolean") return json;
+  if (type === "float" || type === "double") return NUMBER.test(json) ? Number(json) : json;
+  return WHOLE.test(json) ? BigInt(json) : json;
+}
+
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
+
+/** The numbers that Java writes, or base64. */
+function bytesFromJson(json: JsonValue | Uint8Array): Uint8Array {
+  if (json instanceof Uint8Array) return json;
+  if (Array.isArray(json)) return Uint8Array.from(json, (one) => toScalar("byte", one) as number);
+  if (typeof json === "string" && BASE64.test(json)) return decodeBase64(json);
+  throw new TypeError(`${show(json)} is neither base64 nor a list of bytes`);
+}
+
+function builtInFromJson(type: JavaPrimitive | JavaBuiltIn, json: JsonValue): unknown {
+  if (type === "java.util.Date") return toDate(typeof json === "boolean" ? json : new Date(json as number | string));
+  if (type === "java.math.BigDecimal" || type === "java.math.BigInteger") return toDigits(type, json);
+  if (type === "java.lang.Object" || (type === "java.lang.String" && typeof json === "string")) return json;
+  throw new TypeError(`${show(json)} is no ${type}`);
+}
+
+/** What is missing is as Java leaves it; what the class does not have is ignored. */
+function objectFromJson({ name, fields }: JavaClass, json: JsonValue): object {
+  if (!isRecord(json)) throw new TypeError(`${show(json)} is no ${name}`);
+  const object = {};
+  for (const [field, type] of Object.entries(fields)) {
+    const member = Object.hasOwn(json, field) ? (json as JsonObject)[field] : undefined;
+    const decode = (): unknown => (member === undefined ? initialValue(type) : fromJson(type, member));
+    setMember(object, field, within(`field "${field}"`, decode));
+  }
+  return object;
+}
+
+function mapFromJson(type: Extract<JavaType, { readonly map: unknown }>, json: JsonValue): object {
+  if (!isRecord(json)) throw new TypeError(`${show(json)} is no ${nameOf(type)}`);
+  const [keyType, valueType] = type.map;
+  const entries = Object.entries(json as JsonObject).map(
+    ([key, member]) => [keyFromJson(keyType, key), fromJson(valueType, member)] as const,
+  );
+  if (type.record !== true) return new Map(entries);
+  const record = {};
+  for (const [key, member] of entries) setMember(record, String(key), member);
+  return record;
+}
+
+/** Every key is a string in JSON. */
+function keyFromJson(type: JavaType, key: string): unknown {
+  const boolean = scalarOf(type) === "boolean" && (key === "true" || key === "false");
+  return fromJson(type, boolean ? key === "true" : key);
+}

@@ -1,0 +1,32 @@
+/**
+ * Serializations: how sub-protocol B carries single values of methods without IDL (spec: Payload schema of the extended
+ * content type).
+ */
+import type { JavaType } from "../signature.ts";
+import type { JavaException } from "./exception.ts";
+
+/**
+ * Turns values of a declared type into bytes and back. Throws whatever it likes; the protocol turns it into an `RpcError`.
+ * Write your own and register it beside the built-in one.
+ */
+export interface Serialization {
+  /** Lower-case name, such as `hessian2`, by which signatures ask for it. */
+  readonly name: string;
+  /** The name it has on the wire, where that is another one; both are read. */
+  readonly wireName?: string;
+  encode(type: JavaType, value: unknown): Uint8Array;
+  decode(type: JavaType, bytes: Uint8Array): unknown;
+  /** Absent where exceptions cannot travel: then they are errors like any other. */
+  encodeException?(exception: JavaException): Uint8Array;
+  decodeException?(bytes: Uint8Array): JavaException;
+}
+
+/** The serialization with that name, on the wire or in signatures. */
+export function findSerialization(all: readonly Serialization[], name: string): Serialization | undefined {
+  return all.find((one) => one.name === name || one.wireName === name);
+}
+
+/** The name by which a peer knows it. */
+export function wireNameOf({ name, wireName = name }: Serialization): string {
+  return wireName;
+}

@@ -1,0 +1,43 @@
+/**
+ * Values that say their own type, for parameters that Java declares as `Object`.
+ */
+import type { JavaType } from "../signature.ts";
+
+export class TypedValue {
+  readonly type: JavaType;
+  readonly value: unknown;
+
+  constructor(type: JavaType, value: unknown) {
+    this.type = type;
+    this.value = value;
+  }
+}
+
+/**
+ * A value for a `java.lang.Object` that has to arrive as a certain type. Without it a whole number arrives as an
+ * `Integer`, another one as a `Double`, a bigint as a `Long`, an array as a list, and an object as a map.
+ */
+export function typed(type: JavaType, value: unknown): TypedValue {
+  return new TypedValue(type, value);
+}
+
+/** The type that a value has of itself. */
+export function runtimeType(value: unknown): JavaType {
+  if (value instanceof TypedValue) return value.type;
+  if (typeof value === "string") return "java.lang.String";
+  if (typeof value === "boolean") return "java.lang.Boolean";
+  if (typeof value === "bigint") return "java.lang.Long";
+  if (typeof value === "number") return isInt(value) ? "java.lang.Integer" : "java.lang.Double";
+  if (value instanceof Date) return "java.util.Date";
+  if (value instanceof Uint8Array) return "[B";
+  if (Array.isArray(value)) return ANY_LIST;
+  if (value instanceof Set) return ANY_SET;
+  if (typeof value === "object") return ANY_MAP;
+  throw new TypeError(`a ${typeof value} is nothing that Java has`);
+}
+
+const isInt = (value: number): boolean => (value | 0) === value && !Object.is(value, -0);
+
+const ANY_LIST: JavaType = { list: "java.lang.Object" };
+const ANY_SET: JavaType = { set: "java.lang.Object" };
+const ANY_MAP: JavaType = { map: ["java.lang.Object", "java.lang.Object"] };

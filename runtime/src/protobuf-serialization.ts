@@ -1,0 +1,83 @@
+/**
+ * The serialization for interfaces without IDL whose classes are messages: `protobuf` on the wire.
+ */
+import { create, type DescMessage, fromBinary, isMessage, type Message, toBinary } from "@bufbuild/protobuf";
+import {
+  BoolValueSchema,
+  BytesValueSchema,
+  DoubleValueSchema,
+  FloatValueSchema,
+  Int32ValueSchema,
+  Int64ValueSchema,
+  StringValueSchema,
+  TimestampSchema,
+  timestampDate,
+  timestampFromDate,
+} from "@bufbuild/protobuf/wkt";
+import type { Serialization } from "./java/serialization.ts";
+import { isBytes, nameOf, scalarOf, show, toDate, toScalar } from "./java/type.ts";
+import type { JavaPrimitive, JavaType } from "./signature.ts";
+
+/** The messages of Protocol Buffers around one value. */
+const WRAPPERS: Readonly<Partial<Record<JavaPrimitive, DescMessage>>> = {
+  boolean: BoolValueSchema,
+  byte: Int32ValueSchema,
+  short: Int32ValueSchema,
+  int: Int32ValueSchema,
+  long: Int64ValueSchema,
+  float: FloatValueSchema,
+  double: DoubleValueSchema,
+  char: StringValueSchema,
+};
+
+/**
+ * Makes the serialization. `messages` has the schema of each class, by its name in Java; values of such classes are messages,
+ * or their init shapes. Simple values travel in the wrappers of Protocol Buffers and dates as timestamps. Nothing else has a
+ * message, null included: a `TypeError` says so.
+ */
+export function createProtobufSerialization(messages: Readonly<Record<string, DescMessage>> = {}): Serialization {
+  const schemas = new Map(Object.entries(messages));
+
+  function schemaOf(type: JavaType): DescMessage {
+    const scalar = scalarOf(type);
+    if (scalar !== undefined) return WRAPPERS[scalar] as DescMessage;
+    if (isBytes(type)) return BytesValueSchema;
+    if (type === "java.lang.String") return StringValueSchema;
+    if (type === "java.util.Date") return TimestampSchema;
+    const schema = typeof type === "object" && "class" in type ? schemas.get(nameOf(type)) : undefined;
+    if (schema !== undefined) return schema;
+    throw new TypeError(`no message is known for ${nameOf(type)}`);
+  }
+
+  return {
+    name: "protobuf",
+    encode(type, value) {
+      // Where nothing is declared, nothing is all there can be: the result of a void method.
+      if (type === "java.lang.Object" && value === null) return new Uint8Array(0);
+      const schema = schemaOf(type);
+      return toBinary(schema, toMessage(schema, type, value));
+    },
+    decode(type, bytes) {
+      const schema = schemaOf(type);
+      const message = fromBinary(schema, bytes);
+      if (isMessage(message, TimestampSchema)) return timestampDate(message);
+      const scalar = scalarOf(type);
+      if (typeof type === "object" && !isBytes(type)) return message;
+      const { value } = message as Message & { readonly value: unknown };
+      return scalar === undefined ? value : toScalar(scalar, value);
+    },
+  };
+}
+
+function toMessage(schema: DescMessage, type: JavaType, value: unknown): Message {
+  if (type === "java.util.Date") return timestampFromDate(toDate(value));
+  const scalar = scalarOf(type);
+  if (scalar !== undefined) return create(schema, { value: toScalar(scalar, value) });
+  if (isBytes(type) ? value instanceof Uint8Array : type === "java.lang.String" && typeof value === "string") {
+    return create(schema, { value });
+  }
+  if (typeof type === "object" && !isBytes(type) && typeof value === "object" && value !== null) {
+    return isMessage(value, schema) ? value : create(schema, value as Record<string, unknown>);
+  }
+  throw new TypeError(`${show(value)} is no ${nameOf(type)}`);
+}

@@ -1,0 +1,14 @@
+/**
+ * The serialization that needs no library: JSON, for peers that are ours or have been given it.
+ */
+import { decodeJsonText, encodeJson } from "./codec.ts";
+import { fromJson, toJson } from "./java/json.ts";
+import { parseExactJson } from "./java/json-text.ts";
+import type { Serialization } from "./java/serialization.ts";
+
+/** Values as JSON text: `json` on the wire. Dubbo for Java has no such serialization of its own. */
+export const jsonSerialization: Serialization = {
+  name: "json",
+  encode: (type, value) => encodeJson(toJson(type, value)),
+  decode: (type, bytes) => fromJson(type, parseExactJson(decodeJsonText(bytes))),
+};

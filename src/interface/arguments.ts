@@ -1,0 +1,119 @@
+/** The arguments of `triple-es interface`: what they may be, and how they are explained. */
+import { parseArgs } from "node:util";
+import type { Target } from "../declaration.ts";
+import type { PathOptions } from "../imports.ts";
+import { suggestion } from "../spelling.ts";
+
+export interface Arguments {
+  /** Paths and globs of contracts. One that begins with `!` leaves files out. */
+  readonly patterns: readonly string[];
+  readonly out: string | undefined;
+  readonly java: boolean;
+  readonly check: boolean;
+  readonly targets: readonly Target[];
+  readonly importExtension: PathOptions["importExtension"];
+  readonly root: string | undefined;
+  readonly project: string | undefined;
+}
+
+interface Flag {
+  readonly type: "string" | "boolean";
+  readonly short?: string;
+  readonly usage: string;
+  readonly meaning: string;
+  /** What is wrong with a value. */
+  readonly check?: (value: string) => string | undefined;
+}
+
+const flags: Readonly<Record<string, Flag>> = {
+  out: { type: "string", usage: "--out gen", meaning: "the folder to write to; with --java it may be left out" },
+  target: {
+    type: "string",
+    usage: "--target ts",
+    meaning: "what to write: ts, js, dts, or several joined with +; default ts",
+    check: (value) =>
+      value.split("+").every((part) => ["ts", "js", "dts"].includes(part)) ? undefined : "ts, js, dts, or js+dts",
+  },
+  "import-extension": {
+    type: "string",
+    usage: "--import-extension js",
+    meaning: "extension of relative imports: js, ts or none; default js",
+    check: (value) => (["js", "ts", "none"].includes(value) ? undefined : "js, ts or none"),
+  },
+  root: {
+    type: "string",
+    usage: "--root contracts",
+    meaning: "the folder that --out stands for; default: what all patterns have in common",
+  },
+  project: {
+    type: "string",
+    usage: "--project tsconfig.json",
+    meaning: "whose paths and module resolution contracts are read with; default: those of bundlers",
+  },
+  java: { type: "boolean", usage: "--java", meaning: "print the Java side, or write it to --out" },
+  check: { type: "boolean", usage: "--check", meaning: "write nothing, and fail if --out is not up to date" },
+  help: { type: "boolean", short: "h", usage: "--help", meaning: "print this text" },
+};
+
+export const helpText = `triple-es interface: clients and servers for services that are declared in TypeScript, without a proto file.
+
+  triple-es interface './contracts/**/*.ts' --out gen
+
+Reads exported interfaces with the tag @service, and writes a file for each contract. Quote patterns, so that the
+shell leaves them alone. A pattern that begins with ! leaves files out.
+
+Flags:
+${Object.values(flags)
+  .map(({ usage, meaning }) => `  ${usage.padEnd(25)} ${meaning}`)
+  .join("\n")}
+`;
+
+/** Mistakes in arguments, all of them. */
+export class ArgumentsError extends Error {
+  override readonly name = "ArgumentsError";
+}
+
+/** Reads arguments; `help` if they ask for it. Throws all mistakes together. */
+export function readArguments(args: readonly string[]): Arguments | "help" {
+  const { tokens } = parseArgs({ args: [...args], options: { ...flags }, strict: false, tokens: true });
+  const mistakes: string[] = [];
+  const values = new Map<string, string>();
+  const patterns: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") patterns.push(token.value);
+    if (token.kind !== "option") continue;
+    const { name, rawName, value } = token;
+    const mistake = mistakeOf(name, rawName, value) ?? (values.has(name) ? `${rawName} is given twice` : undefined);
+    if (mistake !== undefined) mistakes.push(mistake);
+    values.set(name, value ?? "");
+  }
+  if (values.has("help") && mistakes.length === 0) return "help";
+  if (patterns.every((pattern) => pattern.startsWith("!")))
+    mistakes.push("no contracts are given, such as ./contracts/**/*.ts");
+  if (!values.has("out") && !values.has("java")) mistakes.push("--out is missing: the folder to write to");
+  if (!values.has("out") && values.has("check")) mistakes.push("--check needs --out, the folder to look at");
+  if (values.has("java") && values.has("target")) mistakes.push("--target does not go with --java");
+  if (mistakes.length > 0) throw new ArgumentsError(mistakes.join("\n"));
+  return {
+    patterns,
+    out: values.get("out"),
+    java: values.has("java"),
+    check: values.has("check"),
+    targets: [...new Set((values.get("target") ?? "ts").split("+"))] as Target[],
+    importExtension: (values.get("import-extension") ?? "js") as PathOptions["importExtension"],
+    root: values.get("root"),
+    project: values.get("project"),
+  };
+}
+
+function mistakeOf(name: string, rawName: string, value: string | undefined): string | undefined {
+  const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
+  if (flag === undefined) {
+    const meant = suggestion(name, Object.keys(flags)).replace('"', '"--');
+    return `there is no flag ${rawName}${meant}`;
+  }
+  if (flag.type === "boolean") return value === undefined ? undefined : `${rawName} takes no value`;
+  if (value === undefined || value === "") return `${rawName} needs a value, such as ${flag.usage}`;
+  const wanted = flag.check?.(value);
+  return wanted === undefined ? undefined : `${rawName} must be ${wanted}, not ${value}`;
+}

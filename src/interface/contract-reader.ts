@@ -1,0 +1,114 @@
+/** Reads contracts from files of TypeScript. Nothing is resolved that a contract does not refer to. */
+
+import { Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
+import type { Contract } from "./contract.ts";
+import type { ClassShape, EnumShape, JavaType } from "./java-type.ts";
+import { JAVA_MODULE } from "./known-types.ts";
+import type { Problems } from "./problem.ts";
+import { homeOf } from "./resolve.ts";
+import { readService } from "./service-reader.ts";
+import { ShapeReader, type TypeDeclaration } from "./shape-reader.ts";
+import { hasTag } from "./tags.ts";
+
+/**
+ * The compiler with what names need and no more. It loads no declarations of the language: what a contract may use of
+ * them is known here, and loading them takes longer than all the rest.
+ */
+export function openProject(tsConfigFilePath: string | undefined, more: ProjectOptions = {}): Project {
+  const own: ts.CompilerOptions = {
+    types: [],
+    noEmit: true,
+    allowImportingTsExtensions: true,
+    ...(tsConfigFilePath === undefined
+      ? { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler }
+      : {}),
+  };
+  return new Project({
+    ...(tsConfigFilePath === undefined ? {} : { tsConfigFilePath }),
+    compilerOptions: own,
+    skipAddingFilesFromTsConfig: true,
+    skipLoadingLibFiles: true,
+    ...more,
+    resolutionHost: (host, compilerOptions) => ({
+      resolveModuleNames: (names, importer) =>
+        names.map((name) =>
+          name === JAVA_MODULE ? undefined : resolveModule(name, importer, compilerOptions(), host),
+        ),
+    }),
+  });
+}
+
+function resolveModule(
+  name: string,
+  importer: string,
+  options: ts.CompilerOptions,
+  host: ts.ModuleResolutionHost,
+): ts.ResolvedModuleFull | undefined {
+  return ts.resolveModuleName(name, importer, options, host).resolvedModule;
+}
+
+/** The contracts of the files, in the order of their paths. What is wrong goes to the problems. */
+export function readContracts(files: readonly SourceFile[], problems: Problems): Contract[] {
+  const shapes = new ShapeReader(problems);
+  const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
+  const contracts = sorted.map((file) => readContract(file, shapes, problems));
+  checkServices(sorted, contracts, problems);
+  return contracts;
+}
+
+function readContract(file: SourceFile, reader: ShapeReader, problems: Problems): Contract {
+  const path = file.getFilePath();
+  const broken = syntaxErrors(file);
+  for (const { start, messageText } of broken) {
+    problems.errorAt(file, start, ts.flattenDiagnosticMessageText(messageText, " "));
+  }
+  // What follows from them is no help to anybody.
+  if (broken.length > 0) return { file: path, services: [], shapes: [], declared: [] };
+  const services = file
+    .getInterfaces()
+    .filter((node) => hasTag(node, "service"))
+    .flatMap((node) => readService(node, reader.types, problems) ?? []);
+  const tagged: TypeDeclaration[] = [
+    ...file.getInterfaces(),
+    ...file.getClasses(),
+    ...file.getTypeAliases(),
+    ...file.getEnums(),
+  ]
+    .filter((node) => hasTag(node, "class") || hasTag(node, "enum"))
+    .filter((node) => !hasTag(node, "service"))
+    .sort((a, b) => a.getPos() - b.getPos());
+  for (const node of [...file.getTypeAliases(), ...file.getClasses(), ...file.getEnums()]) {
+    if (hasTag(node, "service")) problems.error(node, "@service belongs to an interface");
+  }
+  const read = tagged.flatMap((node) => {
+    const parameters = "getTypeParameters" in node ? node.getTypeParameters() : [];
+    const variables = parameters.map((one): JavaType => ({ kind: "variable", name: one.getName() }));
+    return reader.shapeOf(node, variables, homeOf(node, {})) ?? [];
+  });
+  const isGeneric = (shape: ClassShape | EnumShape): boolean => shape.kind === "class" && shape.args.length > 0;
+  return {
+    file: path,
+    services,
+    shapes: read.filter((shape) => !isGeneric(shape)),
+    declared: read,
+  };
+}
+
+function syntaxErrors(file: SourceFile): readonly ts.DiagnosticWithLocation[] {
+  return (file.compilerNode as { parseDiagnostics?: readonly ts.DiagnosticWithLocation[] }).parseDiagnostics ?? [];
+}
+
+/** Two services that a server could not tell apart are a mistake. */
+function checkServices(files: readonly SourceFile[], contracts: readonly Contract[], problems: Problems): void {
+  const known = new Set<string>();
+  for (const [i, { services }] of contracts.entries()) {
+    for (const { name, javaName, group = "", version = "" } of services) {
+      const key = [javaName, group, version].join(" ");
+      const node = files[i]?.getInterface(name);
+      if (known.has(key) && node !== undefined) {
+        problems.error(node, `another interface is ${javaName} of the same group and version`);
+      }
+      known.add(key);
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** Contracts: services declared as interfaces of TypeScript, and the data they exchange. */
+import type { Documented } from "../jsdoc.ts";
+import type { ClassShape, EnumShape, Home, JavaType } from "./java-type.ts";
+
+/** What one file declares. */
+export interface Contract {
+  /** The absolute path of the file. */
+  readonly file: string;
+  readonly services: readonly Service[];
+  /** Classes, without the generic ones, and enums, in the order of the file. */
+  readonly shapes: readonly (ClassShape | EnumShape)[];
+  /** What Java has to declare, generic classes included. */
+  readonly declared: readonly (ClassShape | EnumShape)[];
+}
+
+export interface Service extends Documented {
+  readonly name: string;
+  /** The full name of the Java interface, which is the name on the wire. */
+  readonly javaName: string;
+  readonly group: string | undefined;
+  readonly version: string | undefined;
+  readonly serialization: string | undefined;
+  readonly methods: readonly Method[];
+}
+
+export interface Method extends Documented {
+  /** Its name in TypeScript. */
+  readonly name: string;
+  /** Its name in Java and on the wire. Overloads share it. */
+  readonly javaName: string;
+  readonly kind: "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
+  /** Of a method that takes a stream the only one, with the type of one value. */
+  readonly parameters: readonly Parameter[];
+  /** `undefined` is `void`. Of a stream it is the type of one value. */
+  readonly result: DataType | undefined;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly isOptional: boolean;
+  readonly type: DataType;
+}
+
+/** A type of a contract. */
+export interface DataType {
+  readonly java: JavaType;
+  /** The type in TypeScript. */
+  readonly text: (names: TypeNames) => string;
+  /** Whether the text needs parentheses where something binds tighter. */
+  readonly isCompound?: boolean;
+  /** Whether the text says that it may be null. */
+  readonly hasNull?: boolean;
+}
+
+/** Local names of imported types. */
+export interface TypeNames {
+  /** A type of `triple-es/java`, such as `int`. */
+  brand(name: string): string;
+  /** A type of a contract. */
+  exported(home: Home): string;
+}

@@ -1,0 +1,200 @@
+/** The Java side of contracts: an interface for each service, and classes for what it exchanges. */
+import type { Contract, Method, Service } from "./contract.ts";
+import { fileHead } from "./file-head.ts";
+import { JavaImports, splitName } from "./java-imports.ts";
+import { isJavaName } from "./java-name.ts";
+import { boxed, type ClassShape, type EnumShape, type Field, type JavaType } from "./java-type.ts";
+
+export interface JavaFile {
+  /** Under the output folder. */
+  readonly path: string;
+  readonly text: string;
+}
+
+type Declared = Service | ClassShape | EnumShape;
+
+/** A class of Java with the classes inside of it. */
+interface Unit {
+  readonly name: string;
+  readonly source: string;
+  declared: Declared | undefined;
+  readonly nested: Map<string, Unit>;
+}
+
+const STREAM = "org.apache.dubbo.common.stream.StreamObserver";
+const INDENT = "    ";
+const VERSION = "serialVersionUID";
+
+/** Prints all files. `out` is the absolute path of the output folder. Throws a {@link JavaError}. */
+export function javaFiles(contracts: readonly Contract[], out: string): JavaFile[] {
+  const packages = new Map<string, Map<string, Unit>>();
+  for (const contract of contracts) {
+    for (const declared of [...contract.services, ...contract.declared]) place(declared, contract.file, packages);
+  }
+  return [...packages]
+    .flatMap(([packageName, units]) =>
+      [...units.values()].map((unit) => {
+        const path = [...packageName.split("."), `${unit.name}.java`].filter((part) => part !== "").join("/");
+        return { path, text: printFile(unit, packageName, units.keys(), `${out}/${path}`) };
+      }),
+    )
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** What TypeScript can declare and Java cannot. */
+export class JavaError extends Error {
+  override readonly name = "JavaError";
+}
+
+function place(declared: Declared, source: string, packages: Map<string, Map<string, Unit>>): void {
+  const { packageName, names } = splitName(declared.javaName);
+  let units = packages.get(packageName) ?? new Map<string, Unit>();
+  packages.set(packageName, units);
+  for (const [i, name] of names.entries()) {
+    const unit: Unit = units.get(name) ?? { name, source, declared: undefined, nested: new Map() };
+    units.set(name, unit);
+    units = unit.nested;
+    if (i < names.length - 1) continue;
+    if (unit.declared !== undefined) throw new JavaError(`${declared.javaName} is declared twice`);
+    unit.declared = declared;
+  }
+}
+
+function printFile(unit: Unit, packageName: string, neighbours: Iterable<string>, path: string): string {
+  const imports = new JavaImports(packageName, [...neighbours, ...namesInside(unit)]);
+  const body = printUnit(unit, imports, true);
+  const blocks = [
+    fileHead(path, unit.source, []).trimEnd(),
+    packageName === "" ? "" : `package ${packageName};`,
+    imports.statements().join("\n"),
+    body.join("\n"),
+  ];
+  return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
+}
+
+/** Names that hide those of other files: of nested classes and of type parameters. */
+function namesInside({ declared, nested }: Unit): string[] {
+  const parameters = declared !== undefined && "args" in declared ? variables(declared) : [];
+  return [...parameters, ...[...nested.values()].flatMap((unit) => [unit.name, ...namesInside(unit)])];
+}
+
+function variables({ args }: ClassShape): string[] {
+  return args.flatMap((arg) => (arg.kind === "variable" ? [arg.name] : []));
+}
+
+/** A class, interface or enum as lines. Inside of an interface, classes are static and public by themselves. */
+function printUnit({ name, declared, nested }: Unit, imports: JavaImports, isTop: boolean): string[] {
+  const inside = [...nested.values()].flatMap((unit) => ["", ...printUnit(unit, imports, false)]);
+  const modifier = isTop ? "public" : "public static";
+  if (declared === undefined) {
+    return block(`${modifier} final class ${name}`, ["", `private ${name}() {}`, ...inside]);
+  }
+  if ("methods" in declared) {
+    const methods = declared.methods.flatMap((method) => ["", ...printMethod(method, imports)]);
+    return [...javadoc(declared), ...block(`${modifier} interface ${name}`, [...methods, ...inside])];
+  }
+  if (declared.kind === "enum") {
+    const values = declared.values.map((value, i) => `${value}${i < declared.values.length - 1 ? "," : ";"}`);
+    return [...javadoc(declared), ...block(`${modifier} enum ${name}`, [...values, ...inside])];
+  }
+  return [...javadoc(declared), ...printClass(name, declared, modifier, imports, inside)];
+}
+
+function printMethod(method: Method, imports: JavaImports): string[] {
+  const { kind, javaName, parameters } = method;
+  const stream = (of: JavaType | undefined): string =>
+    `${imports.name(STREAM)}<${of === undefined ? "Void" : imports.type(boxed(of))}>`;
+  const given = parameters.map(({ name, type }) => `${imports.type(type.java)} ${parameterName(name)}`);
+  const observer = parameters.some(({ name }) => name === "observer") ? "observer_" : "observer";
+  const answer = (): string => `${stream(method.result?.java)} ${observer}`;
+  switch (kind) {
+    case "unary": {
+      const result = method.result === undefined ? "void" : imports.type(method.result.java);
+      return [...javadoc(method), `${result} ${javaName}(${given.join(", ")});`];
+    }
+    case "server_streaming":
+      return [...javadoc(method), `void ${javaName}(${[...given, answer()].join(", ")});`];
+    case "client_streaming":
+    case "bidi_streaming":
+      return [...javadoc(method), `${stream(parameters[0]?.type.java)} ${javaName}(${answer()});`];
+  }
+}
+
+function parameterName(name: string): string {
+  return isJavaName(name) ? name : `${name}_`;
+}
+
+function printClass(
+  name: string,
+  shape: ClassShape,
+  modifier: string,
+  imports: JavaImports,
+  inside: readonly string[],
+): string[] {
+  const parameters = variables(shape);
+  const base = shape.base === undefined ? "" : ` extends ${imports.type(shape.base)}`;
+  const head = `${modifier} class ${name}${parameters.length > 0 ? `<${parameters.join(", ")}>` : ""}${base}`;
+  checkAccessors(shape);
+  const fields = shape.ownFields.flatMap((field) => [
+    ...javadoc(field),
+    `private ${imports.type(field.java)} ${field.name};`,
+  ]);
+  const accessors = shape.ownFields.flatMap((field) => printAccessors(field, imports));
+  const isOwn = shape.fields.some(({ name: field }) => field === VERSION);
+  const version = isOwn ? [] : [`private static final long ${VERSION} = 1L;`, ""];
+  return block(`${head} implements ${imports.name("java.io.Serializable")}`, [
+    ...version,
+    ...fields,
+    ...accessors,
+    ...inside,
+  ]);
+}
+
+function printAccessors(field: Field, imports: JavaImports): string[] {
+  const type = imports.type(field.java);
+  const { getter, setter } = accessorsOf(field);
+  return [
+    "",
+    ...block(`public ${type} ${getter}()`, [`return ${field.name};`]),
+    "",
+    ...block(`public void ${setter}(${type} ${field.name})`, [`this.${field.name} = ${field.name};`]),
+  ];
+}
+
+function accessorsOf({ name, java }: Field): { getter: string; setter: string } {
+  const suffix = name.charAt(0).toUpperCase() + name.slice(1);
+  const isFlag = java.kind === "named" && java.name === "boolean";
+  return { getter: `${isFlag ? "is" : "get"}${suffix}`, setter: `set${suffix}` };
+}
+
+function checkAccessors({ javaName, fields }: ClassShape): void {
+  const taken = new Map([["getClass", "Object"]]);
+  for (const field of fields) {
+    const { getter, setter } = accessorsOf(field);
+    const other = taken.get(getter) ?? taken.get(setter);
+    if (other !== undefined) throw new JavaError(`${javaName}: ${field.name} and ${other} would both have ${getter}()`);
+    taken.set(getter, field.name).set(setter, field.name);
+  }
+}
+
+function javadoc({ comment, deprecated }: { comment: readonly string[]; deprecated?: boolean }): string[] {
+  const lines = comment.map((line) =>
+    line
+      .replace(/^@returns\b/, "@return")
+      .replaceAll("*/", "*&#47;")
+      .replaceAll("\\@", "{@literal @}")
+      // The compiler reads \u escapes before it knows of comments.
+      .replaceAll("\\", "&#92;"),
+  );
+  const doc = lines.length === 0 ? [] : ["/**", ...lines.map((line) => ` * ${line}`.trimEnd()), " */"];
+  return deprecated === true ? [...doc, "@Deprecated"] : doc;
+}
+
+function block(head: string, body: readonly string[]): string[] {
+  const lines = body[0] === "" ? body.slice(1) : body;
+  return lines.length === 0 ? [`${head} {}`] : [`${head} {`, ...indented(lines), "}"];
+}
+
+function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => (line === "" ? "" : INDENT + line));
+}

@@ -1,0 +1,64 @@
+/** Names of classes in one Java file: short where that is clear, with an import where it takes one. */
+import type { JavaType } from "./java-type.ts";
+
+/** A full name in its parts: `com.acme.Outer$Inner` is in `com.acme`, inside `Outer`. */
+export function splitName(javaName: string): { packageName: string; names: [top: string, ...nested: string[]] } {
+  const dot = javaName.lastIndexOf(".");
+  const [top = "", ...nested] = javaName.slice(dot + 1).split("$");
+  return { packageName: dot < 0 ? "" : javaName.slice(0, dot), names: [top, ...nested] };
+}
+
+export class JavaImports {
+  readonly #packageName: string;
+  readonly #taken: ReadonlySet<string>;
+  /** Full names by short ones. */
+  readonly #imported = new Map<string, string>();
+
+  /** `taken` are the short names that mean something else in the file: classes of the package, and what is nested here. */
+  constructor(packageName: string, taken: Iterable<string>) {
+    this.#packageName = packageName;
+    this.#taken = new Set(taken);
+  }
+
+  /** The class by the name it has in this file. */
+  name(javaName: string): string {
+    const { packageName, names } = splitName(javaName);
+    const [top] = names;
+    const full = packageName === "" ? top : `${packageName}.${top}`;
+    const canBeShort =
+      packageName === this.#packageName || (!this.#taken.has(top) && (this.#imported.get(top) ?? full) === full);
+    if (canBeShort && packageName !== this.#packageName) this.#imported.set(top, full);
+    return [canBeShort ? top : full, ...names.slice(1)].join(".");
+  }
+
+  type(type: JavaType): string {
+    switch (type.kind) {
+      case "named":
+        return type.name === "[B" ? "byte[]" : /\./.test(type.name) ? this.name(type.name) : type.name;
+      case "list":
+        return `${this.name("java.util.List")}<${this.type(type.element)}>`;
+      case "set":
+        return `${this.name("java.util.Set")}<${this.type(type.element)}>`;
+      case "map":
+        return `${this.name("java.util.Map")}<${this.type(type.key)}, ${this.type(type.value)}>`;
+      case "array":
+        return `${this.type(type.element)}[]`;
+      case "class": {
+        const args = type.args.map((arg) => this.type(arg)).join(", ");
+        return `${this.name(type.shape.javaName)}${args === "" ? "" : `<${args}>`}`;
+      }
+      case "enum":
+        return this.name(type.shape.javaName);
+      case "variable":
+        return type.name;
+    }
+  }
+
+  /** The import statements, sorted. Those of `java.lang` need none. */
+  statements(): string[] {
+    return [...this.#imported.values()]
+      .filter((full) => splitName(full).packageName !== "java.lang")
+      .sort()
+      .map((full) => `import ${full};`);
+  }
+}

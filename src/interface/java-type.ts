@@ -1,0 +1,168 @@
+/** Types of Java: what a contract's types are on the other side, and how they are told to the runtime. */
+import { literal } from "../literal.ts";
+
+export type JavaType =
+  /** A primitive type or a class of the JDK, as `Class.getName` writes it. */
+  | { readonly kind: "named"; readonly name: string }
+  | { readonly kind: "list" | "set" | "array"; readonly element: JavaType }
+  /** A record is an object in TypeScript, and not a `Map`. */
+  | { readonly kind: "map"; readonly key: JavaType; readonly value: JavaType; readonly isRecord: boolean }
+  /** Arguments are those of a generic class. */
+  | { readonly kind: "class"; readonly shape: ClassShape; readonly args: readonly JavaType[] }
+  | { readonly kind: "enum"; readonly shape: EnumShape }
+  /** A parameter of a generic class, inside of it. */
+  | { readonly kind: "variable"; readonly name: string };
+
+/** Where a type can be imported from. */
+export interface Home {
+  /** The absolute path of the file that declares it. */
+  readonly file: string;
+  /** The name it is exported by; `undefined` if it is not. */
+  readonly name: string | undefined;
+  /** The package it was imported from by the contract. */
+  readonly specifier?: string;
+}
+
+/** A Java class whose objects are data. */
+export interface ClassShape {
+  readonly kind: "class";
+  readonly home: Home;
+  readonly name: string;
+  readonly javaName: string;
+  readonly comment: readonly string[];
+  /** What its type parameters stand for: themselves, where it is read to be declared in Java. */
+  readonly args: readonly JavaType[];
+  /** The class it extends in Java. */
+  readonly base: JavaType | undefined;
+  /** Fields without those of the base. */
+  readonly ownFields: readonly Field[];
+  /** All fields, inherited ones first. */
+  readonly fields: readonly Field[];
+}
+
+export interface Field {
+  readonly name: string;
+  readonly comment: readonly string[];
+  readonly java: JavaType;
+}
+
+export interface EnumShape {
+  readonly kind: "enum";
+  readonly home: Home;
+  readonly name: string;
+  readonly javaName: string;
+  readonly comment: readonly string[];
+  readonly values: readonly string[];
+}
+
+/** The classes that stand for primitive types where an object is needed. */
+const boxes: ReadonlyMap<string, string> = new Map([
+  ["boolean", "java.lang.Boolean"],
+  ["byte", "java.lang.Byte"],
+  ["short", "java.lang.Short"],
+  ["int", "java.lang.Integer"],
+  ["long", "java.lang.Long"],
+  ["float", "java.lang.Float"],
+  ["double", "java.lang.Double"],
+  ["char", "java.lang.Character"],
+]);
+
+export function named(name: string): JavaType {
+  return { kind: "named", name };
+}
+
+export const objectType: JavaType = named("java.lang.Object");
+
+/** The type as it must be where null is possible, or where Java takes objects only. */
+export function boxed(type: JavaType): JavaType {
+  return type.kind === "named" ? named(boxes.get(type.name) ?? type.name) : type;
+}
+
+export function listOf(element: JavaType): JavaType {
+  return { kind: "list", element: boxed(element) };
+}
+
+export function setOf(element: JavaType): JavaType {
+  return { kind: "set", element: boxed(element) };
+}
+
+export function mapOf(key: JavaType, value: JavaType, isRecord = false): JavaType {
+  return { kind: "map", key: boxed(key), value: boxed(value), isRecord };
+}
+
+/** What is left of the type in a compiled method. Overloads must differ in it. */
+export function erasure(type: JavaType): string {
+  switch (type.kind) {
+    case "named":
+      return type.name;
+    case "list":
+    case "set":
+      return type.kind === "list" ? "java.util.List" : "java.util.Set";
+    case "map":
+      return "java.util.Map";
+    case "array":
+      return `${erasure(type.element)}[]`;
+    case "class":
+    case "enum":
+      return type.shape.javaName;
+    case "variable":
+      return "java.lang.Object";
+  }
+}
+
+/** One text for each type, with the arguments of generic ones. */
+export function typeKey(type: JavaType): string {
+  switch (type.kind) {
+    case "list":
+    case "set":
+    case "array":
+      return `${type.kind}<${typeKey(type.element)}>`;
+    case "map":
+      return `${type.isRecord ? "record" : "map"}<${typeKey(type.key)}, ${typeKey(type.value)}>`;
+    case "class":
+      return type.args.length === 0 ? erasure(type) : `${erasure(type)}<${type.args.map(typeKey).join(", ")}>`;
+    case "variable":
+      return `<${type.name}>`;
+    default:
+      return erasure(type);
+  }
+}
+
+/** The classes and enums a type is made of. */
+export function* shapesOf(type: JavaType): Generator<ClassShape | EnumShape> {
+  switch (type.kind) {
+    case "list":
+    case "set":
+    case "array":
+      yield* shapesOf(type.element);
+      break;
+    case "map":
+      yield* shapesOf(type.key);
+      yield* shapesOf(type.value);
+      break;
+    case "class":
+    case "enum":
+      yield type.shape;
+  }
+}
+
+/** The type as the runtime wants it: a name, or an object that says what is inside. */
+export function typeLiteral(type: JavaType, constantOf: (shape: ClassShape | EnumShape) => string): string {
+  const inner = (of: JavaType): string => typeLiteral(of, constantOf);
+  switch (type.kind) {
+    case "named":
+      return literal(type.name);
+    case "list":
+    case "set":
+    case "array":
+      return `{ ${type.kind}: ${inner(type.element)} }`;
+    case "map":
+      return `{ map: [${inner(type.key)}, ${inner(type.value)}]${type.isRecord ? ", record: true" : ""} }`;
+    case "class":
+      return `{ class: () => ${constantOf(type.shape)} }`;
+    case "enum":
+      return `{ enum: ${constantOf(type.shape)} }`;
+    case "variable":
+      throw new Error(`the type parameter ${type.name} has no value`);
+  }
+}

@@ -1,0 +1,44 @@
+/** Types that nobody has to declare: those of the language, and those of Java that TypeScript has no words for. */
+import { SyntaxKind } from "ts-morph";
+import { type JavaType, listOf, mapOf, named, setOf } from "./java-type.ts";
+
+/** Keywords: the text that stands for them in generated code, and what they are in Java. */
+export const keywords: ReadonlyMap<SyntaxKind, readonly [text: string, java: string]> = new Map([
+  [SyntaxKind.StringKeyword, ["string", "java.lang.String"]],
+  [SyntaxKind.BooleanKeyword, ["boolean", "boolean"]],
+  [SyntaxKind.NumberKeyword, ["number", "double"]],
+  [SyntaxKind.BigIntKeyword, ["bigint", "long"]],
+  [SyntaxKind.UnknownKeyword, ["unknown", "java.lang.Object"]],
+  [SyntaxKind.AnyKeyword, ["unknown", "java.lang.Object"]],
+]);
+
+/** The module of {@link brands}. Known by its name, so that it need not be installed. */
+export const JAVA_MODULE = "triple-es/java";
+
+/** What the types of that module are in Java, beside `JavaArray`. */
+export const brands: ReadonlyMap<string, string> = new Map([
+  ["byte", "byte"],
+  ["short", "short"],
+  ["int", "int"],
+  ["long", "long"],
+  ["float", "float"],
+  ["double", "double"],
+  ["char", "char"],
+  ["BigDecimal", "java.math.BigDecimal"],
+  ["BigInteger", "java.math.BigInteger"],
+]);
+
+type Make = (first: JavaType, second: JavaType) => JavaType;
+
+/** Types of the language: how many arguments they have, and what they are in Java. */
+export const globals: Readonly<Record<string, readonly [count: 0 | 1 | 2, java: Make]>> = {
+  Date: [0, () => named("java.util.Date")],
+  Uint8Array: [0, () => named("[B")],
+  Array: [1, listOf],
+  ReadonlyArray: [1, listOf],
+  Set: [1, setOf],
+  ReadonlySet: [1, setOf],
+  Map: [2, (key, value) => mapOf(key, value)],
+  ReadonlyMap: [2, (key, value) => mapOf(key, value)],
+  Record: [2, (key, value) => mapOf(key, value, true)],
+};

@@ -1,0 +1,37 @@
+/** Why a type has no counterpart in Java, and what to write instead. */
+import { type Node, SyntaxKind } from "ts-morph";
+import { suggestion } from "../spelling.ts";
+import { brands, globals, JAVA_MODULE } from "./known-types.ts";
+
+/** Of a name that is declared nowhere. */
+export function globalObjection(name: string): string {
+  if (["Promise", "AsyncIterable"].includes(name)) return `${name} can only be around the whole type`;
+  if (["Function", "Symbol"].includes(name)) return "a function or symbol is not data";
+  const close = suggestion(name, Object.keys(globals));
+  if (brands.has(name) || name === "JavaArray") return `${name} must be imported from ${JAVA_MODULE}`;
+  return `${name} is neither imported nor a type that Java has a counterpart of${close}`;
+}
+
+/** Of a form of type. */
+export function objection(node: Node): string {
+  switch (node.getKind()) {
+    case SyntaxKind.VoidKeyword:
+    case SyntaxKind.UndefinedKeyword:
+      return `${node.getText()} can only be the result of a method: Promise<void>`;
+    case SyntaxKind.LiteralType:
+      return "Java has no types of one value; for an enum, declare a union of strings with the tag @enum com.acme.Color";
+    case SyntaxKind.TupleType:
+      return "Java has no tuples; use an array, or an interface with the tag @class";
+    case SyntaxKind.IntersectionType:
+      return "Java has no intersections; declare an interface that extends both, with the tag @class";
+    case SyntaxKind.FunctionType:
+    case SyntaxKind.ConstructorType:
+      return "a function is not data";
+    case SyntaxKind.ObjectKeyword:
+      return "object does not tell what is inside; use unknown for java.lang.Object";
+    case SyntaxKind.ImportType:
+      return "import the type in a statement at the top of the file";
+    default:
+      return `Java has no counterpart of the type ${node.getText()}`;
+  }
+}

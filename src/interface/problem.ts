@@ -1,0 +1,55 @@
+/** What is wrong with contracts, collected so that one run tells all of it. */
+import { relative } from "node:path";
+import type { Node, SourceFile } from "ts-morph";
+
+interface Problem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly severity: "error" | "warning";
+  readonly message: string;
+}
+
+export class Problems {
+  readonly #found = new Map<string, Problem>();
+  readonly #folder: string;
+
+  /** Paths are told relative to the folder. */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  error(node: Node, message: string): void {
+    this.errorAt(node.getSourceFile(), node.getStart(), message);
+  }
+
+  warn(node: Node, message: string): void {
+    this.#add(node.getSourceFile(), node.getStart(), "warning", message);
+  }
+
+  /** An error at an offset of a file. */
+  errorAt(file: SourceFile, offset: number, message: string): void {
+    this.#add(file, offset, "error", message);
+  }
+
+  get hasErrors(): boolean {
+    return [...this.#found.values()].some(({ severity }) => severity === "error");
+  }
+
+  /** A line for each, in the order of files and places, in the form that terminals and editors turn into links. */
+  lines(): string[] {
+    return [...this.#found.values()]
+      .sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1))
+      .map(({ file, line, column, severity, message }) => {
+        const path = relative(this.#folder, file).replaceAll("\\", "/");
+        return `${path}:${line}:${column}: ${severity}: ${message}`;
+      });
+  }
+
+  /** A type that is used twice is read twice, and told of once. */
+  #add(sourceFile: SourceFile, offset: number, severity: Problem["severity"], message: string): void {
+    const file = sourceFile.getFilePath();
+    const { line, column } = sourceFile.getLineAndColumnAtPos(offset);
+    this.#found.set(`${file}:${line}:${column}:${message}`, { file, line, column, severity, message });
+  }
+}

@@ -1,0 +1,97 @@
+/** What a name in a contract stands for. */
+
+import { Node, SyntaxKind, type Symbol as TypeSymbol } from "ts-morph";
+import type { Home } from "./java-type.ts";
+import { JAVA_MODULE } from "./known-types.ts";
+
+export type Resolved =
+  | { readonly kind: "brand"; readonly name: string }
+  /** `specifier` and `name` are those of the import from a package, if there was one. */
+  | { readonly kind: "declared"; readonly declaration: Node; readonly specifier?: string; readonly name?: string }
+  /** Declared in no file of the program: a type of the language, or a mistake. */
+  | { readonly kind: "global"; readonly name: string }
+  | { readonly kind: "missing"; readonly module: string };
+
+export function resolve(name: Node): Resolved {
+  if (Node.isQualifiedName(name) && isJavaModule(name.getLeft())) {
+    return { kind: "brand", name: name.getRight().getText() };
+  }
+  let symbol: TypeSymbol | undefined = name.getSymbol();
+  let foreign: { specifier: string; name: string } | undefined;
+  while (symbol?.isAlias()) {
+    const imported = importOf(symbol);
+    if (imported?.module === JAVA_MODULE) return { kind: "brand", name: imported.name };
+    if (imported !== undefined && !imported.module.startsWith(".")) {
+      foreign ??= { specifier: imported.module, name: imported.name };
+    }
+    const next: TypeSymbol | undefined = symbol.getImmediatelyAliasedSymbol();
+    if (next === undefined || next.getDeclarations().length === 0) {
+      return { kind: "missing", module: imported?.module ?? name.getText() };
+    }
+    symbol = next;
+  }
+  const declaration = symbol?.getDeclarations().find(isTypeDeclaration);
+  return declaration === undefined
+    ? { kind: "global", name: name.getText().replace(/^globalThis\./, "") }
+    : { kind: "declared", declaration, ...foreign };
+}
+
+/** Whether the declaration is one of several that TypeScript merges into one type. */
+export function isMerged(declaration: Node): boolean {
+  const all = declaration.getSymbol()?.getDeclarations() ?? [];
+  return all.filter((one) => Node.isInterfaceDeclaration(one) || Node.isClassDeclaration(one)).length > 1;
+}
+
+export function homeOf(declaration: Node, foreign: { specifier?: string; name?: string }): Home {
+  const file = declaration.getSourceFile().getFilePath();
+  const { specifier, name } = foreign;
+  if (specifier !== undefined) return { file, specifier, name };
+  const isForeign = declaration.getSourceFile().isInNodeModules();
+  return { file, name: isForeign ? undefined : exportedName(declaration) };
+}
+
+/** Whether the name is that of `import * as java from "triple-es/java"`. */
+function isJavaModule(name: Node): boolean {
+  const [declaration] = name.getSymbol()?.getDeclarations() ?? [];
+  const statement = Node.isNamespaceImport(declaration) ? declaration.getFirstAncestorByKind(IMPORT) : undefined;
+  return statement?.getModuleSpecifierValue() === JAVA_MODULE;
+}
+
+const IMPORT = SyntaxKind.ImportDeclaration;
+
+function isTypeDeclaration(node: Node): boolean {
+  return (
+    Node.isInterfaceDeclaration(node) ||
+    Node.isClassDeclaration(node) ||
+    Node.isTypeAliasDeclaration(node) ||
+    Node.isEnumDeclaration(node) ||
+    Node.isTypeParameterDeclaration(node)
+  );
+}
+
+/** The module that the name is taken from, and its name there. */
+function importOf(symbol: TypeSymbol): { module: string; name: string } | undefined {
+  const [declaration] = symbol.getDeclarations();
+  if (Node.isImportSpecifier(declaration)) {
+    return { module: declaration.getImportDeclaration().getModuleSpecifierValue(), name: declaration.getName() };
+  }
+  if (Node.isExportSpecifier(declaration)) {
+    const module = declaration.getExportDeclaration().getModuleSpecifierValue();
+    return module === undefined ? undefined : { module, name: declaration.getName() };
+  }
+  return undefined;
+}
+
+/** The name under which its own file exports a declaration. */
+function exportedName(declaration: Node): string | undefined {
+  if (!Node.isNameable(declaration) && !Node.isNamed(declaration)) return undefined;
+  const name = declaration.getName();
+  if (Node.isExportable(declaration) && declaration.hasExportKeyword() && !declaration.hasDefaultKeyword()) return name;
+  const listed = declaration
+    .getSourceFile()
+    .getExportDeclarations()
+    .filter((statement) => !statement.hasModuleSpecifier())
+    .flatMap((statement) => statement.getNamedExports())
+    .find((specifier) => specifier.getName() === name);
+  return listed === undefined ? undefined : (listed.getAliasNode()?.getText() ?? name);
+}

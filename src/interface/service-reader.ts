@@ -1,0 +1,90 @@
+/** Reads the services of a contract: exported interfaces with the tag `@service`. */
+import { type InterfaceDeclaration, type MethodSignature, Node } from "ts-morph";
+import type { Method, Service } from "./contract.ts";
+import { isClassName } from "./java-name.ts";
+import { erasure } from "./java-type.ts";
+import { MethodReader } from "./method-reader.ts";
+import type { Problems } from "./problem.ts";
+import { homeOf, isMerged, resolve } from "./resolve.ts";
+import { commentOf, deprecationOf, hasTag, tagValue } from "./tags.ts";
+import type { TypeReader } from "./type-reader.ts";
+
+/** Reads the service; `undefined` if its name cannot be known. */
+export function readService(node: InterfaceDeclaration, types: TypeReader, problems: Problems): Service | undefined {
+  const javaName = tagValue(node, "service", problems);
+  if (javaName === undefined) return undefined;
+  if (!isClassName(javaName)) problems.error(node, `${javaName} is no full name of a Java interface`);
+  if (isMerged(node)) problems.error(node, `${node.getName()} is declared in several parts; make it one`);
+  if (homeOf(node, {}).name === undefined) {
+    problems.error(node, `${node.getName()} is a service and must be exported by its name`);
+  }
+  if (node.getTypeParameters().length > 0) problems.error(node, "a service has no type parameters");
+  const deprecated = hasTag(node, "deprecated");
+  const declared = methodsOf(node, problems, []);
+  const reader = new MethodReader(types, problems);
+  const methods = declared.map((method) => reader.read(method, { javaName, deprecated }));
+  checkOverloads(declared, methods, problems);
+  return {
+    name: node.getName(),
+    javaName,
+    group: tagValue(node, "group", problems),
+    version: tagValue(node, "version", problems),
+    serialization: tagValue(node, "serialization", problems),
+    methods,
+    origin: `interface ${javaName}`,
+    comment: commentOf(node),
+    deprecated,
+    deprecation: deprecationOf(node),
+  };
+}
+
+/** All methods, inherited ones first. */
+function methodsOf(
+  node: InterfaceDeclaration,
+  problems: Problems,
+  path: readonly InterfaceDeclaration[],
+): MethodSignature[] {
+  if (path.includes(node)) {
+    problems.error(node, `${node.getName()} extends what extends it`);
+    return [];
+  }
+  const inherited = node.getExtends().flatMap((clause) => {
+    const resolved = resolve(clause.getExpression());
+    const base = resolved.kind === "declared" ? resolved.declaration : undefined;
+    if (Node.isInterfaceDeclaration(base) && base.getTypeParameters().length === 0) {
+      return methodsOf(base, problems, [...path, node]);
+    }
+    problems.error(clause, `a service can extend interfaces without type parameters; ${clause.getText()} is none`);
+    return [];
+  });
+  const own = node.getMembers().filter((member): member is MethodSignature => {
+    if (Node.isMethodSignature(member)) return true;
+    const name = Node.isPropertySignature(member) ? member.getName() : "name";
+    problems.error(member, `a service has methods only, in the form ${name}(parameters): Promise<Result>`);
+    return false;
+  });
+  const ownNames = new Set(own.map((method) => method.getName()));
+  return [...new Set([...inherited.filter((method) => !ownNames.has(method.getName())), ...own])];
+}
+
+/** Methods of one name in TypeScript would be one, and overloads with the same parameters cannot be told apart in Java. */
+function checkOverloads(nodes: readonly MethodSignature[], methods: readonly Method[], problems: Problems): void {
+  const names = new Set<string>();
+  const overloads = new Map<string, string>();
+  for (const [i, { name, javaName, kind, parameters }] of methods.entries()) {
+    const node = nodes[i] as MethodSignature;
+    if (names.has(name)) {
+      const hint = `give each overload a name of its own, and the tag @method ${javaName}`;
+      problems.error(node, `${name} is declared before: ${hint}`);
+      continue;
+    }
+    names.add(name);
+    const isOverload = methods.some((other) => other.javaName === javaName && other.name !== name);
+    if (isOverload && kind !== "unary")
+      problems.error(node, "overloads are told apart by arguments; streams have none");
+    const key = `${javaName}(${parameters.map(({ type }) => erasure(type.java)).join(", ")})`;
+    const other = overloads.get(key);
+    if (other !== undefined) problems.error(node, `${name} is in Java what ${other} is: ${key}`);
+    overloads.set(key, name);
+  }
+}

@@ -1,0 +1,242 @@
+/** Reads the classes and enums that contracts declare, each once, however often and in whatever circle it is referred to. */
+import {
+  type ClassDeclaration,
+  type EnumDeclaration,
+  type InterfaceDeclaration,
+  Node,
+  type TypeAliasDeclaration,
+  type TypeNode,
+} from "ts-morph";
+import type { DataType } from "./contract.ts";
+import { enumValues } from "./enum-values.ts";
+import { isClassName, isJavaName } from "./java-name.ts";
+import {
+  boxed,
+  type ClassShape,
+  type EnumShape,
+  type Field,
+  type Home,
+  type JavaType,
+  objectType,
+  typeKey,
+} from "./java-type.ts";
+import type { Problems } from "./problem.ts";
+import { homeOf, isMerged, resolve } from "./resolve.ts";
+import { commentOf, hasTag, tagValue } from "./tags.ts";
+import { type Declarations, type Declared, type Place, TypeReader } from "./type-reader.ts";
+
+/** What can be tagged as a class or an enum of Java. */
+export type TypeDeclaration = InterfaceDeclaration | ClassDeclaration | TypeAliasDeclaration | EnumDeclaration;
+
+type Shape = ClassShape | EnumShape;
+type Filling = { -readonly [K in keyof ClassShape]: ClassShape[K] };
+
+/** Type arguments that grow with every step of a circle are longer than this sooner or later. */
+const LONGEST_ARGUMENTS = 2_000;
+
+export class ShapeReader implements Declarations {
+  readonly types: TypeReader;
+  readonly #problems: Problems;
+  readonly #shapes = new Map<Node, Map<string, Shape | undefined>>();
+  readonly #javaNames = new Map<string, Node>();
+  /** How to read the fields of classes that are known by name alone. */
+  readonly #unread = new Map<Shape, () => void>();
+  /** Classes whose fields are being read: none of them can be a base of another. */
+  readonly #open = new Set<Shape>();
+
+  constructor(problems: Problems) {
+    this.#problems = problems;
+    this.types = new TypeReader(problems, this);
+  }
+
+  read(declared: Declared, args: readonly DataType[], place: Place, node: Node): DataType | undefined {
+    const declaration = declared.declaration as TypeDeclaration;
+    const isAlias = Node.isTypeAliasDeclaration(declaration);
+    if (isAlias && !hasTag(declaration, "class") && !hasTag(declaration, "enum")) return undefined;
+    const home = homeOf(declaration, declared);
+    if (place.isSignature && home.name === undefined) {
+      this.#problems.error(node, `${declaration.getName()} cannot be imported by its name, as generated code must`);
+    }
+    const text: DataType["text"] = (names) =>
+      args.length === 0
+        ? names.exported(home)
+        : `${names.exported(home)}<${args.map((arg) => arg.text(names)).join(", ")}>`;
+    const java = args.map((arg) => boxed(arg.java));
+    const shape = this.shapeOf(declaration, java, home);
+    if (shape === undefined) return { java: objectType, text };
+    return { java: shape.kind === "class" ? { kind: "class", shape, args: java } : { kind: "enum", shape }, text };
+  }
+
+  /** The shape of a declaration; `undefined` if it has none, which is told as a problem. */
+  shapeOf(declaration: TypeDeclaration, args: readonly JavaType[], home: Home): Shape | undefined {
+    const known = this.#shapes.get(declaration) ?? new Map<string, Shape | undefined>();
+    this.#shapes.set(declaration, known);
+    const key = args.map(typeKey).join(", ");
+    if (key.length > LONGEST_ARGUMENTS) {
+      this.#problems.error(declaration, `${declaration.getName()} contains itself with ever longer type arguments`);
+      return undefined;
+    }
+    if (known.has(key)) return known.get(key);
+    known.set(key, undefined);
+    if (Node.isEnumDeclaration(declaration) || hasTag(declaration, "enum")) {
+      const shape = this.#enumShape(declaration, home);
+      known.set(key, shape);
+      return shape;
+    }
+    const shape = this.#classShape(declaration, home, args);
+    known.set(key, shape);
+    if (shape === undefined) return undefined;
+    this.#unread.set(shape, () => this.#fill(shape, declaration, args));
+    // One after the other, and not inside each other: a chain of classes may be longer than the stack is deep.
+    if (this.#open.size === 0) for (const [one] of this.#unread) this.#readFields(one);
+    return shape;
+  }
+
+  #readFields(shape: Shape): void {
+    const fill = this.#unread.get(shape);
+    this.#unread.delete(shape);
+    fill?.();
+  }
+
+  #enumShape(declaration: TypeDeclaration, home: Home): EnumShape | undefined {
+    const javaName = this.#javaName(declaration, "enum");
+    if (javaName === undefined) return undefined;
+    const name = declaration.getName() ?? "";
+    const values = enumValues(declaration, this.#problems);
+    return { kind: "enum", home, name, javaName, comment: commentOf(declaration), values };
+  }
+
+  #classShape(declaration: TypeDeclaration, home: Home, args: readonly JavaType[]): Filling | undefined {
+    const javaName = this.#javaName(declaration, "class");
+    const name = declaration.getName();
+    if (javaName === undefined || name === undefined) return undefined;
+    const comment = commentOf(declaration);
+    return { kind: "class", home, name, javaName, comment, args, base: undefined, ownFields: [], fields: [] };
+  }
+
+  #fill(shape: Filling, declaration: TypeDeclaration, args: readonly JavaType[]): void {
+    const parameters = Node.isEnumDeclaration(declaration) ? [] : declaration.getTypeParameters();
+    const known = parameters.map((one, i): [Node, DataType] => [
+      one,
+      { java: args[i] ?? objectType, text: () => one.getName() },
+    ]);
+    this.#open.add(shape);
+    const own = this.#fieldsOf(declaration, { parameters: new Map(known), isSignature: false }, shape);
+    this.#open.delete(shape);
+    const inherited = shape.base?.kind === "class" ? shape.base.shape.fields : [];
+    const ownNames = new Set(own.map(({ name }) => name));
+    shape.fields = [...inherited.filter(({ name }) => !ownNames.has(name)), ...own];
+    const isInherited = (field: Field): boolean =>
+      inherited.some(({ name, java }) => name === field.name && typeKey(java) === typeKey(field.java));
+    shape.ownFields = own.filter((field) => !isInherited(field));
+    for (const { name } of shape.ownFields.filter((field) => inherited.some((one) => one.name === field.name))) {
+      this.#problems.error(declaration, `${shape.name} declares ${name} with another type than what it extends`);
+    }
+  }
+
+  /** Fields with those of bases, except of the base that becomes the base of the Java class. */
+  #fieldsOf(declaration: Node, place: Place, into: Filling): Field[] {
+    const fields = new Map<string, Field>();
+    for (const field of [...this.#inheritedFields(declaration, place, into), ...this.#ownFields(declaration, place)]) {
+      fields.set(field.name, field);
+    }
+    return [...fields.values()];
+  }
+
+  #inheritedFields(declaration: Node, place: Place, into: Filling): readonly Field[] {
+    const heritage = Node.isInterfaceDeclaration(declaration)
+      ? declaration.getExtends()
+      : Node.isClassDeclaration(declaration)
+        ? [declaration.getExtends() ?? []].flat()
+        : [];
+    return heritage.flatMap((clause) => {
+      const resolved = resolve(clause.getExpression());
+      const base = resolved.kind === "declared" ? resolved.declaration : undefined;
+      if (resolved.kind !== "declared" || !(Node.isInterfaceDeclaration(base) || Node.isClassDeclaration(base))) {
+        this.#problems.error(clause, `${clause.getText()} is no interface or class of a contract`);
+        return [];
+      }
+      const args = clause.getTypeArguments().map((arg) => this.types.read(arg, place));
+      if (!hasTag(base, "class")) {
+        const known = base.getTypeParameters().map((one, i): [Node, DataType] => [one, args[i] as DataType]);
+        return this.#fieldsOf(base, { ...place, parameters: new Map(known) }, into);
+      }
+      const java = this.read(resolved, args, place, clause)?.java;
+      if (java?.kind !== "class") return [];
+      this.#readFields(java.shape);
+      if (this.#open.has(java.shape)) {
+        this.#problems.error(clause, `${base.getName()} extends what extends it`);
+        return [];
+      }
+      if (into.base !== undefined) return java.shape.fields;
+      into.base = java;
+      return [];
+    });
+  }
+
+  #ownFields(declaration: Node, place: Place): Field[] {
+    const node = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : declaration;
+    if (!(Node.isInterfaceDeclaration(node) || Node.isClassDeclaration(node) || Node.isTypeLiteral(node))) {
+      this.#problems.error(declaration, "@class belongs to an interface, a class or a type of the form { … }");
+      return [];
+    }
+    return node.getMembers().flatMap((member) => this.#field(member, place) ?? []);
+  }
+
+  #field(member: Node, place: Place): Field | undefined {
+    const isSignature = Node.isPropertySignature(member);
+    if (!isSignature && !Node.isPropertyDeclaration(member)) {
+      this.#problems.error(member, "objects of a Java class are data here: they have fields and nothing else");
+      return undefined;
+    }
+    if (!isSignature && (member.isStatic() || member.getScope() !== "public")) {
+      this.#problems.error(member, "fields are public and belong to objects, because they travel with them");
+      return undefined;
+    }
+    const nameNode = member.getNameNode();
+    const name = Node.isIdentifier(nameNode)
+      ? nameNode.getText()
+      : Node.isStringLiteral(nameNode)
+        ? nameNode.getLiteralValue()
+        : "";
+    if (!isJavaName(name) || name === "__proto__") {
+      this.#problems.error(nameNode, `Java cannot have a field called ${nameNode.getText()}`);
+      return undefined;
+    }
+    const typeNode: TypeNode | undefined = member.getTypeNode();
+    if (typeNode === undefined) {
+      this.#problems.error(member, `${name} needs a type`);
+      return undefined;
+    }
+    const { java, hasNull } = this.types.read(typeNode, place);
+    const isOptional = member.hasQuestionToken();
+    if (isOptional && !hasNull) this.#problems.warn(member, `a missing ${name} arrives as null: join null to its type`);
+    return { name, comment: commentOf(member), java: isOptional ? boxed(java) : java };
+  }
+
+  #javaName(declaration: TypeDeclaration, tag: "class" | "enum"): string | undefined {
+    const name = declaration.getName() ?? "a class";
+    const example = `@${tag} com.acme.${name}`;
+    if (hasTag(declaration, "service")) {
+      this.#problems.error(declaration, `${name} is a service, which cannot be passed or returned`);
+      return undefined;
+    }
+    if (!hasTag(declaration, tag)) {
+      this.#problems.error(declaration, `${name} is used as data, but no tag says what it is in Java: ${example}`);
+      return undefined;
+    }
+    const javaName = tagValue(declaration, tag, this.#problems);
+    if (javaName === undefined) return undefined;
+    if (!isClassName(javaName)) {
+      this.#problems.error(declaration, `${javaName} is no full name of a Java class, such as in ${example}`);
+      return undefined;
+    }
+    if (isMerged(declaration)) this.#problems.error(declaration, `${name} is declared in several parts; make it one`);
+    const before = this.#javaNames.get(javaName);
+    if (before !== undefined && before !== declaration) {
+      this.#problems.error(declaration, `${javaName} is already the name of another type of the contracts`);
+    }
+    this.#javaNames.set(javaName, before ?? declaration);
+    return javaName;
+  }
+}

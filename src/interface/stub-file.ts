@@ -1,0 +1,227 @@
+/** A file generated from a contract, from top to bottom: what a proto file gets, for a service that has none. */
+
+import { relative } from "node:path";
+import { type Declaration, objectLiteral, printDeclaration, type Target } from "../declaration.ts";
+import { type ImportedModule, Imports, type PathOptions } from "../imports.ts";
+import { describe, jsDoc } from "../jsdoc.ts";
+import { literal, propertyKey } from "../literal.ts";
+import { Scope } from "../names.ts";
+import type { Method, Parameter, TypeNames } from "./contract.ts";
+import { fileHead } from "./file-head.ts";
+import { type JavaType, typeLiteral } from "./java-type.ts";
+import { JAVA_MODULE } from "./known-types.ts";
+import { reserved, type ServiceOutline, type Shape, type StubOutline, sourceExtension } from "./stub-outline.ts";
+
+export interface StubOptions {
+  readonly target: Target;
+  /** The absolute path of the output folder. */
+  readonly out: string;
+  readonly importExtension: PathOptions["importExtension"];
+}
+
+export interface StubFile {
+  /** Under the output folder. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Prints the file of one outline. `all` are those it may import from. */
+export function stubFile(outline: StubOutline, all: readonly StubOutline[], options: StubOptions): StubFile {
+  const { target, out, importExtension } = options;
+  const path = `${outline.path}.${target === "dts" ? "d.ts" : target}`;
+  const imports = new Imports(path, new Scope([...reserved, ...outline.claimed]), {
+    importExtension,
+    rewriteImports: [],
+  });
+  const tools: Tools = { runtime: imports.module(JAVA_MODULE), ...namesOf(outline, all, imports, out) };
+  const declarations: Declaration[] = [
+    ...[...outline.locals].map(([shape, name]) => shapeConstant(shape, name, true, tools)),
+    ...[...outline.constants].map(([shape, name]) => shapeConstant(shape, name, false, tools)),
+    ...outline.services.flatMap((service) => serviceDeclarations(service, tools)),
+  ].sort((a, b) => Number(isEnum(b)) - Number(isEnum(a)));
+  const body = declarations.map((one) => printDeclaration(one, target, "export ")).filter((text) => text !== "");
+  const head = fileHead(`${out}/${path}`, outline.contract.file);
+  const blocks = [imports.statements(target === "js" ? "JavaScript" : "TypeScript").join("\n"), ...body];
+  return { path, text: `${head}\n${blocks.filter((block) => block !== "").join("\n\n")}\n` };
+
+  /** Constants of enums are read by those that follow. */
+  function isEnum({ name }: Declaration): boolean {
+    return [...outline.locals, ...outline.constants].some(([shape, own]) => shape.kind === "enum" && own === name);
+  }
+}
+
+interface Tools {
+  readonly runtime: ImportedModule;
+  readonly types: TypeNames;
+  readonly constantOf: (shape: Shape) => string;
+}
+
+function namesOf(
+  outline: StubOutline,
+  all: readonly StubOutline[],
+  imports: Imports,
+  out: string,
+): Pick<Tools, "types" | "constantOf"> {
+  const runtime = imports.module(JAVA_MODULE);
+  const types: TypeNames = {
+    brand: (name) => runtime.type(name),
+    exported: ({ file, name = "", specifier }) => {
+      const path = relative(out, file).replaceAll("\\", "/").replace(sourceExtension, ".js");
+      return imports.module(specifier ?? `./${path}`).type(name);
+    },
+  };
+  const constantOf = (shape: Shape): string => {
+    const own = outline.constants.get(shape) ?? outline.locals.get(shape);
+    if (own !== undefined) return own;
+    const sibling = all.find(({ constants }) => constants.has(shape));
+    return imports.module(`./${sibling?.path}.js`).value(sibling?.constants.get(shape) ?? "");
+  };
+  return { types, constantOf };
+}
+
+function shapeConstant(shape: Shape, name: string, isLocal: boolean, { runtime, constantOf }: Tools): Declaration {
+  const type = (java: JavaType): string => typeLiteral(java, constantOf);
+  const inside = (): [string, string] =>
+    shape.kind === "enum"
+      ? ["values", `[${shape.values.map(literal).join(", ")}]`]
+      : [
+          "fields",
+          objectLiteral(
+            shape.fields.map((field) => [propertyKey(field.name), type(field.java)]),
+            "  ",
+          ),
+        ];
+  return {
+    kind: "const",
+    isLocal,
+    doc: jsDoc([`The Java ${shape.kind} ${shape.javaName}.`]),
+    name,
+    type: () => runtime.type(shape.kind === "enum" ? "JavaEnum" : "JavaClass"),
+    value: () => objectLiteral([["name", literal(shape.javaName)], inside()]),
+  };
+}
+
+function serviceDeclarations(outline: ServiceOutline, tools: Tools): Declaration[] {
+  const { service, client, handler, definition, factory, methods } = outline;
+  const { runtime } = tools;
+  const members = (print: (method: Method) => string) => () =>
+    methods.map(({ method }) => `${describe(method, "  ")}\n  ${method.name}${print(method)};\n`).join("\n");
+  return [
+    {
+      kind: "interface",
+      doc: describe(service),
+      name: client,
+      members: members((method) => clientSignature(method, tools)),
+    },
+    {
+      kind: "interface",
+      doc: describe(service),
+      name: handler,
+      members: members((method) => handlerSignature(method, tools)),
+    },
+    ...methods.map(
+      ({ method, constant }): Declaration => ({
+        kind: "const",
+        doc: describe(method),
+        name: constant,
+        type: () => runtime.type("InterfaceMethod"),
+        value: () => methodValue(method, outline, tools),
+      }),
+    ),
+    {
+      kind: "const",
+      doc: describe(service),
+      name: definition,
+      type: () => `${runtime.type("ServiceDef")}<${client}, ${handler}>`,
+      value: () => definitionValue(outline),
+    },
+    {
+      kind: "function",
+      doc: jsDoc([`Makes a client of ${service.javaName}.`, ...(service.deprecated ? ["", "@deprecated"] : [])]),
+      name: factory,
+      parameters: [
+        { name: "transport", type: () => runtime.type("Transport") },
+        { name: "defaults", type: () => runtime.type("CallDefaults"), optional: true },
+      ],
+      returns: () => client,
+      result: () => `${runtime.value("createInterfaceClient")}(${definition}, transport, defaults)`,
+    },
+  ];
+}
+
+/** The author's own method, with the options of a call behind the last parameter. */
+function clientSignature(method: Method, { types, runtime }: Tools): string {
+  const given = method.parameters.map(({ name, isOptional, type }) => {
+    const text = type.text(types);
+    return `${name}${isOptional ? "?" : ""}: ${takesStream(method) ? `AsyncIterable<${text}>` : text}`;
+  });
+  const options = `${freeName("options", method)}?: ${runtime.type("CallOptions")}`;
+  const result = method.result?.text(types) ?? "void";
+  return `(${[...given, options].join(", ")}): ${answersStream(method) ? "AsyncIterable" : "Promise"}<${result}>`;
+}
+
+/** What may be left out arrives as null, and what stands behind it is always there. */
+function handlerSignature(method: Method, { types, runtime }: Tools): string {
+  const given = method.parameters.map((parameter) => {
+    const text = parameterText(parameter, types);
+    return `${parameter.name}: ${takesStream(method) ? `AsyncIterable<${text}>` : text}`;
+  });
+  const context = `${freeName("context", method)}: ${runtime.type("HandlerContext")}`;
+  const result = method.result?.text(types) ?? "void";
+  const returns = answersStream(method) ? `AsyncIterable<${result}>` : `${result} | Promise<${result}>`;
+  return `(${[...given, context].join(", ")}): ${returns}`;
+}
+
+function parameterText({ isOptional, type }: Parameter, types: TypeNames): string {
+  return isOptional && type.hasNull !== true ? `${type.text(types)} | null` : type.text(types);
+}
+
+/** A name for a parameter of ours that none of the author's has. */
+function freeName(wanted: string, { parameters }: Method): string {
+  return new Scope(parameters.map(({ name }) => name)).claim(wanted);
+}
+
+function takesStream({ kind }: Method): boolean {
+  return kind === "client_streaming" || kind === "bidi_streaming";
+}
+
+function answersStream({ kind }: Method): boolean {
+  return kind === "server_streaming" || kind === "bidi_streaming";
+}
+
+function methodValue(method: Method, { service }: ServiceOutline, { runtime, constantOf }: Tools): string {
+  const message = runtime.value("javaMessage");
+  const type = (java: JavaType): string => typeLiteral(java, constantOf);
+  const parameters = method.parameters.map(
+    ({ name, type: { java } }) => `      { name: ${literal(name)}, type: ${type(java)} },\n`,
+  );
+  const signature: [string, string][] = [
+    ["parameters", parameters.length === 0 ? "[]" : `[\n${parameters.join("")}    ]`],
+    ["result", method.result === undefined ? '"void"' : type(method.result.java)],
+  ];
+  if (service.serialization !== undefined) signature.push(["serialization", literal(service.serialization)]);
+  const facts: [string, string][] = [
+    ["kind", literal(method.kind)],
+    ["service", literal(service.javaName)],
+    ["name", literal(method.javaName)],
+    ["path", literal(`/${service.javaName}/${method.javaName}`)],
+    ["input", message],
+    ["output", message],
+    ["signature", objectLiteral(signature, "  ")],
+  ];
+  if (method.deprecated) facts.push(["deprecated", "true"]);
+  return objectLiteral(facts);
+}
+
+function definitionValue({ service, methods }: ServiceOutline): string {
+  const { group, version, javaName } = service;
+  const table = methods.map(({ method, constant }): [string, string] => [propertyKey(method.name), constant]);
+  const selector: [string, string][] = [];
+  if (version !== undefined) selector.push(["version", literal(version)]);
+  if (group !== undefined) selector.push(["group", literal(group)]);
+  return objectLiteral([
+    ["typeName", literal(javaName)],
+    ["methods", objectLiteral(table, "  ")],
+    ...(selector.length > 0 ? [["selector", objectLiteral(selector, "  ")] as [string, string]] : []),
+  ]);
+}

@@ -1,0 +1,115 @@
+/** The outline of the files generated from contracts: what each exports under which name, and what it takes from others. */
+import { relative } from "node:path";
+import { Scope, unbindable } from "../names.ts";
+import type { Contract, Method, Service } from "./contract.ts";
+import { type ClassShape, type EnumShape, type JavaType, shapesOf } from "./java-type.ts";
+
+export type Shape = ClassShape | EnumShape;
+
+export interface StubOutline {
+  readonly contract: Contract;
+  /** The path under the output folder, without extension. */
+  readonly path: string;
+  readonly services: readonly ServiceOutline[];
+  /** The constants of classes and enums that the contract declares. */
+  readonly constants: ReadonlyMap<Shape, string>;
+  /** Those that only this file sees: of enums of other files, of generic classes, and of classes that no contract declares. */
+  readonly locals: ReadonlyMap<Shape, string>;
+  /** All identifiers of the file's own. */
+  readonly claimed: readonly string[];
+}
+
+export interface ServiceOutline {
+  readonly service: Service;
+  readonly client: string;
+  readonly handler: string;
+  readonly definition: string;
+  readonly factory: string;
+  readonly methods: readonly { readonly method: Method; readonly constant: string }[];
+}
+
+/** Types of the language that generated files name, beside those all generated files do. */
+const globals = ["Array", "Date", "Map", "ReadonlyArray", "ReadonlyMap", "ReadonlySet", "Record", "Set", "Uint8Array"];
+
+export const reserved: readonly string[] = [...unbindable, ...globals];
+
+/** Outlines a file for each contract that declares something. `root` is the folder that the output folder stands for. */
+export function outlineStubs(contracts: readonly Contract[], root: string): StubOutline[] {
+  const drafts = contracts
+    .filter(({ services, shapes }) => services.length + shapes.length > 0)
+    .map((contract) => draft(contract, root));
+  const homes = new Map(drafts.flatMap((one) => [...one.constants.keys()].map((shape) => [shape, one] as const)));
+  return drafts.map(({ scope, ...one }) => {
+    const locals = new Map(localShapes(one, (shape) => homes.has(shape)).map((s) => [s, scope.claim(constantName(s))]));
+    return { ...one, locals, claimed: scope.claimed };
+  });
+}
+
+type Draft = Omit<StubOutline, "locals" | "claimed"> & { readonly scope: Scope };
+
+function draft(contract: Contract, root: string): Draft {
+  const scope = new Scope(reserved);
+  const services = contract.services.map((service) => ({
+    service,
+    client: scope.claim(`${service.name}Client`),
+    handler: scope.claim(`${service.name}Handler`),
+    definition: scope.claim(`${service.name}Def`),
+    factory: scope.claim(`create${service.name}Client`),
+    methods: service.methods.map((method) => ({ method, constant: scope.claim(`${service.name}_${method.name}`) })),
+  }));
+  const constants = new Map(contract.shapes.map((shape) => [shape, scope.claim(constantName(shape))]));
+  const path = relative(root, contract.file).replaceAll("\\", "/").replace(sourceExtension, "_triple");
+  return { contract, path, services, constants, scope };
+}
+
+/** What the name of a contract's file ends in. */
+export const sourceExtension = /(?:\.d)?\.ts$/;
+
+function constantName(shape: Shape): string {
+  if (shape.kind === "enum") return `${shape.name}Enum`;
+  return `${[shape.name, ...shape.args.map(label)].join("_")}Class`;
+}
+
+/** A type as part of an identifier. */
+function label(type: JavaType): string {
+  switch (type.kind) {
+    case "named":
+      return type.name === "[B" ? "Bytes" : (/\w+$/.exec(type.name)?.[0] ?? "");
+    case "list":
+    case "set":
+    case "array":
+      return `${type.kind}_${label(type.element)}`;
+    case "map":
+      return `map_${label(type.key)}_${label(type.value)}`;
+    case "class":
+      return [type.shape.name, ...type.args.map(label)].join("_");
+    case "enum":
+      return type.shape.name;
+    case "variable":
+      return type.name;
+  }
+}
+
+/**
+ * What a file must describe itself. An enum is always among it: its constant is read while modules are still being
+ * loaded, when one from a file that imports this one would not be there yet.
+ */
+function localShapes(
+  { contract, constants }: Pick<StubOutline, "contract" | "constants">,
+  isShared: (shape: Shape) => boolean,
+): Shape[] {
+  const locals = new Set<Shape>();
+  const visit = (type: JavaType): void => {
+    for (const shape of shapesOf(type)) {
+      if (!constants.has(shape) && !(shape.kind === "class" && isShared(shape))) locals.add(shape);
+    }
+  };
+  for (const { parameters, result } of contract.services.flatMap(({ methods }) => methods)) {
+    for (const { type } of parameters) visit(type.java);
+    if (result !== undefined) visit(result.java);
+  }
+  for (const shape of contract.shapes) if (shape.kind === "class") for (const { java } of shape.fields) visit(java);
+  // The set grows on the way.
+  for (const shape of locals) if (shape.kind === "class") for (const { java } of shape.fields) visit(java);
+  return [...locals];
+}

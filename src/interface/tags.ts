@@ -1,0 +1,79 @@
+/** JSDoc of contracts: the author's words, and the tags that say what something is in Java. */
+import type { JSDoc, JSDocTag } from "ts-morph";
+import { prose } from "../jsdoc.ts";
+import type { Problems } from "./problem.ts";
+
+/** The tags that mean something to us. */
+export type TagName = "service" | "group" | "version" | "serialization" | "method" | "class" | "enum";
+
+interface Documentable {
+  getJsDocs(): JSDoc[];
+}
+
+/**
+ * The word behind a tag; `undefined` without the tag. Read from the text, because the compiler takes what stands behind
+ * some of these tags for a type.
+ */
+export function tagValue(node: Documentable, name: TagName, problems: Problems): string | undefined {
+  const [tag, again] = tagsOf(node, name);
+  if (tag === undefined) return undefined;
+  if (again !== undefined) problems.error(again, `there is another @${name} before this one`);
+  const [, value] = /^@\w+[ \t]+(\S+)/.exec(tag.getText()) ?? [];
+  if (value === undefined || value === "*/") {
+    problems.error(tag, `@${name} needs a value, such as @${name} ${examples[name]}`);
+    return undefined;
+  }
+  return value;
+}
+
+const examples: Readonly<Record<TagName, string>> = {
+  service: "com.acme.GreetService",
+  group: "blue",
+  version: "1.0.0",
+  serialization: "hessian2",
+  method: "sayHi",
+  class: "com.acme.User",
+  enum: "com.acme.Color",
+};
+
+export function hasTag(node: Documentable, name: TagName | "deprecated"): boolean {
+  return tagsOf(node, name).length > 0;
+}
+
+/** The author's words as lines, without tags. */
+export function commentOf(node: Documentable): string[] {
+  return node.getJsDocs().flatMap((doc) => proseLines(doc.getDescription()));
+}
+
+/** What the author says of parameters and result, a line for each. */
+export function parameterDocs(node: Documentable): string[] {
+  return node
+    .getJsDocs()
+    .flatMap((doc) => doc.getTags())
+    .filter((tag) => ["param", "returns"].includes(tag.getTagName()))
+    .map((tag) => `@${tag.getTagName()} ${wordsOf(tag)}`.trimEnd());
+}
+
+/** The words behind `@deprecated`. */
+export function deprecationOf(node: Documentable): string {
+  return tagsOf(node, "deprecated").map(wordsOf).join(" ");
+}
+
+/** What stands behind a tag, on one line. */
+function wordsOf(tag: JSDocTag): string {
+  const lines = tag
+    .getText()
+    .replace(/^@\w+/, "")
+    .split(/\r?\n[ \t]*\*?/);
+  return prose(lines.map((line) => line.trim()).join(" ")).trim();
+}
+
+function tagsOf(node: Documentable, name: string): JSDocTag[] {
+  return node.getJsDocs().flatMap((doc) => doc.getTags().filter((tag) => tag.getTagName() === name));
+}
+
+function proseLines(text: string): string[] {
+  const lines = text.split(/\r?\n/).map((line) => prose(line).trimEnd());
+  const isText = (line: string): boolean => line !== "";
+  return lines.slice(Math.max(lines.findIndex(isText), 0), lines.findLastIndex(isText) + 1);
+}

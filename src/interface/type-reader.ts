@@ -1,0 +1,215 @@
+/**
+ * Reads types. They are mapped as they are written: once a compiler has resolved `long` or `int`, nothing but `bigint` or
+ * `number` is left of it.
+ */
+
+import { Node, SyntaxKind, type TypeNode, type TypeReferenceNode } from "ts-morph";
+import { literal } from "../literal.ts";
+import { suggestion } from "../spelling.ts";
+import type { DataType } from "./contract.ts";
+import { boxed, listOf, mapOf, named, objectType } from "./java-type.ts";
+import { brands, globals, JAVA_MODULE, keywords } from "./known-types.ts";
+import { globalObjection, objection } from "./objection.ts";
+import type { Problems } from "./problem.ts";
+import { homeOf, type Resolved, resolve } from "./resolve.ts";
+
+/** Where a type stands. */
+export interface Place {
+  /** What the type parameters around it stand for. */
+  readonly parameters: ReadonlyMap<Node, DataType>;
+  /** Whether generated code will name it, so that it must be exported. */
+  readonly isSignature: boolean;
+  /** Aliases that are being followed. */
+  readonly aliases?: readonly Node[];
+}
+
+/** Reads the declarations that types refer to. */
+export interface Declarations {
+  /** A class or an enum; `undefined` for a type alias that is neither. */
+  read(declared: Declared, args: readonly DataType[], place: Place, node: Node): DataType | undefined;
+}
+
+export type Declared = Extract<Resolved, { kind: "declared" }>;
+
+/** Stands where a problem was found, so that reading can go on and find more. */
+export const unreadable: DataType = { java: objectType, text: () => "unknown" };
+
+export class TypeReader {
+  readonly #problems: Problems;
+  readonly #declarations: Declarations;
+
+  constructor(problems: Problems, declarations: Declarations) {
+    this.#problems = problems;
+    this.#declarations = declarations;
+  }
+
+  read(node: TypeNode, place: Place): DataType {
+    if (Node.isParenthesizedTypeNode(node)) return this.read(node.getTypeNode(), place);
+    if (Node.isUnionTypeNode(node)) return this.#union(node, node.getTypeNodes(), place);
+    if (Node.isTypeReference(node)) return this.#reference(node, place);
+    if (Node.isArrayTypeNode(node)) return this.#array(node.getElementTypeNode(), place, "");
+    if (Node.isTypeOperatorTypeNode(node)) {
+      const inner = node.getTypeNode();
+      if (node.getOperator() === SyntaxKind.ReadonlyKeyword && Node.isArrayTypeNode(inner)) {
+        return this.#array(inner.getElementTypeNode(), place, "readonly ");
+      }
+    }
+    if (Node.isTypeLiteral(node)) return this.#dictionary(node, place);
+    const keyword = keywords.get(node.getKind());
+    if (keyword === undefined) return this.refuse(node, objection(node));
+    if (node.getKind() === SyntaxKind.NumberKeyword) {
+      this.#problems.warn(
+        node,
+        `number is a double in Java; say so with double, or int and the like, of ${JAVA_MODULE}`,
+      );
+    }
+    if (node.getKind() === SyntaxKind.AnyKeyword) {
+      this.#problems.warn(node, "any is taken for unknown, which is java.lang.Object: nothing checks what is inside");
+    }
+    const [text, java] = keyword;
+    return { java: named(java), text: () => text };
+  }
+
+  refuse(node: Node, message: string): DataType {
+    this.#problems.error(node, message);
+    return unreadable;
+  }
+
+  #array(element: TypeNode, place: Place, modifier: "" | "readonly "): DataType {
+    const of = this.read(element, place);
+    return {
+      java: listOf(of.java),
+      text: (names) => `${modifier}${of.isCompound ? `(${of.text(names)})` : of.text(names)}[]`,
+      isCompound: modifier !== "",
+    };
+  }
+
+  #union(node: Node, parts: readonly TypeNode[], place: Place): DataType {
+    const nothings = parts.filter(isNothing);
+    const [one, ...others] = parts.filter((part) => !isNothing(part));
+    if (one === undefined) return this.refuse(node, "a type of null alone does not exist in Java; for no result, void");
+    if (others.length > 0) {
+      const areStrings = [one, ...others].every(
+        (part) => Node.isLiteralTypeNode(part) && Node.isStringLiteral(part.getLiteral()),
+      );
+      return this.refuse(
+        node,
+        areStrings
+          ? "an enum needs a name: declare the strings as a type of their own, with the tag @enum com.acme.Color"
+          : "Java has no unions; only null or undefined may be joined to a type",
+      );
+    }
+    const of = this.read(one, place);
+    const hasNull = nothings.some((part) => part.getText() === "null");
+    if (!hasNull) this.#problems.warn(node, "undefined arrives as null: join null to the type");
+    return {
+      java: boxed(of.java),
+      text: (names) => [of.text(names), ...nothings.map((part) => part.getText())].join(" | "),
+      isCompound: true,
+      hasNull,
+    };
+  }
+
+  #dictionary(node: Node, place: Place): DataType {
+    const [member, ...others] = Node.isTypeLiteral(node) ? node.getMembers() : [];
+    if (others.length > 0 || !Node.isIndexSignatureDeclaration(member)) {
+      return this.refuse(node, "an object needs a name: declare it as an interface, with the tag @class com.acme.User");
+    }
+    if (member.getKeyTypeNode().getKind() !== SyntaxKind.StringKeyword) {
+      return this.refuse(member, "an object has keys of string; for others there is Map");
+    }
+    const valueNode = member.getReturnTypeNode();
+    const value = valueNode === undefined ? unreadable : this.read(valueNode, place);
+    return {
+      java: mapOf(named("java.lang.String"), value.java, true),
+      text: (names) => `Record<string, ${value.text(names)}>`,
+    };
+  }
+
+  #reference(node: TypeReferenceNode, place: Place): DataType {
+    const resolved = resolve(node.getTypeName());
+    const args = node.getTypeArguments();
+    switch (resolved.kind) {
+      case "brand":
+        return this.#brand(node, resolved.name, args, place);
+      case "global":
+        return this.#global(node, resolved.name, args, place);
+      case "missing":
+        return this.refuse(node, `${node.getText()} cannot be found: ${literal(resolved.module)} does not have it`);
+      case "declared":
+        return this.#declared(node, resolved, args, place);
+    }
+  }
+
+  #brand(node: Node, name: string, args: readonly TypeNode[], place: Place): DataType {
+    const java = brands.get(name);
+    if (java !== undefined) return { java: named(java), text: (names) => names.brand(name) };
+    const [element] = args;
+    if (name !== "JavaArray") {
+      const known = [...brands.keys(), "JavaArray"];
+      return this.refuse(node, `${JAVA_MODULE} has no type ${name} for contracts${suggestion(name, known)}`);
+    }
+    if (element === undefined) return this.refuse(node, "JavaArray needs the type of its elements: JavaArray<int>");
+    const of = this.read(element, place);
+    if (of.java.kind === "named" && of.java.name === "byte") {
+      return this.refuse(node, "an array of bytes is Uint8Array");
+    }
+    return {
+      java: { kind: "array", element: of.java },
+      text: (names) => `${names.brand("JavaArray")}<${of.text(names)}>`,
+    };
+  }
+
+  #global(node: Node, name: string, args: readonly TypeNode[], place: Place): DataType {
+    const known = Object.hasOwn(globals, name) ? globals[name] : undefined;
+    if (known === undefined) return this.refuse(node, globalObjection(name));
+    const [count, java] = known;
+    if (args.length !== count) return this.refuse(node, `${name} takes ${count} type arguments, not ${args.length}`);
+    const [key] = args;
+    if (name === "Record" && key?.getKind() !== SyntaxKind.StringKeyword) {
+      return this.refuse(node, "a Record has keys of string; for others there is Map");
+    }
+    const of = args.map((arg) => this.read(arg, place));
+    return {
+      java: java(of[0]?.java ?? objectType, of[1]?.java ?? objectType),
+      text: (names) => (of.length === 0 ? name : `${name}<${of.map((arg) => arg.text(names)).join(", ")}>`),
+    };
+  }
+
+  #declared(node: Node, declared: Declared, argNodes: readonly TypeNode[], place: Place): DataType {
+    const { declaration } = declared;
+    if (Node.isTypeParameterDeclaration(declaration)) {
+      const known = place.parameters.get(declaration);
+      return known ?? this.refuse(node, `what ${declaration.getName()} stands for cannot be known here`);
+    }
+    const args = argNodes.map((arg) => this.read(arg, place));
+    const wanted = Node.isTypeParametered(declaration) ? declaration.getTypeParameters() : [];
+    if (args.length !== wanted.length) {
+      const name = node.getText().replace(/<.*/s, "");
+      return this.refuse(node, `${name} takes ${wanted.length} type arguments, not ${args.length}`);
+    }
+    const data = this.#declarations.read(declared, args, place, node);
+    if (data !== undefined) return data;
+    if (!Node.isTypeAliasDeclaration(declaration)) return unreadable;
+    return this.#alias(declared, new Map(wanted.map((name, i) => [name, args[i] ?? unreadable])), place);
+  }
+
+  #alias(declared: Declared, parameters: Place["parameters"], place: Place): DataType {
+    const { declaration } = declared;
+    const { aliases = [] } = place;
+    const aliased = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : undefined;
+    if (aliased === undefined || aliases.includes(declaration)) {
+      return this.refuse(declaration, "a type alias that refers to itself has no end; declare an interface instead");
+    }
+    const of = this.read(aliased, { ...place, parameters, aliases: [...aliases, declaration] });
+    const home = homeOf(declaration, declared);
+    return parameters.size > 0 || home.name === undefined
+      ? of
+      : { java: of.java, text: (names) => names.exported(home), hasNull: of.hasNull === true };
+  }
+}
+
+function isNothing(node: Node): boolean {
+  if (Node.isLiteralTypeNode(node)) return Node.isNullLiteral(node.getLiteral());
+  return node.getKind() === SyntaxKind.UndefinedKeyword;
+}

@@ -1,0 +1,54 @@
+/** Comments of generated code: printed so that they mean what the author wrote, and are nothing but comments. */
+
+/** What a proto file or a contract declares, documented wherever it is printed. */
+export interface Documented {
+  /** Its kind and full name, such as `service greet.v1.GreetService`. */
+  readonly origin: string;
+  readonly comment: readonly string[];
+  /** Deprecated itself, or inside something deprecated. */
+  readonly deprecated: boolean;
+  /** What to use instead. */
+  readonly deprecation?: string;
+}
+
+/** The JSDoc block of a declaration: the author's words, where it comes from, and whether it should still be used. */
+export function describe({ origin, comment, deprecated, deprecation = "" }: Documented, indent = ""): string {
+  const words = comment.length > 0 ? [...comment, ""] : [];
+  const tags = [`@generated from ${origin}`, ...(deprecated ? [`@deprecated ${deprecation}`.trimEnd()] : [])];
+  return jsDoc([...words, ...tags], indent);
+}
+
+/** A JSDoc block of the given lines, which cannot end it. */
+export function jsDoc(lines: readonly string[], indent = ""): string {
+  const [only = ""] = lines;
+  if (lines.length === 1 && !only.startsWith("@")) return `${indent}/** ${closed(only)} */`;
+  return [`${indent}/**`, ...lines.map((line) => `${indent} * ${closed(line)}`.trimEnd()), `${indent} */`].join("\n");
+}
+
+/** What only steers terminals has no place in source code. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+
+/** Keeps prose prose: an `@word` in it is no tag (TypeScript accepts them in mid-line). */
+export function prose(line: string): string {
+  return line.replace(controls, "").replace(/(?<=^|\s)@(?=\S)/g, "\\@");
+}
+
+/** What few lines have, so that the others need no more than one look. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are looked for
+const suspicious = /[\u0000-\u0008\u000a-\u001f\u007f\u2028\u2029]|\*\/|source(?:Mapping)?URL/;
+
+/** A line that stays one line of one comment, and names no source map to a debugger. */
+function closed(line: string): string {
+  if (!suspicious.test(line)) return line;
+  return line
+    .replace(/[\n\r\u2028\u2029]/g, " ")
+    .replace(controls, "")
+    .replaceAll("*/", "*\\/")
+    .replace(/([#@]\s*)(?=source(?:Mapping)?URL)/g, "$1\\");
+}
+
+/** Lines as line comments. The space keeps a slash or a hash of the author's from becoming a directive. */
+export function lineComments(lines: readonly string[]): string[] {
+  return lines.map((line) => `// ${closed(line)}`.trimEnd());
+}

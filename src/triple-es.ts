@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+/** The executable `triple-es`, for what needs more of a project than buf and protoc hand to a plugin. */
+import { ArgumentsError, helpText, readArguments } from "./interface/arguments.ts";
+import type { Outcome } from "./interface/command.ts";
+import { suggestion } from "./spelling.ts";
+import { version } from "./version.ts";
+
+const usage = `triple-es: services without a proto file.
+
+  triple-es interface './contracts/**/*.ts' --out gen    clients and servers for interfaces of TypeScript
+  triple-es interface --help                             its flags
+  triple-es --version                                    the version
+`;
+
+const { status, stdout, stderr } = await run(process.argv.slice(2));
+process.stdout.write(stdout);
+process.stderr.write(stderr);
+process.exitCode = status;
+
+async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
+  if (command === "--version" || command === "-v") return { status: 0, stdout: `triple-es ${version}\n`, stderr: "" };
+  if (command === "--help" || command === "-h") return { status: 0, stdout: usage, stderr: "" };
+  if (command === undefined) return { status: 1, stdout: "", stderr: usage };
+  if (command !== "interface") {
+    return failure(`there is no command "${command}"${suggestion(command, ["interface"])}`);
+  }
+  try {
+    const args = readArguments(rest);
+    if (args === "help") return { status: 0, stdout: helpText, stderr: "" };
+    return (await loadCommand())(args, process.cwd());
+  } catch (error) {
+    if (error instanceof ArgumentsError || isOfSystem(error)) return failure(error.message);
+    throw error;
+  }
+}
+
+/** Loaded when it is needed: the compiler behind it is big, and whoever wants it has installed it. */
+async function loadCommand(): Promise<typeof import("./interface/command.ts")["runInterface"]> {
+  try {
+    return (await import("./interface/command.ts")).runInterface;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "ERR_MODULE_NOT_FOUND" || !message.includes("'ts-morph'")) throw error;
+    throw new ArgumentsError(
+      "interface reads TypeScript with ts-morph, which is not installed: npm install --save-dev ts-morph",
+    );
+  }
+}
+
+/** Whether the disk is to blame: a folder that cannot be written, a path that is a file. */
+function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}
+
+function failure(message: string): Outcome {
+  const lines = message.split("\n").map((line) => `triple-es: ${line}\n`);
+  return { status: 1, stdout: "", stderr: lines.join("") };
+}

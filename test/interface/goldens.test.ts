@@ -1,0 +1,28 @@
+/** The committed output of contracts: what this source tree generates, byte for byte. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readArguments } from "../../src/interface/arguments.ts";
+import { runInterface } from "../../src/interface/command.ts";
+import { root } from "../plugin/support/protos.ts";
+
+const scripts = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).scripts;
+/** The commands of `npm run generate:interface`, with their quotes taken off. */
+const commands: string[][] = scripts["generate:interface"]
+  .split(" && ")
+  .map((line: string) => (line.split(" interface ")[1] ?? "").split(" ").map((word) => word.replaceAll("'", "")));
+
+describe.each(commands.map((args) => [args.join(" "), args] as const))("%s", (_, args) => {
+  it("has nothing to write", () => {
+    const read = readArguments([...args, "--check"]);
+    if (read === "help") throw new Error("the script asks for help");
+    expect(runInterface(read, root)).toEqual({ status: 0, stdout: expect.stringContaining("up to date"), stderr: "" });
+  });
+});
+
+it("holds no file that is not generated", () => {
+  const files = readdirSync(join(root, "fixtures/interface/gen"), { recursive: true, encoding: "utf8" });
+  const generated = files.filter((file) => /\.\w+$/.test(file));
+  expect(generated.length).toBeGreaterThan(40);
+  expect(generated.filter((file) => !/_triple\.ts$|^java\/.*\.java$/.test(file))).toEqual([]);
+});

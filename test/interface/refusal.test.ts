@@ -1,0 +1,331 @@
+/** What cannot be had in Java is refused, with its place, and all of it in one run. */
+import { describe, expect, it } from "vitest";
+import { problemsOf, read } from "./support/contracts.ts";
+
+const brands = 'import type { int, JavaArray } from "triple-es/java";\n';
+
+/** The problem of a parameter of the given type, in the third line of its contract. */
+function problemOf(type: string, declarations = ""): string[] {
+  return problemsOf(
+    `${brands}/** @service a.S */ export interface S {\n  m(a: ${type}): Promise<void>;\n}\n${declarations}`,
+  );
+}
+
+describe("a type", () => {
+  it.each([
+    ["string | int", "Java has no unions; only null or undefined may be joined to a type"],
+    [
+      '"a" | "b"',
+      "an enum needs a name: declare the strings as a type of their own, with the tag @enum com.acme.Color",
+    ],
+    ["null", "Java has no types of one value"],
+    ["null | undefined", "a type of null alone does not exist in Java; for no result, void"],
+    ['"a"', "Java has no types of one value"],
+    ["42", "Java has no types of one value"],
+    ["[string, int]", "Java has no tuples"],
+    ["{ a: string }", "an object needs a name: declare it as an interface, with the tag @class com.acme.User"],
+    ["{}", "an object needs a name"],
+    ["Record<int, string>", "a Record has keys of string; for others there is Map"],
+    ["{ a: string } & { b: string }", "Java has no intersections"],
+    ["() => void", "a function is not data"],
+    ["object", "object does not tell what is inside; use unknown for java.lang.Object"],
+    ["void", "void can only be the result of a method: Promise<void>"],
+    ["undefined", "undefined can only be the result of a method"],
+    ["never", "Java has no counterpart of the type never"],
+    ["symbol", "Java has no counterpart of the type symbol"],
+    ["keyof S", "Java has no counterpart of the type keyof S"],
+    ['S["m"]', 'Java has no counterpart of the type S["m"]'],
+    ["typeof globalThis", "Java has no counterpart of the type typeof globalThis"],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a type of TypeScript
+    ["`a${string}`", "Java has no counterpart of the type"],
+    ['import("./b").B', "import the type in a statement at the top of the file"],
+    ["Promise<string>", "Promise can only be around the whole type"],
+    ["Function", "a function or symbol is not data"],
+    ["WeakMap<S, S>", "WeakMap is neither imported nor a type that Java has a counterpart of"],
+    ["Dat", 'Dat is neither imported nor a type that Java has a counterpart of, did you mean "Date"?'],
+    ["long", "long must be imported from triple-es/java"],
+    ["Map<string>", "Map takes 2 type arguments, not 1"],
+    ["Date<string>", "Date takes 0 type arguments, not 1"],
+    ["JavaArray", "JavaArray needs the type of its elements: JavaArray<int>"],
+    ["S", "S is a service, which cannot be passed or returned"],
+  ])("%s is refused: %s", (type, message) => {
+    const [problem = "", ...others] = problemOf(type);
+    expect(others).toEqual([]);
+    const isAtUse = type !== "S";
+    expect(problem).toMatch(isAtUse ? /^3:8: error: / : /^2:\d+: error: /);
+    expect(problem).toContain(message);
+  });
+
+  it("is looked for in the whole type", () => {
+    expect(problemOf("Map<string, [int, WeakSet<S>][]>")).toEqual([
+      "3:20: error: Java has no tuples; use an array, or an interface with the tag @class",
+    ]);
+    expect(problemOf("Map<symbol, never>")).toHaveLength(2);
+  });
+
+  it("must be one of the brands, if it is imported from there", () => {
+    const text =
+      'import type { innt } from "triple-es/java";\n/** @service a.S */ export interface S { m(a: innt): void }';
+    expect(problemsOf(text)).toEqual([
+      '2:47: error: triple-es/java has no type innt for contracts, did you mean "int"?',
+    ]);
+  });
+
+  it("must be found", () => {
+    const text = 'import type { B } from "./b.js";\n/** @service a.S */ export interface S { m(a: B): void }';
+    expect(problemsOf(text)).toEqual(['2:47: error: B cannot be found: "./b.js" does not have it']);
+    expect(problemsOf(text, { "b.ts": "export type C = string" })).toEqual([
+      '2:47: error: B cannot be found: "./b.js" does not have it',
+    ]);
+    expect(problemsOf(text, { "b.ts": "export type B = string" })).toEqual([]);
+  });
+
+  it("that is an array of bytes is not one of numbers", () => {
+    const text = problemsOf(
+      'import type { byte, JavaArray } from "triple-es/java";\n/** @service a.S */ export interface S { m(a: JavaArray<byte>): void }',
+    );
+    expect(text).toEqual(["2:47: error: an array of bytes is Uint8Array"]);
+  });
+
+  it("may not refer to itself without end", () => {
+    expect(problemOf("Tree", "export type Tree = Tree[];")).toEqual([
+      "5:1: error: a type alias that refers to itself has no end; declare an interface instead",
+    ]);
+    const grows = "/** @class a.G */ export interface G<T> { g: G<G<T>[]> | null }";
+    expect(problemOf("G<string>", grows)).toEqual(["5:19: error: G contains itself with ever longer type arguments"]);
+  });
+});
+
+describe("data", () => {
+  const declared = (declarations: string, type = "D"): string[] => problemOf(type, declarations);
+
+  it.each([
+    [
+      "export interface D { a: string }",
+      "5:1: error: D is used as data, but no tag says what it is in Java: @class com.acme.D",
+    ],
+    [
+      "export enum D { A = 'A' }",
+      "5:1: error: D is used as data, but no tag says what it is in Java: @enum com.acme.D",
+    ],
+    [
+      "/** @class a.D */ interface D { a: string }",
+      "3:8: error: D cannot be imported by its name, as generated code must",
+    ],
+    [
+      "/** @class */ export interface D { a: string }",
+      "5:5: error: @class needs a value, such as @class com.acme.User",
+    ],
+    ["/** @class a.b-c */ export interface D { a: string }", "5:21: error: a.b-c is no full name of a Java class"],
+    ["/** @class a.class */ export interface D { a: string }", "5:23: error: a.class is no full name of a Java class"],
+    [
+      "/** @class a.D */ export type D = string;",
+      "5:19: error: @class belongs to an interface, a class or a type of the form { … }",
+    ],
+    ["/** @class a.D */ export interface D { m(): void }", "5:40: error: objects of a Java class are data here"],
+    [
+      "/** @class a.D */ export interface D { [k: string]: string }",
+      "5:40: error: objects of a Java class are data here",
+    ],
+    ["/** @class a.D */ export class D { private a!: string }", "5:36: error: fields are public and belong to objects"],
+    ["/** @class a.D */ export class D { static a: string }", "5:36: error: fields are public and belong to objects"],
+    ["/** @class a.D */ export class D { constructor() {} }", "5:36: error: objects of a Java class are data here"],
+    ["/** @class a.D */ export class D { a = 1 }", "5:36: error: a needs a type"],
+    [
+      "/** @class a.D */ export interface D { 'first-name': string }",
+      "5:40: error: Java cannot have a field called 'first-name'",
+    ],
+    ["/** @class a.D */ export interface D { class: string }", "5:40: error: Java cannot have a field called class"],
+    [
+      "/** @class a.D */ export interface D { __proto__: string }",
+      "5:40: error: Java cannot have a field called __proto__",
+    ],
+    ["/** @class a.D */ export interface D { 1: string }", "5:40: error: Java cannot have a field called 1"],
+    ["/** @class a.D */ export interface D { a: string | D }", "5:43: error: Java has no unions"],
+    [
+      "/** @class a.D */ export interface D extends Nothing { }",
+      "5:46: error: Nothing is no interface or class of a contract",
+    ],
+    ["/** @class a.D */ export interface D extends D { }", "5:46: error: D extends what extends it"],
+    ["/** @enum a.D */ export type D = string;", "5:18: error: @enum belongs to a union of strings"],
+    ["/** @enum a.D */ export type D = 'A' | 1;", "5:40: error: 1 is no string that names a constant of a Java enum"],
+    ["/** @enum a.D */ export type D = 'A' | 'not-a-name';", "5:40: error: 'not-a-name' is no string that names"],
+    ["/** @enum a.D */ export enum D { A, B = 'B' }", "5:34: error: A is no string that names a constant"],
+    ["/** @class a.D */ export interface D<T> { a: T }", "3:8: error: D takes 1 type arguments, not 0"],
+    ["export namespace D { export interface E { } }", "3:8: error: D is neither imported nor a type"],
+  ])("of %s is refused: %s", (declarations, message) => {
+    const [problem = "", ...others] = declared(declarations);
+    expect(others).toEqual([]);
+    expect(problem).toContain(message);
+  });
+
+  it("is declared in one place", () => {
+    const text = "/** @class a.D */ export interface D { a: string }\nexport interface D { b: string }";
+    expect(declared(text)).toEqual(["5:19: error: D is declared in several parts; make it one"]);
+  });
+
+  it("may refer to itself by an alias", () => {
+    const text = "/** @class a.D */ export interface D { children: Tree[] }\nexport type Tree = D | null;";
+    expect(declared(text, "Tree")).toEqual([]);
+  });
+
+  it("has one type for each name of Java", () => {
+    const twice =
+      "/** @class a.D */ export interface D { a: string }\n/** @class a.D */ export interface E { a: string }";
+    expect(declared(twice)).toEqual(["6:19: error: a.D is already the name of another type of the contracts"]);
+  });
+
+  it("does not change the type of what it inherits", () => {
+    const text =
+      "/** @class a.B */ export interface B { a: unknown }\n/** @class a.D */ export interface D extends B { a: string }";
+    expect(declared(text)).toEqual(["6:19: error: D declares a with another type than what it extends"]);
+  });
+});
+
+describe("a service", () => {
+  it.each([
+    ["/** @service a.S */ interface S { }", "1:21: error: S is a service and must be exported by its name"],
+    [
+      "/** @service a.S */ export default interface S { }",
+      "1:21: error: S is a service and must be exported by its name",
+    ],
+    [
+      "/** @service */ export interface S { }",
+      "1:5: error: @service needs a value, such as @service com.acme.GreetService",
+    ],
+    ["/** @service a/S */ export interface S { }", "1:21: error: a/S is no full name of a Java interface"],
+    [
+      "/** @service a.S @service a.T */ export interface S { }",
+      "1:18: error: there is another @service before this one",
+    ],
+    ["/** @service a.S @group */ export interface S { }", "1:18: error: @group needs a value, such as @group blue"],
+    ["/** @service a.S */ export interface S<T> { }", "1:21: error: a service has no type parameters"],
+    ["/** @service a.S */ export class S { }", "1:21: error: @service belongs to an interface"],
+    [
+      "/** @service a.S */ export interface S extends T<string> { }",
+      "1:48: error: a service can extend interfaces without type parameters",
+    ],
+    ["/** @service a.S */ export interface S extends S { }", "1:21: error: S extends what extends it"],
+    [
+      "/** @service a.S */ export interface S { m: () => void }",
+      "1:42: error: a service has methods only, in the form m(parameters): Promise<Result>",
+    ],
+    ["/** @service a.S */ export interface S { (): void }", "1:42: error: a service has methods only"],
+    ["/** @service a.S */ export interface S { new (): S }", "1:42: error: a service has methods only"],
+    ["/** @service a.S */ export interface S { 'a-b'(): void }", "1:42: error: a method has a plain name"],
+    [
+      "/** @service a.S */ export interface S { then(): void }",
+      "1:42: error: a client cannot have a method then: give it another name, and the tag @method then",
+    ],
+    [
+      "/** @service a.S */ export interface S {\n/** @method a-b */ m(): void }",
+      "2:20: error: Java cannot have a method called a-b",
+    ],
+    ["/** @service a.S */ export interface S { class(): void }", "1:42: error: Java cannot have a method called class"],
+    [
+      "/** @service a.S */ export interface S { m<T>(): void }",
+      "1:42: error: what a type parameter stands for is not known on the wire",
+    ],
+    ["/** @service a.S */ export interface S { m?(): void }", "1:42: error: a method of a service cannot be optional"],
+    ["/** @service a.S */ export interface S { m(): string }", "1:47: error: the result of a method is a Promise<…>"],
+    ["/** @service a.S */ export interface S { m() }", "1:42: error: the result of a method is a Promise<…>"],
+    ["/** @service a.S */ export interface S { m(...a: string[]): void }", "1:44: error: a parameter has a plain name"],
+    ["/** @service a.S */ export interface S { m({ a }: Date): void }", "1:44: error: a parameter has a plain name"],
+    ["/** @service a.S */ export interface S { m(this: Date): void }", "1:44: error: a parameter has a plain name"],
+    ["/** @service a.S */ export interface S { m(a): void }", "1:44: error: a needs a type"],
+    [
+      "/** @service a.S */ export interface S { m(a?: string, b: string): void }",
+      "1:56: error: b is required, but a before it is not",
+    ],
+    [
+      "/** @service a.S */ export interface S { m(a: AsyncIterable<string>, b: string): void }",
+      "1:44: error: a stream is the only parameter of its method",
+    ],
+    [
+      "/** @service a.S */ export interface S { m(a?: AsyncIterable<string>): void }",
+      "1:44: error: a stream cannot be left out",
+    ],
+    [
+      "/** @service a.S */ export interface S { m(a: string, b: string): AsyncIterable<string> }",
+      "1:42: error: in Java, a method that answers with a stream has one parameter at most",
+    ],
+    [
+      "/** @service a.S */ export interface S { m(): void; m(a: string): void }",
+      "1:53: error: m is declared before: give each overload a name of its own, and the tag @method m",
+    ],
+    [
+      "/** @service a.S */ export interface S { m(): void;\n/** @method m */ n(): void }",
+      "2:18: error: n is in Java what m is: m()",
+    ],
+    [
+      "/** @service a.S */ export interface S { m(a: string[]): void;\n/** @method m */ n(a: Date[]): void }",
+      "2:18: error: n is in Java what m is: m(java.util.List)",
+    ],
+    [
+      "/** @service a.S */ export interface S { m(): AsyncIterable<string>;\n/** @method m */ n(a: Date): void }",
+      "1:42: error: overloads are told apart by arguments; streams have none",
+    ],
+  ])("such as %s is refused: %s", (text, message) => {
+    const problems = problemsOf(text);
+    expect(problems[0]).toContain(message);
+    expect(problems.slice(1).filter((line) => !/parameter|plain name|needs a type|no tag says/.test(line))).toEqual([]);
+  });
+
+  it("is declared in one place", () => {
+    const text = "/** @service a.S */ export interface S { }\nexport interface S { m(): void }";
+    expect(problemsOf(text)).toEqual(["1:21: error: S is declared in several parts; make it one"]);
+  });
+
+  it("cannot have methods that every object has", () => {
+    const text = "/** @service a.S */ export interface S { toString(): void; toJSON(): void; __proto__(): void }";
+    expect(problemsOf(text)).toHaveLength(3);
+  });
+
+  it("may be exported at the end", () => {
+    expect(problemsOf("/** @service a.S */ interface S { }\nexport type { S };")).toEqual([]);
+  });
+
+  it("is one of its name, group and version", () => {
+    const one = "/** @service a.S */ export interface S { }";
+    const other = "/** @service a.S */ export interface T { }";
+    const { problems } = read({ "a.ts": one, "b.ts": other });
+    expect(problems).toEqual(["b.ts:1:21: error: another interface is a.S of the same group and version"]);
+    const version = "/** @service a.S\n * @version 2 */ export interface T { }";
+    expect(read({ "a.ts": one, "b.ts": version }).problems).toEqual([]);
+  });
+});
+
+describe("a contract", () => {
+  it("that does not parse is told of by the compiler's words", () => {
+    expect(problemsOf("/** @service a.S */ export interface S { m(: void }")[0]).toMatch(/^1:44: error: .+ expected/);
+  });
+
+  it("hears of everything in one run, in the order of files and lines", () => {
+    const text = "/** @service a.S */ export interface S {\n  m(a: symbol): never;\n  n(b: [string]): void;\n}";
+    const { problems } = read({ "b.ts": text.replace("a.S", "b.S"), "a.ts": text });
+    expect(problems.map((line) => line.replace(/: error.*/, ""))).toEqual([
+      "a.ts:2:8",
+      "a.ts:2:17",
+      "a.ts:3:8",
+      "b.ts:2:8",
+      "b.ts:2:17",
+      "b.ts:3:8",
+    ]);
+  });
+});
+
+describe("a warning", () => {
+  it.each([
+    ["number", "number is a double in Java; say so with double, or int and the like, of triple-es/java"],
+    ["any", "any is taken for unknown, which is java.lang.Object: nothing checks what is inside"],
+    ["string | undefined", "undefined arrives as null: join null to the type"],
+  ])("is given for %s", (type, message) => {
+    expect(problemOf(type)).toEqual([`3:8: warning: ${message}`]);
+  });
+
+  it("is given for a field that may be missing, for it will be null then", () => {
+    expect(problemOf("D", "/** @class a.D */ export interface D { a?: string; b?: string | null }")).toEqual([
+      "5:40: warning: a missing a arrives as null: join null to its type",
+    ]);
+  });
+});

@@ -1,0 +1,38 @@
+/** Contracts for tests: read from text, without a disk. */
+import type { Target } from "../../../src/declaration.ts";
+import type { Contract } from "../../../src/interface/contract.ts";
+import { openProject, readContracts } from "../../../src/interface/contract-reader.ts";
+import { type JavaFile, javaFiles } from "../../../src/interface/java-file.ts";
+import { Problems } from "../../../src/interface/problem.ts";
+import { type StubFile, stubFile } from "../../../src/interface/stub-file.ts";
+import { outlineStubs } from "../../../src/interface/stub-outline.ts";
+
+export interface Reading {
+  readonly contracts: readonly Contract[];
+  /** Errors and warnings, a line for each. */
+  readonly problems: readonly string[];
+}
+
+/** Reads contracts by path and text. Others are only there to be imported. */
+export function read(contracts: Record<string, string>, others: Record<string, string> = {}): Reading {
+  const project = openProject(undefined, { useInMemoryFileSystem: true });
+  for (const [path, text] of Object.entries(others)) project.createSourceFile(`/${path}`, text);
+  const files = Object.entries(contracts).map(([path, text]) => project.createSourceFile(`/${path}`, text));
+  const problems = new Problems("/");
+  return { contracts: readContracts(files, problems), problems: problems.lines() };
+}
+
+/** What is said about a contract of one file, `a.ts`, without the name of the file. */
+export function problemsOf(text: string, others: Record<string, string> = {}): string[] {
+  return read({ "a.ts": text }, others).problems.map((line) => line.replace(/^a\.ts:/, ""));
+}
+
+/** The files made of contracts, for `/gen` beside them. */
+export function stubs({ contracts }: Reading, target: Target = "ts"): StubFile[] {
+  const outlines = outlineStubs(contracts, "/");
+  return outlines.map((one) => stubFile(one, outlines, { target, out: "/gen", importExtension: "js" }));
+}
+
+export function java({ contracts }: Reading): JavaFile[] {
+  return javaFiles(contracts, "/java");
+}

@@ -1,0 +1,9 @@
+/** The envelopes of a body, one after the other. */
+import type { Body } from "../../runtime/src/exchange.ts";
+import { type Envelope, EnvelopeReader } from "../../runtime/src/grpc/envelope.ts";
+
+export async function* readEnvelopes(body: Body, maxBytes: number): AsyncGenerator<Envelope, void> {
+  const reader = new EnvelopeReader(maxBytes);
+  for await (const chunk of body) yield* reader.take(chunk);
+  reader.finish();
+}
