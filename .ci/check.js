@@ -23,6 +23,7 @@ const GENERATED = [
   "fixtures/interface/js/gen",
   "bench/gen",
   "test/interop/grpc/gen",
+  "test/interop/dubbo/gen",
 ];
 
 /** Not installed by `npm ci` in the root: the plugins that bench:generate compares with, and Bun, Deno and Next. */
@@ -53,7 +54,7 @@ for (const [name, step] of steps) {
   if (problem !== undefined) console.log(`\n${problem.trim()}\n`);
 }
 runTests();
-for (const judge of ["conformance", "interop:grpc"]) runJudge(judge);
+for (const judge of ["conformance", "interop:grpc", "interop:dubbo"]) runJudge(judge);
 rmSync(temporary, { recursive: true });
 
 if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);

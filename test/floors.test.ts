@@ -13,7 +13,7 @@ const RUNTIME = "runtime/src/";
  */
 const FLOORS: readonly (readonly string[])[] = [
   ["code", "metadata", "quality", "signature", "version", "gen/messages"],
-  ["error", "call"],
+  ["attachments", "error", "call"],
   [
     "codec",
     "compression",

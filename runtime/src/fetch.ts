@@ -22,6 +22,11 @@ export interface TransportOptions {
   readonly codec?: "proto" | "json" | Codec | undefined;
   /** What a message in JSON is sent as: the specification's array of one, or the bare object. Default: `array`. */
   readonly jsonBody?: "array" | "object" | undefined;
+  /**
+   * Whether methods are called by the names Dubbo for Java has for them, which a Java server wants and which are there in
+   * code generated with `java_names`. Default: false, the names of the proto file.
+   */
+  readonly javaNames?: boolean | undefined;
   /** Whether cookies and other credentials are sent. Default: fetch's own, `same-origin`. */
   readonly credentials?: "omit" | "same-origin" | "include" | undefined;
   /** Largest message accepted from the server, in bytes. Default: 4 MiB. */

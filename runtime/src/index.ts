@@ -18,6 +18,7 @@ import { resolveClientOptions, resolveServerOptions } from "./protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
 
+export { type AttachmentValue, attachments, readAttachments } from "./attachments.ts";
 export {
   type BodyKind,
   type Call,

@@ -111,6 +111,12 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
   readonly maxMessageBytes?: number | undefined;
   /** What `http-rpc` makes of a message in JSON: the specification's array of one, or the bare object. Default: `array`. */
   readonly jsonBody?: "array" | "object" | undefined;
+  /**
+   * Whether methods are called by the names Dubbo for Java has for them, which are there in code generated with
+   * `java_names`. A Java server wants them over `http-rpc`, and over `grpc` where it has a service in several groups or
+   * versions. Default: false, the names of the proto file.
+   */
+  readonly javaNames?: boolean | undefined;
   /** What carries the values of services without IDL over `grpc`, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
   /** What `grpc` calls the messages of services without IDL. Default: `application/grpc+proto`, as peers do. */

@@ -37,6 +37,8 @@ export interface ClientOptions extends ProtocolOptions {
   readonly sendCompression: Compression | undefined;
   /** What sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
   readonly jsonBody: "array" | "object";
+  /** Whether methods are addressed by the names that Dubbo for Java has for them. */
+  readonly javaNames: boolean;
   /** Serializations that are understood in wrapper mode. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
   /** What sub-protocol B calls wrapped messages: what peers do, or the specification. Default: the former. */
@@ -78,8 +80,8 @@ function resolveOptions(given: Given<ProtocolOptions, "compressions">): Protocol
 
 /** Fills in the defaults of a client. */
 export function resolveClientOptions(given: Given<ClientOptions, "codec" | "compressions">): ClientOptions {
-  const { codec, sendCompression, jsonBody = "array" } = given;
-  return { ...resolveOptions(given), codec, sendCompression, jsonBody };
+  const { codec, sendCompression, jsonBody = "array", javaNames = false } = given;
+  return { ...resolveOptions(given), codec, sendCompression, jsonBody, javaNames };
 }
 
 /** Fills in the defaults of a server. */
@@ -95,6 +97,16 @@ export function resolveServerOptions(given: Given<ServerOptions, "codecs" | "com
 }
 
 const printError: ErrorHook = (error, path) => console.error(`triple-es: ${path} failed:`, error);
+
+/**
+ * The path of a call at a server of Dubbo for Java: below the name of the interface, under the name that its methods have
+ * in the sub-protocol.
+ */
+export function javaPath({ path, java }: Method, nameOf: (java: { readonly method: string }) => string): string {
+  if (java !== undefined) return `/${java.service}/${nameOf(java)}`;
+  const message = `${path} has no Java name; generate code with the option java_names=true`;
+  throw new RpcError(Code.InvalidArgument, message, { status: Status.ClientError });
+}
 
 /** What the headers of a request say in either sub-protocol, beside its content type. */
 export interface RequestHeaders {

@@ -100,6 +100,14 @@ describe("an error that a handler threw", () => {
     expect([read.code, read.rawMessage, read.status]).toEqual([code, "why", Status.ServiceError]);
   });
 
+  it("has its code in any case for a client of dubbo-go, which looks at nothing else", async () => {
+    const { exchange } = routeGreeter({ greet: () => Promise.reject(new RpcError(Code.InvalidArgument, "why")) });
+    const request = rpcRequest();
+    request.headers.set("triple-protocol-version", "0.1.0");
+    const body = await jsonOf(await exchange(request));
+    expect(body).toEqual({ status: 70, message: "why", code: "invalid_argument" });
+  });
+
   it("covers every code", () => {
     expect(THROWN.map(([, code]) => code)).toEqual(Object.values(Code));
   });

@@ -5,6 +5,7 @@ import { Code, Status } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Http1Connection, Http2Connection } from "../support/connection.ts";
+import { block, Flag, frame, Reset, startRawServer, Type } from "../support/frames.ts";
 import {
   aborted,
   arriving,
@@ -264,6 +265,22 @@ describe("a stream", () => {
     })();
     expect((await connectGreeter(baseUrl).greetTogether(requests)).greeting).toBe("enough");
     await closed.promise;
+  });
+
+  it("of requests is left when its response has ended, also where the server does not reset it", async () => {
+    // As servers of Dubbo for Java do.
+    const { baseUrl, connections, streams } = await startRawServer(({ connection, id }) => {
+      const end = block([":status", "200"], ["content-type", "application/grpc"], ["grpc-status", "12"]);
+      connection.write(frame(Type.headers, Flag.endHeaders | Flag.endStream, id, end));
+    });
+    const never = (async function* (): AsyncGenerator<{ name: string }, void> {
+      yield { name: "Ada" };
+      await new Promise(() => {});
+    })();
+    const greeter = connectGreeter(baseUrl, {}, { timeoutMs: 60_000 });
+    expect((await failureOf(greeter.greetTogether(never))).code).toBe(Code.Unimplemented);
+    const { payload } = (await connections[0]?.frame(Type.reset, streams[0]?.id)) ?? {};
+    expect(payload?.readUInt32BE()).toBe(Reset.cancel);
   });
 
   it("of requests ends with an error in the handler when the caller cancels", async () => {

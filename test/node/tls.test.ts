@@ -1,6 +1,8 @@
 /**
  * TLS: the version of HTTP is agreed on by ALPN, and both sides may ask for certificates.
  */
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { type ConnectionOptions, connect, createSecureContext, type TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -77,17 +79,23 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     expect(answer.status).toBe(200);
   });
 
-  it("serves HTTP/1.1 to a client that does not negotiate, and refuses HTTP/2 there with 400", async () => {
+  it("serves a client that does not negotiate by its first bytes", async () => {
     const { port } = await start();
     const polite = await handshake(port, {});
     expect(polite.alpnProtocol).toBe(false);
     const answer = await new Http1Connection(polite).post(PATH, { "content-type": "application/json" }, "[{}]");
     expect(answer.status).toBe(200);
 
+    // As clients of Dubbo for Java do.
     const presumptuous = await handshake(port, {});
-    const connection = new Http1Connection(presumptuous);
-    connection.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    expect((await connection.answer()).status).toBe(400);
+    expect(presumptuous.alpnProtocol).toBe(false);
+    const session = connectHttp2(`https://localhost:${port}`, { createConnection: () => presumptuous });
+    onTestFinished(() => session.destroy());
+    const stream = session.request({ ":method": "POST", ":path": PATH, "content-type": "application/grpc" });
+    stream.end(Buffer.alloc(5));
+    stream.resume();
+    const [trailers] = (await once(stream, "trailers")) as [Record<string, string>];
+    expect(trailers["grpc-status"]).toBe("0");
   });
 
   it("answers calls over HTTP/2 and HTTP/1.1 from one port", async () => {

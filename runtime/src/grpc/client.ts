@@ -16,7 +16,7 @@ import {
 } from "../exchange.ts";
 import { nameOf } from "../java/type.ts";
 import { Metadata } from "../metadata.ts";
-import { appendCallerMetadata, type ClientProtocol, decompressMessage, writeSelector } from "../protocol.ts";
+import { appendCallerMetadata, type ClientProtocol, decompressMessage, javaPath, writeSelector } from "../protocol.ts";
 import { countPiece } from "../turn.ts";
 import { VERSION } from "../version.ts";
 import {
@@ -82,7 +82,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const { method, context } = request;
     return {
       method: "POST",
-      path: method.path,
+      path: options.javaNames ? javaPath(method, () => method.name) : method.path,
       version: "2",
       headers: requestHeaders(request),
       body,

@@ -6,7 +6,7 @@ import { Code, Status } from "../code.ts";
 import { RpcError, reasonOf } from "../error.ts";
 import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
-import { appendCallerMetadata, type ClientOptions, writeSelector } from "../protocol.ts";
+import { appendCallerMetadata, type ClientOptions, javaPath, writeSelector } from "../protocol.ts";
 import { encodeArguments } from "./arguments.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";
@@ -20,7 +20,7 @@ export type UnaryCall = (request: UnaryRequest) => Promise<UnaryResponse>;
 /** Makes the client half of sub-protocol A, for exchanges that compress by themselves or not at all. */
 export function createUnaryCall(
   exchange: Exchange,
-  options: Pick<ClientOptions, "codec" | "maxMessageBytes" | "jsonBody">,
+  options: Pick<ClientOptions, "codec" | "maxMessageBytes" | "jsonBody" | "javaNames">,
 ): UnaryCall {
   const { codec } = options;
   const fields = new Metadata({
@@ -50,10 +50,9 @@ export function createUnaryCall(
     if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, request.selector);
     appendCallerMetadata(headers, request.headers);
-    const { path } = request.method;
     return {
       method: "POST",
-      path,
+      path: options.javaNames ? javaPath(request.method, ({ method }) => method) : request.method.path,
       version: "2",
       headers,
       body: wholeBody(message),

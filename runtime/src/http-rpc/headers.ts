@@ -81,6 +81,11 @@ function checkVersion(version: string | undefined, required: boolean): void {
   }
 }
 
+/** Whether a client tells errors by the name of their code alone, as dubbo-go does, which says so by a header of its own. */
+export function wantsCode(headers: Metadata): boolean {
+  return headers.has("triple-protocol-version");
+}
+
 /** The first is the specification's; its sample and dubbo-go have the others. The smallest wins. */
 const TIMEOUT_NAMES = ["tri-service-timeout", "rest-service-timeout", "triple-timeout-ms"];
 

@@ -64,16 +64,16 @@ export function httpStatusOf(error: RpcError): number {
 
 /**
  * The body of an error: `{status, message}` as the specification has it. `code` is added where a client could not tell
- * the code from the status and the HTTP status, and `details` where there are any.
+ * the code from the status and the HTTP status, or does not try to (`withCode`), and `details` where there are any.
  */
-export function encodeErrorBody(error: RpcError): Uint8Array {
+export function encodeErrorBody(error: RpcError, withCode: boolean): Uint8Array {
   const { code, details, status = Status.ServiceError } = error;
   const message = clipText(error.rawMessage);
   const told = CODE_OF_STATUS[status] ?? codeOfHttpStatus(httpStatusOf(error));
   return encodeJson({
     status,
     message,
-    ...(told === code ? {} : { code: codeName(code) }),
+    ...(told === code && !withCode ? {} : { code: codeName(code) }),
     ...(details.length === 0 ? {} : { details: details.map(detailToJson) }),
   });
 }

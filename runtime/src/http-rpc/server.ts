@@ -21,7 +21,7 @@ import {
   type ServerProtocol,
 } from "../protocol.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
-import { checkOrigin, readRequestHeaders, TRAILER_PREFIX } from "./headers.ts";
+import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
 import { PositionalCall } from "./positional.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./refusal.ts";
 
@@ -44,7 +44,8 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
   const content = createContent(options);
 
   function serve(request: HttpRequest, found: Handler | undefined): Promise<HttpResponse> {
-    const failed = (reason: unknown): HttpResponse => failure(asRpcError(reason, request.path));
+    const failed = (reason: unknown): HttpResponse =>
+      failure(asRpcError(reason, request.path), wantsCode(request.headers));
     let call: ServerCall;
     try {
       call = openCall(request, found);
@@ -171,7 +172,7 @@ const ERROR_FIELDS = responseFields("application/json");
 const UNSUPPORTED_FIELDS = responseFields("application/json; charset=utf-8");
 
 /** The one place where an error becomes a response. */
-function failure(error: RpcError): HttpResponse {
+function failure(error: RpcError, withCode: boolean): HttpResponse {
   const status = httpStatusOf(error);
   const headers = new Metadata(status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS);
   // Only a refusal speaks for the protocol. Other errors may come from a user's code, or from a call further on.
@@ -182,7 +183,7 @@ function failure(error: RpcError): HttpResponse {
   return {
     status,
     headers,
-    body: wholeBody(encodeErrorBody(error)),
+    body: wholeBody(encodeErrorBody(error, withCode)),
     trailers: NO_TRAILERS,
   };
 }

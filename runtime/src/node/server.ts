@@ -1,8 +1,9 @@
 /**
- * Listening: one port for HTTP/1.1 and HTTP/2. The first bytes of a connection decide, or ALPN where there is TLS.
+ * Listening: one port for HTTP/1.1 and HTTP/2. ALPN decides where there is TLS and the client has a say in it, else the
+ * first bytes of a connection.
  */
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
+import { createServer as createTlsServer, TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "../code.ts";
 import { RpcError } from "../error.ts";
 import type { Exchange } from "../exchange.ts";
@@ -59,9 +60,9 @@ export class Listener {
       socket.on("close", () => this.#sockets.delete(socket));
       // Sockets fail all the time; the engine that has taken one over hears of it by itself.
       socket.on("error", () => {});
+      if (tls === undefined) return this.#detect(socket);
       this.#undecided.add(socket);
       socket.once("close", () => this.#undecided.delete(socket));
-      if (tls === undefined) this.#detect(socket);
     });
   }
 
@@ -129,8 +130,9 @@ export class Listener {
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", () => {});
       this.#decide(socket);
-      // HTTP/2 over TLS is agreed on by ALPN or not at all (RFC 9113, section 3.2).
-      (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
+      // HTTP/2 over TLS is agreed on by ALPN (RFC 9113, section 3.2), but clients of Dubbo for Java offer nothing there.
+      if (socket.alpnProtocol) (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
+      else this.#detect(socket);
     });
     server.on("tlsClientError", (_error, socket) => socket.destroy());
     return server;
@@ -145,6 +147,8 @@ export class Listener {
 
   /** Reads until the bytes are those of the HTTP/2 preface or cannot become them, and puts them back for the engine. */
   #detect(socket: Socket): void {
+    this.#undecided.add(socket);
+    socket.once("close", () => this.#undecided.delete(socket));
     let head: Buffer = Buffer.alloc(0);
     const giveUp = (): void => {
       socket.destroy();
@@ -161,6 +165,8 @@ export class Listener {
       this.#undecided.delete(socket);
       socket.setTimeout(0);
       socket.unshift(head);
+      // Node's engine refuses TLS without ALPN, whatever the bytes say.
+      if (possible && socket instanceof TLSSocket) socket.alpnProtocol = "h2";
       (possible ? this.#http2 : this.#http1).accept(socket);
     };
     socket.setTimeout(HANDSHAKE_TIMEOUT_MS);

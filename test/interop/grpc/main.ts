@@ -3,19 +3,20 @@
  * both directions, in cleartext and over TLS, and through a proxy. Prints a matrix and every failure. Words choose among
  * the columns: `npm run interop:grpc -- java`.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl } from "../../support/certificate.ts";
+import { type Credentials, failureOf, type Target, unlessMissing, writeCredentials } from "../peer.ts";
+import type { Running } from "../program.ts";
 import { type CaseName, caseNames } from "./cases.ts";
-import { type Credentials, MissingPeer, type Peer, type PeerSetup, type Target } from "./peer.ts";
+import type { Peer, PeerSetup } from "./peer.ts";
 import { setUpGo } from "./peers/go.ts";
 import { setUpGrpcJs } from "./peers/grpc-js.ts";
 import { setUpJava } from "./peers/java.ts";
 import { nginxVersion, startNginx } from "./peers/nginx.ts";
 import { setUpPython } from "./peers/python.ts";
-import type { Running } from "./program.ts";
-import { readCredentials, runTripleCase, startTripleServer } from "./triple.ts";
+import { runTripleCase, startTripleServer } from "./triple.ts";
 
 const SETUPS: Readonly<Record<string, PeerSetup>> = {
   "grpc-go": setUpGo,
@@ -24,10 +25,7 @@ const SETUPS: Readonly<Record<string, PeerSetup>> = {
   grpcio: setUpPython,
 };
 
-/** How long a case may take, the start of a program included. */
-const CASE_TIMEOUT_MS = 30_000;
-
-type RunCase = (name: CaseName, target: Target) => Promise<void>;
+type RunCase = (name: CaseName, target: Target) => Promise<unknown>;
 type StartServer = (credentials: Credentials | undefined) => Promise<Running>;
 
 /** One column of the matrix: a client, a server, and what can be run between them. */
@@ -81,22 +79,6 @@ async function runColumn({ title, cases, credentials, runCase, startServer, resu
   console.log(`${title}: ${cases.length * 2 - failed} of ${cases.length * 2} passed (${took} s)`);
 }
 
-/** What went wrong; `undefined` if nothing did. A case that does not end is a failure too. */
-async function failureOf(run: Promise<void>): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not over after ${CASE_TIMEOUT_MS} ms`)), CASE_TIMEOUT_MS);
-  });
-  try {
-    await Promise.race([run, late]);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? (error.stack ?? error.message) : String(error);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 function printMatrix(columns: readonly Column[]): void {
   const heads = columns.map(({ title }) => title);
   const cell = ({ results, partialCases }: Column, name: CaseName): string => {
@@ -145,20 +127,11 @@ async function main(): Promise<number> {
     const credentials = writeCredentials(folder);
     const peers: Peer[] = [];
     const skipped: string[] = [];
-    const unlessMissing = async <T>(name: string, setUp: () => T | Promise<T>): Promise<T | undefined> => {
-      try {
-        return await setUp();
-      } catch (error) {
-        if (!(error instanceof MissingPeer)) throw error;
-        skipped.push(`SKIPPED ${name}: ${error.message}`);
-        return undefined;
-      }
-    };
     for (const [name, setUp] of Object.entries(SETUPS)) {
-      const peer = await unlessMissing(name, () => setUp(credentials));
+      const peer = await unlessMissing(name, skipped, () => setUp(credentials));
       if (peer !== undefined) peers.push(peer);
     }
-    const nginx = await unlessMissing("nginx", nginxVersion);
+    const nginx = await unlessMissing("nginx", skipped, nginxVersion);
     const versions = peers.map(({ name, version }) => `${name} ${version}`);
     console.log(`Node ${process.version}, ${versions.join(", ")}${nginx === undefined ? "" : `, nginx ${nginx}`}`);
     for (const line of skipped) console.log(line);
@@ -193,17 +166,6 @@ async function main(): Promise<number> {
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-function writeCredentials(folder: string): Credentials {
-  const { ca, server } = createCertificates();
-  const write = (name: string, text: string): string => {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return path;
-  };
-  const files = { ca: write("ca.pem", ca), cert: write("cert.pem", server.cert), key: write("key.pem", server.key) };
-  return readCredentials(files, "localhost");
 }
 
 process.exitCode = await main();

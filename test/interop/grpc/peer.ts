@@ -1,24 +1,9 @@
 /**
  * What the matrix knows of a peer.
  */
+import type { Credentials, Target } from "../peer.ts";
+import type { Running } from "../program.ts";
 import type { CaseName } from "./cases.ts";
-import type { Running } from "./program.ts";
-
-/** Certificates for the TLS half of the matrix, in PEM and as files. */
-export interface Credentials {
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
-  readonly files: { readonly ca: string; readonly cert: string; readonly key: string };
-  /** The name in the server's certificate. */
-  readonly servername: string;
-}
-
-/** Where a server is. With credentials: over TLS. */
-export interface Target {
-  readonly port: number;
-  readonly credentials: Credentials | undefined;
-}
 
 export interface Peer {
   readonly name: string;
@@ -30,12 +15,9 @@ export interface Peer {
   /** Cases of its client that run in part: without a look at whether a response was compressed, or a plain message after one. */
   readonly partialCases?: readonly CaseName[];
   /** Runs a case with the peer's client. Throws if it fails. */
-  runCase(name: CaseName, target: Target): Promise<void>;
+  runCase(name: CaseName, target: Target): Promise<unknown>;
   startServer(credentials: Credentials | undefined): Promise<Running>;
 }
 
-/** A peer that cannot be had here, and why. */
-export class MissingPeer extends Error {}
-
-/** Makes a peer ready. Rejects with a {@link MissingPeer} where it cannot be had. */
+/** Makes a peer ready. Rejects with a `MissingPeer` where it cannot be had. */
 export type PeerSetup = (credentials: Credentials) => Promise<Peer>;

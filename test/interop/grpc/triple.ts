@@ -1,8 +1,9 @@
 /**
  * Our own half of the matrix: the test service on our server, and the cases with our client.
  */
-import { readFileSync } from "node:fs";
 import { createServer, createTransport } from "triple-es/node";
+import type { Credentials, Target } from "../peer.ts";
+import type { Running } from "../program.ts";
 import { type CaseName, cases } from "./cases.ts";
 import {
   createTestServiceClient,
@@ -10,8 +11,6 @@ import {
   TestServiceDef,
   type TestServiceHandler,
 } from "./gen/grpc/testing/test_triple.ts";
-import type { Credentials, Target } from "./peer.ts";
-import type { Running } from "./program.ts";
 import { createTestService } from "./service.ts";
 import { CompressionWatch } from "./watch.ts";
 
@@ -56,10 +55,4 @@ export async function runTripleCase(name: CaseName, { port, credentials }: Targe
   } finally {
     await Promise.all([plain.close(), compressing.close()]);
   }
-}
-
-/** Reads credentials from files. */
-export function readCredentials(files: Credentials["files"], servername: string): Credentials {
-  const read = (path: string): string => readFileSync(path, "utf8");
-  return { ca: read(files.ca), cert: read(files.cert), key: read(files.key), files, servername };
 }

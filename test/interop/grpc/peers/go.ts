@@ -1,8 +1,9 @@
 /** grpc-go: its own interop programs. They have no compression cases. */
 import { goVersion, installGoProgram } from "../../../support/go.ts";
+import { MissingPeer } from "../../peer.ts";
+import { runProgram, startProgram } from "../../program.ts";
 import { uncompressedCases } from "../cases.ts";
-import { MissingPeer, type PeerSetup } from "../peer.ts";
-import { runProgram, startProgram } from "../program.ts";
+import type { PeerSetup } from "../peer.ts";
 
 const VERSION = "v1.83.1";
 

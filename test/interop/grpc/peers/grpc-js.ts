@@ -16,14 +16,15 @@ import {
   type StreamRequest,
   type Transport,
 } from "triple-es";
+import type { Credentials, Target } from "../../peer.ts";
+import type { Running } from "../../program.ts";
 import { type CaseName, caseNames, cases, partialCases, uncompressedCases } from "../cases.ts";
 import {
   createTestServiceClient,
   createUnimplementedServiceClient,
   TestServiceDef,
 } from "../gen/grpc/testing/test_triple.ts";
-import type { Credentials, PeerSetup, Target } from "../peer.ts";
-import type { Running } from "../program.ts";
+import type { PeerSetup } from "../peer.ts";
 import { createTestService } from "../service.ts";
 import { MAX_MESSAGE_BYTES } from "../triple.ts";
 

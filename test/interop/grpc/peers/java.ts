@@ -6,10 +6,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CACHE } from "../../../support/go.ts";
+import { MissingPeer, readCredentials } from "../../peer.ts";
+import { outputOf, runProgram, startProgram } from "../../program.ts";
 import { type CaseName, caseNames } from "../cases.ts";
-import { MissingPeer, type PeerSetup } from "../peer.ts";
-import { outputOf, runProgram, startProgram } from "../program.ts";
-import { readCredentials } from "../triple.ts";
+import type { PeerSetup } from "../peer.ts";
 
 const VERSION = "1.79.0";
 const PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";

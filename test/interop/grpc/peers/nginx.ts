@@ -4,8 +4,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Credentials, MissingPeer, type Target } from "../peer.ts";
-import { installDebianPackages, outputOf, type Running, startProgram } from "../program.ts";
+import { type Credentials, MissingPeer, type Target } from "../../peer.ts";
+import { installDebianPackages, outputOf, type Running, startProgram } from "../../program.ts";
 
 /** nginx's version. Throws where there is no nginx. */
 export function nginxVersion(): string {

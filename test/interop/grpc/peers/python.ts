@@ -6,9 +6,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CACHE } from "../../../support/go.ts";
+import { MissingPeer } from "../../peer.ts";
+import { installDebianPackages, outputOf, runProgram, startProgram } from "../../program.ts";
 import { caseNames, partialCases } from "../cases.ts";
-import { MissingPeer, type PeerSetup } from "../peer.ts";
-import { installDebianPackages, outputOf, runProgram, startProgram } from "../program.ts";
+import type { PeerSetup } from "../peer.ts";
 
 /** Debian's own, whatever else is on the PATH: its packages are for it alone. */
 const PYTHON = "/usr/bin/python3";

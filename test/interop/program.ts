@@ -38,13 +38,16 @@ export async function startProgram(commandFor: (port: number) => readonly string
   return { port, stop };
 }
 
-/** Runs a program to its end. Throws with the end of what it said if it fails. */
-export async function runProgram(command: readonly string[]): Promise<void> {
+/** Runs a program to its end, and tells what it printed. Throws with the end of what it said if it fails. */
+export async function runProgram(command: readonly string[]): Promise<string> {
   const { child, output } = launch(command);
+  const printed: Buffer[] = [];
+  child.stdout?.on("data", (chunk: Buffer) => printed.push(chunk));
   const kill = setTimeout(() => child.kill("SIGKILL"), RUN_TIMEOUT_MS);
   const [code, signal] = (await once(child, "close")) as [number | null, string | null];
   clearTimeout(kill);
   if (code !== 0) throw new Error(`${signal ?? `exit code ${code}`}: ${output()}`);
+  return Buffer.concat(printed).toString();
 }
 
 /** What a program prints; `undefined` if it is not there or fails. */

@@ -1,0 +1,116 @@
+/**
+ * What the matrix asks of sub-protocol A: our client at servers of peers, and their HTTP clients at ours.
+ */
+import { deepStrictEqual as equal, ok } from "node:assert/strict";
+import { Code, RpcError, type Transport } from "triple-es";
+import { createTransport, type TransportOptions } from "triple-es/node";
+import { type Credentials, failureOf, type Target } from "../peer.ts";
+import { failure } from "./cases.ts";
+import { createPeerServiceClient, type PeerServiceClient } from "./gen/interop/v1/peer_triple.ts";
+import type { Outcomes } from "./matrix.ts";
+import { TRAILING_BYTES } from "./service.ts";
+
+type Open = (options?: Omit<TransportOptions, "baseUrl" | "protocol">) => PeerServiceClient;
+type Case = (open: Open) => Promise<void>;
+
+/** The body that servers of peers want in JSON. */
+const OBJECT = { codec: "json", jsonBody: "object" } as const;
+
+async function echo(client: PeerServiceClient): Promise<void> {
+  const number = 9_007_199_254_740_993n;
+  const response = await client.unary({ text: "Zoë", number, data: Uint8Array.of(0, 255) });
+  equal(response.text, "Zoë");
+  equal(response.number, number);
+  equal([...response.data], [0, 255]);
+}
+
+export const httpRpcCases = {
+  json_object: (open) => echo(open(OBJECT)),
+  json_array: (open) => echo(open({ codec: "json" })),
+  proto: (open) => echo(open()),
+  gzip: (open) => echo(open({ ...OBJECT, compression: "gzip", compressMinBytes: 0 })),
+
+  async metadata(open) {
+    const headers = { "x-text": "some text", "x-bytes-bin": TRAILING_BYTES };
+    const { metadata } = await open(OBJECT).unary({}, { headers });
+    equal(metadata["x-text"], "some text");
+    equal(metadata["x-bytes-bin"], "q83v/w");
+  },
+
+  async trailers(open) {
+    let bytes: Uint8Array | undefined;
+    const onTrailer = (trailers: { getBinary(name: string): Uint8Array | undefined }): void => {
+      bytes = trailers.getBinary("x-bytes-bin");
+    };
+    await open(OBJECT).unary({}, { onTrailer });
+    equal(Uint8Array.from(bytes ?? []), TRAILING_BYTES);
+  },
+
+  async status(open) {
+    for (let code = 1; code <= 16; code++) {
+      const error = await failure(code as Code, open(OBJECT).unary({ failure: { code, message: "no such thing" } }));
+      equal(error.rawMessage, "no such thing");
+    }
+  },
+
+  async deadline(open) {
+    await failure(Code.DeadlineExceeded, open(OBJECT).unary({ delayMs: 2000 }, { timeoutMs: 200 }));
+  },
+
+  async group_and_version(open) {
+    equal((await open(OBJECT).unary({}, { group: "blue", version: "1.2.3" })).service, "blue/1.2.3");
+    equal((await open(OBJECT).unary({})).service, "");
+  },
+
+  async unknown_group(open) {
+    await failure(Code.Unimplemented, open(OBJECT).unary({}, { group: "red" }));
+  },
+
+  async broken_body(open) {
+    const broken = { name: "json", encode: () => Buffer.from('{"text":'), decode: () => ({}) };
+    await failure(Code.InvalidArgument, open({ codec: broken, jsonBody: "object" }).unary({}));
+  },
+
+  async unknown_codec(open) {
+    const unknown = { name: "x-unknown", encode: () => Buffer.from("?"), decode: () => ({}) };
+    const error = await open({ codec: unknown })
+      .unary({})
+      .catch((reason: unknown) => reason);
+    ok(error instanceof RpcError && error.code === Code.Internal, String(error));
+  },
+} satisfies Readonly<Record<string, Case>>;
+
+export const httpRpcCaseNames = Object.keys(httpRpcCases);
+
+/** Runs the cases over one version of HTTP. */
+export async function runHttpRpcCases(
+  { port, credentials }: Target,
+  { httpVersion, javaNames }: { readonly httpVersion: "1.1" | "2"; readonly javaNames: boolean },
+): Promise<Outcomes> {
+  const transports: Transport[] = [];
+  const open: Open = (options = {}) => {
+    const scheme = credentials === undefined ? "http" : "https";
+    const baseUrl = `${scheme}://127.0.0.1:${port}`;
+    const transport = createTransport({
+      baseUrl,
+      protocol: "http-rpc",
+      httpVersion,
+      javaNames,
+      tls: tlsOf(credentials),
+      ...options,
+    });
+    transports.push(transport);
+    return createPeerServiceClient(transport, { timeoutMs: 5_000 });
+  };
+  const outcomes = new Map<string, string | undefined>();
+  try {
+    for (const [name, run] of Object.entries(httpRpcCases)) outcomes.set(name, await failureOf(run(open)));
+  } finally {
+    await Promise.all(transports.map((transport) => transport.close()));
+  }
+  return outcomes;
+}
+
+function tlsOf(credentials: Credentials | undefined): TransportOptions["tls"] {
+  return credentials === undefined ? undefined : { ca: credentials.ca, servername: credentials.servername };
+}

@@ -1,0 +1,113 @@
+/**
+ * The matrix: what was run between whom, what is not supported and why, and how both are written down.
+ */
+
+/** Cases by name, and what went wrong with each; `undefined` where nothing did. */
+export type Outcomes = ReadonlyMap<string, string | undefined>;
+
+/** One column: two programs, and the ways they were connected. Not every program has every case. */
+export interface Column {
+  readonly title: string;
+  readonly ways: readonly string[];
+  /** What a peer cannot do, by case, and why. Such a case must fail, or not be there. */
+  readonly unsupported: Readonly<Record<string, string>>;
+  /** The outcomes by way, in their order. */
+  run(): Promise<readonly Outcomes[]>;
+}
+
+/** Columns that are asked the same. */
+export interface Table {
+  readonly title: string;
+  readonly cases: readonly string[];
+  readonly columns: readonly Column[];
+}
+
+/** A table that has been run. */
+export interface Result {
+  readonly table: Table;
+  /** By column, then by way. */
+  readonly outcomes: readonly (readonly Outcomes[])[];
+}
+
+/** Runs the columns one after the other. */
+export async function runTable(table: Table): Promise<Result> {
+  const outcomes: (readonly Outcomes[])[] = [];
+  for (const column of table.columns) {
+    const start = Date.now();
+    outcomes.push(await column.run());
+    console.log(`${table.title}: ${column.title} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+  }
+  return { table, outcomes };
+}
+
+/** What is not as it has to be: cases that fail, that pass without being expected to, or that nobody has run. */
+export function problemsOf({ table, outcomes }: Result): string[] {
+  return table.columns.flatMap((column, i) =>
+    column.ways.flatMap((way, j) => {
+      const run = outcomes[i]?.[j] ?? new Map<string, string | undefined>();
+      const where = `${table.title}, ${column.title}${way === "" ? "" : `, ${way}`}`;
+      const strangers = [...run.keys(), ...Object.keys(column.unsupported)].filter(
+        (name) => !table.cases.includes(name),
+      );
+      const unknown = strangers.map((name) => `${where}: there is no case ${name}`);
+      return unknown.concat(
+        table.cases.flatMap((name) => problemOf(column, run, name).map((text) => `${where}: ${text}`)),
+      );
+    }),
+  );
+}
+
+/** Of what went wrong, what is shown. The rest is a stack. */
+const MAX_SHOWN = 500;
+
+function problemOf({ unsupported }: Column, run: Outcomes, name: string): string[] {
+  const passed = run.has(name) && run.get(name) === undefined;
+  if (name in unsupported) return passed ? [`${name} passes, though it is listed as unsupported`] : [];
+  if (!run.has(name)) return [`${name} was not run`];
+  return passed ? [] : [`${name} FAILED: ${run.get(name)?.slice(0, MAX_SHOWN)}`];
+}
+
+/** How many cases passed, and how many are known not to be supported. */
+export function countOf({ table, outcomes }: Result): { passed: number; unsupported: number } {
+  const all = table.columns.flatMap(({ unsupported }, i) =>
+    (outcomes[i] ?? []).flatMap((run) => table.cases.map((name) => ({ run, name, listed: name in unsupported }))),
+  );
+  return {
+    passed: all.filter(({ run, name, listed }) => !listed && run.has(name) && run.get(name) === undefined).length,
+    unsupported: all.filter(({ listed }) => listed).length,
+  };
+}
+
+/** The table in Markdown: a line for each case, a number for each reason why something is not supported. */
+export function formatResult({ table, outcomes }: Result): string {
+  const reasons: string[] = [];
+  const cell = (column: Column, runs: readonly Outcomes[], name: string): string => {
+    const reason = column.unsupported[name];
+    if (reason === undefined) {
+      const failed = column.ways.filter((_, j) => !runs[j]?.has(name) || runs[j]?.get(name) !== undefined);
+      return failed.length === 0 ? "pass" : `FAIL ${failed.join(" ")}`.trim();
+    }
+    if (!reasons.includes(reason)) reasons.push(reason);
+    return `– (${reasons.indexOf(reason) + 1})`;
+  };
+  const ways = [...new Set(table.columns.flatMap((column) => column.ways))].filter((way) => way !== "");
+  const rows = [
+    ["", ...table.columns.map(({ title }) => title)],
+    ["---", ...table.columns.map(() => "---")],
+    ...table.cases.map((name) => [
+      name.replaceAll("_", " "),
+      ...table.columns.map((column, i) => cell(column, outcomes[i] ?? [], name)),
+    ]),
+  ];
+  return [
+    `### ${table.title}`,
+    "",
+    ...(ways.length === 0
+      ? []
+      : [`Each cell was run ${ways.length === 2 ? "both ways" : "in each way"}: ${ways.join(", ")}.`, ""]),
+    ...rows.map((row) => `| ${row.join(" | ")} |`),
+    "",
+    ...reasons.map((reason, i) => `${i + 1}. ${reason}`),
+    ...(reasons.length === 0 ? [] : [""]),
+  ].join("\n");
+}

@@ -1,0 +1,40 @@
+/** dubbo-go, from the module proxy, with the program in `go/` and messages of protoc-gen-go. */
+import { copyFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { goVersion, installGoProgram } from "../../../support/go.ts";
+import { type Credentials, MissingPeer } from "../../peer.ts";
+import { outputOf, runProgram, startProgram } from "../../program.ts";
+import { buildOnce, fetchStep, filesIn, PEER_PROTO, PEERS, PROTOS, step } from "../build.ts";
+import { type DubboPeer, readOutcomes } from "../peer.ts";
+
+const VERSION = "v3.3.2";
+const PROTOC_GEN_GO = "v1.36.8";
+
+/** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
+export function setUpGo(): DubboPeer {
+  if (goVersion() === undefined) throw new MissingPeer("there is no go on the PATH");
+  if (outputOf("protoc", "--version") === undefined) throw new MissingPeer("there is no protoc on the PATH");
+  const plugin = installGoProgram("google.golang.org/protobuf/cmd/protoc-gen-go", PROTOC_GEN_GO);
+  const sources = filesIn(join(PEERS, "go"));
+  const folder = buildOnce(`dubbo-go-${VERSION}`, [...sources, PEER_PROTO, import.meta.filename], (building) => {
+    for (const source of sources) copyFileSync(source, join(building, basename(source)));
+    const generate = [`--plugin=protoc-gen-go=${plugin}`, "--go_out=.", "--go_opt=module=triple-es/interop/peer"];
+    step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);
+    fetchStep(building, "go", ["mod", "download"]);
+    step(building, "go", ["build", "-o", "peer", "."]);
+  });
+  const program = join(folder, "peer");
+  const at = ({ files }: Credentials): string[] => [files.cert, files.key];
+  return {
+    name: "dubbo-go",
+    version: VERSION.slice(1),
+    javaNames: false,
+    httpRpc: true,
+    runHttpClient: async (port) => readOutcomes(await runProgram([program, "http", String(port)])),
+    startServer: (own) => startProgram((port) => [program, "server", String(port), ...(own ? at(own) : [])]),
+    runClient: async ({ port, credentials }) => {
+      const tls = credentials === undefined ? [] : [credentials.files.ca, credentials.servername];
+      return readOutcomes(await runProgram([program, "client", String(port), ...tls]));
+    },
+  };
+}

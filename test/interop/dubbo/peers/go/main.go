@@ -1,0 +1,41 @@
+// Server and client of dubbo-go for the interop matrix, without a registry.
+//
+//	peer server PORT [CERT KEY]
+//	peer client PORT [CA SERVERNAME]
+//	peer http PORT
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	_ "dubbo.apache.org/dubbo-go/v3/imports"
+	"github.com/dubbogo/gost/log/logger"
+)
+
+func main() {
+	logger.SetLoggerLevel("fatal")
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 2 && len(args) != 4 {
+		return fmt.Errorf("usage: peer server PORT [CERT KEY] | client PORT [CA SERVERNAME] | http PORT")
+	}
+	port, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	if args[0] == "server" {
+		return serve(port, args[2:])
+	}
+	if args[0] == "http" {
+		callHTTP(port)
+		return nil
+	}
+	return call(port, args[2:])
+}

@@ -1,0 +1,129 @@
+/** Dubbo for Java, from Maven Central, with the program in `java/` and stubs of Dubbo's own compiler. */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { MissingPeer } from "../../peer.ts";
+import { outputOf, runProgram, startProgram } from "../../program.ts";
+import { buildOnce, fetchStep, filesIn, PEER_PROTO, PEERS, PROTOS, step } from "../build.ts";
+import { type DubboPeer, readOutcomes } from "../peer.ts";
+
+const PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
+
+/** The versions that go together: Dubbo's, and that of the newest compiler of stubs there is for it. */
+export const JAVA_VERSIONS = [
+  { name: "Java 3.3", dubbo: "3.3.6", compiler: "3.3.5" },
+  { name: "Java 3.2", dubbo: "3.2.19", compiler: "3.2.10" },
+] as const;
+
+const PROTOBUF = "3.25.5";
+
+/** Programs that live for a few seconds need neither much memory nor the second compiler. */
+const JVM = [
+  "-Xmx192m",
+  "-XX:TieredStopAtLevel=1",
+  "-XX:+UseSerialGC",
+  "-Xshare:auto",
+  // The Netty that Dubbo 3.3.6 comes with compares the server's name, which Dubbo does not tell it.
+  "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+];
+
+type Version = (typeof JAVA_VERSIONS)[number];
+
+/** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
+export function setUpJava(version: Version): DubboPeer {
+  for (const [program, option] of [
+    ["java", "-version"],
+    ["javac", "-version"],
+    ["mvn", "--version"],
+    ["protoc", "--version"],
+  ] as const) {
+    if (outputOf(program, option) === undefined) throw new MissingPeer(`there is no ${program} on the PATH`);
+  }
+  const main = javaCommand(version, "Main");
+  const http = javaCommand(version, "HttpCases");
+  return {
+    name: version.name,
+    version: version.dubbo,
+    javaNames: true,
+    httpRpc: !version.dubbo.startsWith("3.2."),
+    // The JDK's client, which is the same under every version of Dubbo.
+    ...(version === JAVA_VERSIONS[0] && {
+      runHttpClient: async (port: number) => readOutcomes(await runProgram([...http, String(port)])),
+    }),
+    startServer: (own) =>
+      startProgram((port) => [...main, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])]),
+    runClient: async ({ port, credentials }) => {
+      const tls = credentials === undefined ? [] : Object.values(credentials.files);
+      return readOutcomes(await runProgram([...main, "client", String(port), ...tls]));
+    },
+  };
+}
+
+/** The command that runs a class of the program, which is built if it has not been yet. */
+export function javaCommand({ dubbo, compiler }: Version, name: string): string[] {
+  const folder = buildJava(dubbo, compiler);
+  const classes = `${join(folder, "classes")}:${join(folder, "jars", "*")}`;
+  return ["java", ...JVM, "-cp", classes, `com.example.interop.${name}`];
+}
+
+function buildJava(dubbo: string, compiler: string): string {
+  const sources = filesIn(join(PEERS, "java"));
+  return buildOnce(`dubbo-java-${dubbo}`, [...sources, PEER_PROTO, import.meta.filename], (building) => {
+    const jars = fetchJars(building, "jars", [
+      `org.apache.dubbo:dubbo:${dubbo}`,
+      `com.google.protobuf:protobuf-java-util:${PROTOBUF}`,
+    ]);
+    const compilerJars = fetchJars(building, "compiler", [`org.apache.dubbo:dubbo-compiler:${compiler}`]);
+    const plugin = join(building, "protoc-gen-dubbo");
+    const main = "org.apache.dubbo.gen.tri.Dubbo3TripleGenerator";
+    writeFileSync(plugin, `#!/bin/sh\nexec java -cp '${compilerJars}/*' ${main}\n`);
+    chmodSync(plugin, 0o755);
+    const generated = join(building, "generated");
+    mkdirSync(generated);
+    const generate = [`--java_out=${generated}`, `--plugin=protoc-gen-dubbo=${plugin}`, `--dubbo_out=${generated}`];
+    step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);
+    if (dubbo.startsWith("3.2.")) adaptStubs(filesIn(generated));
+    const options = [
+      "-nowarn",
+      "-parameters",
+      "-encoding",
+      "UTF-8",
+      "-d",
+      join(building, "classes"),
+      "-cp",
+      `${jars}/*`,
+    ];
+    step(building, "javac", [...options, ...sources, ...filesIn(generated)]);
+  });
+}
+
+/**
+ * No compiler that Maven Central has makes stubs for the newest 3.2: descriptors of methods are not told their service
+ * there, but the service its methods.
+ */
+function adaptStubs(generated: readonly string[]): void {
+  for (const file of generated.filter((name) => name.endsWith("Triple.java"))) {
+    const text = readFileSync(file, "utf8").replaceAll("serviceDescriptor, MethodDescriptor", "MethodDescriptor");
+    const adapted = text.replaceAll(
+      /StubMethodDescriptor (\w+) = new [^;]*;/g,
+      (declared, name) => `${declared}\n    static { serviceDescriptor.addMethod(${name}); }`,
+    );
+    writeFileSync(file, adapted);
+  }
+}
+
+/** Has Maven copy artifacts, each as group:name:version, and what they need. */
+function fetchJars(building: string, name: string, artifacts: readonly string[]): string {
+  const folder = join(building, name);
+  mkdirSync(folder);
+  const dependencies = artifacts.map((artifact) => {
+    const [group, id, version] = artifact.split(":");
+    return `<dependency><groupId>${group}</groupId><artifactId>${id}</artifactId><version>${version}</version></dependency>`;
+  });
+  writeFileSync(
+    join(folder, "pom.xml"),
+    `<project><modelVersion>4.0.0</modelVersion><groupId>triple-es</groupId><artifactId>${name}</artifactId>` +
+      `<version>1</version><packaging>pom</packaging><dependencies>${dependencies.join("")}</dependencies></project>\n`,
+  );
+  fetchStep(folder, "mvn", ["--batch-mode", "--quiet", PLUGIN, `-DoutputDirectory=${folder}`]);
+  return folder;
+}

@@ -1,0 +1,85 @@
+package com.example.interop;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+
+/** Sub-protocol A with the HTTP client of the JDK, since Dubbo for Java has none. Asks in HTTP/1.1 for HTTP/2. */
+final class HttpCases {
+  private final HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_2).build();
+  private final String url;
+
+  private HttpCases(int port) {
+    url = "http://127.0.0.1:" + port + "/interop.v1.PeerService/Unary";
+  }
+
+  public static void main(String[] args) {
+    HttpCases http = new HttpCases(Integer.parseInt(args[0]));
+    Cases cases = new Cases();
+    cases.add("json_object", () -> http.echoes("{\"text\":\"Zo\u00eb\",\"number\":\"9007199254740993\"}"));
+    cases.add("json_array", () -> http.echoes("[{\"text\":\"Zo\u00eb\",\"number\":\"9007199254740993\"}]"));
+    cases.add("metadata", () -> {
+      HttpResponse<String> response = http.post("{}", "x-text", "some text");
+      contains("\"x-text\":\"some text\"", response.body());
+      contains("yes", response.headers().firstValue("x-leading").orElse(""));
+    });
+    cases.add("trailers", () ->
+      contains("q83v/w", http.post("{}").headers().firstValue("trailer-x-bytes-bin").orElse("")));
+    cases.add("status", () -> {
+      HttpResponse<String> response = http.post("{\"failure\":{\"code\":5,\"message\":\"no such thing\"}}");
+      contains("404", String.valueOf(response.statusCode()));
+      contains("{\"status\":70,\"message\":\"no such thing\",\"code\":\"not_found\"}", response.body());
+    });
+    cases.add("deadline", () -> {
+      HttpResponse<String> response = http.post("{\"delayMs\":2000}", "tri-service-timeout", "200");
+      contains("408", String.valueOf(response.statusCode()));
+      contains("{\"status\":31,", response.body());
+    });
+    cases.add("group_and_version", () -> {
+      String[] headers = {"tri-service-group", "blue", "tri-service-version", "1.2.3"};
+      contains("\"service\":\"blue/1.2.3\"", http.post("{}", headers).body());
+    });
+    cases.add("unknown_group", () -> {
+      HttpResponse<String> response = http.post("{}", "tri-service-group", "red");
+      contains("404", String.valueOf(response.statusCode()));
+      contains("{\"status\":60,", response.body());
+    });
+    cases.add("broken_body", () -> {
+      HttpResponse<String> response = http.post("{\"text\":");
+      contains("400", String.valueOf(response.statusCode()));
+      contains("{\"status\":25,", response.body());
+    });
+    cases.add("unknown_codec", () -> {
+      HttpRequest request = HttpRequest.newBuilder(URI.create(http.url))
+        .header("content-type", "application/x-unknown")
+        .POST(HttpRequest.BodyPublishers.ofString("?"))
+        .build();
+      contains("415", String.valueOf(http.client.send(request, BodyHandlers.ofString()).statusCode()));
+    });
+    cases.run();
+  }
+
+  private void echoes(String body) throws IOException, InterruptedException {
+    HttpResponse<String> response = post(body);
+    contains("200", String.valueOf(response.statusCode()));
+    contains("\"text\":\"Zo\u00eb\"", response.body());
+    contains("\"number\":\"9007199254740993\"", response.body());
+  }
+
+  private HttpResponse<String> post(String body, String... headers) throws IOException, InterruptedException {
+    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url))
+      .timeout(Duration.ofSeconds(10))
+      .header("content-type", "application/json")
+      .POST(HttpRequest.BodyPublishers.ofString(body));
+    if (headers.length > 0) request.headers(headers);
+    return client.send(request.build(), BodyHandlers.ofString());
+  }
+
+  private static void contains(String expected, String actual) {
+    if (!actual.contains(expected)) throw new AssertionError("expected " + expected + " in " + actual);
+  }
+}

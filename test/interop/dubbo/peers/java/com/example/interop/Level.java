@@ -1,0 +1,6 @@
+package com.example.interop;
+
+public enum Level {
+  NOVICE,
+  EXPERT
+}

@@ -1,0 +1,77 @@
+package com.example.interop;
+
+import org.apache.dubbo.config.ProtocolConfig;
+import org.apache.dubbo.config.ServiceConfig;
+import org.apache.dubbo.config.SslConfig;
+import org.apache.dubbo.config.bootstrap.DubboBootstrap;
+
+/**
+ * Server and client of Dubbo for the interop matrix.
+ *
+ * <pre>
+ *   server PORT [CERT KEY]
+ *   client PORT [CA CERT KEY]   calls both services
+ *   plain PORT [CA CERT KEY]    calls the one without a proto file
+ * </pre>
+ */
+public final class Main {
+  public static void main(String[] args) throws Exception {
+    int port = Integer.parseInt(args[1]);
+    if (args[0].equals("server")) {
+      serve(port, args);
+    } else {
+      call(port, args);
+    }
+  }
+
+  private static void serve(int port, String[] args) throws Exception {
+    ProtocolConfig protocol = new ProtocolConfig("tri", port);
+    protocol.setHost("127.0.0.1");
+    DubboBootstrap bootstrap = Setup.bootstrap("interop-server");
+    if (args.length == 4) {
+      SslConfig ssl = new SslConfig();
+      ssl.setServerKeyCertChainPath(args[2]);
+      ssl.setServerPrivateKeyPath(args[3]);
+      bootstrap.ssl(ssl);
+      protocol.setSslEnabled(true);
+    }
+    ServiceConfig<PeerService> grouped = service(PeerService.class, new PeerServiceImpl("blue/1.2.3"));
+    grouped.setGroup("blue");
+    grouped.setVersion("1.2.3");
+    bootstrap
+      .protocol(protocol)
+      .service(service(PeerService.class, new PeerServiceImpl("")))
+      .service(grouped)
+      .service(service(PlainService.class, new PlainServiceImpl()))
+      .start()
+      .await();
+  }
+
+  private static <T> ServiceConfig<T> service(Class<T> type, T implementation) {
+    ServiceConfig<T> service = new ServiceConfig<>();
+    service.setInterface(type);
+    service.setRef(implementation);
+    return service;
+  }
+
+  private static void call(int port, String[] args) throws Exception {
+    DubboBootstrap bootstrap = Setup.bootstrap("interop-client");
+    String url = "tri://127.0.0.1:" + port;
+    if (args.length == 5) {
+      SslConfig ssl = new SslConfig();
+      ssl.setClientTrustCertCollectionPath(args[2]);
+      // A client without a certificate of its own calls in cleartext, whatever else it is told.
+      ssl.setClientKeyCertChainPath(args[3]);
+      ssl.setClientPrivateKeyPath(args[4]);
+      bootstrap.ssl(ssl);
+    }
+    References references = new References(bootstrap, url);
+    Cases cases = new Cases();
+    if (args[0].equals("client")) PeerClient.addCases(cases, references);
+    PlainClient.addCases(cases, references.to(PlainService.class, reference -> {}));
+    cases.run();
+    System.exit(0);
+  }
+
+  private Main() {}
+}

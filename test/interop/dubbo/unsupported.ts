@@ -1,0 +1,71 @@
+/**
+ * What peers do not support, by column and case, and why. A case that is listed here has to fail.
+ */
+
+import { httpRpcCaseNames } from "./http-rpc.ts";
+
+/** Cases by name, with the reason. */
+export type Reasons = Readonly<Record<string, string>>;
+
+const noNames = "Only Dubbo for Java tells and reads the capitals of names (`tri-header-convert`).";
+const noLeading = "Dubbo for Java has one kind of attachments on responses, and sends and reads them as trailers.";
+const noDetails = "The server makes a new error of a handler's code and message, without the details.";
+const noHealth = "A client of Dubbo for Java does not ask for the health of a server.";
+const fallsBack =
+  "Dubbo for Java falls back to another group and version, unless the environment variable " +
+  "`DUBBO_RPC_TRI_RESOLVE_FALLBACK_TO_DEFAULT=false` is set; then it has no names of proto files any more.";
+const unaryGoesOn = "Dubbo for Java does not tell a unary handler that its call is over.";
+
+const noStubs =
+  "Dubbo for Java 3.3.6 answers 404 over HTTP RPC to every path of a service with stubs of its compiler 3.3.5; " +
+  "interfaces without proto files are served.";
+
+const noClient = "Dubbo for Java has no client of HTTP RPC; that of the JDK, which stands in, knows only JSON as text.";
+
+export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
+  "us → dubbo-go": { attachment_names: noNames, details: noDetails },
+  "dubbo-go → us": {
+    attachment_names: noNames,
+    gzip_requests: "The client of dubbo-go has no option for it.",
+  },
+  "us → Java 3.3": {
+    leading_metadata: noLeading,
+    status_message: "Dubbo for Java 3.3 does not encode messages; one with a line break is no header, and is lost.",
+    details: noDetails,
+    deadline_at_the_server: unaryGoesOn,
+    unknown_group: fallsBack,
+    unknown_version: fallsBack,
+    gzip_responses: "Dubbo for Java 3.3 never compresses responses over gRPC.",
+  },
+  "Java 3.3 → us": { leading_metadata: noLeading, health: noHealth },
+  "us → Java 3.2": {
+    leading_metadata: noLeading,
+    details: noDetails,
+    deadline_at_the_server: unaryGoesOn,
+    group_and_version: "Of a service in several groups, Dubbo for Java 3.2 answers with the one that was added last.",
+    cancel: "Dubbo for Java 3.2 does not tell the handler of a stream that its call is over.",
+    unknown_group: fallsBack,
+    unknown_version: fallsBack,
+    gzip_responses: "Dubbo for Java 3.2 never compresses responses over gRPC.",
+  },
+  "Java 3.2 → us": {
+    leading_metadata: noLeading,
+    gzip_requests:
+      "An environment variable decides in 3.2 for all calls of a program; this one makes its calls without.",
+    health: noHealth,
+  },
+  "us → dubbo-go (HTTP RPC)": { json_array: "dubbo-go takes a message as an object, not as an array of one." },
+  "dubbo-go → us (HTTP RPC)": {
+    json_array: "dubbo-go sends a message as an object.",
+    broken_body: "The client of dubbo-go encodes its messages itself.",
+    unknown_codec: "The client of dubbo-go encodes its messages itself.",
+  },
+  "Java 3.3 → us (HTTP RPC)": {
+    proto: noClient,
+    gzip: noClient,
+  },
+  "us → Java 3.3 (HTTP RPC)": Object.fromEntries(
+    // What is not found is unimplemented, which is all that the case of an unknown group wants.
+    httpRpcCaseNames.filter((name) => name !== "unknown_group").map((name) => [name, noStubs]),
+  ),
+};

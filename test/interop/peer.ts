@@ -1,0 +1,77 @@
+/**
+ * What every matrix of peers needs: credentials, where a server is, what became of a case, and peers that are not there.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createCertificates } from "../support/certificate.ts";
+
+/** Certificates for the TLS half of a matrix, in PEM and as files. */
+export interface Credentials {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+  readonly files: { readonly ca: string; readonly cert: string; readonly key: string };
+  /** The name in the server's certificate. */
+  readonly servername: string;
+}
+
+/** Where a server is. With credentials: over TLS. */
+export interface Target {
+  readonly port: number;
+  readonly credentials: Credentials | undefined;
+}
+
+/** A peer that cannot be had here, and why. */
+export class MissingPeer extends Error {}
+
+/** What is set up; `undefined` where a {@link MissingPeer} is said to be the reason, which is added to those skipped. */
+export async function unlessMissing<T>(
+  name: string,
+  skipped: string[],
+  setUp: () => T | Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await setUp();
+  } catch (error) {
+    if (!(error instanceof MissingPeer)) throw error;
+    skipped.push(`SKIPPED ${name}: ${error.message}`);
+    return undefined;
+  }
+}
+
+/** Reads credentials from files. */
+export function readCredentials(files: Credentials["files"], servername: string): Credentials {
+  const read = (path: string): string => readFileSync(path, "utf8");
+  return { ca: read(files.ca), cert: read(files.cert), key: read(files.key), files, servername };
+}
+
+/** Makes credentials, and writes them to files in the folder. */
+export function writeCredentials(folder: string): Credentials {
+  const { ca, server } = createCertificates();
+  const write = (name: string, text: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const files = { ca: write("ca.pem", ca), cert: write("cert.pem", server.cert), key: write("key.pem", server.key) };
+  return readCredentials(files, "localhost");
+}
+
+/** How long a case may take, the start of a program included. */
+const CASE_TIMEOUT_MS = 30_000;
+
+/** What went wrong; `undefined` if nothing did. A case that does not end is a failure too. */
+export async function failureOf(run: Promise<unknown>): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not over after ${CASE_TIMEOUT_MS} ms`)), CASE_TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([run, late]);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}

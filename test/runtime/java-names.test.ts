@@ -1,0 +1,36 @@
+/** The option `javaNames`: the paths that Dubbo for Java answers to. */
+import { Code, Status } from "triple-es";
+import { describe, expect, it } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { createThingsServiceClient } from "../../fixtures/options/gen/expanded/fixture/options/v1/options_triple.ts";
+import { protoCodec } from "../../runtime/src/codec.ts";
+import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
+import { createHttpRpcClient } from "../../runtime/src/http-rpc/compression.ts";
+import { resolveClientOptions } from "../../runtime/src/protocol.ts";
+import { failureOf } from "../support/server.ts";
+
+describe.each([
+  { wing: "http-rpc", protocol: createHttpRpcClient, path: "/org.acme.options.ThingsService/find" },
+  { wing: "grpc", protocol: createGrpcClient, path: "/org.acme.options.ThingsService/Find" },
+])("javaNames over $wing", ({ protocol, path }) => {
+  const paths: string[] = [];
+  const call = protocol(
+    async (request) => {
+      paths.push(request.path);
+      throw new Error("far enough");
+    },
+    resolveClientOptions({ codec: protoCodec, compressions: [], javaNames: true }),
+  );
+  const transport = { call, close: async () => {} };
+
+  it("calls methods by the names Java has for them", async () => {
+    await failureOf(createThingsServiceClient(transport).find({}));
+    expect(paths).toEqual([path]);
+  });
+
+  it("fails where code was generated without them", async () => {
+    const { code, status, rawMessage } = await failureOf(createGreetServiceClient(transport).greet({}));
+    expect([code, status]).toEqual([Code.InvalidArgument, Status.ClientError]);
+    expect(rawMessage).toContain("java_names=true");
+  });
+});
