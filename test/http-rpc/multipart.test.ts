@@ -84,7 +84,25 @@ describe("the parts of a body", () => {
     });
   });
 
+  it("fill a list with an array in JSON, beside other parts of its name", async () => {
+    const body = multipart(
+      { name: "tags", content: '["a","b"]', type: "application/json" },
+      { name: "tags", content: "c" },
+      { name: "tags", content: '["d"]', type: "Application/JSON; charset=utf-8" },
+      { name: "numbers", content: "[]", type: "application/json" },
+      { name: "children", content: '[{"age":1},{"age":2}]', type: "application/json" },
+      { name: "value", content: '["whole"]', type: "application/json" },
+    );
+    expect((await send("all", CONTENT_TYPE, body)).body).toEqual({
+      tags: ["a", "b", "c", "d"],
+      children: [{ age: 1 }, { age: 2 }],
+      value: ["whole"],
+    });
+  });
+
   it.each<[string, GivenPart[], number, number, string]>([
+    ["a list that a field is not", [{ name: "age", content: "[1]", type: "application/json" }], 400, 25, "age"],
+    ["a list with a wrong item", [{ name: "numbers", content: '["x"]', type: "application/json" }], 400, 25, "numbers"],
     [
       "a type that its field cannot be",
       [{ name: "age", content: "x", type: "image/png" }],

@@ -29,9 +29,16 @@ export async function decodeMultipart({ type, bytes, mediaType, json }: BodyInpu
   const values: FieldValue<JsonValue | Uint8Array>[] = [];
   for (const { field, value: part } of bindParameters(type, parts)) {
     const value = await decodePart(json, field, part);
-    if (value !== undefined) values.push({ field, value });
+    for (const item of isWholeList(field, part, value) ? value : [value]) {
+      if (item !== undefined) values.push({ field, value: item });
+    }
   }
   return messageFrom(json, type, values);
+}
+
+/** JSON has a form for all items of a list; the other content types have one for a single item. */
+function isWholeList(field: DescField, { mediaType }: Part, value: unknown): value is JsonValue[] {
+  return field.fieldKind === "list" && Array.isArray(value) && mediaType.name === "application/json";
 }
 
 //     boundary = 0*69<bchars> bcharsnospace
