@@ -5,7 +5,7 @@ import { constants } from "node:http2";
 import { Code, Metadata } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { emptyBody, wholeBody } from "../../runtime/src/exchange.ts";
-import { toHttp2Headers } from "../../runtime/src/node/headers.ts";
+import { readFields, toHttp2Headers } from "../../runtime/src/node/headers.ts";
 import { Listener } from "../../runtime/src/node/server.ts";
 import { createConnector } from "../../runtime/src/node/transport.ts";
 import { Http2Connection } from "../support/connection.ts";
@@ -61,6 +61,30 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
 });
 
 describe("over HTTP/2", () => {
+  it("cookies that arrive in several fields become one field", async () => {
+    let cookie: string[] = [];
+    const { baseUrl } = await startServer({
+      greet: (_, { requestHeader }) => {
+        cookie = requestHeader.getAll("cookie");
+        return {};
+      },
+    });
+    const headers = { "content-type": "application/json", cookie: ["session=1", "theme=dark"] };
+    const answer = await new Http2Connection(baseUrl).post("/greet.v1.GreetService/Greet", headers, "[{}]");
+    expect([answer.headers[":status"], cookie]).toEqual([200, ["session=1; theme=dark"]]);
+  });
+
+  it("a value that reads like the name of a cookie is none", () => {
+    expect([...readFields([":path", "/", "x-own", "cookie", "cookie", "a=1", "cookie", "cookie"])]).toEqual([
+      ["x-own", "cookie"],
+      ["cookie", "a=1; cookie"],
+    ]);
+    expect([...readFields(["x-own", "cookie", "x-other", "cookie"])]).toEqual([
+      ["x-own", "cookie"],
+      ["x-other", "cookie"],
+    ]);
+  });
+
   const refused = new Set(["connection", "upgrade", "http2-settings", "keep-alive", "proxy-connection", "te"]);
   const names = Object.entries(constants)
     .filter(([key]) => key.startsWith("HTTP2_HEADER_"))

@@ -8,7 +8,22 @@ import { Metadata } from "../metadata.ts";
 export function readFields(raw: string[]): Metadata {
   let start = 0;
   while (raw[start]?.startsWith(":")) start += 2;
-  return Metadata.fromRaw(start === 0 ? raw : raw.slice(start));
+  const fields = start === 0 ? raw : raw.slice(start);
+  const first = fields.indexOf("cookie");
+  return Metadata.fromRaw(first < 0 || fields.indexOf("cookie", first + 1) < 0 ? fields : joinCookies(fields));
+}
+
+/** HTTP/2 may carry every cookie in a field of its own; together they are one, with semicolons (RFC 9113, section 8.2.3). */
+function joinCookies(fields: readonly string[]): string[] {
+  const cookies: string[] = [];
+  const others: string[] = [];
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    if (name === "cookie") cookies.push(value);
+    else others.push(name, value);
+  }
+  return cookies.length === 0 ? others : [...others, "cookie", cookies.join("; ")];
 }
 
 /**
