@@ -75,7 +75,13 @@ export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
   const read = { ignoreUnknownFields: true, ...registry };
   const values: JsonValues = {
     toValue: (type, message) => toJson(type, toMessage(type, message), registry),
-    fromValue: (type, value) => fromJson(type, value, read),
+    fromValue: (type, value) => {
+      try {
+        return fromJson(type, value, read);
+      } catch (cause) {
+        throw inWords(cause);
+      }
+    },
   };
   return {
     name: "json",
@@ -83,6 +89,12 @@ export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
     decode: (type, bytes) => values.fromValue(type, decodeJson(bytes)),
     values,
   };
+}
+
+/** Durations with too many digits run into an error of `"0".repeat(-1)`, and every engine has its own text for that. */
+function inWords(cause: unknown): unknown {
+  if (!(cause instanceof RangeError && /count|repeat/.test(cause.message))) return cause;
+  return new Error("a google.protobuf.Duration has at most 9 digits behind the decimal point", { cause });
 }
 
 /** The JSON codec with no registry. */

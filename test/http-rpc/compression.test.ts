@@ -84,6 +84,10 @@ describe("a body", () => {
   it("in an encoding of a server that has none is refused without a list", async () => {
     const answer = await routeGreeter().exchange(rpcRequest({ headers: { "content-encoding": "gzip" } }));
     expect([answer.status, answer.headers.has("accept-encoding")]).toEqual([415, false]);
+    expect(await jsonOf(answer)).toEqual({
+      status: 40,
+      message: 'content encoding "gzip" is not supported; supported are: none',
+    });
   });
 
   it("that says identity is taken as it is", async () => {

@@ -199,6 +199,19 @@ describe("the parts of a body", () => {
   });
 
   it.each([
+    ["x".repeat(17_000), "they are larger than the limit of 16 KiB"],
+    [Array.from({ length: 102 }, () => "a: b").join("\r\n"), "they are more than the limit of 100"],
+    ["bad header: x", "a name is empty or has a character that no name may have"],
+    [": x", "a name is empty or has a character that no name may have"],
+    ["a: \0", "a value has a character that no value may have"],
+  ])("say in words what is wrong with their headers", async (headers, problem) => {
+    expect(await send("all", CONTENT_TYPE, part(headers))).toMatchObject({
+      status: 400,
+      body: { status: 40, message: `a part of the body has malformed headers: ${problem}` },
+    });
+  });
+
+  it.each([
     "",
     "; boundary=",
     '; boundary="a b "',

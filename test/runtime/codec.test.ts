@@ -57,6 +57,13 @@ describe("JSON", () => {
     expect(camel).toMatchObject({ typeUrl: "t", jsonName: "j" });
   });
 
+  it("has durations of at most 9 digits behind the point, and says so", () => {
+    expect(jsonCodec.decode(DurationSchema, bytesOf('"1.123456789s"'))).toMatchObject({ nanos: 123_456_789 });
+    expect(() => jsonCodec.decode(DurationSchema, bytesOf('"1.1234567890s"'))).toThrow(
+      "a google.protobuf.Duration has at most 9 digits behind the decimal point",
+    );
+  });
+
   it("is written in lowerCamel, without default values", () => {
     expect(text(jsonCodec.encode(FieldSchema, { typeUrl: "t", jsonName: "", number: 0 }))).toBe('{"typeUrl":"t"}');
   });

@@ -39,7 +39,8 @@ export function readRequestHeaders(
   const compression = encoding === undefined ? undefined : findCompression(options.compressions, encoding);
   if (encoding !== undefined && encoding !== IDENTITY && compression === undefined) {
     const known = encodingList(options.compressions, ",");
-    throw new RpcError(Code.Unimplemented, `grpc-encoding "${encoding}" is not supported; supported are: ${known}`, {
+    const message = `grpc-encoding "${encoding}" is not supported; supported are: ${known || "none"}`;
+    throw new RpcError(Code.Unimplemented, message, {
       headers: known === "" ? {} : { "grpc-accept-encoding": known },
     });
   }

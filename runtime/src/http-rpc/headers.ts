@@ -38,7 +38,7 @@ export function readRequestHeaders(headers: Metadata, options: ServerOptions, ne
     throw new Refusal(
       415,
       Code.Internal,
-      `content encoding "${encoding}" is not supported; supported are: ${supported}`,
+      `content encoding "${encoding}" is not supported; supported are: ${supported || "none"}`,
       supported === "" ? {} : { "accept-encoding": supported },
     );
   }

@@ -81,6 +81,15 @@ export async function parseParts(bytes: Uint8Array, boundary: string | undefined
   return parts;
 }
 
+type HeaderProblem = Extract<MultipartError, { _tag: "BadHeaders" }>["error"]["reason"];
+
+const HEADER_PROBLEMS: Readonly<Record<HeaderProblem, string>> = {
+  HeaderTooLarge: "they are larger than the limit of 16 KiB",
+  TooManyHeaders: "they are more than the limit of 100",
+  InvalidHeaderName: "a name is empty or has a character that no name may have",
+  InvalidHeaderValue: "a value has a character that no value may have",
+};
+
 function partError(error: MultipartError): RpcError {
   switch (error._tag) {
     case "ReachedLimit":
@@ -88,7 +97,7 @@ function partError(error: MultipartError): RpcError {
     case "EndNotReached":
       return badRequest("the body does not have parts that begin and end with the boundary of its content type");
     case "BadHeaders":
-      return badRequest(`a part of the body has malformed headers: ${error.error.reason}`);
+      return badRequest(`a part of the body has malformed headers: ${HEADER_PROBLEMS[error.error.reason]}`);
     default:
       return badRequest("a part of the body has no content-disposition of form-data with a name");
   }
