@@ -8,12 +8,15 @@ import { type CallOptions, Metadata, RpcError } from "triple-es";
 import { brotli, deflate, gzip } from "triple-es/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { GreetServiceClient, GreetServiceHandler } from "../examples/gen/greet/v1/greet_triple.ts";
-import { findCodec } from "../runtime/src/codec.ts";
+import { ParametersServiceDef } from "../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
+import { type Codec, jsonCodec, protoCodec } from "../runtime/src/codec.ts";
+import type { Compression } from "../runtime/src/compression.ts";
 import { streamBody } from "../runtime/src/exchange.ts";
 import { createGrpcClient } from "../runtime/src/grpc/client.ts";
 import type { HandlerContext } from "../runtime/src/handler.ts";
 import { createHttpRpcClient } from "../runtime/src/http-rpc/compression.ts";
 import { chunked, routeGreeter, wireClient } from "./support/greeter.ts";
+import { ECHO, EVERY_BODY } from "./support/parameters.ts";
 import { greeter } from "./support/server.ts";
 import {
   bytesOf,
@@ -28,8 +31,17 @@ import {
   type Transcript,
 } from "./support/transcript.ts";
 
-/** Those that every Node has. */
-const compressions = [gzip, brotli, deflate];
+/** A codec and a compression of the user's own: protobuf in base64, and all bytes in reverse. */
+const ownCodec: Codec = {
+  name: "x-proto-text",
+  encode: (type, message) => Buffer.from(Buffer.from(protoCodec.encode(type, message)).toString("base64")),
+  decode: (type, bytes) => protoCodec.decode(type, Buffer.from(Buffer.from(bytes).toString(), "base64")),
+};
+const ownCompression: Compression = {
+  name: "x-reverse",
+  compress: (bytes) => Uint8Array.from(bytes).reverse(),
+  decompress: (bytes) => Uint8Array.from(bytes).reverse(),
+};
 const FOLDER = fileURLToPath(new URL("../fixtures/wire/", import.meta.url));
 const files = readdirSync(FOLDER).filter((file) => file.endsWith(".txt"));
 
@@ -44,28 +56,34 @@ const show = (fields: Metadata): string[] => [...fields].map(([name, value]) => 
 const metadataOf = (fields: readonly Field[]): Metadata =>
   Metadata.fromRaw(fields.flatMap(([name, value]) => [name, value === "..." ? "anything" : value]));
 
-const KEYS = ["spec", "protocol", "codec", "transport", "server", "service", "handler", "call", "only", "sees"].concat([
-  ...["sees-timeout", "gets", "fails", "header", "trailer"],
+const KEYS = ["spec", "protocol", "codec", "transport", "server", "service", "handler", "call", "only", "own"].concat([
+  ...["sees", "sees-timeout", "gets", "fails", "header", "trailer"],
 ]);
 
 describe.each(files)("%s", (file) => {
   const transcript = parseTranscript(readFileSync(FOLDER + file, "utf8"));
   const { notes, request, response } = transcript;
   const only = notes.get("only")?.[0];
+  const own = notes.get("own")?.[0];
+  // The built-in compressions that every Node has.
+  const compressions = [gzip, brotli, deflate, ...(own === "compression" ? [ownCompression] : [])];
+  const codecs = [protoCodec, jsonCodec, ...(own === "codec" ? [ownCodec] : [])];
 
   it("names the part of the specification it shows, and nothing unknown", () => {
     expect(notes.get("spec")?.[0]).toMatch(/\S/);
     expect([...notes.keys()].filter((key) => !KEYS.includes(key))).toEqual([]);
     expect([undefined, "server", "client"]).toContain(only);
+    expect([undefined, "codec", "compression"]).toContain(own);
   });
 
   const answered = async (): Promise<void> => {
     const seen: Seen = { lines: [], timeoutMs: undefined };
-    const { exchange, errors } = routeGreeter(
+    const { router, exchange, errors } = routeGreeter(
       scripted(transcript, seen),
-      { compressions, ...given(transcript, "server", {}) },
+      { compressions, codecs, ...given(transcript, "server", {}) },
       given(transcript, "service", {}),
     );
+    router.add(ParametersServiceDef, ECHO, { bodies: EVERY_BODY });
     const [method = "", path = ""] = request.start.split(" ");
     const answer = await exchange({
       method,
@@ -101,7 +119,7 @@ describe.each(files)("%s", (file) => {
         };
       },
       {
-        codec: findCodec((notes.get("codec")?.[0] ?? "proto") as "proto" | "json"),
+        codec: codecs.find(({ name }) => name === (notes.get("codec")?.[0] ?? "proto")) as Codec,
         compressions,
         sendCompression: compressions.find(({ name }) => name === compression),
         compressMinBytes: 0,

@@ -3,7 +3,7 @@
  * wrote.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
-import { createRouter, Metadata, type RouterOptions, type ServiceOptions } from "triple-es";
+import { createRouter, Metadata, type Router, type RouterOptions, type ServiceOptions } from "triple-es";
 import { GreetRequestSchema, GreetResponseSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
 import {
   createGreetServiceClient,
@@ -34,6 +34,7 @@ export type Fields = Readonly<Record<string, string | readonly string[] | undefi
 export type Bytes = string | Uint8Array | readonly Uint8Array[];
 
 export interface RoutedGreeter {
+  readonly router: Router;
   readonly exchange: Exchange;
   /** What the error hook was told. */
   readonly errors: unknown[];
@@ -48,7 +49,7 @@ export function routeGreeter(
   const errors: unknown[] = [];
   const router = createRouter({ onError: (error) => errors.push(error), ...options });
   router.add(GreetServiceDef, { ...greeter, ...handler }, serviceOptions);
-  return { exchange: router.exchange, errors };
+  return { router, exchange: router.exchange, errors };
 }
 
 export interface GivenRequest {
