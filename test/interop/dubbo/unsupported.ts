@@ -69,3 +69,6 @@ export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
     httpRpcCaseNames.filter((name) => name !== "unknown_group").map((name) => [name, noStubs]),
   ),
 };
+
+/** The same for interfaces without proto files. */
+export const UNSUPPORTED_WITHOUT_IDL: Readonly<Record<string, Reasons>> = {};

@@ -1,7 +1,7 @@
 /** Dubbo for Java, from Maven Central, with the program in `java/` and stubs of Dubbo's own compiler. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { MissingPeer } from "../../peer.ts";
+import { MissingPeer, type Target } from "../../peer.ts";
 import { outputOf, runProgram, startProgram } from "../../program.ts";
 import { buildOnce, fetchStep, filesIn, PEER_PROTO, PEERS, PROTOS, step } from "../build.ts";
 import { type DubboPeer, readOutcomes } from "../peer.ts";
@@ -40,6 +40,10 @@ export function setUpJava(version: Version): DubboPeer {
   }
   const main = javaCommand(version, "Main");
   const http = javaCommand(version, "HttpCases");
+  const runClient = async (services: "client" | "plain", { port, credentials }: Target) => {
+    const tls = credentials === undefined ? [] : Object.values(credentials.files);
+    return readOutcomes(await runProgram([...main, services, String(port), ...tls]));
+  };
   return {
     name: version.name,
     version: version.dubbo,
@@ -51,10 +55,8 @@ export function setUpJava(version: Version): DubboPeer {
     }),
     startServer: (own) =>
       startProgram((port) => [...main, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])]),
-    runClient: async ({ port, credentials }) => {
-      const tls = credentials === undefined ? [] : Object.values(credentials.files);
-      return readOutcomes(await runProgram([...main, "client", String(port), ...tls]));
-    },
+    runClient: (target) => runClient("client", target),
+    runPlainClient: (target) => runClient("plain", target),
   };
 }
 
