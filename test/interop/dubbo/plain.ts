@@ -30,7 +30,7 @@ export async function startPlainServer(credentials: Credentials | undefined): Pr
 /** Runs the cases with our client; tells what went wrong with each. */
 export async function runPlainCases(
   { port, credentials }: Target,
-  options: Pick<TransportOptions, "protocol" | "httpVersion"> = {},
+  options: Pick<TransportOptions, "protocol" | "httpVersion" | "jsonBody"> = {},
 ): Promise<Outcomes> {
   const transport = createTransport({
     baseUrl: `${credentials === undefined ? "http" : "https"}://127.0.0.1:${port}`,

@@ -110,7 +110,7 @@ function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | u
       run: () =>
         inTurn(HTTP_VERSIONS, (httpVersion) =>
           during(peer.startServer(undefined), undefined, (target) =>
-            runPlainCases(target, { protocol: "http-rpc", httpVersion }),
+            runPlainCases(target, { protocol: "http-rpc", httpVersion, jsonBody: "object" }),
           ),
         ),
     };

@@ -43,8 +43,10 @@ public final class Main {
       .service(service(PeerService.class, new PeerServiceImpl("")))
       .service(grouped)
       .service(service(PlainService.class, new PlainServiceImpl()))
-      .start()
-      .await();
+      .start();
+    // The port is there with the first service.
+    System.out.println("ready");
+    bootstrap.await();
   }
 
   private static <T> ServiceConfig<T> service(Class<T> type, T implementation) {
