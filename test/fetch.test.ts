@@ -5,6 +5,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, createRouter, findDetails, RpcError, Status } from "triple-es";
 import { createTransport, type FetchHandler, fetchHandler, type TransportOptions } from "triple-es/fetch";
+import { createTransport as createProtoTransport } from "triple-es/proto";
 import { describe, expect, it, vi } from "vitest";
 import { GreetRequestSchema } from "../examples/gen/greet/v1/greet_pb.ts";
 import {
@@ -14,6 +15,7 @@ import {
   type GreetServiceHandler,
 } from "../examples/gen/greet/v1/greet_triple.ts";
 import { aborted, arriving, failureOf, freePort, greeter, signalled, startServer } from "./support/server.ts";
+import { createShopClient } from "./support/shop.ts";
 
 const PATH = "/greet.v1.GreetService/Greet";
 
@@ -37,6 +39,22 @@ const WAYS: Record<
     return connect("https://greeter.example", { ...options, fetch: direct });
   },
 };
+
+describe("a transport for messages in binary", () => {
+  it("carries messages of Protocol Buffers, and refuses methods without IDL", async () => {
+    const answer = handle();
+    const transport = createProtoTransport({
+      baseUrl: "http://greeter.example",
+      fetch: (input, init) => answer(new Request(input, init)),
+    });
+    expect((await createGreetServiceClient(transport).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    const error = await failureOf(createShopClient(transport).sayHi("Ada", "Hi"));
+    expect([error.code, error.status]).toEqual([Code.Unimplemented, Status.ClientError]);
+    expect(error.rawMessage).toMatch(
+      /sayHi has no message of Protocol Buffers: .* needs a transport of triple-es\/fetch$/,
+    );
+  });
+});
 
 describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
   const reach = WAYS[name] as (typeof WAYS)[string];

@@ -11,7 +11,7 @@ import { fromJson } from "./java/json.ts";
 import { parseExactJson } from "./java/json-text.ts";
 import { toMessages, toValues } from "./java/positional.ts";
 import { pathSuffix } from "./java/type.ts";
-import { plainMessage } from "./plain-json.ts";
+import { nameOnly } from "./plain-json.ts";
 import type { Signature } from "./signature.ts";
 
 /** A method without IDL, as generated code declares it. */
@@ -21,7 +21,7 @@ export interface InterfaceMethod extends Method {
 
 /** Stands for the schema of the messages of methods without IDL, which are arrays of values. */
 export const javaMessage: SignedMessage = /*@__PURE__*/ Object.assign(
-  plainMessage("java.lang.Object", "a method without IDL has no schema: what encodes it goes by its signature"),
+  nameOnly("java.lang.Object", "a method without IDL has no schema: what encodes it goes by its signature"),
   { codecOf: argumentsCodec, pathOf: ({ path }: Method) => path },
 );
 

@@ -124,7 +124,7 @@ export function readSelector(headers: Metadata): Selector {
   return version === undefined && group === undefined ? NO_SELECTOR : { version, group };
 }
 
-const NO_SELECTOR: Selector = Object.freeze({});
+const NO_SELECTOR: Selector = /*@__PURE__*/ Object.freeze({});
 
 export function writeSelector(headers: Metadata, selector: Selector): void {
   if (selector.version !== undefined) headers.set("tri-service-version", selector.version);

@@ -73,12 +73,8 @@ export function createUnaryCall(
     response: HttpResponse,
     { headers, trailers }: { headers: Metadata; trailers: Metadata },
   ): Promise<RpcError> {
-    let bytes: Uint8Array | undefined;
-    try {
-      bytes = await response.body.bytes(MAX_ERROR_BYTES);
-    } catch {
-      // A body that cannot be read tells nothing; the HTTP status still does.
-    }
+    // A body that cannot be read tells nothing; the HTTP status still does.
+    const bytes = await response.body.bytes(MAX_ERROR_BYTES).catch(() => new Uint8Array());
     return readErrorResponse(response.status, bytes, { headers, metadata: trailers });
   }
 

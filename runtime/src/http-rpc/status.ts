@@ -58,7 +58,7 @@ interface ErrorBody {
 /** Makes the error of a response that is not a success. Whatever the body is, there is an error to show for it. */
 export function readErrorResponse(
   httpStatus: number,
-  bytes: Uint8Array | undefined,
+  bytes: Uint8Array,
   metadata: { readonly headers: Metadata; readonly metadata: Metadata },
 ): RpcError {
   const body = parseErrorBody(bytes);
@@ -69,11 +69,10 @@ export function readErrorResponse(
   return new RpcError(code, message, { ...metadata, status, details: readDetails(body.details) });
 }
 
-function parseErrorBody(bytes: Uint8Array | undefined): ErrorBody {
-  if (bytes === undefined || bytes.byteLength === 0) return {};
+/** What is no object says nothing: it has none of the properties. */
+function parseErrorBody(bytes: Uint8Array): ErrorBody {
   try {
-    const value = parseJson(bytes);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+    return (parseJson(bytes) ?? {}) as ErrorBody;
   } catch {
     return {};
   }
