@@ -58,8 +58,16 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 export const protoCodec: Codec = {
   name: "proto",
   encode: (type, message) => toBinary(type, toMessage(type, message)),
-  decode: (type, bytes) => fromBinary(type, bytes),
+  decode: (type, bytes) => fromBinary(type, plainBytes(bytes)),
 };
+
+/**
+ * The same memory as a plain `Uint8Array`: fields of bytes are pieces of what they were read from, and a piece of a Buffer
+ * is a Buffer.
+ */
+export function plainBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
 
 export interface JsonCodecOptions {
   /** Resolves `google.protobuf.Any` and extensions in JSON. Default: none are known. */

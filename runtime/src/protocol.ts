@@ -3,7 +3,7 @@
  */
 import type { Call, Handler, Method, Selector } from "./call.ts";
 import { Code, Status } from "./code.ts";
-import type { Codec } from "./codec.ts";
+import { type Codec, plainBytes } from "./codec.ts";
 import type { Compression } from "./compression.ts";
 import { callHook, type ErrorHook, RpcError, reasonOf } from "./error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
@@ -276,7 +276,7 @@ export async function decompressMessage(
 ): Promise<Uint8Array> {
   const { maxMessageBytes } = options;
   try {
-    return await compression.decompress(bytes, maxMessageBytes);
+    return plainBytes(await compression.decompress(bytes, maxMessageBytes));
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw onBadData(`message is not ${compression.name} data`, cause);
     throw new RpcError(
