@@ -48,10 +48,7 @@ export class RpcError extends Error {
   /** A code that gRPC does not have, as a foreign error may carry one, becomes unknown. */
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     const known = codeFromNumber(code) ?? Code.Unknown;
-    super(
-      `[${codeName(known)}]${message && ` ${message}`}`,
-      options.cause === undefined ? {} : { cause: options.cause },
-    );
+    super(`[${codeName(known)}]${message && ` ${message}`}`, options.cause === undefined ? {} : options);
     this.code = known;
     this.rawMessage = message;
     this.details = checkDetails(options.details);
@@ -87,7 +84,7 @@ function checkDetails(details: readonly ErrorDetail[] = []): readonly ErrorDetai
     Array.isArray(details) &&
     details.every((one) => typeof one?.typeUrl === "string" && one.value instanceof Uint8Array);
   if (valid) return details;
-  throw new TypeError("details must be an array of google.protobuf.Any, such as anyPack makes");
+  throw new TypeError("details must be an array of what anyPack makes");
 }
 
 /** What something that was thrown says of itself. */

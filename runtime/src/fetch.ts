@@ -47,12 +47,19 @@ export function createTransport(options: TransportOptions): Transport {
   return { call: intercept(withSignedCalls(open(codec), open), options.interceptors), close: async () => {} };
 }
 
+/** An absolute URL, or a path on the page's own origin. The empty one is its root. */
+const BASE_URL = /^(https?:\/\/.|\/|$)[^?#]*$/i;
+
 /**
  * Makes an exchange on `fetch`: what transports are built on. Its responses still have the fields that tell how the bytes
- * travelled, such as `content-encoding`, which is over when fetch hands them out: do not inflate again.
+ * travelled, such as `content-encoding`, which is over when fetch hands them out: do not inflate again. Throws a `TypeError`
+ * for a base URL that is none.
  */
 export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "credentials" | "fetch">): Exchange {
   const { baseUrl, credentials, fetch: given } = options;
+  if (typeof baseUrl !== "string" || !BASE_URL.test(baseUrl)) {
+    throw new TypeError(`baseUrl "${baseUrl}" must start with http://, https:// or / and have no query`);
+  }
   const prefix = baseUrl.replace(/\/$/, "");
   return async ({ method, path, headers, body, signal }) => {
     // Read on every call, so that a fetch that is replaced later, as tests do, is used.
@@ -60,11 +67,11 @@ export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "creden
     const init: RequestInit = {
       method,
       headers: [...headers],
-      body: body.whole ?? new Uint8Array(),
+      body: body.whole ?? null,
       redirect: "manual",
+      signal: signal ?? null,
+      ...(credentials && { credentials }),
     };
-    if (credentials !== undefined) init.credentials = credentials;
-    if (signal !== undefined) init.signal = signal;
     let response: Response;
     try {
       response = await send(prefix + path, init);

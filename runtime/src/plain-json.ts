@@ -15,7 +15,7 @@ export const plainJsonCodec: Codec = {
 
 function toValue(type: DescMessage, message: object): JsonValue {
   if ("plain" in type) return message as JsonValue;
-  throw new TypeError(`${type.typeName} is not plain JSON: its client needs a transport of triple-es/fetch`);
+  throw new TypeError(`${type.typeName} is not plain JSON: its client needs triple-es/fetch`);
 }
 
 /** What makes up a schema, beyond its name. */
@@ -23,13 +23,12 @@ const schemaParts: readonly (keyof DescMessage)[] = ["file", "proto", "fields", 
 
 /** Stands for the schema of a message that is plain JSON, of which only the name is known. */
 export function plainMessage(typeName: string): DescMessage {
-  const advice = `${typeName} is known as plain JSON only: its client needs a transport of triple-es/json`;
-  return Object.assign(nameOnly(typeName, advice), { plain: true });
+  const advice = `${typeName} is plain JSON: its client needs triple-es/json`;
+  return nameOnly({ typeName, plain: true }, advice);
 }
 
 /** Stands for a schema. A codec that needs more of it than the name is refused, with the way out that `advice` names. */
-export function nameOnly(typeName: string, advice: string): DescMessage {
-  const message = { kind: "message", typeName };
+export function nameOnly<T extends { readonly typeName: string }>(message: T, advice: string): DescMessage & T {
   for (const part of schemaParts) {
     Object.defineProperty(message, part, {
       get() {
@@ -37,5 +36,5 @@ export function nameOnly(typeName: string, advice: string): DescMessage {
       },
     });
   }
-  return message as unknown as DescMessage;
+  return message as DescMessage & T;
 }

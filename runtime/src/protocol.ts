@@ -104,7 +104,7 @@ const printError: ErrorHook = (error, path) => console.error(`triple-es: ${path}
  */
 export function javaPath({ path, java }: Method, nameOf: (java: { readonly method: string }) => string): string {
   if (java !== undefined) return `/${java.service}/${nameOf(java)}`;
-  const message = `${path} has no Java name; generate code with the option java_names=true`;
+  const message = `${path} has no Java name; generate it with java_names=true`;
   throw new RpcError(Code.InvalidArgument, message, { status: Status.ClientError });
 }
 
@@ -166,7 +166,7 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;
     if (isReservedName(name)) {
-      throw new TypeError(`metadata "${name}" is reserved for the protocol and cannot be set`);
+      throw new TypeError(`metadata "${name}" is reserved for the protocol`);
     }
     headers.append(prefix + name, fields[i + 1] as string);
   }

@@ -64,14 +64,14 @@ describe("a client of plain JSON", () => {
 
   it.each(["array", "object"] as const)("refuses clients of other messages, with jsonBody %s", async (jsonBody) => {
     const transport = createTransport({ baseUrl: "http://things.example", jsonBody, fetch: unreachable });
-    const refusal = /\[internal\] \S+ is not plain JSON: its client needs a transport of triple-es\/fetch$/;
+    const refusal = /\[internal\] \S+ is not plain JSON: its client needs triple-es\/fetch$/;
     await expect(createGreetServiceClient(transport).greet({ name: "Ada" })).rejects.toThrow(refusal);
     await expect(createShopClient(transport).sayHi("Ada", "Hi")).rejects.toThrow(refusal);
   });
 
   it("says what is wrong when its messages meet a codec for protobuf", () => {
     const type: DescMessage = plainMessage("a.v1.M");
-    expect(() => jsonCodec.encode(type, {})).toThrow("a.v1.M is known as plain JSON only");
+    expect(() => jsonCodec.encode(type, {})).toThrow("a.v1.M is plain JSON: its client needs triple-es/json");
   });
 });
 
