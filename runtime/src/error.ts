@@ -42,7 +42,10 @@ export class RpcError extends Error {
   readonly metadata: Metadata;
   /** Leading metadata of the failed call. */
   readonly headers: Metadata;
-  /** The protocol error code of sub-protocol A that was received, or that the runtime will send. */
+  /**
+   * The protocol error code of sub-protocol A: the one that was received, or the runtime's own for what failed here, in
+   * either sub-protocol, such as 30 where a client's deadline has passed.
+   */
   readonly status: Status | undefined;
 
   /** A code that gRPC does not have, as a foreign error may carry one, becomes unknown. */

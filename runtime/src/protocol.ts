@@ -190,7 +190,7 @@ export function notFound(path: string): RpcError {
   const shown = path.length <= MAX_SHOWN_PATH ? path : `${path.slice(0, MAX_SHOWN_PATH)}…`;
   return new RpcError(
     Code.Unimplemented,
-    `no method is served at ${shown} in the version and group asked for; paths are /package.Service/Method, in that case`,
+    `no method is served at ${shown}; paths are /package.Service/Method with exactly those capitals, and version and group have to match`,
     { status: Status.ServiceNotFound },
   );
 }
