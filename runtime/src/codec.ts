@@ -16,6 +16,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { Method } from "./call.ts";
+import { oneOf } from "./choice.ts";
 
 /**
  * Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. Public and stable,
@@ -96,10 +97,10 @@ export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
 /** The JSON codec with no registry. */
 export const jsonCodec: Codec = /*@__PURE__*/ createJsonCodec();
 
-/** The built-in codec with that name; a codec is returned as it is. */
+/** The built-in codec with that name; a codec is returned as it is. Throws a `TypeError` for any other name. */
 export function findCodec(codec: "proto" | "json" | Codec): Codec {
-  if (typeof codec !== "string") return codec;
-  return codec === "json" ? jsonCodec : protoCodec;
+  if (typeof codec === "object") return codec;
+  return oneOf("codec", codec, ["proto", "json"]) === "json" ? jsonCodec : protoCodec;
 }
 
 /** JSON text in UTF-8. */

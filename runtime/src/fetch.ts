@@ -3,6 +3,7 @@
  * way to read or write the trailers that sub-protocol B needs.
  */
 import { type Call, type Interceptor, intercept } from "./call.ts";
+import { oneOf } from "./choice.ts";
 import type { Transport } from "./client.ts";
 import { Code } from "./code.ts";
 import { type Codec, findCodec } from "./codec.ts";
@@ -40,6 +41,7 @@ export interface TransportOptions {
 /** Makes a transport on `fetch`. It carries unary calls. Closing it does nothing: its connections are those of `fetch`. */
 export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
+  oneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
   const codec = findCodec(options.codec ?? "json");
   // The browser compresses and inflates on its own.
   const resolved = resolveClientOptions({ ...options, codec, compressions: [] });
