@@ -9,14 +9,14 @@ export class CompressionWatch {
   readonly #inflated = new WeakSet<Uint8Array>();
   readonly #compressed = new WeakSet<object>();
   readonly #plainMessages = new WeakSet<object>();
-  readonly #plain = new WeakSet<Uint8Array>();
+  /** Of the message that was encoded last, which is the next to be compressed. */
+  #plain = false;
 
   readonly codec: Codec = {
     name: protoCodec.name,
     encode: (type, message) => {
-      const bytes = protoCodec.encode(type, message);
-      if (this.#plainMessages.has(message)) this.#plain.add(bytes);
-      return bytes;
+      this.#plain = this.#plainMessages.has(message);
+      return protoCodec.encode(type, message);
     },
     decode: (type, bytes) => {
       const message = protoCodec.decode(type, bytes);
@@ -27,7 +27,7 @@ export class CompressionWatch {
 
   readonly compressions: readonly Compression[] = [gzip, deflate].map((compression) => ({
     name: compression.name,
-    compress: (bytes) => (this.#plain.has(bytes) ? undefined : compression.compress(bytes)),
+    compress: (bytes) => (this.#plain ? undefined : compression.compress(bytes)),
     decompress: async (bytes, maxBytes) => {
       const inflated = await compression.decompress(bytes, maxBytes);
       this.#inflated.add(inflated);
