@@ -57,16 +57,16 @@ interface ErrorBody {
 
 /** Makes the error of a response that is not a success. Whatever the body is, there is an error to show for it. */
 export function readErrorResponse(
+  path: string,
   httpStatus: number,
   bytes: Uint8Array,
-  metadata: { readonly headers: Metadata; readonly metadata: Metadata },
+  { headers, trailers }: { readonly headers: Metadata; readonly trailers: Metadata },
 ): RpcError {
   const body = parseErrorBody(bytes);
   const { status, known } = readStatus(body.status);
   const code = readCode(body.code) ?? known ?? codeOfHttpStatus(httpStatus);
-  const message =
-    typeof body.message === "string" ? body.message : `the server answered with HTTP status ${httpStatus}`;
-  return new RpcError(code, message, { ...metadata, status, details: readDetails(body.details) });
+  const message = typeof body.message === "string" ? body.message : `${path} answered with HTTP status ${httpStatus}`;
+  return new RpcError(code, message, { headers, metadata: trailers, status, details: readDetails(body.details) });
 }
 
 /** What is no object says nothing: it has none of the properties. */
