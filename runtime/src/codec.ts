@@ -45,7 +45,8 @@ export interface JsonValues {
  * one that calls such methods.
  */
 export interface SignedMessage extends DescMessage {
-  readonly codecOf: (method: Method) => Codec;
+  /** `jsonBody`: whether an only argument is an array of one, or bare. */
+  readonly codecOf: (method: Method, jsonBody: "array" | "object") => Codec;
   /** Where sub-protocol A finds the method. */
   readonly pathOf: (method: Method) => string;
 }

@@ -21,7 +21,10 @@ export interface TransportOptions {
   readonly baseUrl: string;
   /** How messages are encoded. Default: `json`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
-  /** What a message in JSON is sent as: the specification's array of one, or the bare object. Default: `array`. */
+  /**
+   * What a message in JSON is sent as: the specification's array of one, or the bare object. The same goes for an only
+   * argument of a method without IDL, whatever it is. Default: `array`.
+   */
   readonly jsonBody?: "array" | "object" | undefined;
   /**
    * Whether methods are called by the names Dubbo for Java has for them, which a Java server wants and which are there in
@@ -46,7 +49,8 @@ export function createTransport(options: TransportOptions): Transport {
   // The browser compresses and inflates on its own.
   const resolved = resolveClientOptions({ ...options, codec, compressions: [] });
   const open = (one: Codec): Call => refuseStreams(createUnaryCall(exchange, { ...resolved, codec: one }));
-  return { call: intercept(withSignedCalls(open(codec), open), options.interceptors), close: async () => {} };
+  const all = withSignedCalls(open(codec), open, resolved.jsonBody);
+  return { call: intercept(all, options.interceptors), close: async () => {} };
 }
 
 /** An absolute URL, or a path on the page's own origin. The empty one is its root. */

@@ -125,6 +125,6 @@ export function createInMemoryTransport(router: Router, options: InMemoryTranspo
   const resolved = { ...resolveClientOptions({ codec: findCodec(codec), compressions: [] }), serializations };
   const call = createProtocol(exchange, resolved);
   const open = (one: Codec): Call => createProtocol(exchange, { ...resolved, codec: one });
-  const all = protocol === "grpc" ? call : withSignedCalls(call, open);
+  const all = protocol === "grpc" ? call : withSignedCalls(call, open, resolved.jsonBody);
   return { call: intercept(all, options.interceptors), close: async () => {} };
 }

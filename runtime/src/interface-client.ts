@@ -1,6 +1,7 @@
 /**
  * Clients of services without IDL: functions with arguments by position, whose messages are arrays of values.
  */
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Method, ServiceDef } from "./call.ts";
 import { type CallDefaults, type CallOptions, createClient, type Transport } from "./client.ts";
 import { Code } from "./code.ts";
@@ -30,14 +31,15 @@ const overloadMessage: SignedMessage = /*@__PURE__*/ Object.assign(Object.create
   pathOf: ({ path, signature }: Method) => path + pathSuffix(signature as Signature),
 });
 
-/** What sub-protocol A says in JSON: an array of the arguments, and the bare result. */
-function argumentsCodec({ path, signature }: Method): Codec {
+/** What sub-protocol A says in JSON: an array of the arguments, or an only one bare, and the bare result. */
+function argumentsCodec({ path, signature }: Method, jsonBody: "array" | "object"): Codec {
   const { result } = signature as Signature;
   return {
     name: "json",
     encode(_type, values) {
       try {
-        return encodeJson(argumentsToJson(signature as Signature, values as unknown[]));
+        const sent = argumentsToJson(signature as Signature, values as unknown[]);
+        return encodeJson(jsonBody === "object" && sent.length === 1 ? (sent[0] as JsonValue) : sent);
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause);
         throw new RpcError(Code.InvalidArgument, `${path}: ${reason}`, { cause });

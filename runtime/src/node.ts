@@ -110,7 +110,10 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
   readonly compressMinBytes?: number | undefined;
   /** Largest message accepted from the server, in bytes. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** What `http-rpc` makes of a message in JSON: the specification's array of one, or the bare object. Default: `array`. */
+  /**
+   * What `http-rpc` makes of a message in JSON: the specification's array of one, or the bare object. The same goes for an
+   * only argument of a method without IDL, whatever it is. Default: `array`.
+   */
   readonly jsonBody?: "array" | "object" | undefined;
   /**
    * Whether methods are called by the names Dubbo for Java has for them, which are there in code generated with
@@ -146,7 +149,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
   const open = (one: Codec): Call => createProtocol(connector.exchange, { ...resolved, codec: one });
   const call = createProtocol(connector.exchange, resolved);
-  const all = protocol === "grpc" ? call : withSignedCalls(call, open);
+  const all = protocol === "grpc" ? call : withSignedCalls(call, open, resolved.jsonBody);
   return closableTransport(intercept(all, options.interceptors), () => connector.close());
 }
 

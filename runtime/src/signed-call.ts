@@ -8,12 +8,12 @@ import type { Codec, SignedMessage } from "./codec.ts";
 import { RpcError } from "./error.ts";
 
 /** Makes calls of methods without IDL with what `open` makes of their codec, and the others as they were. */
-export function withSignedCalls(call: Call, open: (codec: Codec) => Call): Call {
+export function withSignedCalls(call: Call, open: (codec: Codec) => Call, jsonBody: "array" | "object"): Call {
   const signed = new WeakMap<Method, { call: Call; method: Method }>();
 
   function sign(method: Method): { call: Call; method: Method } {
     const { codecOf, pathOf } = method.input as SignedMessage;
-    const made = { call: open(codecOf(method)), method: { ...method, path: pathOf(method) } };
+    const made = { call: open(codecOf(method, jsonBody)), method: { ...method, path: pathOf(method) } };
     signed.set(method, made);
     return made;
   }

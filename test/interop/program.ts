@@ -15,11 +15,24 @@ export interface Running {
 const START_TIMEOUT_MS = 30_000;
 const RUN_TIMEOUT_MS = 60_000;
 
-/** Starts a program that listens on the port it is given, and waits until it does. */
-export async function startProgram(commandFor: (port: number) => readonly string[]): Promise<Running> {
+/**
+ * Starts a program that listens on the port it is given, and waits until it does. `ready`: a line that the program prints
+ * when it does not only listen, but serves.
+ */
+export async function startProgram(
+  commandFor: (port: number) => readonly string[],
+  { ready }: { readonly ready?: string } = {},
+): Promise<Running> {
   const port = await freePort();
   const command = commandFor(port);
   const { child, output } = launch(command);
+  let isReady = ready === undefined;
+  child.stdout?.on("data", (chunk: Buffer) => {
+    isReady ||= chunk
+      .toString()
+      .split(/\r?\n/)
+      .includes(ready ?? "");
+  });
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGTERM");
@@ -28,7 +41,7 @@ export async function startProgram(commandFor: (port: number) => readonly string
     clearTimeout(kill);
   };
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await isListening(port))) {
+  while (!isReady || !(await isListening(port))) {
     if (child.exitCode !== null || Date.now() > deadline) {
       await stop();
       throw new Error(`${command[0]} does not listen: ${output()}`);

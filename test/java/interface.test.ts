@@ -1,5 +1,6 @@
 /** Services without IDL: clients and handlers with arguments by position, in both sub-protocols. */
 import { Code, createInMemoryTransport, createRouter, RpcError, type Transport } from "triple-es";
+import { createTransport, fetchHandler } from "triple-es/fetch";
 import { hessian2 } from "triple-es/hessian2";
 import { findException, JavaException } from "triple-es/java";
 import { describe, expect, it } from "vitest";
@@ -76,6 +77,31 @@ describe.each(transports)("a service without IDL over %s", (_name, open) => {
     const error = await caught(createShopClient(open()).find(-1n));
     expect(error.code).toBe(Code.Unknown);
     expect(error.rawMessage).toBe("com.acme.NoSuchUserException: no user -1");
+  });
+});
+
+describe("sub-protocol A", () => {
+  it.each([
+    ["array", "[[1.5]]"],
+    ["object", "[1.5]"],
+  ] as const)("sends an only argument as jsonBody says: %s", async (jsonBody, expected) => {
+    const handle = fetchHandler(router());
+    const sent: string[] = [];
+    const client = createShopClient(
+      createTransport({
+        baseUrl: "https://shop.example",
+        jsonBody,
+        fetch: async (input, init) => {
+          const request = new Request(input, init);
+          sent.push(await request.clone().text());
+          return handle(request);
+        },
+      }),
+    );
+    expect(await client.total([1.5])).toBe(1.5);
+    expect(await client.sayHi("Ann", "Hi")).toBe("Hi, Ann!");
+    await client.reset();
+    expect(sent).toEqual([expected, '["Ann","Hi"]', "[]"]);
   });
 });
 

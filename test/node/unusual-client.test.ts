@@ -2,10 +2,11 @@
  * Clients that use HTTP/2 in unusual or forbidden ways, frame by frame: each gets an answer, a reset or the end of its
  * connection, no handler goes on for it, and the next call is answered.
  */
+import { Code } from "triple-es";
 import { expect, it } from "vitest";
 import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { block, Flag, frame, RawConnection, Reset, request, settings, Type, words } from "../support/frames.ts";
-import { aborted, connectGreeter, startServer } from "../support/server.ts";
+import { aborted, connectGreeter, signalled, startServer } from "../support/server.ts";
 
 const INITIAL_WINDOW_SIZE = 4;
 const END = Flag.endHeaders | Flag.endStream;
@@ -184,4 +185,31 @@ it("a client that ends its side of the connection has its running handler told",
   connection.socket.end();
   await expect.poll(() => reason).toMatchObject({ message: expect.stringContaining("canceled") });
   await connection.end();
+});
+
+it.each([Reset.none, Reset.cancel])("a reset with code %i in the middle of a request is not its end", async (code) => {
+  const failure = signalled<unknown>();
+  const handled: string[] = [];
+  const { port } = await startServer({
+    greet: () => {
+      handled.push("unary");
+      return {};
+    },
+    greetTogether: async (requests) => {
+      try {
+        for await (const { name } of requests) handled.push(name);
+        handled.push("the end");
+      } catch (reason) {
+        failure.resolve(reason);
+      }
+      return {};
+    },
+  });
+  const connection = await RawConnection.open(port);
+  connection.write(call("GreetTogether"), message(0));
+  connection.write(head(fieldsWithout(), Flag.endHeaders, STREAM + 2), message(0, STREAM + 2));
+  await expect.poll(() => handled).toEqual(["Ada"]);
+  for (const stream of [STREAM, STREAM + 2]) connection.write(frame(Type.reset, 0, stream, words(code)));
+  expect(await failure.promise).toMatchObject({ code: Code.Canceled });
+  expect(handled).toEqual(["Ada"]);
 });

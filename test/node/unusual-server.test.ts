@@ -327,3 +327,29 @@ describe("a server that allows no streams", () => {
     expect((await call).greeting).toBe("Hello!");
   });
 });
+
+it("a connection that Node ends by itself, because of one stream, is left by all others", async () => {
+  const server = await startRawServer((stream) => {
+    if (server.streams.length === 1) return;
+    const [first] = server.streams;
+    if (server.streams.length > 2 || first === undefined) return greet(stream);
+    answer(first);
+    headers(first, END, ["grpc-status", "0"]);
+    // One frame too many, on a stream that is over.
+    data(first, Buffer.alloc(1));
+  });
+  const client = connectGreeter(server.baseUrl);
+  const stop = signalled();
+  async function* requests(): AsyncGenerator<{ name: string }, void> {
+    yield { name: "Ada" };
+    await stop.promise;
+  }
+  const first = client.greetTogether(requests());
+  await expect.poll(() => server.streams.length).toBe(1);
+  const hung = failureOf(client.greet({}));
+  await first;
+  stop.resolve();
+  await expect.poll(async () => (await client.greet({}, { timeoutMs: TIMEOUT_MS })).greeting).toBe("Hello!");
+  expect((await hung).code).toBe(Code.Unavailable);
+  expect(server.connections.length).toBeGreaterThan(1);
+});

@@ -13,6 +13,8 @@ export interface ReadableBodyOptions {
   readonly lost: () => RpcError;
   /** Called when the reader is not interested in the rest. */
   readonly cancel: () => void;
+  /** Whether a stream that ended did so because it was cut off: Node ends streams that are reset as if all had come. */
+  readonly cutOff: (stream: Readable) => boolean;
 }
 
 /** Somebody who waits for the whole of a body. */
@@ -94,7 +96,7 @@ export class ReadableBody implements Body {
 
   #finish(): void {
     const waiting = this.#waiting;
-    if (waiting === undefined || wasReset(this.#stream)) return;
+    if (waiting === undefined || this.#options.cutOff(this.#stream)) return;
     this.#waiting = undefined;
     waiting.resolve(concat(waiting.chunks, this.received));
   }
@@ -123,7 +125,7 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
   constructor(stream: Readable, options: ReadableBodyOptions) {
     this.#stream = stream;
     this.#options = options;
-    this.#ended = stream.readableEnded && !wasReset(stream);
+    this.#ended = stream.readableEnded && !options.cutOff(stream);
     if (!this.#ended && stream.destroyed) this.#failure = options.lost();
     stream.on("data", (chunk: Uint8Array) => {
       this.#chunks.push(chunk);
@@ -132,7 +134,7 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
       this.#wake?.();
     });
     stream.once("end", () => {
-      if (wasReset(stream)) return;
+      if (options.cutOff(stream)) return;
       this.#ended = true;
       this.#wake?.();
     });
@@ -168,9 +170,4 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
     }
     return { done: true, value: undefined };
   }
-}
-
-/** Node ends the streams of HTTP/2 that are reset as if all of their data had come; only their code tells. */
-function wasReset(stream: Readable & { readonly rstCode?: number | undefined }): boolean {
-  return (stream.rstCode ?? 0) !== 0;
 }

@@ -243,7 +243,7 @@ export function connectHttp1(
         resolve({
           status: incoming.statusCode ?? 0,
           headers: Metadata.fromRaw(lowerNames(incoming.rawHeaders)),
-          body: new ReadableBody(incoming, { lost, cancel: () => incoming.destroy() }),
+          body: new ReadableBody(incoming, { lost, cancel: () => incoming.destroy(), cutOff: () => false }),
           trailers: new Metadata(),
         });
       });

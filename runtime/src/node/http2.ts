@@ -18,7 +18,7 @@ import { ReadableBody } from "./body.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
 import { readFields, toHttp2Headers } from "./headers.ts";
 import { discard, pump } from "./pump.ts";
-import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
+import { ExchangeSignals, STREAM_REQUEST_BODY } from "./signal.ts";
 
 /** Bytes a peer may send ahead of what is read: on one stream, and on one connection. */
 const STREAM_WINDOW_BYTES = 256 * 1024;
@@ -155,7 +155,7 @@ export class Http2Request implements HttpRequest, Watched {
     this.method = method;
     this.path = path;
     this.headers = readFields(raw);
-    this.body = new ReadableBody(stream, REQUEST_BODY, guard && (() => guard.closed(this)));
+    this.body = new ReadableBody(stream, STREAM_REQUEST_BODY, guard && (() => guard.closed(this)));
     this.stream = stream;
     this.#signals = signals;
   }

@@ -165,6 +165,9 @@ export class SessionConnection implements Connection {
   /** Why Node would not open a stream: the session is over, or the request is not one that can be sent. */
   #notOpened(cause: unknown): RpcError {
     if ((cause as NodeJS.ErrnoException).code === "ERR_HTTP2_OUT_OF_STREAMS") this.#retire();
+    // Closed, and neither by this side nor by the server's word: Node has ended it because the server broke the rules of
+    // HTTP/2, and tells nobody while calls are open that will never hear of their ends.
+    else if (this.#session.closed && !this.#leaving) this.destroy(hostileServer("broke the rules of HTTP/2"));
     // A TypeError is about the request, and names the field.
     if (!(this.open || cause instanceof TypeError)) return markUnprocessed(connectionError(cause, this.#peer));
     return RpcError.from(cause, Code.Internal);

@@ -45,4 +45,10 @@ function clientGone(): RpcError {
 }
 
 /** How a server reads the body of a request. What is not read flows on into nothing. */
-export const REQUEST_BODY: ReadableBodyOptions = { lost: clientGone, cancel: () => {} };
+export const REQUEST_BODY: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };
+
+/** The same over HTTP/2: before its answer, a stream closes for no other reason than a reset, whatever the code of that. */
+export const STREAM_REQUEST_BODY: ReadableBodyOptions = {
+  ...REQUEST_BODY,
+  cutOff: (stream) => (stream as ServerHttp2Stream).closed,
+};

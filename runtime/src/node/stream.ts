@@ -8,6 +8,7 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from "node:http2";
+import type { Readable } from "node:stream";
 import { Code } from "../code.ts";
 import { onAbort } from "../deadline.ts";
 import { RpcError } from "../error.ts";
@@ -77,7 +78,7 @@ export function receiveResponse(
       reject(error);
     };
     const unlink = signal && onAbort(signal, fail);
-    const body = new ReadableBody(stream, { lost, cancel }, () => {
+    const body = new ReadableBody(stream, { lost, cancel, cutOff }, () => {
       unlink?.();
       if (!responded) reject(lost());
       owner.onClosed();
@@ -118,6 +119,11 @@ function forget(stream: ClientHttp2Stream): void {
 
 /** For errors that another event has told of; without a listener they would end the process. */
 const ignore = (): void => {};
+
+/** A response that is complete may have closed its stream too, but not with an error. */
+function cutOff(stream: Readable): boolean {
+  return (stream as ClientHttp2Stream).rstCode !== constants.NGHTTP2_NO_ERROR;
+}
 
 /** Sends the body of a request and ends it. */
 export function sendBody(body: Body, { stream, cancel }: OpenStream): void {

@@ -90,7 +90,6 @@ export function formatResult({ table, outcomes }: Result): string {
     if (!reasons.includes(reason)) reasons.push(reason);
     return `– (${reasons.indexOf(reason) + 1})`;
   };
-  const ways = [...new Set(table.columns.flatMap((column) => column.ways))].filter((way) => way !== "");
   const rows = [
     ["", ...table.columns.map(({ title }) => title)],
     ["---", ...table.columns.map(() => "---")],
@@ -102,12 +101,16 @@ export function formatResult({ table, outcomes }: Result): string {
   return [
     `### ${table.title}`,
     "",
-    ...(ways.length === 0
-      ? []
-      : [`Each cell was run ${ways.length === 2 ? "both ways" : "in each way"}: ${ways.join(", ")}.`, ""]),
+    ...waysOf(table),
     ...rows.map((row) => `| ${row.join(" | ")} |`),
     "",
     ...reasons.map((reason, i) => `${i + 1}. ${reason}`),
     ...(reasons.length === 0 ? [] : [""]),
   ].join("\n");
+}
+
+/** In which ways the cells of a table were run. */
+function waysOf({ columns }: Table): string[] {
+  const ways = new Set(columns.map((column) => column.ways.join(" and ")).filter((way) => way !== ""));
+  return ways.size === 0 ? [] : [`Each cell was run over ${[...ways].join(", or over ")}.`, ""];
 }

@@ -15,6 +15,8 @@ export interface DubboPeer {
   startServer(credentials: Credentials | undefined): Promise<Running>;
   /** Runs every case its client has; tells what went wrong with each, `undefined` where nothing did. */
   runClient(target: Target): Promise<ReadonlyMap<string, string | undefined>>;
+  /** Runs every case of the interface without a proto file; missing where the peer's server does not have it either. */
+  readonly runPlainClient?: (target: Target) => Promise<ReadonlyMap<string, string | undefined>>;
   /** Runs every case of sub-protocol A that an HTTP client of it has; missing where there is none. */
   readonly runHttpClient?: (port: number) => Promise<ReadonlyMap<string, string | undefined>>;
 }

@@ -69,3 +69,16 @@ export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
     httpRpcCaseNames.filter((name) => name !== "unknown_group").map((name) => [name, noStubs]),
   ),
 };
+
+const onlyMessage = "Over HTTP RPC Dubbo for Java tells only the message of an exception.";
+
+/** The same for interfaces without proto files. */
+export const UNSUPPORTED_WITHOUT_IDL: Readonly<Record<string, Reasons>> = {
+  "us → Java 3.3 (HTTP RPC)": {
+    bytes: "Dubbo for Java answers with the bytes themselves, and calls them JSON.",
+    cycles: "Dubbo for Java cannot write an object that holds itself in JSON: `Error encoding json`.",
+    objects_of_any_type: "JSON says of a value neither whether it is a `long` nor of which class it is.",
+    checked_exception: onlyMessage,
+    unchecked_exception: onlyMessage,
+  },
+};

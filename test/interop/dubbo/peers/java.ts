@@ -1,7 +1,7 @@
 /** Dubbo for Java, from Maven Central, with the program in `java/` and stubs of Dubbo's own compiler. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { MissingPeer } from "../../peer.ts";
+import { MissingPeer, type Target } from "../../peer.ts";
 import { outputOf, runProgram, startProgram } from "../../program.ts";
 import { buildOnce, fetchStep, filesIn, PEER_PROTO, PEERS, PROTOS, step } from "../build.ts";
 import { type DubboPeer, readOutcomes } from "../peer.ts";
@@ -26,6 +26,9 @@ const JVM = [
   "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 ];
 
+/** What the Hessian of 3.2 needs since Java 16, to look into exceptions and large numbers. */
+const OPENED = ["java.lang", "java.math"].map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`);
+
 type Version = (typeof JAVA_VERSIONS)[number];
 
 /** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
@@ -40,29 +43,35 @@ export function setUpJava(version: Version): DubboPeer {
   }
   const main = javaCommand(version, "Main");
   const http = javaCommand(version, "HttpCases");
+  const runClient = async (services: "client" | "plain", { port, credentials }: Target) => {
+    const tls = credentials === undefined ? [] : Object.values(credentials.files);
+    return readOutcomes(await runProgram([...main, services, String(port), ...tls]));
+  };
   return {
     name: version.name,
     version: version.dubbo,
     javaNames: true,
-    httpRpc: !version.dubbo.startsWith("3.2."),
+    httpRpc: !isOld(version.dubbo),
     // The JDK's client, which is the same under every version of Dubbo.
     ...(version === JAVA_VERSIONS[0] && {
       runHttpClient: async (port: number) => readOutcomes(await runProgram([...http, String(port)])),
     }),
     startServer: (own) =>
-      startProgram((port) => [...main, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])]),
-    runClient: async ({ port, credentials }) => {
-      const tls = credentials === undefined ? [] : Object.values(credentials.files);
-      return readOutcomes(await runProgram([...main, "client", String(port), ...tls]));
-    },
+      startProgram((port) => [...main, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])], {
+        ready: "ready",
+      }),
+    runClient: (target) => runClient("client", target),
+    runPlainClient: (target) => runClient("plain", target),
   };
 }
+
+const isOld = (dubbo: string): boolean => dubbo.startsWith("3.2.");
 
 /** The command that runs a class of the program, which is built if it has not been yet. */
 export function javaCommand({ dubbo, compiler }: Version, name: string): string[] {
   const folder = buildJava(dubbo, compiler);
   const classes = `${join(folder, "classes")}:${join(folder, "jars", "*")}`;
-  return ["java", ...JVM, "-cp", classes, `com.example.interop.${name}`];
+  return ["java", ...JVM, ...(isOld(dubbo) ? OPENED : []), "-cp", classes, `com.example.interop.${name}`];
 }
 
 function buildJava(dubbo: string, compiler: string): string {
@@ -81,7 +90,7 @@ function buildJava(dubbo: string, compiler: string): string {
     mkdirSync(generated);
     const generate = [`--java_out=${generated}`, `--plugin=protoc-gen-dubbo=${plugin}`, `--dubbo_out=${generated}`];
     step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);
-    if (dubbo.startsWith("3.2.")) adaptStubs(filesIn(generated));
+    if (isOld(dubbo)) adaptStubs(filesIn(generated));
     const options = [
       "-nowarn",
       "-parameters",

@@ -10,8 +10,8 @@ import org.apache.dubbo.config.bootstrap.DubboBootstrap;
  *
  * <pre>
  *   server PORT [CERT KEY]
- *   client PORT [CA CERT KEY]   calls both services
- *   plain PORT [CA CERT KEY]    calls the one without a proto file
+ *   client PORT [CA CERT KEY]   calls the service with a proto file
+ *   plain PORT [CA CERT KEY]    calls the one without
  * </pre>
  */
 public final class Main {
@@ -43,8 +43,10 @@ public final class Main {
       .service(service(PeerService.class, new PeerServiceImpl("")))
       .service(grouped)
       .service(service(PlainService.class, new PlainServiceImpl()))
-      .start()
-      .await();
+      .start();
+    // The port is there with the first service.
+    System.out.println("ready");
+    bootstrap.await();
   }
 
   private static <T> ServiceConfig<T> service(Class<T> type, T implementation) {
@@ -67,8 +69,11 @@ public final class Main {
     }
     References references = new References(bootstrap, url);
     Cases cases = new Cases();
-    if (args[0].equals("client")) PeerClient.addCases(cases, references);
-    PlainClient.addCases(cases, references.to(PlainService.class, reference -> {}));
+    if (args[0].equals("client")) {
+      PeerClient.addCases(cases, references);
+    } else {
+      PlainClient.addCases(cases, references.to(PlainService.class, reference -> {}));
+    }
     cases.run();
     System.exit(0);
   }

@@ -1,0 +1,49 @@
+/**
+ * Our half of the matrix of interfaces without proto files: the service on our server, and our client for the cases.
+ */
+import { createHessian2 } from "triple-es/hessian2";
+import { createServer, createTransport, type TransportOptions } from "triple-es/node";
+import { type Credentials, failureOf, type Target } from "../peer.ts";
+import type { Running } from "../program.ts";
+import { AddressClass, createPlainServiceClient, PlainServiceDef } from "./gen/plain-service_triple.ts";
+import type { Outcomes } from "./matrix.ts";
+import { plainCaseNames, plainCases } from "./plain-cases.ts";
+import { createPlainService } from "./plain-service.ts";
+
+/** An address may come as an `Object`, of which a signature does not tell. */
+const hessian2 = createHessian2({ classes: [AddressClass] });
+
+/** A call that has not ended by then has failed. */
+const CALL_TIMEOUT_MS = 10_000;
+
+/** Starts the service on our server. */
+export async function startPlainServer(credentials: Credentials | undefined): Promise<Running> {
+  const server = createServer({
+    serializations: [hessian2],
+    tls: credentials === undefined ? undefined : { cert: credentials.cert, key: credentials.key },
+  });
+  server.add(PlainServiceDef, createPlainService());
+  await server.listen({ port: 0, host: "127.0.0.1" });
+  return { port: server.address.port, stop: () => server.close({ graceMs: 0 }) };
+}
+
+/** Runs the cases with our client; tells what went wrong with each. */
+export async function runPlainCases(
+  { port, credentials }: Target,
+  options: Pick<TransportOptions, "protocol" | "httpVersion" | "jsonBody"> = {},
+): Promise<Outcomes> {
+  const transport = createTransport({
+    baseUrl: `${credentials === undefined ? "http" : "https"}://127.0.0.1:${port}`,
+    serializations: [hessian2],
+    tls: credentials === undefined ? undefined : { ca: credentials.ca, servername: credentials.servername },
+    ...options,
+  });
+  const client = createPlainServiceClient(transport, { timeoutMs: CALL_TIMEOUT_MS });
+  try {
+    const outcomes = new Map<string, string | undefined>();
+    for (const name of plainCaseNames) outcomes.set(name, await failureOf(plainCases[name](client)));
+    return outcomes;
+  } finally {
+    await transport.close();
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The tables of the matrix: which programs are connected how, and what is run then.
+ */
+import type { Credentials, Target } from "../peer.ts";
+import type { Running } from "../program.ts";
+import { caseNames } from "./cases.ts";
+import { httpRpcCaseNames, runHttpRpcCases } from "./http-rpc.ts";
+import type { Column, Outcomes, Table } from "./matrix.ts";
+import type { DubboPeer } from "./peer.ts";
+import { runPlainCases, startPlainServer } from "./plain.ts";
+import { plainCaseNames } from "./plain-cases.ts";
+import { runTripleCases, startTripleServer } from "./triple.ts";
+import { UNSUPPORTED, UNSUPPORTED_WITHOUT_IDL } from "./unsupported.ts";
+
+const WAYS = ["cleartext", "TLS"];
+const HTTP_VERSIONS = ["1.1", "2"] as const;
+const HTTP_WAYS = HTTP_VERSIONS.map((version) => `HTTP/${version}`);
+
+/** A column before anybody has said what is not supported. */
+type Plan = Omit<Column, "unsupported">;
+
+/** Every table, with the columns that these peers have. */
+export function tablesOf(peers: readonly DubboPeer[], credentials: Credentials): Table[] {
+  const both = [undefined, credentials];
+  return [
+    { title: "gRPC with proto files", cases: caseNames, columns: grpc(peers, both).map(withReasons(UNSUPPORTED)) },
+    {
+      title: "HTTP RPC with proto files",
+      cases: httpRpcCaseNames,
+      columns: httpRpc(peers).map(withReasons(UNSUPPORTED)),
+    },
+    {
+      title: "Interfaces without proto files",
+      cases: plainCaseNames,
+      columns: withoutIdl(peers, both).map(withReasons(UNSUPPORTED_WITHOUT_IDL)),
+    },
+  ];
+}
+
+function grpc(peers: readonly DubboPeer[], both: readonly (Credentials | undefined)[]): Plan[] {
+  return peers.flatMap((peer): Plan[] => [
+    {
+      title: `us → ${peer.name}`,
+      ways: WAYS,
+      run: () =>
+        inTurn(both, (own) => during(peer.startServer(own), own, (target) => runTripleCases(caseNames, target, peer))),
+    },
+    {
+      title: `${peer.name} → us`,
+      ways: WAYS,
+      run: () =>
+        inTurn(both, async (own) => {
+          const starting = startTripleServer(own);
+          const outcomes = await during(starting, own, peer.runClient);
+          return new Map([...outcomes, ...(await starting).outcomes()]);
+        }),
+    },
+  ]);
+}
+
+function httpRpc(peers: readonly DubboPeer[]): Plan[] {
+  const calling = peers
+    .filter(({ httpRpc: has }) => has)
+    .map(
+      (peer): Plan => ({
+        title: `us → ${peer.name} (HTTP RPC)`,
+        ways: HTTP_WAYS,
+        run: () =>
+          inTurn(HTTP_VERSIONS, (httpVersion) =>
+            during(peer.startServer(undefined), undefined, (target) =>
+              runHttpRpcCases(target, { httpVersion, javaNames: peer.javaNames }),
+            ),
+          ),
+      }),
+    );
+  const called = peers.flatMap(({ name, runHttpClient }): Plan[] =>
+    runHttpClient === undefined
+      ? []
+      : [
+          {
+            title: `${name} → us (HTTP RPC)`,
+            ways: [""],
+            run: () =>
+              inTurn([undefined], (own) => during(startTripleServer(own), own, ({ port }) => runHttpClient(port))),
+          },
+        ],
+  );
+  return [...calling, ...called];
+}
+
+function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | undefined)[]): Plan[] {
+  return peers.flatMap((peer): Plan[] => {
+    const { name, runPlainClient } = peer;
+    if (runPlainClient === undefined) return [];
+    const overGrpc: Plan[] = [
+      {
+        title: `us → ${name}`,
+        ways: WAYS,
+        run: () => inTurn(both, (own) => during(peer.startServer(own), own, (target) => runPlainCases(target))),
+      },
+      {
+        title: `${name} → us`,
+        ways: WAYS,
+        run: () => inTurn(both, (own) => during(startPlainServer(own), own, runPlainClient)),
+      },
+    ];
+    const overHttpRpc: Plan = {
+      title: `us → ${name} (HTTP RPC)`,
+      ways: HTTP_WAYS,
+      run: () =>
+        inTurn(HTTP_VERSIONS, (httpVersion) =>
+          during(peer.startServer(undefined), undefined, (target) =>
+            runPlainCases(target, { protocol: "http-rpc", httpVersion, jsonBody: "object" }),
+          ),
+        ),
+    };
+    return peer.httpRpc ? [...overGrpc, overHttpRpc] : overGrpc;
+  });
+}
+
+async function inTurn<T>(items: readonly T[], run: (item: T) => Promise<Outcomes>): Promise<Outcomes[]> {
+  const outcomes: Outcomes[] = [];
+  for (const item of items) outcomes.push(await run(item));
+  return outcomes;
+}
+
+/** What is run while a server is there. */
+async function during(
+  starting: Promise<Running>,
+  credentials: Credentials | undefined,
+  run: (target: Target) => Promise<Outcomes>,
+): Promise<Outcomes> {
+  const server = await starting;
+  try {
+    return await run({ port: server.port, credentials });
+  } finally {
+    await server.stop();
+  }
+}
+
+const withReasons =
+  (unsupported: Readonly<Record<string, Column["unsupported"]>>) =>
+  (plan: Plan): Column => ({ ...plan, unsupported: unsupported[plan.title] ?? {} });
