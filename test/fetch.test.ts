@@ -3,8 +3,10 @@
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
-import { Code, createRouter, findDetails, RpcError, Status } from "triple-es";
+import { Code, createRouter, findDetails, RpcError, Status, type Transport } from "triple-es";
 import { createTransport, type FetchHandler, fetchHandler, type TransportOptions } from "triple-es/fetch";
+import { createTransport as createJsonTransport } from "triple-es/json";
+import { createTransport as createProtoTransport } from "triple-es/proto";
 import { describe, expect, it, vi } from "vitest";
 import { GreetRequestSchema } from "../examples/gen/greet/v1/greet_pb.ts";
 import {
@@ -13,7 +15,9 @@ import {
   GreetServiceDef,
   type GreetServiceHandler,
 } from "../examples/gen/greet/v1/greet_triple.ts";
+import { createThingsServiceClient } from "../fixtures/options/gen/json/fixture/options/v1/options_triple.ts";
 import { aborted, arriving, failureOf, freePort, greeter, signalled, startServer } from "./support/server.ts";
+import { createShopClient } from "./support/shop.ts";
 
 const PATH = "/greet.v1.GreetService/Greet";
 
@@ -37,6 +41,66 @@ const WAYS: Record<
     return connect("https://greeter.example", { ...options, fetch: direct });
   },
 };
+
+const callGreet = (transport: Transport): Promise<unknown> => createGreetServiceClient(transport).greet({});
+const callFind = (transport: Transport): Promise<unknown> => createThingsServiceClient(transport).find({});
+
+describe.each([
+  ["fetch", createTransport, callGreet, PATH],
+  ["proto", createProtoTransport, callGreet, PATH],
+  ["json", createJsonTransport, callFind, "/fixture.options.v1.ThingsService/Find"],
+] as const)("a transport of the door %s", (_door, create, call, path) => {
+  it.each([
+    "localhost:50051",
+    "ftp://localhost",
+    "http://",
+    "http:localhost",
+    "api",
+    "http://localhost?a=b",
+    "/api#here",
+    new URL("http://localhost"),
+    undefined,
+  ])("refuses the base URL %s", (baseUrl) => {
+    expect(() => create({ baseUrl: baseUrl as string })).toThrow(
+      new TypeError(`baseUrl "${baseUrl}" must start with http://, https:// or / and have no query`),
+    );
+  });
+
+  it.each([
+    ["http://localhost:1", "http://localhost:1"],
+    ["HTTPS://localhost/api/", "HTTPS://localhost/api"],
+    ["/api", "/api"],
+    ["/", ""],
+    ["", ""],
+  ])("calls below the base URL %j", async (baseUrl, prefix) => {
+    const asked: unknown[] = [];
+    const transport = create({
+      baseUrl,
+      fetch: async (url) => {
+        asked.push(url);
+        return new Response(null, { status: 404 });
+      },
+    });
+    await failureOf(call(transport));
+    expect(asked).toEqual([prefix + path]);
+  });
+});
+
+describe("a transport for messages in binary", () => {
+  it("carries messages of Protocol Buffers, and refuses methods without IDL", async () => {
+    const answer = handle();
+    const transport = createProtoTransport({
+      baseUrl: "http://greeter.example",
+      fetch: (input, init) => answer(new Request(input, init)),
+    });
+    expect((await createGreetServiceClient(transport).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    const error = await failureOf(createShopClient(transport).sayHi("Ada", "Hi"));
+    expect([error.code, error.status]).toEqual([Code.Unimplemented, Status.ClientError]);
+    expect(error.rawMessage).toMatch(
+      /sayHi has no message of Protocol Buffers: .* needs a transport of triple-es\/fetch$/,
+    );
+  });
+});
 
 describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
   const reach = WAYS[name] as (typeof WAYS)[string];

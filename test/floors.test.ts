@@ -12,7 +12,7 @@ const RUNTIME = "runtime/src/";
  * messages and generated services are rooms of their own.
  */
 const FLOORS: readonly (readonly string[])[] = [
-  ["code", "metadata", "quality", "signature", "version", "gen/messages"],
+  ["choice", "code", "metadata", "quality", "signature", "version", "gen/messages"],
   ["attachments", "error", "call"],
   [
     "codec",

@@ -275,6 +275,6 @@ function clientError(message: string, cause?: unknown): RpcError {
 
 /** The error of an interceptor or transport that did not answer as the kind of the method wants it. */
 function shapeError({ path, kind }: Method, response: CallResponse | undefined): RpcError {
-  const received = response === undefined ? "nothing; it must return next(request)" : `a response that is not ${kind}`;
+  const received = response === undefined ? "nothing instead of next(request)" : `a response that is not ${kind}`;
   return new RpcError(Code.Internal, `an interceptor or transport answered ${path} with ${received}`);
 }

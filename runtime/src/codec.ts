@@ -16,6 +16,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { Method } from "./call.ts";
+import { oneOf } from "./choice.ts";
 
 /**
  * Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. Public and stable,
@@ -59,8 +60,16 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 export const protoCodec: Codec = {
   name: "proto",
   encode: (type, message) => toBinary(type, toMessage(type, message)),
-  decode: (type, bytes) => fromBinary(type, bytes),
+  decode: (type, bytes) => fromBinary(type, plainBytes(bytes)),
 };
+
+/**
+ * The same memory as a plain `Uint8Array`: fields of bytes are pieces of what they were read from, and a piece of a Buffer
+ * is a Buffer.
+ */
+export function plainBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
 
 export interface JsonCodecOptions {
   /** Resolves `google.protobuf.Any` and extensions in JSON. Default: none are known. */
@@ -101,10 +110,10 @@ function inWords(cause: unknown): unknown {
 /** The JSON codec with no registry. */
 export const jsonCodec: Codec = /*@__PURE__*/ createJsonCodec();
 
-/** The built-in codec with that name; a codec is returned as it is. */
+/** The built-in codec with that name; a codec is returned as it is. Throws a `TypeError` for any other name. */
 export function findCodec(codec: "proto" | "json" | Codec): Codec {
-  if (typeof codec !== "string") return codec;
-  return codec === "json" ? jsonCodec : protoCodec;
+  if (typeof codec === "object") return codec;
+  return oneOf("codec", codec, ["proto", "json"]) === "json" ? jsonCodec : protoCodec;
 }
 
 /** JSON text in UTF-8. */

@@ -100,6 +100,9 @@ function checkOptions(options: CorsOptions): CorsOptions {
   if (!Number.isInteger(maxAge) || maxAge < 0)
     throw new RangeError(`cors: maxAge must be whole seconds, not ${maxAge}`);
   if (origins === "*") return options;
+  if (!Array.isArray(origins)) {
+    throw new TypeError('cors takes { origins: ["https://app.example.com"] } or { origins: "*" }');
+  }
   for (const origin of origins) {
     if (!isOrigin(origin)) {
       throw new TypeError(`cors: "${origin}" is not an origin; it must be like https://app.example.com, with no path`);

@@ -42,16 +42,17 @@ export class RpcError extends Error {
   readonly metadata: Metadata;
   /** Leading metadata of the failed call. */
   readonly headers: Metadata;
-  /** The protocol error code of sub-protocol A that was received, or that the runtime will send. */
+  /**
+   * The protocol error code of sub-protocol A: the one that was received, or the runtime's own for what failed here, in
+   * either sub-protocol, such as 30 where a client's deadline has passed.
+   */
   readonly status: Status | undefined;
 
   /** A code that gRPC does not have, as a foreign error may carry one, becomes unknown. */
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
-    super(
-      `[${codeName(codeFromNumber(code) ?? Code.Unknown)}]${message && ` ${message}`}`,
-      options.cause === undefined ? {} : { cause: options.cause },
-    );
-    this.code = codeFromNumber(code) ?? Code.Unknown;
+    const known = codeFromNumber(code) ?? Code.Unknown;
+    super(`[${codeName(known)}]${message && ` ${message}`}`, options.cause === undefined ? {} : options);
+    this.code = known;
     this.rawMessage = message;
     this.details = checkDetails(options.details);
     this.metadata = new Metadata(options.metadata);
@@ -86,7 +87,7 @@ function checkDetails(details: readonly ErrorDetail[] = []): readonly ErrorDetai
     Array.isArray(details) &&
     details.every((one) => typeof one?.typeUrl === "string" && one.value instanceof Uint8Array);
   if (valid) return details;
-  throw new TypeError("details must be an array of google.protobuf.Any messages; anyPack of protobuf-es makes them");
+  throw new TypeError("details must be an array of what anyPack makes");
 }
 
 /** What something that was thrown says of itself. */

@@ -3,6 +3,7 @@
  * way to read or write the trailers that sub-protocol B needs.
  */
 import { type Call, type Interceptor, intercept } from "./call.ts";
+import { oneOf } from "./choice.ts";
 import type { Transport } from "./client.ts";
 import { Code } from "./code.ts";
 import { type Codec, findCodec } from "./codec.ts";
@@ -43,6 +44,7 @@ export interface TransportOptions {
 /** Makes a transport on `fetch`. It carries unary calls. Closing it does nothing: its connections are those of `fetch`. */
 export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
+  oneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
   const codec = findCodec(options.codec ?? "json");
   // The browser compresses and inflates on its own.
   const resolved = resolveClientOptions({ ...options, codec, compressions: [] });
@@ -51,12 +53,19 @@ export function createTransport(options: TransportOptions): Transport {
   return { call: intercept(all, options.interceptors), close: async () => {} };
 }
 
+/** An absolute URL, or a path on the page's own origin. The empty one is its root. */
+const BASE_URL = /^(https?:\/\/.|\/|$)[^?#]*$/i;
+
 /**
  * Makes an exchange on `fetch`: what transports are built on. Its responses still have the fields that tell how the bytes
- * travelled, such as `content-encoding`, which is over when fetch hands them out: do not inflate again.
+ * travelled, such as `content-encoding`, which is over when fetch hands them out: do not inflate again. Throws a `TypeError`
+ * for a base URL that is none.
  */
 export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "credentials" | "fetch">): Exchange {
   const { baseUrl, credentials, fetch: given } = options;
+  if (typeof baseUrl !== "string" || !BASE_URL.test(baseUrl)) {
+    throw new TypeError(`baseUrl "${baseUrl}" must start with http://, https:// or / and have no query`);
+  }
   const prefix = baseUrl.replace(/\/$/, "");
   return async ({ method, path, headers, body, signal }) => {
     // Read on every call, so that a fetch that is replaced later, as tests do, is used.
@@ -64,11 +73,11 @@ export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "creden
     const init: RequestInit = {
       method,
       headers: [...headers],
-      body: body.whole ?? new Uint8Array(),
+      body: body.whole ?? null,
       redirect: "manual",
+      signal: signal ?? null,
+      ...(credentials && { credentials }),
     };
-    if (credentials !== undefined) init.credentials = credentials;
-    if (signal !== undefined) init.signal = signal;
     let response: Response;
     try {
       response = await send(prefix + path, init);

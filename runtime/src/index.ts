@@ -2,6 +2,7 @@
  * The door for every platform: what generated code and users need wherever they run.
  */
 import { type Call, type Interceptor, intercept } from "./call.ts";
+import { oneOf } from "./choice.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
@@ -117,6 +118,7 @@ export interface InMemoryTransportOptions {
  */
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto", serializations } = options;
+  oneOf("protocol", protocol, ["grpc", "http-rpc"]);
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   // A network would hand out headers of their own at each end.
   const exchange: Exchange = (request) => router.exchange({ ...request, headers: new Metadata(request.headers) });

@@ -12,7 +12,7 @@ import { fromJson } from "./java/json.ts";
 import { parseExactJson } from "./java/json-text.ts";
 import { toMessages, toValues } from "./java/positional.ts";
 import { pathSuffix } from "./java/type.ts";
-import { plainMessage } from "./plain-json.ts";
+import { nameOnly } from "./plain-json.ts";
 import type { Signature } from "./signature.ts";
 
 /** A method without IDL, as generated code declares it. */
@@ -21,9 +21,9 @@ export interface InterfaceMethod extends Method {
 }
 
 /** Stands for the schema of the messages of methods without IDL, which are arrays of values. */
-export const javaMessage: SignedMessage = /*@__PURE__*/ Object.assign(
-  plainMessage("java.lang.Object", "a method without IDL has no schema: what encodes it goes by its signature"),
-  { codecOf: argumentsCodec, pathOf: ({ path }: Method) => path },
+export const javaMessage: SignedMessage = /*@__PURE__*/ nameOnly(
+  { typeName: "java.lang.Object", codecOf: argumentsCodec, pathOf: ({ path }: Method) => path },
+  "a method without IDL has no schema: what encodes it goes by its signature",
 );
 
 /** The same of a method that shares its path with others: Dubbo for Java wants to be told which one in sub-protocol A. */

@@ -133,7 +133,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   delete(name: string): this {
     const key = name.toLowerCase();
-    if (this.#frozen) throw new TypeError("this metadata is shared by many calls and cannot be changed");
+    this.#checkFrozen();
     if (this.#fields.includes(key)) this.#fields = this.#filter((field) => field !== key);
     return this;
   }
@@ -149,10 +149,14 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   #push(name: string, value: string): this {
-    if (this.#frozen) throw new TypeError("this metadata is shared by many calls and cannot be changed");
+    this.#checkFrozen();
     if (this.#fields === NO_FIELDS) this.#fields = [name, value];
     else this.#fields.push(name, value);
     return this;
+  }
+
+  #checkFrozen(): void {
+    if (this.#frozen) throw new TypeError("this metadata is shared by many calls and cannot be changed");
   }
 
   #filter(keep: (name: string) => boolean): string[] {
@@ -195,7 +199,7 @@ function encodeValue(name: string, value: string | Uint8Array): string {
   }
   if (ASCII_VALUE.test(value)) return value;
   throw new TypeError(
-    `the value of metadata "${name}" must be printable ASCII, not empty, with no space at either end; for other text use a name ending in "-bin"`,
+    `the value of metadata "${name}" must be printable ASCII, not empty, with no space at either end; other text needs a name ending in "-bin"`,
   );
 }
 
@@ -206,7 +210,7 @@ function decodeBinary(name: string, value: string): Uint8Array {
 
 function requireBinaryName(name: string): void {
   if (!name.toLowerCase().endsWith("-bin")) {
-    throw new TypeError(`metadata "${name}" carries text: a name for bytes ends in "-bin"`);
+    throw new TypeError(`metadata "${name}" carries text: bytes need a name ending in "-bin"`);
   }
 }
 

@@ -3,6 +3,7 @@
  */
 import type { AddressInfo } from "node:net";
 import { type Call, type Interceptor, intercept } from "./call.ts";
+import { oneOf } from "./choice.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
@@ -132,6 +133,9 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
 export function createTransport(options: TransportOptions): Transport {
   const { protocol = "grpc", codec: given = "proto", compressions = nodeCompressions } = options;
   const { httpVersion = protocol === "grpc" ? "2" : "1.1" } = options;
+  oneOf("protocol", protocol, ["grpc", "http-rpc"]);
+  oneOf("httpVersion", httpVersion, ["1.1", "2"]);
+  oneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
   if (protocol === "grpc" && httpVersion !== "2") throw new TypeError(`protocol "grpc" needs httpVersion "2"`);
   const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;

@@ -5,29 +5,30 @@
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { type Codec, encodeJson, parseJson } from "./codec.ts";
 
-/** JSON as it is, for messages that were never anything else. */
+/** JSON as it is, for messages that were never anything else. Others have fields that look otherwise in JSON. */
 export const plainJsonCodec: Codec = {
   name: "json",
-  encode: (_type, message) => encodeJson(message as JsonValue),
+  encode: (type, message) => encodeJson(toValue(type, message)),
   decode: (_type, bytes) => parseJson(bytes) as object,
-  values: {
-    toValue: (_type, message) => message as JsonValue,
-    fromValue: (_type, value) => value as object,
-  },
+  values: { toValue, fromValue: (_type, value) => value as object },
 };
+
+function toValue(type: DescMessage, message: object): JsonValue {
+  if ("plain" in type) return message as JsonValue;
+  throw new TypeError(`${type.typeName} is not plain JSON: its client needs triple-es/fetch`);
+}
 
 /** What makes up a schema, beyond its name. */
 const schemaParts: readonly (keyof DescMessage)[] = ["file", "proto", "fields", "field", "members", "oneofs"];
 
-/**
- * Stands for the schema of a message of which only the name is known. A codec that needs the schema is refused, with the
- * way out that `advice` names.
- */
-export function plainMessage(
-  typeName: string,
-  advice = `${typeName} is known as plain JSON only: its client needs a transport of triple-es/json`,
-): DescMessage {
-  const message = { kind: "message", typeName, name: typeName.slice(typeName.lastIndexOf(".") + 1) };
+/** Stands for the schema of a message that is plain JSON, of which only the name is known. */
+export function plainMessage(typeName: string): DescMessage {
+  const advice = `${typeName} is plain JSON: its client needs triple-es/json`;
+  return nameOnly({ typeName, plain: true }, advice);
+}
+
+/** Stands for a schema. A codec that needs more of it than the name is refused, with the way out that `advice` names. */
+export function nameOnly<T extends { readonly typeName: string }>(message: T, advice: string): DescMessage & T {
   for (const part of schemaParts) {
     Object.defineProperty(message, part, {
       get() {
@@ -35,5 +36,5 @@ export function plainMessage(
       },
     });
   }
-  return message as DescMessage;
+  return message as DescMessage & T;
 }

@@ -8,6 +8,7 @@ import { protoCodec } from "./codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol.ts";
+import { refuseSignedCalls } from "./signed-call.ts";
 
 export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
 
@@ -17,6 +18,6 @@ export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">
  */
 export function createTransport(options: ProtoTransportOptions): Transport {
   const resolved = resolveClientOptions({ ...options, codec: protoCodec, compressions: [] });
-  const call = refuseStreams(createUnaryCall(connectFetch(options), resolved));
+  const call = refuseSignedCalls(refuseStreams(createUnaryCall(connectFetch(options), resolved)));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

@@ -3,7 +3,7 @@
  */
 import type { Call, Handler, Method, Selector } from "./call.ts";
 import { Code, Status } from "./code.ts";
-import type { Codec } from "./codec.ts";
+import { type Codec, plainBytes } from "./codec.ts";
 import type { Compression } from "./compression.ts";
 import { callHook, type ErrorHook, RpcError, reasonOf } from "./error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
@@ -104,7 +104,7 @@ const printError: ErrorHook = (error, path) => console.error(`triple-es: ${path}
  */
 export function javaPath({ path, java }: Method, nameOf: (java: { readonly method: string }) => string): string {
   if (java !== undefined) return `/${java.service}/${nameOf(java)}`;
-  const message = `${path} has no Java name; generate code with the option java_names=true`;
+  const message = `${path} has no Java name; generate it with java_names=true`;
   throw new RpcError(Code.InvalidArgument, message, { status: Status.ClientError });
 }
 
@@ -124,7 +124,7 @@ export function readSelector(headers: Metadata): Selector {
   return version === undefined && group === undefined ? NO_SELECTOR : { version, group };
 }
 
-const NO_SELECTOR: Selector = Object.freeze({});
+const NO_SELECTOR: Selector = /*@__PURE__*/ Object.freeze({});
 
 export function writeSelector(headers: Metadata, selector: Selector): void {
   if (selector.version !== undefined) headers.set("tri-service-version", selector.version);
@@ -166,7 +166,7 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;
     if (isReservedName(name)) {
-      throw new TypeError(`metadata "${name}" is reserved for the protocol and cannot be set`);
+      throw new TypeError(`metadata "${name}" is reserved for the protocol`);
     }
     headers.append(prefix + name, fields[i + 1] as string);
   }
@@ -190,7 +190,7 @@ export function notFound(path: string): RpcError {
   const shown = path.length <= MAX_SHOWN_PATH ? path : `${path.slice(0, MAX_SHOWN_PATH)}…`;
   return new RpcError(
     Code.Unimplemented,
-    `no method is served at ${shown} in the version and group asked for; paths are /package.Service/Method, in that case`,
+    `no method is served at ${shown}; paths are /package.Service/Method with exactly those capitals, and version and group have to match`,
     { status: Status.ServiceNotFound },
   );
 }
@@ -276,7 +276,7 @@ export async function decompressMessage(
 ): Promise<Uint8Array> {
   const { maxMessageBytes } = options;
   try {
-    return await compression.decompress(bytes, maxMessageBytes);
+    return plainBytes(await compression.decompress(bytes, maxMessageBytes));
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw onBadData(`message is not ${compression.name} data`, cause);
     throw new RpcError(

@@ -3,7 +3,9 @@
  * methods has a codec of its own.
  */
 import type { Call, Method } from "./call.ts";
+import { Code, Status } from "./code.ts";
 import type { Codec, SignedMessage } from "./codec.ts";
+import { RpcError } from "./error.ts";
 
 /** Makes calls of methods without IDL with what `open` makes of their codec, and the others as they were. */
 export function withSignedCalls(call: Call, open: (codec: Codec) => Call, jsonBody: "array" | "object"): Call {
@@ -21,4 +23,15 @@ export function withSignedCalls(call: Call, open: (codec: Codec) => Call, jsonBo
     const known = signed.get(request.method) ?? sign(request.method);
     return known.call({ ...request, method: known.method });
   };
+}
+
+/** Refuses methods without IDL, for transports that carry messages of Protocol Buffers alone. */
+export function refuseSignedCalls(call: Call): Call {
+  return (request) =>
+    request.method.signature === undefined ? call(request) : Promise.reject(signedError(request.method));
+}
+
+function signedError({ path }: Method): RpcError {
+  const message = `${path} has no message of Protocol Buffers: its client needs a transport of triple-es/fetch`;
+  return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }

@@ -8,7 +8,7 @@ import type { Problems } from "./problem.ts";
 import { homeOf } from "./resolve.ts";
 import { readService } from "./service-reader.ts";
 import { ShapeReader, type TypeDeclaration } from "./shape-reader.ts";
-import { hasTag } from "./tags.ts";
+import { hasTag, misspelledService } from "./tags.ts";
 
 /**
  * The compiler with what names need and no more. It loads no declarations of the language: what a contract may use of
@@ -68,6 +68,10 @@ function readContract(file: SourceFile, reader: ShapeReader, problems: Problems)
     .getInterfaces()
     .filter((node) => hasTag(node, "service"))
     .flatMap((node) => readService(node, reader.types, problems) ?? []);
+  for (const node of file.getInterfaces().filter((one) => !hasTag(one, "service"))) {
+    const tag = misspelledService(node);
+    if (tag !== undefined) problems.warn(tag, `@${tag.getTagName()} means nothing here, did you mean @service?`);
+  }
   const tagged: TypeDeclaration[] = [
     ...file.getInterfaces(),
     ...file.getClasses(),

@@ -1,6 +1,7 @@
 /** JSDoc of contracts: the author's words, and the tags that say what something is in Java. */
 import type { JSDoc, JSDocTag } from "ts-morph";
 import { prose } from "../jsdoc.ts";
+import { suggestion } from "../spelling.ts";
 import type { Problems } from "./problem.ts";
 
 /** The tags that mean something to us. */
@@ -38,6 +39,12 @@ const examples: Readonly<Record<TagName, string>> = {
 
 export function hasTag(node: Documentable, name: TagName | "deprecated"): boolean {
   return tagsOf(node, name).length > 0;
+}
+
+/** The first tag that was probably meant to be `@service`: its name differs in a letter or two, or in capitals. */
+export function misspelledService(node: Documentable): JSDocTag | undefined {
+  const tags = node.getJsDocs().flatMap((doc) => doc.getTags());
+  return tags.find((tag) => suggestion(tag.getTagName(), ["service"]) !== "");
 }
 
 /** The author's words as lines, without tags. */

@@ -191,7 +191,7 @@ describe("a server", () => {
     const answer = await post(serving({}, [hessian2]), "/com.acme.Shop/find", body);
     expect(answer).toMatchObject({
       status: String(Code.Unimplemented),
-      message: 'serialization "fastjson2" is not supported; supported are: hessian4',
+      message: 'serialization "fastjson2" is not supported; supported are: hessian4 (hessian2)',
     });
   });
 

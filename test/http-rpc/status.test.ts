@@ -64,7 +64,7 @@ describe("the code inferred from an HTTP status", () => {
   it.each([201, 204, 301, 500])("is made of %i too, which is no success", async (http) => {
     expect(await failure(http, "")).toMatchObject({
       code: Code.Unknown,
-      rawMessage: `the server answered with HTTP status ${http}`,
+      rawMessage: `/greet.v1.GreetService/Greet answered with HTTP status ${http}`,
     });
   });
 });
@@ -264,7 +264,7 @@ describe("the error bodies of other implementations", () => {
   ])("%s: the HTTP status decides", async (_what, body) => {
     expect(await failure(502, body)).toMatchObject({
       code: Code.Unavailable,
-      rawMessage: "the server answered with HTTP status 502",
+      rawMessage: `/greet.v1.GreetService/Greet answered with HTTP status 502`,
       details: [],
     });
   });

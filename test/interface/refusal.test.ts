@@ -323,6 +323,16 @@ describe("a warning", () => {
     expect(problemOf(type)).toEqual([`3:8: warning: ${message}`]);
   });
 
+  it.each(["services", "Service", "servce"])("is given for the tag @%s, which makes no service", (tag) => {
+    expect(problemsOf(`/** @${tag} a.S */\nexport interface S {\n  m(): Promise<void>;\n}`)).toEqual([
+      `1:5: warning: @${tag} means nothing here, did you mean @service?`,
+    ]);
+  });
+
+  it("is not given for other tags", () => {
+    expect(problemsOf("/**\n * @since 1.0\n * @see S\n */\nexport interface S {}")).toEqual([]);
+  });
+
   it("is given for a field that may be missing, for it will be null then", () => {
     expect(problemOf("D", "/** @class a.D */ export interface D { a?: string; b?: string | null }")).toEqual([
       "5:40: warning: a missing a arrives as null: join null to its type",

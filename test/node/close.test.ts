@@ -489,6 +489,14 @@ describe("a transport", () => {
   it.each(["localhost:8080", "ftp://localhost", "/api", ""])("refuses the base URL %j", (baseUrl) => {
     expect(() => createTransport({ baseUrl })).toThrow(/baseUrl ".*" must start with http:\/\/ or https:\/\//);
   });
+
+  it.each(["http://localhost:8080?a=b", "https://localhost/api#here"])("refuses the base URL %j", (baseUrl) => {
+    expect(() => createTransport({ baseUrl })).toThrow(`baseUrl "${baseUrl}" must have no query and no fragment`);
+  });
+
+  it.each([new URL("http://localhost"), undefined])("refuses the base URL %s, which is no string", (baseUrl) => {
+    expect(() => createTransport({ baseUrl: baseUrl as never })).toThrow(/^baseUrl must be a string, not /);
+  });
 });
 
 it("streams of one session go on while another call fails", async () => {

@@ -154,7 +154,7 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
     const error = await greet(baseUrl);
     expect([error.code, error.rawMessage]).toEqual([
       code,
-      `the server answered with HTTP status ${status.slice(0, 3)}`,
+      `/greet.v1.GreetService/Greet answered with HTTP status ${status.slice(0, 3)}`,
     ]);
   });
 
@@ -164,7 +164,7 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
     );
     const error = await greet(baseUrl);
     expect([error.code, error.status]).toEqual([Code.Internal, Status.BadResponse]);
-    expect(error.rawMessage).toContain("asked for application/json, but the server sent text/html");
+    expect(error.rawMessage).toContain("/greet.v1.GreetService/Greet answered with text/html, not application/json");
   });
 
   it("does not take broken JSON for an answer", async () => {

@@ -7,6 +7,7 @@ import { createRouter, jsonCodec } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
 import { createTransport, plainMessage } from "triple-es/json";
 import { beforeAll, describe, expect, it } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createThingsServiceClient } from "../../fixtures/options/gen/json/fixture/options/v1/options_triple.ts";
 import { FindResponseSchema } from "../../fixtures/options/gen/server/fixture/options/v1/options_pb.ts";
 import {
@@ -14,6 +15,7 @@ import {
   ThingsServiceDef,
 } from "../../fixtures/options/gen/server/fixture/options/v1/options_triple.ts";
 import { SharedSchema } from "../../fixtures/options/gen/server/fixture/options/v1/shared_pb.ts";
+import { createShopClient } from "../support/shop.ts";
 import { root } from "./support/protos.ts";
 
 class Things extends ThingsServiceBase {
@@ -27,6 +29,8 @@ class Things extends ThingsServiceBase {
     return create(SharedSchema, { title: request.value });
   }
 }
+
+const unreachable: typeof fetch = () => Promise.reject(new Error("nothing should have been sent"));
 
 describe("a client of plain JSON", () => {
   const handle = fetchHandler(createRouter().add(ThingsServiceDef, new Things()));
@@ -58,9 +62,16 @@ describe("a client of plain JSON", () => {
     expect(Object.keys(client)).toEqual(["find", "hTTPGet"]);
   });
 
+  it.each(["array", "object"] as const)("refuses clients of other messages, with jsonBody %s", async (jsonBody) => {
+    const transport = createTransport({ baseUrl: "http://things.example", jsonBody, fetch: unreachable });
+    const refusal = /\[internal\] \S+ is not plain JSON: its client needs triple-es\/fetch$/;
+    await expect(createGreetServiceClient(transport).greet({ name: "Ada" })).rejects.toThrow(refusal);
+    await expect(createShopClient(transport).sayHi("Ada", "Hi")).rejects.toThrow(refusal);
+  });
+
   it("says what is wrong when its messages meet a codec for protobuf", () => {
     const type: DescMessage = plainMessage("a.v1.M");
-    expect(() => jsonCodec.encode(type, {})).toThrow("a.v1.M is known as plain JSON only");
+    expect(() => jsonCodec.encode(type, {})).toThrow("a.v1.M is plain JSON: its client needs triple-es/json");
   });
 });
 

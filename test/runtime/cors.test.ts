@@ -154,6 +154,15 @@ describe("options", () => {
     expect(() => createRouter({ cors })).toThrow(message);
   });
 
+  it.each([true, false, {}, { origins: APP }, { origins: true }, { origins: new Set([APP]) }])(
+    "must hold a list of origins, which %j does not",
+    (cors) => {
+      expect(() => createRouter({ cors: cors as never })).toThrow(
+        new TypeError('cors takes { origins: ["https://app.example.com"] } or { origins: "*" }'),
+      );
+    },
+  );
+
   it("may name origins of every scheme that browsers have", () => {
     const origins = ["http://localhost:5173", "https://[::1]:8443", "chrome-extension://abcdefghijklmnop"];
     expect(() => createRouter({ cors: { origins } })).not.toThrow();

@@ -1,5 +1,7 @@
 /** What users get wrong, mostly without a type checker: each mistake is told where it is made, and harms no other call. */
 import { Code, createContextKey, createInMemoryTransport, createRouter, type Interceptor, RpcError } from "triple-es";
+import { createTransport as createFetchTransport } from "triple-es/fetch";
+import { createTransport as createNodeTransport, createServer } from "triple-es/node";
 import { describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { GREET, grpcRequest, rpcRequest } from "../support/greeter.ts";
@@ -123,6 +125,33 @@ describe("a client", () => {
     expect((await failureOf(client.greet({}, { headers }))).code).toBe(Code.InvalidArgument);
     expect((await failureOf(read(client.greetEach({}, { headers })))).code).toBe(Code.InvalidArgument);
   });
+});
+
+describe("a transport", () => {
+  const baseUrl = "http://127.0.0.1";
+  const makers: Record<string, (options: object) => unknown> = {
+    Node: (options) => createNodeTransport({ baseUrl, ...options }),
+    memory: (options) => createInMemoryTransport(createRouter(), options),
+    fetch: (options) => createFetchTransport({ baseUrl, ...options }),
+  };
+
+  it.each<[keyof typeof makers, object, string]>([
+    ["Node", { protocol: "http" }, 'protocol must be one of ["grpc","http-rpc"], not "http"'],
+    ["Node", { codec: "protobuf" }, 'codec must be one of ["proto","json"], not "protobuf"'],
+    ["Node", { jsonBody: "bare" }, 'jsonBody must be one of ["array","object"], not "bare"'],
+    ["Node", { protocol: "http-rpc", httpVersion: 2 }, 'httpVersion must be one of ["1.1","2"], not 2'],
+    ["Node", { httpVersion: "1.0" }, 'httpVersion must be one of ["1.1","2"], not "1.0"'],
+    ["memory", { protocol: "triple" }, 'protocol must be one of ["grpc","http-rpc"], not "triple"'],
+    ["memory", { codec: "JSON" }, 'codec must be one of ["proto","json"], not "JSON"'],
+    ["fetch", { codec: "binary" }, 'codec must be one of ["proto","json"], not "binary"'],
+    ["fetch", { jsonBody: true }, 'jsonBody must be one of ["array","object"], not true'],
+  ])("of %s is not made with %j", (maker, options, message) => {
+    expect(() => makers[maker]?.(options)).toThrow(new TypeError(message));
+  });
+});
+
+it.each([50079, "50079"])("a server does not listen on %j, which is no options", async (options) => {
+  await expect(createServer().listen(options as never)).rejects.toThrow(`listen takes { port }, not ${options}`);
 });
 
 describe("a service", () => {

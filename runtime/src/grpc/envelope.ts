@@ -160,8 +160,10 @@ function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): numb
   return start + PREFIX_BYTES + length;
 }
 
+/** Plain bytes, as {@link plainBytes} makes them, at the cost of the piece of a Buffer. */
 function openEnvelope(bytes: Uint8Array, start: number, end: number): Envelope {
-  return { compressed: bytes[start] === 1, data: bytes.subarray(start + PREFIX_BYTES, end) };
+  const from = start + PREFIX_BYTES;
+  return { compressed: bytes[start] === 1, data: new Uint8Array(bytes.buffer, bytes.byteOffset + from, end - from) };
 }
 
 function cutOff(bytes: number): RpcError {

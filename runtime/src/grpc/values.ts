@@ -162,10 +162,16 @@ export class WrappedCall {
   }
 
   #unsupported(name: string): RpcError {
-    const known = this.#all.map(wireNameOf).join(", ") || "none";
+    const known = this.#all.map(namesOf).join(", ") || "none";
     const shown = JSON.stringify(name.slice(0, 40));
     return new RpcError(Code.Unimplemented, `serialization ${shown} is not supported; supported are: ${known}`);
   }
+}
+
+/** What a serialization is called, on the wire and where it is registered. */
+function namesOf(serialization: Serialization): string {
+  const wireName = wireNameOf(serialization);
+  return wireName === serialization.name ? wireName : `${wireName} (${serialization.name})`;
 }
 
 /** Where a method has its name alone, Java does not look at the types; among several they have to be the same. */

@@ -30,12 +30,16 @@ export function createUnaryCall(
 
   /** Makes the call. An error that the server answered with is returned; what is thrown went wrong on this side. */
   async function call(request: UnaryRequest): Promise<UnaryResponse | RpcError> {
-    const { input, output } = request.method;
+    const { input, output, path } = request.method;
     const message = encodeArguments(codec, input, request.message, options.jsonBody);
     const response = await exchange(toHttpRequest(request, message));
     const metadata = splitMetadata(response.headers);
-    if (response.status !== 200) return await readFailure(response, metadata);
-    const bytes = await readBody(response);
+    if (response.status !== 200) {
+      // A body that cannot be read tells nothing; the HTTP status still does.
+      const failure = await response.body.bytes(MAX_ERROR_BYTES).catch(() => new Uint8Array());
+      return readErrorResponse(path, response.status, failure, metadata);
+    }
+    const bytes = await readBody(path, response);
     try {
       return { stream: false, message: codec.decode(output, bytes), ...metadata };
     } catch (cause) {
@@ -60,26 +64,13 @@ export function createUnaryCall(
     };
   }
 
-  async function readBody(response: HttpResponse): Promise<Uint8Array> {
+  async function readBody(path: string, response: HttpResponse): Promise<Uint8Array> {
     const contentType = response.headers.get("content-type");
     if (codecNameOf(contentType ?? "") !== codec.name) {
       cancelBody(response.body);
-      throw badResponse(`asked for application/${codec.name}, but the server sent ${contentType ?? "no content type"}`);
+      throw badResponse(`${path} answered with ${contentType || "no content type"}, not application/${codec.name}`);
     }
     return response.body.bytes(options.maxMessageBytes);
-  }
-
-  async function readFailure(
-    response: HttpResponse,
-    { headers, trailers }: { headers: Metadata; trailers: Metadata },
-  ): Promise<RpcError> {
-    let bytes: Uint8Array | undefined;
-    try {
-      bytes = await response.body.bytes(MAX_ERROR_BYTES);
-    } catch {
-      // A body that cannot be read tells nothing; the HTTP status still does.
-    }
-    return readErrorResponse(response.status, bytes, { headers, metadata: trailers });
   }
 
   return async (request) => {

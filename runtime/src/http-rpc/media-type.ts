@@ -40,15 +40,9 @@ export function parseMediaType(contentType: string): MediaType | undefined {
   return { name: (name[1] as string).toLowerCase(), parameters };
 }
 
-/** Other names of what the specification calls `application/proto`. */
-const ALIASES: Readonly<Record<string, string>> = {
-  "application/protobuf": "application/proto",
-  "application/x-protobuf": "application/proto",
-};
-
-/** The name that the specification has for a media type. */
+/** The name that the specification has for a media type: others call `application/proto` protobuf, or x-protobuf. */
 export function canonicalType(name: string): string {
-  return ALIASES[name] ?? name;
+  return name.replace(/^(application\/)(x-)?protobuf$/, "$1proto");
 }
 
 /** Whether a media type names no charset, or one that UTF-8 includes. */

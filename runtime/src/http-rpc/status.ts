@@ -57,23 +57,22 @@ interface ErrorBody {
 
 /** Makes the error of a response that is not a success. Whatever the body is, there is an error to show for it. */
 export function readErrorResponse(
+  path: string,
   httpStatus: number,
-  bytes: Uint8Array | undefined,
-  metadata: { readonly headers: Metadata; readonly metadata: Metadata },
+  bytes: Uint8Array,
+  { headers, trailers }: { readonly headers: Metadata; readonly trailers: Metadata },
 ): RpcError {
   const body = parseErrorBody(bytes);
   const { status, known } = readStatus(body.status);
   const code = readCode(body.code) ?? known ?? codeOfHttpStatus(httpStatus);
-  const message =
-    typeof body.message === "string" ? body.message : `the server answered with HTTP status ${httpStatus}`;
-  return new RpcError(code, message, { ...metadata, status, details: readDetails(body.details) });
+  const message = typeof body.message === "string" ? body.message : `${path} answered with HTTP status ${httpStatus}`;
+  return new RpcError(code, message, { headers, metadata: trailers, status, details: readDetails(body.details) });
 }
 
-function parseErrorBody(bytes: Uint8Array | undefined): ErrorBody {
-  if (bytes === undefined || bytes.byteLength === 0) return {};
+/** What is no object says nothing: it has none of the properties. */
+function parseErrorBody(bytes: Uint8Array): ErrorBody {
   try {
-    const value = parseJson(bytes);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+    return (parseJson(bytes) ?? {}) as ErrorBody;
   } catch {
     return {};
   }

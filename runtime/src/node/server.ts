@@ -67,7 +67,9 @@ export class Listener {
   }
 
   /** Starts to listen. Rejects if the port cannot be had, and for good once the server is told to close. */
-  listen({ port, host, path }: ListenOptions): Promise<void> {
+  async listen(options: ListenOptions): Promise<void> {
+    if (typeof options !== "object") throw new TypeError(`listen takes { port }, not ${options}`);
+    const { port, host, path } = options;
     return new Promise((resolve, reject) => {
       const server = this.#server;
       const onClose = (): void => reject(new Error("the server is closed, and cannot listen again: make another one"));

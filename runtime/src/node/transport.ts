@@ -62,7 +62,7 @@ export interface Connector {
   close(): Promise<void>;
 }
 
-/** Makes exchanges with the origin of a base URL. Throws a `TypeError` for a URL that is neither HTTP's nor a socket's. */
+/** Makes exchanges with the origin of a base URL. Throws a `TypeError` for what is no such URL. */
 export function createConnector(options: ConnectOptions): Connector {
   const { origin, socketPath } = parseBaseUrl(options.baseUrl);
   const { tls, connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000 } = options;
@@ -84,9 +84,11 @@ export function createConnector(options: ConnectOptions): Connector {
 
 /** What a base URL names. Requests to a socket say that they are for `localhost`, as gRPC has it. */
 function parseBaseUrl(baseUrl: string): { readonly origin: URL; readonly socketPath: string | undefined } {
+  if (typeof baseUrl !== "string") throw new TypeError(`baseUrl must be a string, not ${baseUrl}`);
   const socketPath = /^unix:(?:\/\/)?(.+)$/.exec(baseUrl)?.[1];
   if (socketPath !== undefined) return { origin: new URL("http://localhost"), socketPath };
   const origin = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (/[?#]/.test(baseUrl)) throw new TypeError(`baseUrl "${baseUrl}" must have no query and no fragment`);
   if (origin?.protocol === "http:" || origin?.protocol === "https:") return { origin, socketPath };
   throw new TypeError(
     `baseUrl "${baseUrl}" must start with http:// or https:// and name a host, or with unix: and name a socket`,
