@@ -136,15 +136,15 @@ describe("a transport", () => {
   };
 
   it.each<[keyof typeof makers, object, string]>([
-    ["Node", { protocol: "http" }, 'protocol must be one of ["grpc","http-rpc"], not "http"'],
-    ["Node", { codec: "protobuf" }, 'codec must be one of ["proto","json"], not "protobuf"'],
-    ["Node", { jsonBody: "bare" }, 'jsonBody must be one of ["array","object"], not "bare"'],
-    ["Node", { protocol: "http-rpc", httpVersion: 2 }, 'httpVersion must be one of ["1.1","2"], not 2'],
-    ["Node", { httpVersion: "1.0" }, 'httpVersion must be one of ["1.1","2"], not "1.0"'],
-    ["memory", { protocol: "triple" }, 'protocol must be one of ["grpc","http-rpc"], not "triple"'],
-    ["memory", { codec: "JSON" }, 'codec must be one of ["proto","json"], not "JSON"'],
-    ["fetch", { codec: "binary" }, 'codec must be one of ["proto","json"], not "binary"'],
-    ["fetch", { jsonBody: true }, 'jsonBody must be one of ["array","object"], not true'],
+    ["Node", { protocol: "http" }, 'protocol must be in ["grpc","http-rpc"], not "http"'],
+    ["Node", { codec: "protobuf" }, 'codec must be in ["proto","json"], not "protobuf"'],
+    ["Node", { jsonBody: "bare" }, 'jsonBody must be in ["array","object"], not "bare"'],
+    ["Node", { protocol: "http-rpc", httpVersion: 2 }, 'httpVersion must be in ["1.1","2"], not 2'],
+    ["Node", { httpVersion: "1.0" }, 'httpVersion must be in ["1.1","2"], not "1.0"'],
+    ["memory", { protocol: "triple" }, 'protocol must be in ["grpc","http-rpc"], not "triple"'],
+    ["memory", { codec: "JSON" }, 'codec must be in ["proto","json"], not "JSON"'],
+    ["fetch", { codec: "binary" }, 'codec must be in ["proto","json"], not "binary"'],
+    ["fetch", { jsonBody: true }, 'jsonBody must be in ["array","object"], not true'],
   ])("of %s is not made with %j", (maker, options, message) => {
     expect(() => makers[maker]?.(options)).toThrow(new TypeError(message));
   });
