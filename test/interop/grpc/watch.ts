@@ -29,7 +29,8 @@ export class CompressionWatch {
     name: compression.name,
     compress: (bytes) => (this.#plain ? undefined : compression.compress(bytes)),
     decompress: async (bytes, maxBytes) => {
-      const inflated = await compression.decompress(bytes, maxBytes);
+      // Not a Buffer, which the codec would be handed as another array.
+      const inflated = Uint8Array.from(await compression.decompress(bytes, maxBytes));
       this.#inflated.add(inflated);
       return inflated;
     },
