@@ -6,7 +6,7 @@ import type { Method, ServiceDef } from "./call.ts";
 import { type CallDefaults, type CallOptions, createClient, type Transport } from "./client.ts";
 import { Code } from "./code.ts";
 import { type Codec, decodeJsonText, encodeJson, type SignedMessage } from "./codec.ts";
-import { RpcError } from "./error.ts";
+import { RpcError, reasonOf } from "./error.ts";
 import { argumentsToJson } from "./java/arguments.ts";
 import { fromJson } from "./java/json.ts";
 import { parseExactJson } from "./java/json-text.ts";
@@ -41,8 +41,7 @@ function argumentsCodec({ path, signature }: Method, jsonBody: "array" | "object
         const sent = argumentsToJson(signature as Signature, values as unknown[]);
         return encodeJson(jsonBody === "object" && sent.length === 1 ? (sent[0] as JsonValue) : sent);
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : String(cause);
-        throw new RpcError(Code.InvalidArgument, `${path}: ${reason}`, { cause });
+        throw new RpcError(Code.InvalidArgument, `${path}: ${reasonOf(cause)}`, { cause });
       }
     },
     decode: (_type, bytes) => [result === "void" ? undefined : fromJson(result, parseExactJson(decodeJsonText(bytes)))],

@@ -4,7 +4,7 @@
  */
 import type { CallResponse, Handler, Method, UnaryRequest } from "../call.ts";
 import { Code } from "../code.ts";
-import { RpcError } from "../error.ts";
+import { RpcError, reasonOf } from "../error.ts";
 import { JavaException, thrownException } from "../java/exception.ts";
 import { findSerialization, type Serialization, wireNameOf } from "../java/serialization.ts";
 import { nameOf, parameterNames, within } from "../java/type.ts";
@@ -200,8 +200,4 @@ function requireSerialization(all: readonly Serialization[], signature: Signatur
 function encodeResult(serialization: Serialization, { result }: Signature, value: unknown): Uint8Array {
   if (result === "void") return serialization.encode("java.lang.Object", null);
   return within("the result", () => serialization.encode(result, value));
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

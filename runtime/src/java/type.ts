@@ -1,6 +1,7 @@
 /**
  * Types of Java: their names, and what values of the simple ones are in TypeScript.
  */
+import { reasonOf } from "../error.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "../signature.ts";
 
 /** What a boxed type holds, and for a primitive one itself; the others are absent. */
@@ -189,7 +190,7 @@ export function within<T>(where: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    throw new TypeError(`${where}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new TypeError(`${where}: ${reasonOf(cause)}`, { cause });
   }
 }
 
