@@ -136,6 +136,7 @@ export function createTransport(options: TransportOptions): Transport {
   oneOf("protocol", protocol, ["grpc", "http-rpc"]);
   oneOf("httpVersion", httpVersion, ["1.1", "2"]);
   oneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
+  oneOf("wrapperContentType", options.wrapperContentType ?? "application/grpc+proto", WRAPPER_CONTENT_TYPES);
   if (protocol === "grpc" && httpVersion !== "2") throw new TypeError(`protocol "grpc" needs httpVersion "2"`);
   const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
@@ -152,6 +153,8 @@ export function createTransport(options: TransportOptions): Transport {
   const all = protocol === "grpc" ? call : withSignedCalls(call, open, resolved.jsonBody);
   return closableTransport(intercept(all, options.interceptors), () => connector.close());
 }
+
+const WRAPPER_CONTENT_TYPES: readonly WrapperContentType[] = ["application/grpc+proto", "application/triple+wrapper"];
 
 function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {
   if (name === undefined || name === "identity") return undefined;

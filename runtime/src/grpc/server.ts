@@ -22,14 +22,7 @@ import {
 } from "../protocol.ts";
 import { countPiece } from "../turn.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
-import {
-  compressEnvelope,
-  EnvelopeReader,
-  encodeEnvelope,
-  encodeMessage,
-  onlyEnvelope,
-  PREFIX_BYTES,
-} from "./envelope.ts";
+import { compressEnvelope, EnvelopeReader, encodeEnvelope, encodeMessage, onlyEnvelope, PREFIX } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 import { isSigned, WrappedCall } from "./values.ts";
@@ -79,7 +72,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
 
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
     const { request, context, wrapped } = call;
-    const body = await request.body.bytes(maxMessageBytes, PREFIX_BYTES);
+    const body = await request.body.bytes(maxMessageBytes, PREFIX);
     const { compressed: deflated, data } = onlyEnvelope(body, maxMessageBytes, cardinalityError);
     const message = decode(call, deflated ? await inflate(call, data) : data);
     const selector = readSelector(request.headers);

@@ -3,7 +3,7 @@
  */
 import type { Readable } from "node:stream";
 import type { RpcError } from "../error.ts";
-import { type Body, concat, tooLarge } from "../exchange.ts";
+import { type Body, completes, concat, NO_PREFIX, type Prefix, tooLarge } from "../exchange.ts";
 
 /** Chunks are taken from the stream until this many bytes wait to be read. */
 const HIGH_WATER_BYTES = 64 * 1024;
@@ -20,7 +20,7 @@ export interface ReadableBodyOptions {
 /** Somebody who waits for the whole of a body. */
 interface Waiting {
   readonly limit: number;
-  readonly maxBytes: number;
+  readonly prefix: Prefix;
   readonly chunks: Uint8Array[];
   readonly resolve: (bytes: Uint8Array) => void;
   readonly reject: (reason: RpcError) => void;
@@ -62,10 +62,10 @@ export class ReadableBody implements Body {
     waiting.reject(reason);
   }
 
-  bytes(limit: number, framing = 0): Promise<Uint8Array> {
+  bytes(limit: number, prefix = NO_PREFIX): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const stream = this.#stream;
-      this.#waiting = { limit, maxBytes: limit + framing, chunks: [], resolve, reject };
+      this.#waiting = { limit, prefix, chunks: [], resolve, reject };
       const early: Uint8Array | null = stream.read();
       if (early !== null) this.#collect(early);
       // Engines of Node push what arrives. Taking it from them at once saves the stream's own buffer and its events, which
@@ -88,10 +88,21 @@ export class ReadableBody implements Body {
   #collect(chunk: Uint8Array): true {
     const waiting = this.#waiting;
     if (waiting === undefined) return true;
+    const { limit, prefix, chunks } = waiting;
+    const before = this.received;
     this.received += chunk.byteLength;
-    if (this.received > waiting.maxBytes) this.giveUp(tooLarge(waiting.limit));
-    else waiting.chunks.push(chunk);
+    chunks.push(chunk);
+    if (this.received > limit + prefix.byteLength) this.giveUp(tooLarge(limit));
+    else if (completes(prefix, before, this.received)) this.#check(waiting);
     return true;
+  }
+
+  #check({ limit, prefix, chunks }: Waiting): void {
+    try {
+      prefix.check(concat(chunks, this.received), limit);
+    } catch (reason) {
+      this.giveUp(reason as RpcError);
+    }
   }
 
   #finish(): void {

@@ -14,6 +14,7 @@ import { onAbort } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import { type Body, emptyBody, type HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
+import { sizeOf } from "../protocol.ts";
 import { ReadableBody } from "./body.ts";
 import { hostileServer } from "./error.ts";
 import { readFields } from "./headers.ts";
@@ -134,13 +135,6 @@ export function sendBody(body: Body, { stream, cancel }: OpenStream): void {
   // The end of the response is the end of the call, however much of the request is yet to come.
   stream.on("end", () => !stream.writableEnded && cancel());
   pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
-}
-
-/** The size of a header block as HTTP/2 counts it: 32 bytes for each field beside its name and value. */
-function sizeOf(raw: readonly string[]): number {
-  let bytes = raw.length * 16;
-  for (const text of raw) bytes += text.length;
-  return bytes;
 }
 
 function headersTooLarge(): RpcError {
