@@ -33,6 +33,14 @@ export interface HttpResponse {
 /** The language of the wire. Rejects with an `RpcError` if there is no response. */
 export type Exchange = (request: HttpRequest) => Promise<HttpResponse>;
 
+/** What a client makes its exchanges over. */
+export interface Connections {
+  /** Lets running exchanges finish, and refuses new ones. */
+  close(): Promise<void>;
+  /** Ends them now, and all that are running with that reason. */
+  destroy(reason: RpcError): void;
+}
+
 /** The bytes of a request or response. Read it once, by one of its ways. Leaving the iteration early cancels the rest. */
 export interface Body extends AsyncIterable<Uint8Array> {
   /** All bytes, where they are known from the start, so that an engine can write them in one flush. */

@@ -4,6 +4,7 @@ import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { type Body, streamBody } from "../../runtime/src/exchange.ts";
 import { PREFIX } from "../../runtime/src/grpc/envelope.ts";
+import { Http2Connection } from "../support/connection.ts";
 import {
   Flag,
   frame,
@@ -50,7 +51,8 @@ describe.each(PREFIXES)("a prefix that announces %s", (_, bytes, code) => {
       const server = await startRawServer(announce);
       const client = connectGreeter(server.baseUrl, { maxMessageBytes: LIMIT });
       const calls = [client.greet({}), client.greetEach({}), client.greetTogether(arriving("Ada"))];
-      for (const call of calls) expect((await failureOf(call)).code).toBe(code);
+      const failures = await Promise.all(calls.map(failureOf));
+      expect(failures.map((failure) => failure.code)).toEqual(Array(3).fill(code));
       for (const { connection, id } of server.streams) await connection.frame(Type.reset, id);
     });
 

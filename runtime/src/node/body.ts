@@ -34,6 +34,9 @@ export class ReadableBody implements Body {
   readonly #stream: Readable;
   readonly #options: ReadableBodyOptions;
   #waiting: Waiting | undefined;
+  #iterator: ChunkIterator | undefined;
+  /** Why the rest will not be waited for. */
+  #abandoned: RpcError | undefined;
 
   /** `onClose` is told when the stream has closed: listeners cost, so it shares the one there is. */
   constructor(stream: Readable, options: ReadableBodyOptions, onClose?: () => void) {
@@ -62,6 +65,13 @@ export class ReadableBody implements Body {
     waiting.reject(reason);
   }
 
+  /** Fails whoever waits for more of the body, or will do so: there is no time left for it. */
+  abandon(reason: RpcError): void {
+    this.#abandoned = reason;
+    this.giveUp(reason);
+    this.#iterator?.abandon(reason);
+  }
+
   bytes(limit: number, prefix = NO_PREFIX): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const stream = this.#stream;
@@ -81,6 +91,7 @@ export class ReadableBody implements Body {
       stream.on("end", () => this.#finish());
       if (stream.readableEnded) this.#finish();
       if (stream.destroyed) this.#lose();
+      if (this.#abandoned !== undefined) this.giveUp(this.#abandoned);
     });
   }
 
@@ -119,7 +130,9 @@ export class ReadableBody implements Body {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    return new ChunkIterator(this.#stream, this.#options);
+    this.#iterator = new ChunkIterator(this.#stream, this.#options);
+    if (this.#abandoned !== undefined) this.#iterator.abandon(this.#abandoned);
+    return this.#iterator;
   }
 }
 
@@ -150,9 +163,15 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
       this.#wake?.();
     });
     stream.once("close", () => {
-      if (!this.#ended) this.#failure = options.lost();
+      if (!this.#ended) this.#failure ??= options.lost();
       this.#wake?.();
     });
+  }
+
+  /** Hands out what has come, and then fails. */
+  abandon(reason: RpcError): void {
+    this.#failure ??= reason;
+    this.#wake?.();
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {

@@ -140,6 +140,11 @@ export class SessionGuard {
     if (watched.stream.rstCode !== constants.NGHTTP2_NO_ERROR) this.#countCancel();
   }
 
+  /** Lets nobody wait any more for the rest of a request. */
+  abandon(reason: RpcError): void {
+    for (const { body } of this.#watched) body.abandon(reason);
+  }
+
   /** Looks at the connection and its streams, and ends what has taken too long. */
   sweep(now: number): void {
     if (this.session.destroyed) this.#sayFarewell(now);

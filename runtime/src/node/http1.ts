@@ -32,6 +32,9 @@ const MAX_JOINED_BYTES = 16 * 1024;
 export function serveHttp1(exchange: Exchange): ServerEngine {
   const signals = new ExchangeSignals();
   const responses = new Responses();
+  /** Of the requests that have not gone through yet. */
+  const bodies = new Set<ReadableBody>();
+  const forget = (body: ReadableBody): unknown => bodies.delete(body);
   let draining = false;
   const server = createServer(
     {
@@ -48,7 +51,8 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
       responses.add(outgoing);
-      const request = new Http1Request(incoming, outgoing, signals);
+      const request = new Http1Request(incoming, outgoing, signals, undefined, forget);
+      bodies.add(request.body);
       const objection = objectionTo(request.headers, incoming.httpVersion);
       if (objection !== undefined) return refuseRequest(outgoing, objection);
       exchange(request)
@@ -80,7 +84,10 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       server.close(() => {});
       server.closeIdleConnections();
     },
-    abort: (reason) => signals.abort(reason),
+    abort: (reason) => {
+      signals.abort(reason);
+      for (const body of bodies) body.abandon(reason);
+    },
   };
 }
 
@@ -93,7 +100,7 @@ export class Http1Request implements HttpRequest {
   readonly path: string;
   readonly version = "1.1";
   readonly headers: Metadata;
-  readonly body: Body;
+  readonly body: ReadableBody;
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
   readonly #signals: ExchangeSignals;
@@ -104,11 +111,12 @@ export class Http1Request implements HttpRequest {
     outgoing: ServerResponse,
     signals: ExchangeSignals,
     path: string = pathOf(incoming.url ?? ""),
+    onClose?: (body: ReadableBody) => void,
   ) {
     this.method = incoming.method ?? "";
     this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, REQUEST_BODY);
+    this.body = new ReadableBody(incoming, REQUEST_BODY, onClose && (() => onClose(this.body)));
     this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.#signals = signals;
@@ -183,7 +191,7 @@ export interface Http1Options {
 export function connectHttp1(
   origin: URL,
   { tls, socketPath, connectTimeoutMs, idleTimeoutMs }: Http1Options,
-): { exchange: Exchange; close: () => void } {
+): { exchange: Exchange; close: () => void; destroy: (reason: RpcError) => void } {
   const secure = origin.protocol === "https:";
   // Of the agent's sockets the time ends only those that are idle.
   const keeping = { keepAlive: true, timeout: Math.min(idleTimeoutMs, MAX_TIMER_MS) };
@@ -199,11 +207,8 @@ export function connectHttp1(
   };
   const peer = socketPath ?? origin.host;
   let closed = false;
-  let running = 0;
-  const finish = (): void => {
-    running--;
-    if (closed && running === 0) agent.destroy();
-  };
+  /** How to end the exchanges that are under way. */
+  const running = new Set<(reason: RpcError) => void>();
 
   const exchange: Exchange = ({ method, path, headers, body, signal }) => {
     if (closed) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
@@ -212,13 +217,13 @@ export function connectHttp1(
       const fields = ["host", origin.host, ...headers.raw];
       if (body.whole !== undefined) fields.push("content-length", String(body.whole.byteLength));
       const outgoing = start({ ...target, method, path, headers: fields as never });
-      running++;
       let failure: RpcError | undefined;
       let responded = false;
       const fail = (error: RpcError): void => {
         failure ??= error;
         outgoing.destroy(error);
       };
+      running.add(fail);
       const unlink = onAbort(signal, fail);
       let stopTimer = (): void => {};
       outgoing.once("socket", (socket) => {
@@ -232,7 +237,8 @@ export function connectHttp1(
         reject(failure);
       });
       outgoing.on("close", () => {
-        finish();
+        running.delete(fail);
+        if (closed && running.size === 0) agent.destroy();
         unlink();
         stopTimer();
         if (!responded) reject(lost());
@@ -255,7 +261,11 @@ export function connectHttp1(
     exchange,
     close: () => {
       closed = true;
-      if (running === 0) agent.destroy();
+      if (running.size === 0) agent.destroy();
+    },
+    destroy: (reason) => {
+      closed = true;
+      for (const fail of running) fail(reason);
     },
   };
 }

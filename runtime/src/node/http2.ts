@@ -34,7 +34,7 @@ export interface ServerEngine {
   accept(socket: Socket): void;
   /** Lets running exchanges finish, and starts no new ones. */
   drain(): void;
-  /** Tells the running exchanges that the server goes away. */
+  /** Tells the running exchanges that the server goes away: those that listen, and those that wait for more of a request. */
   abort(reason: RpcError): void;
 }
 
@@ -124,7 +124,10 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     drain: () => {
       for (const session of guards.keys()) session.close();
     },
-    abort: (reason) => signals.abort(reason),
+    abort: (reason) => {
+      signals.abort(reason);
+      for (const guard of guards.values()) guard.abandon(reason);
+    },
   };
 }
 

@@ -116,7 +116,8 @@ export class SessionConnection implements Connection {
 
   destroy(reason: RpcError): void {
     this.#reason ??= reason;
-    this.#session.destroy();
+    // With a reason, or its streams would end as if all had come.
+    this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
     this.#leave();
   }
 
