@@ -26,7 +26,7 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Metadata;
   readonly body: Body;
-  /** Complete when the body has ended. */
+  /** Complete when the body has ended. Throws an `RpcError` if the peer sent some that are too large to be taken. */
   readonly trailers: Metadata;
 }
 
