@@ -227,7 +227,8 @@ export class SessionGuard {
 
   #end(code: number): void {
     // Not from inside an event of a stream, where Node is still at work on the session.
-    setImmediate(() => this.session.destroy(undefined, code));
+    // Node forgets the code where there is no error to go with it.
+    setImmediate(() => this.session.destroy(new Error("the client has broken the limits of a connection"), code));
   }
 
   /** Closes the socket of a session that is over: Node leaves some of them to the client. */
