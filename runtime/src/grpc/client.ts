@@ -29,7 +29,7 @@ import {
   PREFIX,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
-import { httpStatusError, readError, userMetadata } from "./status.ts";
+import { httpStatusError, readEnd, toldFailure, userMetadata } from "./status.ts";
 import { decodeResponse, encodeRequest, isSigned, readException } from "./values.ts";
 
 /** Makes the client half of sub-protocol B. */
@@ -225,15 +225,6 @@ function fail(reason: unknown): never {
   throw RpcError.from(reason, Code.Internal);
 }
 
-/**
- * How the server has said that the call failed, if it has by now. That counts for more than a complaint about its messages,
- * which often is but a consequence.
- */
-function toldFailure({ headers, trailers }: HttpResponse, metadata: Metadata): RpcError | undefined {
-  if (trailers.has("grpc-status")) return readError(trailers, metadata);
-  return headers.has("grpc-status") ? readError(headers, new Metadata()) : undefined;
-}
-
 /** Messages that, when they are left before the first, cancel the body that they would come from. */
 function cancelledUnread(messages: AsyncGenerator<object, undefined>, body: Body): AsyncIterable<object> {
   let begun = false;
@@ -246,12 +237,6 @@ function cancelledUnread(messages: AsyncGenerator<object, undefined>, body: Body
     return messages.return(undefined);
   };
   return iteration(next, leave);
-}
-
-/** How the call ended: by its trailers, or by its headers where there is nothing else, neither body nor trailers. */
-function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
-  const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
-  return trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers);
 }
 
 function cardinalityError({ path }: Method, received: string): RpcError {
