@@ -74,6 +74,8 @@ export interface Watched {
   readonly body: ReadableBody;
   /** Made by the first look at the stream; most streams do not live to see it. */
   progress?: Progress;
+  /** Where the guard has it. */
+  place: number;
 }
 
 /** What the last look at a stream has shown. */
@@ -90,7 +92,11 @@ export class SessionGuard {
   readonly session: ServerHttp2Session;
   readonly socket: Socket;
   readonly #limits: Limits;
-  readonly #watched = new Set<Watched>();
+  /**
+   * Not a Set: one that items come to and go from is moved to new memory again and again, and what has been left behind
+   * refers to it. Once any of that is old, the garbage collector takes every stream since for alive.
+   */
+  readonly #watched: Watched[] = [];
   readonly #start = performance.now();
   #handlers = 0;
   #opened = 0;
@@ -132,11 +138,15 @@ export class SessionGuard {
   /** Watches a stream, until it is told that the stream has {@link closed}. */
   watch(watched: Watched): void {
     this.#opened++;
-    this.#watched.add(watched);
+    watched.place = this.#watched.push(watched) - 1;
   }
 
   closed(watched: Watched): void {
-    this.#watched.delete(watched);
+    const last = this.#watched.pop() as Watched;
+    if (last !== watched) {
+      this.#watched[watched.place] = last;
+      last.place = watched.place;
+    }
     if (watched.stream.rstCode !== constants.NGHTTP2_NO_ERROR) this.#countCancel();
   }
 
@@ -152,7 +162,7 @@ export class SessionGuard {
       this.#end(constants.NGHTTP2_SETTINGS_TIMEOUT);
     }
     for (const watched of this.#watched) this.#sweepStream(watched, now);
-    if (this.#watched.size > 0 || this.#opened !== this.#openedBefore) this.#idleSince = now;
+    if (this.#watched.length > 0 || this.#opened !== this.#openedBefore) this.#idleSince = now;
     const idleFor = now - this.#idleSince;
     if (idleFor > idleTimeoutMs || (this.#opened === 0 && idleFor > firstCallTimeoutMs)) {
       this.session.close();
@@ -166,7 +176,7 @@ export class SessionGuard {
    */
   #probe(now: number): void {
     const { headersTimeoutMs, stallTimeoutMs, idleTimeoutMs } = this.#limits;
-    const busy = this.#watched.size > 0;
+    const busy = this.#watched.length > 0;
     if (this.#unanswered) {
       // A client with calls may be at work on them for a while and not answer.
       if (now - this.#pingedAt > (busy ? stallTimeoutMs : headersTimeoutMs)) this.#end(constants.NGHTTP2_CANCEL);

@@ -139,6 +139,7 @@ export class Http2Request implements HttpRequest, Watched {
   readonly headers: Metadata;
   readonly body: ReadableBody;
   readonly stream: ServerHttp2Stream;
+  place = 0;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
   /** Settles when all work has ended that goes on after the response, if there is any. */
