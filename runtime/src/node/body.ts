@@ -1,7 +1,7 @@
 /**
  * Bodies that come from a Node stream: the request of a server, the response of a client, over HTTP/1.1 and HTTP/2.
  */
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import type { RpcError } from "../error.ts";
 import { type Body, concat, tooLarge } from "../exchange.ts";
 
@@ -17,6 +17,18 @@ export interface ReadableBodyOptions {
   readonly cutOff: (stream: Readable) => boolean;
 }
 
+/** Who is told that a stream has closed: listeners cost, so the body shares the one it has. */
+export interface StreamOwner {
+  onClosed(): void;
+}
+
+/**
+ * Where a stream has its body. All streams share the listeners below, which find it there: functions of its own for each
+ * stream would be more memory than all else about it.
+ */
+const BODY = Symbol("body");
+type Carrier = Readable & { [BODY]?: ReadableBody | undefined };
+
 /** Somebody who waits for the whole of a body. */
 interface Waiting {
   readonly limit: number;
@@ -31,18 +43,17 @@ export class ReadableBody implements Body {
   readonly whole = undefined;
   /** Bytes that have come, of a body that is read as a whole. */
   received = 0;
-  readonly #stream: Readable;
+  readonly #stream: Carrier;
   readonly #options: ReadableBodyOptions;
+  readonly #owner: StreamOwner | undefined;
   #waiting: Waiting | undefined;
 
-  /** `onClose` is told when the stream has closed: listeners cost, so it shares the one there is. */
-  constructor(stream: Readable, options: ReadableBodyOptions, onClose?: () => void) {
+  constructor(stream: Readable, options: ReadableBodyOptions, owner?: StreamOwner) {
     this.#stream = stream;
     this.#options = options;
-    stream.on("close", () => {
-      onClose?.();
-      this.#lose();
-    });
+    this.#owner = owner;
+    this.#stream[BODY] = this;
+    stream.on("close", closed);
   }
 
   /** Whether somebody waits for the whole of the body. */
@@ -56,8 +67,7 @@ export class ReadableBody implements Body {
     if (waiting === undefined) return;
     this.#waiting = undefined;
     // What follows flows on into nothing, so that the connection can be used again.
-    Reflect.deleteProperty(this.#stream, "push");
-    this.#stream.resume();
+    restorePush(this.#stream).resume();
     this.#options.cancel();
     waiting.reject(reason);
   }
@@ -67,38 +77,38 @@ export class ReadableBody implements Body {
       const stream = this.#stream;
       this.#waiting = { limit, maxBytes: limit + framing, chunks: [], resolve, reject };
       const early: Uint8Array | null = stream.read();
-      if (early !== null) this.#collect(early);
+      if (early !== null) this.collect(early);
       // Engines of Node push what arrives. Taking it from them at once saves the stream's own buffer and its events, which
       // cost more than all that is done with the bytes.
-      const { push } = stream;
-      stream.push = (chunk: Uint8Array | null) => {
-        if (chunk !== null) return this.#collect(chunk);
-        this.#finish();
-        stream.push = push;
-        return stream.push(null);
-      };
+      stream.push = take;
       // For an end that came early too.
-      stream.on("end", () => this.#finish());
-      if (stream.readableEnded) this.#finish();
+      stream.on("end", ended);
+      if (stream.readableEnded) this.finish();
       if (stream.destroyed) this.#lose();
     });
   }
 
-  /** Always true: whoever waits for all wants more. */
-  #collect(chunk: Uint8Array): true {
+  /** Takes a chunk, for whoever waits for all of them. */
+  collect(chunk: Uint8Array): void {
     const waiting = this.#waiting;
-    if (waiting === undefined) return true;
+    if (waiting === undefined) return;
     this.received += chunk.byteLength;
     if (this.received > waiting.maxBytes) this.giveUp(tooLarge(waiting.limit));
     else waiting.chunks.push(chunk);
-    return true;
   }
 
-  #finish(): void {
+  /** The stream has ended. */
+  finish(): void {
     const waiting = this.#waiting;
     if (waiting === undefined || this.#options.cutOff(this.#stream)) return;
     this.#waiting = undefined;
     waiting.resolve(concat(waiting.chunks, this.received));
+  }
+
+  /** The stream has closed. */
+  close(): void {
+    this.#owner?.onClosed();
+    this.#lose();
   }
 
   #lose(): void {
@@ -110,6 +120,34 @@ export class ReadableBody implements Body {
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     return new ChunkIterator(this.#stream, this.#options);
   }
+}
+
+function closed(this: Carrier): void {
+  const body = this[BODY];
+  // Node 20 keeps streams until memory is collected in full. What they lead to would be copied over and over until then.
+  this[BODY] = undefined;
+  body?.close();
+}
+
+function ended(this: Carrier): void {
+  this[BODY]?.finish();
+}
+
+/** In place of a stream's own `push`. */
+function take(this: Carrier, chunk: Uint8Array | null): boolean {
+  const body = this[BODY];
+  if (chunk === null) {
+    body?.finish();
+    return restorePush(this).push(null);
+  }
+  body?.collect(chunk);
+  // Whoever waits for all wants more.
+  return true;
+}
+
+function restorePush(stream: Readable): Readable {
+  stream.push = Readable.prototype.push;
+  return stream;
 }
 
 /** Hands out the chunks of a stream one by one, and stops the stream while nobody takes them. */
