@@ -15,6 +15,8 @@ export interface ReadableBodyOptions {
   readonly cancel: () => void;
   /** Whether a stream that ended did so because it was cut off: Node ends streams that are reset as if all had come. */
   readonly cutOff: (stream: Readable) => boolean;
+  /** Whether the engine waits for somebody to read the end of the stream. Default: false. */
+  readonly readEnd?: boolean;
 }
 
 /** Who is told that a stream has closed: listeners cost, so the body shares the one it has. */
@@ -56,6 +58,10 @@ export class ReadableBody implements Body {
     stream.on("close", closed);
   }
 
+  get readsEnd(): boolean {
+    return this.#options.readEnd ?? false;
+  }
+
   /** Whether somebody waits for the whole of the body. */
   get collecting(): boolean {
     return this.#waiting !== undefined;
@@ -67,7 +73,7 @@ export class ReadableBody implements Body {
     if (waiting === undefined) return;
     this.#waiting = undefined;
     // What follows flows on into nothing, so that the connection can be used again.
-    restorePush(this.#stream).resume();
+    this.#stream.resume();
     this.#options.cancel();
     waiting.reject(reason);
   }
@@ -80,25 +86,25 @@ export class ReadableBody implements Body {
       if (early !== null) this.collect(early);
       // Engines of Node push what arrives. Taking it from them at once saves the stream's own buffer and its events, which
       // cost more than all that is done with the bytes.
-      stream.push = take;
-      // For an end that came early too.
-      stream.on("end", ended);
-      if (stream.readableEnded) this.finish();
+      stream.push = push;
+      if (stream.readableEnded) this.end();
+      else if (mayHaveEnded(stream)) stream.on("end", ended);
       if (stream.destroyed) this.#lose();
     });
   }
 
-  /** Takes a chunk, for whoever waits for all of them. */
-  collect(chunk: Uint8Array): void {
+  /** Takes a chunk that has arrived, if somebody waits for all of them. */
+  collect(chunk: Uint8Array): boolean {
     const waiting = this.#waiting;
-    if (waiting === undefined) return;
+    if (waiting === undefined) return false;
     this.received += chunk.byteLength;
     if (this.received > waiting.maxBytes) this.giveUp(tooLarge(waiting.limit));
     else waiting.chunks.push(chunk);
+    return true;
   }
 
   /** The stream has ended. */
-  finish(): void {
+  end(): void {
     const waiting = this.#waiting;
     if (waiting === undefined || this.#options.cutOff(this.#stream)) return;
     this.#waiting = undefined;
@@ -130,24 +136,27 @@ function closed(this: Carrier): void {
 }
 
 function ended(this: Carrier): void {
-  this[BODY]?.finish();
+  this[BODY]?.end();
 }
 
-/** In place of a stream's own `push`. */
-function take(this: Carrier, chunk: Uint8Array | null): boolean {
+/** In place of a stream's own, once all of it is waited for. */
+function push(this: Carrier, chunk: Uint8Array | null): boolean {
   const body = this[BODY];
-  if (chunk === null) {
-    body?.finish();
-    return restorePush(this).push(null);
-  }
-  body?.collect(chunk);
+  if (chunk === null) body?.end();
   // Whoever waits for all wants more.
-  return true;
+  else if (body?.collect(chunk)) return true;
+  const more = Readable.prototype.push.call(this, chunk);
+  if (chunk === null && body?.readsEnd) this.read(0);
+  return more;
 }
 
-function restorePush(stream: Readable): Readable {
-  stream.push = Readable.prototype.push;
-  return stream;
+/**
+ * Whether the end of a stream may have been pushed already, though nobody has been told of it yet. Node knows, but says so
+ * in no public way; where it does not, the event will tell. Listening always would cost: Node does too, and two listeners
+ * are twice as much as one.
+ */
+function mayHaveEnded(stream: Readable & { _readableState?: { ended?: boolean } }): boolean {
+  return stream._readableState?.ended !== false;
 }
 
 /** Hands out the chunks of a stream one by one, and stops the stream while nobody takes them. */
