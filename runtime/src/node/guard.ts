@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../code.ts";
 import { RpcError } from "../error.ts";
 import type { ReadableBody } from "./body.ts";
+import { type Member, Roster } from "./roster.ts";
 
 /** What one HTTP/2 connection to a server may do. Times are in milliseconds, and kept to about a second. */
 export interface ConnectionLimits {
@@ -69,13 +70,11 @@ const QUIET_BYTES = 64;
 const MIB = 1024 * 1024;
 
 /** A stream that is open. */
-export interface Watched {
+export interface Watched extends Member {
   readonly stream: ServerHttp2Stream;
   readonly body: ReadableBody;
   /** Made by the first look at the stream; most streams do not live to see it. */
   progress?: Progress;
-  /** Where the guard has it. */
-  place: number;
 }
 
 /** What the last look at a stream has shown. */
@@ -92,11 +91,7 @@ export class SessionGuard {
   readonly session: ServerHttp2Session;
   readonly socket: Socket;
   readonly #limits: Limits;
-  /**
-   * Not a Set: one that items come to and go from is moved to new memory again and again, and what has been left behind
-   * refers to it. Once any of that is old, the garbage collector takes every stream since for alive.
-   */
-  readonly #watched: Watched[] = [];
+  readonly #watched = new Roster<Watched>();
   readonly #start = performance.now();
   #handlers = 0;
   #opened = 0;
@@ -138,15 +133,11 @@ export class SessionGuard {
   /** Watches a stream, until it is told that the stream has {@link closed}. */
   watch(watched: Watched): void {
     this.#opened++;
-    watched.place = this.#watched.push(watched) - 1;
+    this.#watched.add(watched);
   }
 
   closed(watched: Watched): void {
-    const last = this.#watched.pop() as Watched;
-    if (last !== watched) {
-      this.#watched[watched.place] = last;
-      last.place = watched.place;
-    }
+    this.#watched.delete(watched);
     if (watched.stream.rstCode !== constants.NGHTTP2_NO_ERROR) this.#countCancel();
   }
 
@@ -162,7 +153,7 @@ export class SessionGuard {
       this.#end(constants.NGHTTP2_SETTINGS_TIMEOUT);
     }
     for (const watched of this.#watched) this.#sweepStream(watched, now);
-    if (this.#watched.length > 0 || this.#opened !== this.#openedBefore) this.#idleSince = now;
+    if (this.#watched.size > 0 || this.#opened !== this.#openedBefore) this.#idleSince = now;
     const idleFor = now - this.#idleSince;
     if (idleFor > idleTimeoutMs || (this.#opened === 0 && idleFor > firstCallTimeoutMs)) {
       this.session.close();
@@ -176,7 +167,7 @@ export class SessionGuard {
    */
   #probe(now: number): void {
     const { headersTimeoutMs, stallTimeoutMs, idleTimeoutMs } = this.#limits;
-    const busy = this.#watched.length > 0;
+    const busy = this.#watched.size > 0;
     if (this.#unanswered) {
       // A client with calls may be at work on them for a while and not answer.
       if (now - this.#pingedAt > (busy ? stallTimeoutMs : headersTimeoutMs)) this.#end(constants.NGHTTP2_CANCEL);
