@@ -8,11 +8,12 @@ import { onAbort, startTimer } from "../deadline.ts";
 import { abortError, RpcError } from "../error.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
-import { ReadableBody } from "./body.ts";
+import { ReadableBody, type StreamOwner } from "./body.ts";
 import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";
 import { discard, pump } from "./pump.ts";
 import { NO_EXPECTATION, NO_TUNNEL, objectionTo, Responses, refusalOf, refuseRequest } from "./refusal.ts";
+import { type Member, Roster } from "./roster.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
 /** How long the headers, and a whole request, may take to arrive; and how long a connection may be idle. */
@@ -32,9 +33,8 @@ const MAX_JOINED_BYTES = 16 * 1024;
 export function serveHttp1(exchange: Exchange): ServerEngine {
   const signals = new ExchangeSignals();
   const responses = new Responses();
-  /** Of the requests that have not gone through yet. */
-  const bodies = new Set<ReadableBody>();
-  const forget = (body: ReadableBody): unknown => bodies.delete(body);
+  /** Requests that have not come to their end yet. */
+  const arriving = new Roster<Http1Request>();
   let draining = false;
   const server = createServer(
     {
@@ -51,8 +51,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
       responses.add(outgoing);
-      const request = new Http1Request(incoming, outgoing, signals, undefined, forget);
-      bodies.add(request.body);
+      const request = new Http1Request(incoming, outgoing, signals, undefined, arriving);
       const objection = objectionTo(request.headers, incoming.httpVersion);
       if (objection !== undefined) return refuseRequest(outgoing, objection);
       exchange(request)
@@ -86,7 +85,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
     },
     abort: (reason) => {
       signals.abort(reason);
-      for (const body of bodies) body.abandon(reason);
+      for (const { body } of arriving) body.abandon(reason);
     },
   };
 }
@@ -95,7 +94,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
 const ignore = (): void => {};
 
 /** A request as `node:http` hands it out. */
-export class Http1Request implements HttpRequest {
+export class Http1Request implements HttpRequest, StreamOwner, Member {
   readonly method: string;
   readonly path: string;
   readonly version = "1.1";
@@ -104,6 +103,8 @@ export class Http1Request implements HttpRequest {
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
   readonly #signals: ExchangeSignals;
+  readonly #arriving: Roster<Http1Request> | undefined;
+  place = 0;
   #signal: AbortSignal | undefined;
 
   constructor(
@@ -111,15 +112,21 @@ export class Http1Request implements HttpRequest {
     outgoing: ServerResponse,
     signals: ExchangeSignals,
     path: string = pathOf(incoming.url ?? ""),
-    onClose?: (body: ReadableBody) => void,
+    arriving?: Roster<Http1Request>,
   ) {
     this.method = incoming.method ?? "";
     this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, REQUEST_BODY, onClose && (() => onClose(this.body)));
+    this.body = new ReadableBody(incoming, REQUEST_BODY, this);
     this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.#signals = signals;
+    this.#arriving = arriving;
+    arriving?.add(this);
+  }
+
+  onClosed(): void {
+    this.#arriving?.delete(this);
   }
 
   get signal(): AbortSignal {
@@ -208,7 +215,7 @@ export function connectHttp1(
   const peer = socketPath ?? origin.host;
   let closed = false;
   /** How to end the exchanges that are under way. */
-  const running = new Set<(reason: RpcError) => void>();
+  const running = new Roster<Member & { readonly fail: (reason: RpcError) => void }>();
 
   const exchange: Exchange = ({ method, path, headers, body, signal }) => {
     if (closed) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
@@ -223,7 +230,8 @@ export function connectHttp1(
         failure ??= error;
         outgoing.destroy(error);
       };
-      running.add(fail);
+      const member = { fail, place: 0 };
+      running.add(member);
       const unlink = onAbort(signal, fail);
       let stopTimer = (): void => {};
       outgoing.once("socket", (socket) => {
@@ -237,7 +245,7 @@ export function connectHttp1(
         reject(failure);
       });
       outgoing.on("close", () => {
-        running.delete(fail);
+        running.delete(member);
         if (closed && running.size === 0) agent.destroy();
         unlink();
         stopTimer();
@@ -249,7 +257,13 @@ export function connectHttp1(
         resolve({
           status: incoming.statusCode ?? 0,
           headers: Metadata.fromRaw(lowerNames(incoming.rawHeaders)),
-          body: new ReadableBody(incoming, { lost, cancel: () => incoming.destroy(), cutOff: () => false }),
+          // A connection can be used again when the end of the response has been read.
+          body: new ReadableBody(incoming, {
+            lost,
+            cancel: () => incoming.destroy(),
+            cutOff: () => false,
+            readEnd: true,
+          }),
           trailers: new Metadata(),
         });
       });
@@ -265,7 +279,7 @@ export function connectHttp1(
     },
     destroy: (reason) => {
       closed = true;
-      for (const fail of running) fail(reason);
+      for (const { fail } of running) fail(reason);
     },
   };
 }
