@@ -47,38 +47,26 @@ export interface Body extends AsyncIterable<Uint8Array> {
   readonly whole?: Uint8Array | undefined;
   /**
    * All bytes. Rejects with resource_exhausted, without buffering further, if there are more than `limit`, not counting
-   * the `prefix` that a protocol puts in front of a message; and as that prefix does, if there is something wrong with it.
+   * the `framing` bytes that a protocol puts around a message; and with what `check` throws.
    */
-  bytes(limit: number, prefix?: Prefix): Promise<Uint8Array>;
+  bytes(limit: number, framing?: number, check?: BodyCheck): Promise<Uint8Array>;
 }
 
-/** What a protocol puts in front of the message that is a body. */
-export interface Prefix {
-  readonly byteLength: number;
-  /**
-   * Throws for what announces a message that will not be taken. Called with the first bytes of a body, as soon as there
-   * are enough of them, so that nobody waits for the rest. Bodies that are whole are for the protocol to look at.
-   */
-  check(bytes: Uint8Array, limit: number): void;
-}
+/**
+ * Looks at a body that comes in pieces, whenever one more of them has come, and throws for what will not be taken: nobody has
+ * to wait for the rest then. `bytes` is the length of all chunks, `limit` that of {@link Body.bytes}.
+ */
+export type BodyCheck = (chunks: readonly Uint8Array[], bytes: number, limit: number) => void;
 
 const NO_BYTES = new Uint8Array(0);
-
-/** Of a body that is nothing but a message. */
-export const NO_PREFIX: Prefix = { byteLength: 0, check() {} };
-
-/** Whether the bytes that came last have completed the prefix. */
-export function completes({ byteLength }: Prefix, bytesBefore: number, bytes: number): boolean {
-  return bytesBefore < byteLength && bytes >= byteLength;
-}
 
 class WholeBody implements Body {
   readonly whole: Uint8Array;
   constructor(whole: Uint8Array) {
     this.whole = whole;
   }
-  async bytes(limit: number, prefix = NO_PREFIX): Promise<Uint8Array> {
-    if (this.whole.byteLength > limit + prefix.byteLength) throw tooLarge(limit);
+  async bytes(limit: number, framing = 0): Promise<Uint8Array> {
+    if (this.whole.byteLength > limit + framing) throw tooLarge(limit);
     return this.whole;
   }
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
@@ -92,15 +80,14 @@ class StreamBody implements Body {
   constructor(chunks: AsyncIterable<Uint8Array>) {
     this.#chunks = chunks;
   }
-  async bytes(limit: number, prefix = NO_PREFIX): Promise<Uint8Array> {
+  async bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
     let length = 0;
     for await (const chunk of this.#chunks) {
-      const before = length;
       length += chunk.byteLength;
-      if (length > limit + prefix.byteLength) throw tooLarge(limit);
+      if (length > limit + framing) throw tooLarge(limit);
       chunks.push(chunk);
-      if (completes(prefix, before, length)) prefix.check(concat(chunks, length), limit);
+      check?.(chunks, length, limit);
     }
     return concat(chunks, length);
   }

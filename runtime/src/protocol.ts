@@ -257,7 +257,7 @@ function checkHeadersSize({ raw, size }: Metadata): string | undefined {
 /** The size of header fields as HTTP/2 counts it: 32 bytes for each beside its name and value. */
 export function sizeOf(raw: readonly string[]): number {
   let bytes = raw.length * 16;
-  for (let i = 0; i < raw.length; i += 1) bytes += (raw[i] as string).length;
+  for (const text of raw) bytes += text.length;
   return bytes;
 }
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { type Body, streamBody } from "../../runtime/src/exchange.ts";
-import { PREFIX } from "../../runtime/src/grpc/envelope.ts";
+import { checkPrefix, PREFIX_BYTES } from "../../runtime/src/grpc/envelope.ts";
 import { Http2Connection } from "../support/connection.ts";
 import {
   Flag,
@@ -64,7 +64,7 @@ describe.each(PREFIXES)("a prefix that announces %s", (_, bytes, code) => {
         yield new Uint8Array(10);
       }
       const body: Body = streamBody(pieces());
-      expect((await failureOf(body.bytes(LIMIT, PREFIX))).code).toBe(code);
+      expect((await failureOf(body.bytes(LIMIT, PREFIX_BYTES, checkPrefix))).code).toBe(code);
       expect(asked).toBe(0);
     });
   });

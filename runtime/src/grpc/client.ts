@@ -20,13 +20,14 @@ import { appendCallerMetadata, type ClientProtocol, decompressMessage, javaPath,
 import { countPiece } from "../turn.ts";
 import { VERSION } from "../version.ts";
 import {
+  checkPrefix,
   compressEnvelope,
   type Envelope,
   EnvelopeReader,
   encodeEnvelope,
   encodeMessage,
   onlyEnvelope,
-  PREFIX,
+  PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
 import { httpStatusError, readEnd, toldFailure, userMetadata } from "./status.ts";
@@ -53,7 +54,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const compression = checkResponse(response, method);
     let bytes: Uint8Array;
     try {
-      bytes = await response.body.bytes(maxMessageBytes, PREFIX);
+      bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
     } catch (complaint) {
       throw toldFailure(response, headers) ?? complaint;
     }
@@ -164,7 +165,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   ): AsyncGenerator<object, undefined> {
     const headers = userMetadata(response.headers);
     // Piece by piece, by which an engine sees a response end whose request has not, and ends that too.
-    const reading = streamBody(response.body).bytes(maxMessageBytes, PREFIX);
+    const reading = streamBody(response.body).bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
     const bytes = await reading.catch((complaint: unknown) => {
       throw toldFailure(response, headers) ?? complaint;
     });

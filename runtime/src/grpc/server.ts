@@ -22,7 +22,15 @@ import {
 } from "../protocol.ts";
 import { countPiece } from "../turn.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
-import { compressEnvelope, EnvelopeReader, encodeEnvelope, encodeMessage, onlyEnvelope, PREFIX } from "./envelope.ts";
+import {
+  checkPrefix,
+  compressEnvelope,
+  EnvelopeReader,
+  encodeEnvelope,
+  encodeMessage,
+  onlyEnvelope,
+  PREFIX_BYTES,
+} from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 import { isSigned, WrappedCall } from "./values.ts";
@@ -74,7 +82,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   /** Never rejects. Only what waits is here: the variables of an async function are memory that every call takes. */
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
     try {
-      const body = await call.request.body.bytes(maxMessageBytes, PREFIX);
+      const body = await call.request.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
       const message = readMessage(call, body);
       const response = await callUnary(call, message instanceof Promise ? await message : message);
       const written = writeResponse(call, response);

@@ -3,7 +3,7 @@
  */
 import { Readable } from "node:stream";
 import type { RpcError } from "../error.ts";
-import { type Body, completes, concat, NO_PREFIX, type Prefix, tooLarge } from "../exchange.ts";
+import { type Body, type BodyCheck, concat, tooLarge } from "../exchange.ts";
 
 /** Chunks are taken from the stream until this many bytes wait to be read. */
 const HIGH_WATER_BYTES = 64 * 1024;
@@ -34,7 +34,8 @@ type Carrier = Readable & { [BODY]?: ReadableBody | undefined };
 /** Somebody who waits for the whole of a body. */
 interface Waiting {
   readonly limit: number;
-  readonly prefix: Prefix;
+  readonly maxBytes: number;
+  readonly check: BodyCheck | undefined;
   readonly chunks: Uint8Array[];
   readonly resolve: (bytes: Uint8Array) => void;
   readonly reject: (reason: RpcError) => void;
@@ -88,10 +89,10 @@ export class ReadableBody implements Body {
     this.#iterator?.abandon(reason);
   }
 
-  bytes(limit: number, prefix = NO_PREFIX): Promise<Uint8Array> {
+  bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const stream = this.#stream;
-      this.#waiting = { limit, prefix, chunks: [], resolve, reject };
+      this.#waiting = { limit, maxBytes: limit + framing, check, chunks: [], resolve, reject };
       const early: Uint8Array | null = stream.read();
       if (early !== null) this.collect(early);
       // Engines of Node push what arrives. Taking it from them at once saves the stream's own buffer and its events, which
@@ -108,18 +109,16 @@ export class ReadableBody implements Body {
   collect(chunk: Uint8Array): boolean {
     const waiting = this.#waiting;
     if (waiting === undefined) return false;
-    const { limit, prefix, chunks } = waiting;
-    const before = this.received;
     this.received += chunk.byteLength;
-    chunks.push(chunk);
-    if (this.received > limit + prefix.byteLength) this.giveUp(tooLarge(limit));
-    else if (completes(prefix, before, this.received)) this.#check(waiting);
+    waiting.chunks.push(chunk);
+    if (this.received > waiting.maxBytes) this.giveUp(tooLarge(waiting.limit));
+    else this.#check(waiting);
     return true;
   }
 
-  #check({ limit, prefix, chunks }: Waiting): void {
+  #check({ limit, chunks, check }: Waiting): void {
     try {
-      prefix.check(concat(chunks, this.received), limit);
+      check?.(chunks, this.received, limit);
     } catch (reason) {
       this.giveUp(reason as RpcError);
     }
