@@ -108,7 +108,9 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     if (socket === undefined) return;
     const guard = new SessionGuard(session, socket, limits);
     guards.set(session, guard);
-    // The session's event and not the server's: a stream that has been reset already does not know its session.
+    // The session's event and not the server's: a stream that has been reset already does not know its session. Node's own
+    // listener, which makes the one into the other, would cost every stream a little.
+    session.removeAllListeners("stream");
     session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) =>
       serve(guard, stream, headers, raw),
     );
