@@ -13,6 +13,8 @@ export interface DubboPeer {
   readonly httpRpc: boolean;
   /** Starts its server with every service of the matrix. */
   startServer(credentials: Credentials | undefined): Promise<Running>;
+  /** Starts a server that has the service with a proto file for sub-protocol A, where the other one does not. */
+  readonly startHttpServer?: () => Promise<Running>;
   /** Runs every case its client has; tells what went wrong with each, `undefined` where nothing did. */
   runClient(target: Target): Promise<ReadonlyMap<string, string | undefined>>;
   /** Runs every case of the interface without a proto file; missing where the peer's server does not have it either. */

@@ -67,7 +67,7 @@ function httpRpc(peers: readonly DubboPeer[]): Plan[] {
         ways: HTTP_WAYS,
         run: () =>
           inTurn(HTTP_VERSIONS, (httpVersion) =>
-            during(peer.startServer(undefined), undefined, (target) =>
+            during(peer.startHttpServer?.() ?? peer.startServer(undefined), undefined, (target) =>
               runHttpRpcCases(target, { httpVersion, javaNames: peer.javaNames }),
             ),
           ),

@@ -2,8 +2,6 @@
  * What peers do not support, by column and case, and why. A case that is listed here has to fail.
  */
 
-import { httpRpcCaseNames } from "./http-rpc.ts";
-
 /** Cases by name, with the reason. */
 export type Reasons = Readonly<Record<string, string>>;
 
@@ -64,10 +62,7 @@ export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
     proto: noClient,
     gzip: noClient,
   },
-  "us → Java 3.3 (HTTP RPC)": Object.fromEntries(
-    // What is not found is unimplemented, which is all that the case of an unknown group wants.
-    httpRpcCaseNames.filter((name) => name !== "unknown_group").map((name) => [name, noStubs]),
-  ),
+  "us → Java 3.3 (HTTP RPC)": {},
 };
 
 const onlyMessage = "Over HTTP RPC Dubbo for Java tells only the message of an exception.";

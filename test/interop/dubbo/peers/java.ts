@@ -29,6 +29,9 @@ const JVM = [
 /** What the Hessian of 3.2 needs since Java 16, to look into exceptions and large numbers. */
 const OPENED = ["java.lang", "java.math"].map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`);
 
+/** Group and version are compared with this, instead of preferring what has some. */
+const EXACT = ["env", "DUBBO_RPC_TRI_RESOLVE_FALLBACK_TO_DEFAULT=false"];
+
 type Version = (typeof JAVA_VERSIONS)[number];
 
 /** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
@@ -60,6 +63,9 @@ export function setUpJava(version: Version): DubboPeer {
       startProgram((port) => [...main, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])], {
         ready: "ready",
       }),
+    ...(!isOld(version.dubbo) && {
+      startHttpServer: () => startProgram((port) => [...EXACT, ...main, "http-server", String(port)], { ready: "ready" }),
+    }),
     runClient: (target) => runClient("client", target),
     runPlainClient: (target) => runClient("plain", target),
   };
