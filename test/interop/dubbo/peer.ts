@@ -21,6 +21,8 @@ export interface DubboPeer {
   readonly runPlainClient?: (target: Target) => Promise<ReadonlyMap<string, string | undefined>>;
   /** Runs every case of sub-protocol A that an HTTP client of it has; missing where there is none. */
   readonly runHttpClient?: (port: number) => Promise<ReadonlyMap<string, string | undefined>>;
+  /** Sends the interface without a proto file what else sub-protocol A takes, with an HTTP client of its own. */
+  readonly runHttpBodies?: (port: number) => Promise<ReadonlyMap<string, string | undefined>>;
 }
 
 /** Reads what clients of peers print: a line for each case, its name, a tab, and `ok` or what went wrong. */

@@ -14,12 +14,6 @@ const fallsBack =
   "`DUBBO_RPC_TRI_RESOLVE_FALLBACK_TO_DEFAULT=false` is set; then it has no names of proto files any more.";
 const unaryGoesOn = "Dubbo for Java does not tell a unary handler that its call is over.";
 
-const noStubs =
-  "Dubbo for Java 3.3.6 answers 404 over HTTP RPC to every path of a service with stubs of its compiler 3.3.5; " +
-  "interfaces without proto files are served.";
-
-const noClient = "Dubbo for Java has no client of HTTP RPC; that of the JDK, which stands in, knows only JSON as text.";
-
 export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
   "us → dubbo-go": { attachment_names: noNames, details: noDetails },
   "dubbo-go → us": {
@@ -53,16 +47,23 @@ export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
     health: noHealth,
   },
   "us → dubbo-go (HTTP RPC)": { json_array: "dubbo-go takes a message as an object, not as an array of one." },
-  "dubbo-go → us (HTTP RPC)": {
-    json_array: "dubbo-go sends a message as an object.",
-    broken_body: "The client of dubbo-go encodes its messages itself.",
-    unknown_codec: "The client of dubbo-go encodes its messages itself.",
+  "dubbo-go → us (HTTP RPC)": { json_array: "dubbo-go sends a message as an object." },
+  "us → Java 3.3 (HTTP RPC)": {
+    json_array:
+      "Dubbo for Java takes what is in the array for an object of Java, and makes an empty message of it " +
+      "(`FallbackArgumentResolver`), without an error.",
+    proto: "Dubbo for Java has no codec for Protocol Buffers over HTTP RPC: status 415.",
+    gzip: "Dubbo for Java does not look at `content-encoding`: `Error decoding json`.",
+    trailers:
+      "Dubbo for Java sends attachments as headers without a prefix over HTTP/2 (`Http2UnaryServerChannelObserver`), and none over " +
+      "HTTP/1.1.",
+    status:
+      "Dubbo for Java tells the HTTP status alone, which several codes share, and has the name of the code in the message.",
+    unknown_group:
+      "Dubbo for Java asks nothing of a call to a service without group and version (`RequestMapping`): it takes what no " +
+      "other service of the interface wants.",
+    broken_body: "Dubbo for Java answers 500 to a body that it cannot decode (`DecodeException`).",
   },
-  "Java 3.3 → us (HTTP RPC)": {
-    proto: noClient,
-    gzip: noClient,
-  },
-  "us → Java 3.3 (HTTP RPC)": {},
 };
 
 const onlyMessage = "Over HTTP RPC Dubbo for Java tells only the message of an exception.";
@@ -70,10 +71,20 @@ const onlyMessage = "Over HTTP RPC Dubbo for Java tells only the message of an e
 /** The same for interfaces without proto files. */
 export const UNSUPPORTED_WITHOUT_IDL: Readonly<Record<string, Reasons>> = {
   "us → Java 3.3 (HTTP RPC)": {
-    bytes: "Dubbo for Java answers with the bytes themselves, and calls them JSON.",
+    bytes: "Dubbo for Java answers with the bytes themselves, and calls them JSON (`RestHttpMessageCodec`).",
     cycles: "Dubbo for Java cannot write an object that holds itself in JSON: `Error encoding json`.",
     objects_of_any_type: "JSON says of a value neither whether it is a `long` nor of which class it is.",
     checked_exception: onlyMessage,
     unchecked_exception: onlyMessage,
+  },
+};
+
+/** The same for bodies other than JSON. */
+export const UNSUPPORTED_BODIES: Readonly<Record<string, Reasons>> = {
+  "HTTP client → Java 3.3": {
+    form_by_position: "Dubbo for Java finds values by the names of parameters alone (`FallbackArgumentResolver`).",
+    multipart_of_bytes:
+      "Dubbo for Java reads a part for a `byte[]` as the text of a number (`FallbackArgumentResolver`); undecoded it " +
+      "comes only as a `FileUpload`.",
   },
 };
