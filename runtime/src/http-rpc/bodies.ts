@@ -4,14 +4,14 @@
 import type { BodyKind } from "../call.ts";
 import { decodeForm } from "./form.ts";
 import { decodeMultipart } from "./multipart.ts";
+import type { BodyInput } from "./parameters.ts";
 import {
   type ArgumentFormat,
   formArguments,
   multipartArguments,
   textArguments,
   xmlArguments,
-} from "./named-arguments.ts";
-import type { BodyInput } from "./parameters.ts";
+} from "./signed-arguments.ts";
 import { decodeTextBody } from "./text.ts";
 import { decodeXml } from "./xml.ts";
 

@@ -11,9 +11,9 @@ import type { ServerOptions } from "../protocol.ts";
 import { decodeArguments } from "./arguments.ts";
 import { BODY_FORMATS, type BodyFormat } from "./bodies.ts";
 import { canonicalType, chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
-import { type ArgumentBody, jsonArguments } from "./named-arguments.ts";
 import { Refusal } from "./refusal.ts";
-import { jsonResult, type ResultFormat, textResult, xmlResult } from "./results.ts";
+import { type ArgumentBody, jsonArguments } from "./signed-arguments.ts";
+import { jsonResult, type ResultFormat, textResult, xmlResult } from "./signed-results.ts";
 import { encodeTextBody, isText } from "./text.ts";
 import { encodeXml } from "./xml.ts";
 

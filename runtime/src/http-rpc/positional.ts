@@ -9,8 +9,8 @@ import { valuesOf } from "../java/arguments.ts";
 import type { Signature } from "../signature.ts";
 import type { RequestFormat, ResponseFormat } from "./content.ts";
 import { badRequest } from "./headers.ts";
-import type { ArgumentBody } from "./named-arguments.ts";
-import type { ResultFormat } from "./results.ts";
+import type { ArgumentBody } from "./signed-arguments.ts";
+import type { ResultFormat } from "./signed-results.ts";
 
 /** One call of such a method on a server. */
 export class PositionalCall {
@@ -80,7 +80,8 @@ export class PositionalCall {
 /** What a method can make of a body. What it finds wrong with it says only that another method of the path is meant. */
 function readingsOf(body: ArgumentBody, handler: Handler, hasOthers: boolean): readonly JsonValue[][] {
   try {
-    return body.readingsFor(signatureOf(handler));
+    const readings = body.readingsFor(signatureOf(handler));
+    return readings.length > 0 || hasOthers ? readings : (body.byPosition?.(signatureOf(handler)) ?? []);
   } catch (reason) {
     if (!hasOthers) throw reason;
     return [];

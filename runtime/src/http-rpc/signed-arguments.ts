@@ -21,6 +21,8 @@ import { type Element, entriesOf, parseXml, textOf } from "./xml.ts";
 export interface ArgumentBody {
   /** The arguments that it can be meant to hold, in the order of likelihood; none if it cannot be for the method at all. */
   readingsFor(signature: Signature): readonly JsonValue[][];
+  /** The arguments where no name is known, and no other method could be meant. */
+  byPosition?(signature: Signature): readonly JsonValue[][];
   /** What is wrong with it for a method that it cannot be for. */
   problemFor(signature: Signature): string;
 }
@@ -31,7 +33,7 @@ export type ArgumentFormat = (bytes: Uint8Array, mediaType: MediaType) => Argume
 /** JSON says of every value what it is, and may leave out the names. */
 export function jsonArguments(bytes: Uint8Array): ArgumentBody {
   if (bytes.byteLength === 0) throw badRequest("the body is empty; it must be a JSON array of the arguments");
-  const body = parseExactJson(decodeJsonText(bytes));
+  const body = parseJson(bytes);
   const contents = Array.isArray(body) ? `${body.length} arguments` : "no array";
   return {
     readingsFor: (signature) => argumentsIn(signature, body),
@@ -44,6 +46,7 @@ export const formArguments: ArgumentFormat = (bytes, mediaType) => {
   const pairs = parsePairs(bytes, mediaType);
   return {
     problemFor: problemOf(pairs),
+    byPosition: ({ parameters }) => inOrder(parameters, pairs, parseText),
     readingsFor({ parameters }) {
       const type = onlyType(parameters);
       if (typeof type !== "object" || !("map" in type) || knowsAny(parameters, pairs))
@@ -58,6 +61,7 @@ export const multipartArguments: ArgumentFormat = async (bytes, mediaType) => {
   const parts = await parseParts(bytes, mediaType.parameters.get("boundary"));
   return {
     problemFor: problemOf(parts),
+    byPosition: ({ parameters }) => inOrder(parameters, parts, decodePart),
     readingsFor: ({ parameters }) => bind(parameters, parts, decodePart),
   };
 };
@@ -84,6 +88,8 @@ export const xmlArguments: ArgumentFormat = async (bytes, mediaType) => {
   };
 };
 
+const parseJson = (bytes: Uint8Array): JsonValue => parseExactJson(decodeJsonText(bytes));
+
 const problemOf =
   (values: readonly unknown[]) =>
   ({ parameters }: Signature): string => {
@@ -98,8 +104,8 @@ const onlyType = ([parameter, ...others]: readonly Parameter[]): JavaType | unde
 type Decode<V> = (type: JavaType, value: V, name: string) => JsonValue;
 
 /**
- * Finds the parameter of each value: by name, as soon as one name is known, and then unknown ones are ignored as they are in
- * JSON; by the names of the fields of an only object; by position, if no name is known.
+ * Finds the parameter of each value by name, or by the names of the fields of an only object. As soon as one name is known,
+ * unknown ones are ignored, as they are in JSON.
  */
 function bind<V>(parameters: readonly Parameter[], values: readonly Named<V>[], decode: Decode<V>): JsonValue[][] {
   if (knowsAny(parameters, values)) return [valuesIn(parameters, values, decode)];
@@ -108,6 +114,10 @@ function bind<V>(parameters: readonly Parameter[], values: readonly Named<V>[], 
     const fields = fieldsOf(type.class());
     if (knowsAny(fields, values)) return [[objectOf(fields, values, decode)]];
   }
+  return [];
+}
+
+function inOrder<V>(parameters: readonly Parameter[], values: readonly Named<V>[], decode: Decode<V>): JsonValue[][] {
   if (values.length !== parameters.length) return [];
   const renamed = parameters.map(({ name }, index) => ({ name, value: (values[index] as Named<V>).value }));
   return [valuesIn(parameters, renamed, decode)];
@@ -134,7 +144,7 @@ function valuesIn<V>(parameters: readonly Parameter[], values: readonly Named<V>
     const given = values.filter((value) => value.name === name).map(({ value }) => value);
     const item = itemOf(type);
     try {
-      if (item !== undefined && given.length > 0) return given.flatMap((value) => decode(item, value, name));
+      if (item !== undefined && given.length > 0) return itemsIn(given, item, name, decode);
       if (given.length > 1) throw badRequest(`parameter "${name}" is given more than once`);
       return given.length === 0 ? null : decode(type, given[0] as V, name);
     } catch (cause) {
@@ -142,6 +152,12 @@ function valuesIn<V>(parameters: readonly Parameter[], values: readonly Named<V>
       throw new TypeError(`argument "${name}": ${reasonOf(cause)}`, { cause });
     }
   });
+}
+
+/** Each value is an item, unless it has them all: what is no list itself may come as an array in JSON. */
+function itemsIn<V>(values: readonly V[], item: JavaType, name: string, decode: Decode<V>): JsonValue[] {
+  const items = values.map((value) => decode(item, value, name));
+  return itemOf(item) === undefined ? items.flat() : items;
 }
 
 /** An empty text is null where it is no text: an HTML form sends every input, filled in or not. */
@@ -153,14 +169,14 @@ function parseText(type: JavaType, text: string): JsonValue {
   if (scalarOf(type) === "boolean") return parseBoolean(value);
   if (type === "java.util.Date" && /^-?[0-9]+$/.test(value)) return Number(value);
   const isStructured = typeof type === "object" && !("enum" in type) && !isBytes(type);
-  return isStructured ? parseExactJson(value) : value;
+  return isStructured ? parseJson(new TextEncoder().encode(value)) : value;
 }
 
-/** A part by its own content type; bytes as they are. An array in JSON is all items of a list. */
+/** A part by its own content type; bytes as they are. */
 function decodePart(type: JavaType, { mediaType, bytes }: Part, name: string): JsonValue {
   // The readers of Java's values take bytes, for which JSON has no word.
   if (isBytes(type)) return bytes as unknown as JsonValue;
-  if (mediaType.name === "application/json") return parseExactJson(decodeJsonText(bytes));
+  if (mediaType.name === "application/json") return parseJson(bytes);
   if (mediaType.name === "text/plain") return parseText(type, decodeText(bytes, mediaType.parameters.get("charset")));
   throw unsupportedPart(name, mediaType.name, ["text/plain", "application/json"]);
 }
@@ -175,5 +191,8 @@ function decodeElement(type: JavaType, element: Element): JsonValue {
     for (const [key, value] of entriesOf(element)) setMember(object, key, decodeElement(type.map[1], value));
     return object;
   }
-  return parseText(type, textOf(element));
+  const text = textOf(element);
+  const scalar = scalarOf(type);
+  // Infinity has another name there.
+  return parseText(type, scalar === "double" || scalar === "float" ? text.replace("INF", "Infinity") : text);
 }

@@ -23,12 +23,13 @@ export const textResult: ResultFormat = (_type, value) => new TextEncoder().enco
 export const xmlResult: ResultFormat = (type, value) => {
   const plain = type === "void" ? null : within("the result", () => toPlain(type, value, XML_NOTATION));
   if (itemOf(type) !== undefined) return encodeRoot("list", elementsOf("item", type, plain));
-  return encodeRoot(nameOf(type).replace(/^.*[.$]/, ""), contentOf(type, plain));
+  const name = nameOf(type).replace(/^.*[.$]/, "");
+  return encodeRoot(ELEMENT_NAME.test(name) ? name : "value", contentOf(type, plain));
 };
 
 const XML_NOTATION: Notation = {
   long: String,
-  double: (value) => (Number.isFinite(value) ? String(value) : String(value).replace("Infinity", "INF")),
+  double: (value) => (Number.isFinite(value) ? value : String(value).replace("Infinity", "INF")),
   bytes: (value) => encodeBase64(value).padEnd(4 * Math.ceil(value.byteLength / 3), "="),
   date: (value) => value.toISOString(),
 };
@@ -36,7 +37,7 @@ const XML_NOTATION: Notation = {
 function elementsOf(name: string, type: JavaType, plain: unknown): string {
   if (plain === null) return "";
   if (!ELEMENT_NAME.test(name)) {
-    const problem = `the field "${name}" of the response is no name in XML; ask for another type with accept`;
+    const problem = `the field "${name}" of the response cannot name an element of XML; ask for another type with accept`;
     throw new RpcError(Code.Internal, problem, { status: Status.ServerError });
   }
   const item = itemOf(type);
