@@ -162,7 +162,7 @@ function messageContent(type: DescMessage, value: JsonValue): string {
 }
 
 /** JSON names can be any text; those that XML does not have give way to the name in the proto file. */
-export const ELEMENT_NAME = /^[A-Za-z_][\w.-]*$/;
+export const ELEMENT_NAME: RegExp = /^[A-Za-z_][\w.-]*$/;
 
 function fieldElements(field: DescField, value: JsonValue): string {
   const name = ELEMENT_NAME.test(field.jsonName) ? field.jsonName : field.name;
