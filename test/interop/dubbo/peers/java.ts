@@ -50,7 +50,7 @@ export function setUpJava(version: Version): DubboPeer {
   return {
     name: version.name,
     version: version.dubbo,
-    javaNames: true,
+    javaNames: !isOld(version.dubbo),
     httpRpc: !isOld(version.dubbo),
     // The JDK's client, which is the same under every version of Dubbo.
     ...(version === JAVA_VERSIONS[0] && {

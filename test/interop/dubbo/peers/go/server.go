@@ -40,6 +40,10 @@ func serve(port int, tls []string) error {
 	if err := srv.Register(newPeer("blue/1.2.3"), serviceInfo(), grouped...); err != nil {
 		return err
 	}
+	// Without the serialization it takes calls, and fails to answer.
+	if err := srv.RegisterService(&Plain{}, server.WithSerialization(constant.Hessian2Serialization)); err != nil {
+		return err
+	}
 	return srv.Serve()
 }
 
