@@ -11,6 +11,8 @@ export interface DubboPeer {
   readonly javaNames: boolean;
   /** Whether its server speaks sub-protocol A at all. */
   readonly httpRpc: boolean;
+  /** Whether that is so for an interface without a proto file. */
+  readonly plainHttpRpc: boolean;
   /** Starts its server with every service of the matrix. */
   startServer(credentials: Credentials | undefined): Promise<Running>;
   /** Runs every case its client has; tells what went wrong with each, `undefined` where nothing did. */

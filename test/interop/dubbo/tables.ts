@@ -114,7 +114,7 @@ function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | u
           ),
         ),
     };
-    return peer.httpRpc ? [...overGrpc, overHttpRpc] : overGrpc;
+    return peer.plainHttpRpc ? [...overGrpc, overHttpRpc] : overGrpc;
   });
 }
 
