@@ -81,7 +81,7 @@ export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
 
 const onlyMessage = "Over HTTP RPC Dubbo for Java tells only the message of an exception.";
 
-const notNull = "dubbo-go can decode null into nothing: `@in is nil` (`reflectResponse`).";
+const notNull = "dubbo-go refuses an argument or a result that is null: `@in is nil` (`reflectResponse`).";
 const noExceptions =
   "dubbo-go answers an error of a handler with status 2 and the message; an exception is never sent.";
 const result =
