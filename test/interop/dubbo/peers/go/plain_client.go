@@ -127,6 +127,7 @@ var plainCases = map[string]func(conn *client.Connection) error{
 		return first(
 			wants(conn, []any{"c", "b", "a"}, "reverse", []any{"a", "b", "c"}),
 			wants(conn, []any{}, "reverse", []any{}),
+			wants(conn, []any{"b", "a"}, "reverse", []string{"a", "b"}),
 			wants(conn, []any{int64(2)}, "nextAll", []any{int64(1)}),
 			wants[any](conn, []any{"A", "B"}, "upper", []any{"a", "b"}),
 			wantsTotal(conn, "12.75", "12.50", "0.25"),
@@ -136,7 +137,8 @@ var plainCases = map[string]func(conn *client.Connection) error{
 		return first(
 			wants(conn, map[any]any{"one": int32(1), "two": int32(2)}, "lengths", map[any]any{"one": "a", "two": "bb"}),
 			wants(conn, map[any]any{}, "lengths", map[any]any{}),
-			wants(conn, map[any]any{int64(9007199254740993): "Zoë"}, "names", []any{newUser()}),
+			wants(conn, map[any]any{"one": int32(1)}, "lengths", map[string]string{"one": "a"}),
+			wants(conn, map[any]any{int64(9007199254740993): "Zoë"}, "names", []*User{newUser()}),
 		)
 	},
 	"dates": func(conn *client.Connection) error {
