@@ -30,6 +30,7 @@ afterEach(() => {
 class FakeStream implements Watched {
   readonly close = vi.fn();
   readonly giveUp = vi.fn();
+  place = 0;
   collecting = false;
   received = 0;
   destroyed = false;

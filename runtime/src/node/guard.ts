@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../code.ts";
 import { RpcError } from "../error.ts";
 import type { ReadableBody } from "./body.ts";
+import { type Member, Roster } from "./roster.ts";
 
 /** What one HTTP/2 connection to a server may do. Times are in milliseconds, and kept to about a second. */
 export interface ConnectionLimits {
@@ -69,7 +70,7 @@ const QUIET_BYTES = 64;
 const MIB = 1024 * 1024;
 
 /** A stream that is open. */
-export interface Watched {
+export interface Watched extends Member {
   readonly stream: ServerHttp2Stream;
   readonly body: ReadableBody;
   /** Made by the first look at the stream; most streams do not live to see it. */
@@ -90,7 +91,7 @@ export class SessionGuard {
   readonly session: ServerHttp2Session;
   readonly socket: Socket;
   readonly #limits: Limits;
-  readonly #watched = new Set<Watched>();
+  readonly #watched = new Roster<Watched>();
   readonly #start = performance.now();
   #handlers = 0;
   #opened = 0;

@@ -243,7 +243,13 @@ export function connectHttp1(
         resolve({
           status: incoming.statusCode ?? 0,
           headers: Metadata.fromRaw(lowerNames(incoming.rawHeaders)),
-          body: new ReadableBody(incoming, { lost, cancel: () => incoming.destroy(), cutOff: () => false }),
+          // A connection can be used again when the end of the response has been read.
+          body: new ReadableBody(incoming, {
+            lost,
+            cancel: () => incoming.destroy(),
+            cutOff: () => false,
+            readEnd: true,
+          }),
           trailers: new Metadata(),
         });
       });

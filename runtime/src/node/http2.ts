@@ -14,7 +14,7 @@ import { Status } from "../code.ts";
 import type { RpcError } from "../error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import type { Metadata } from "../metadata.ts";
-import { ReadableBody } from "./body.ts";
+import { ReadableBody, type StreamOwner } from "./body.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
 import { readFields, toHttp2Headers } from "./headers.ts";
 import { discard, pump } from "./pump.ts";
@@ -70,17 +70,30 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
     const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals, guard);
     guard.watch(request);
-    void answer(guard, request);
+    exchange(request).then(
+      (response) => answer(guard, request, response),
+      () => finish(guard, request, Promise.reject()),
+    );
   }
 
-  async function answer(guard: SessionGuard, request: Http2Request): Promise<void> {
-    const { stream } = request;
+  function answer(guard: SessionGuard, request: Http2Request, response: HttpResponse): void {
+    let pumping: undefined | Promise<void>;
     try {
-      const pumping = respond(stream, await exchange(request));
-      if (pumping !== undefined) await pumping;
+      pumping = respond(request.stream, response);
     } catch {
-      // Such as a header that Node will not send: the call has failed, the session has not.
-      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      // Such as a header that Node will not send.
+      pumping = Promise.reject();
+    }
+    if (pumping === undefined && request.lingering === undefined) guard.finished();
+    else void finish(guard, request, pumping);
+  }
+
+  async function finish(guard: SessionGuard, request: Http2Request, pumping: undefined | Promise<void>): Promise<void> {
+    try {
+      await pumping;
+    } catch {
+      // The call has failed, the session has not.
+      request.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
     if (request.lingering !== undefined) await request.lingering;
     guard.finished();
@@ -132,13 +145,15 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
 const ignore = (): void => {};
 
 /** A request as `node:http2` hands it out. */
-export class Http2Request implements HttpRequest, Watched {
+export class Http2Request implements HttpRequest, StreamOwner, Watched {
   readonly method: string;
   readonly path: string;
   readonly version = "2";
   readonly headers: Metadata;
   readonly body: ReadableBody;
   readonly stream: ServerHttp2Stream;
+  place = 0;
+  readonly #guard: SessionGuard | undefined;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
   /** Settles when all work has ended that goes on after the response, if there is any. */
@@ -155,9 +170,14 @@ export class Http2Request implements HttpRequest, Watched {
     this.method = method;
     this.path = path;
     this.headers = readFields(raw);
-    this.body = new ReadableBody(stream, STREAM_REQUEST_BODY, guard && (() => guard.closed(this)));
+    this.body = new ReadableBody(stream, STREAM_REQUEST_BODY, this);
     this.stream = stream;
     this.#signals = signals;
+    this.#guard = guard;
+  }
+
+  onClosed(): void {
+    this.#guard?.closed(this);
   }
 
   get signal(): AbortSignal {
@@ -186,15 +206,8 @@ function respond(
     stream.end(whole);
   } else {
     stream.respond(headers, WAIT_FOR_TRAILERS);
-    stream.on("wantTrailers", () => {
-      try {
-        stream.sendTrailers(toHttp2Headers(trailers));
-        if (!stream.readableEnded) setImmediate(closeUnread, stream);
-      } catch {
-        // A field that Node will not send. Nobody else hears of what is thrown here.
-        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      }
-    });
+    (stream as WithTrailers)[TRAILERS] = trailers;
+    stream.on("wantTrailers", sendTrailers);
     if (whole === undefined) return pump(body, stream);
     stream.end(whole);
     return undefined;
@@ -202,6 +215,20 @@ function respond(
   // Not for a response with trailers: its "finish" comes before they have been sent.
   stream.on("finish", () => setImmediate(closeUnread, stream));
   return undefined;
+}
+
+/** Where a stream has its trailers until they are sent: a listener that all streams share is less than one for each. */
+const TRAILERS = Symbol("trailers");
+type WithTrailers = ServerHttp2Stream & { [TRAILERS]?: Metadata };
+
+function sendTrailers(this: WithTrailers): void {
+  try {
+    this.sendTrailers(toHttp2Headers(this[TRAILERS] as Metadata));
+    if (!this.readableEnded) setImmediate(closeUnread, this);
+  } catch {
+    // A field that Node will not send. Nobody else hears of what is thrown here.
+    this.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
 }
 
 /**

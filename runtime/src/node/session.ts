@@ -9,7 +9,7 @@ import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import { type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer, resetError } from "./error.ts";
 import { toHttp2Headers } from "./headers.ts";
-import { type OpenStream, openStream, receiveResponse, type StreamOwner, sendBody } from "./stream.ts";
+import { type OpenStream, openStream, receiveResponse, type SessionOfStream, sendBody } from "./stream.ts";
 
 /** Stream ids are never used twice. A connection that has used this many is left before they run out (RFC 9113, 5.1.1). */
 const LAST_STREAM_ID = 1.5 * 2 ** 30;
@@ -25,7 +25,7 @@ export class SessionConnection implements Connection {
   /** What messages call the other end. */
   readonly #peer: string;
   readonly #owner: ConnectionOwner;
-  readonly #streamOwner: StreamOwner = {
+  readonly #streamOwner: SessionOfStream = {
     lost: (stream, cause) => this.#lost(stream, cause),
     onClosed: () => this.#onStreamClosed(),
   };

@@ -14,7 +14,7 @@ import { onAbort } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import { type Body, emptyBody, type HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
-import { ReadableBody } from "./body.ts";
+import { ReadableBody, type StreamOwner } from "./body.ts";
 import { hostileServer } from "./error.ts";
 import { readFields } from "./headers.ts";
 import { pump } from "./pump.ts";
@@ -25,10 +25,9 @@ const MAX_INTERIM_RESPONSES = 10;
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /** What a stream asks of its session, and tells it. */
-export interface StreamOwner {
+export interface SessionOfStream extends StreamOwner {
   /** Why a stream closed before it had ended; `cause` is what Node said about it, if anything. */
   lost(stream: ClientHttp2Stream, cause: Error | undefined): RpcError;
-  onClosed(): void;
 }
 
 /** A stream with the way to give it up. */
@@ -63,7 +62,7 @@ export function openStream(session: ClientHttp2Session, headers: OutgoingHttpHea
 export function receiveResponse(
   { stream, cancel }: OpenStream,
   signal: AbortSignal | undefined,
-  owner: StreamOwner,
+  owner: SessionOfStream,
 ): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     let failure: RpcError | undefined;
@@ -78,12 +77,13 @@ export function receiveResponse(
       reject(error);
     };
     const unlink = signal && onAbort(signal, fail);
-    const body = new ReadableBody(stream, { lost, cancel, cutOff }, () => {
+    const body = new ReadableBody(stream, { lost, cancel, cutOff }, { onClosed });
+    function onClosed(): void {
       unlink?.();
       if (!responded) reject(lost());
       owner.onClosed();
       forget(stream);
-    });
+    }
     stream.on("error", (error) => {
       if (error instanceof RpcError) failure ??= error;
       else cause ??= error;
