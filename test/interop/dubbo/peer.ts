@@ -11,6 +11,8 @@ export interface DubboPeer {
   readonly javaNames: boolean;
   /** Whether its server speaks sub-protocol A at all. */
   readonly httpRpc: boolean;
+  /** Whether that is so for an interface without a proto file. */
+  readonly plainHttpRpc: boolean;
   /** Starts its server with every service of the matrix. */
   startServer(credentials: Credentials | undefined): Promise<Running>;
   /** Starts a server that has the service with a proto file for sub-protocol A, where the other one does not. */

@@ -119,7 +119,7 @@ function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | u
           ),
         ),
     };
-    return peer.httpRpc ? [...overGrpc, overHttpRpc] : overGrpc;
+    return peer.plainHttpRpc ? [...overGrpc, overHttpRpc] : overGrpc;
   });
 }
 

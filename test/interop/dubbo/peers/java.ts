@@ -58,8 +58,10 @@ export function setUpJava(version: Version): DubboPeer {
   return {
     name: version.name,
     version: version.dubbo,
-    javaNames: true,
+    // 3.2 fails to answer by the Java name of a service with a proto file.
+    javaNames: !isOld(version.dubbo),
     httpRpc: !isOld(version.dubbo),
+    plainHttpRpc: !isOld(version.dubbo),
     // The JDK's client, which is the same under every version of Dubbo.
     ...(version === JAVA_VERSIONS[0] && {
       runHttpClient: async (port: number) => readOutcomes(await runProgram([...http, String(port)])),
