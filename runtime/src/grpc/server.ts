@@ -23,6 +23,7 @@ import {
 import { countPiece } from "../turn.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
 import {
+  checkPrefix,
   compressEnvelope,
   EnvelopeReader,
   encodeEnvelope,
@@ -81,7 +82,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   /** Never rejects. Only what waits is here: the variables of an async function are memory that every call takes. */
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
     try {
-      const body = await call.request.body.bytes(maxMessageBytes, PREFIX_BYTES);
+      const body = await call.request.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
       const message = readMessage(call, body);
       const response = await callUnary(call, message instanceof Promise ? await message : message);
       const written = writeResponse(call, response);

@@ -3,7 +3,7 @@
  */
 import { Readable } from "node:stream";
 import type { RpcError } from "../error.ts";
-import { type Body, concat, tooLarge } from "../exchange.ts";
+import { type Body, type BodyCheck, concat, tooLarge } from "../exchange.ts";
 
 /** Chunks are taken from the stream until this many bytes wait to be read. */
 const HIGH_WATER_BYTES = 64 * 1024;
@@ -35,6 +35,7 @@ type Carrier = Readable & { [BODY]?: ReadableBody | undefined };
 interface Waiting {
   readonly limit: number;
   readonly maxBytes: number;
+  readonly check: BodyCheck | undefined;
   readonly chunks: Uint8Array[];
   readonly resolve: (bytes: Uint8Array) => void;
   readonly reject: (reason: RpcError) => void;
@@ -49,6 +50,9 @@ export class ReadableBody implements Body {
   readonly #options: ReadableBodyOptions;
   readonly #owner: StreamOwner | undefined;
   #waiting: Waiting | undefined;
+  #iterator: ChunkIterator | undefined;
+  /** Why the rest will not be waited for. */
+  #abandoned: RpcError | undefined;
 
   constructor(stream: Readable, options: ReadableBodyOptions, owner?: StreamOwner) {
     this.#stream = stream;
@@ -78,10 +82,17 @@ export class ReadableBody implements Body {
     waiting.reject(reason);
   }
 
-  bytes(limit: number, framing = 0): Promise<Uint8Array> {
+  /** Fails whoever waits for more of the body, or will do so: there is no time left for it. */
+  abandon(reason: RpcError): void {
+    this.#abandoned = reason;
+    this.giveUp(reason);
+    this.#iterator?.abandon(reason);
+  }
+
+  bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const stream = this.#stream;
-      this.#waiting = { limit, maxBytes: limit + framing, chunks: [], resolve, reject };
+      this.#waiting = { limit, maxBytes: limit + framing, check, chunks: [], resolve, reject };
       const early: Uint8Array | null = stream.read();
       if (early !== null) this.collect(early);
       // Engines of Node push what arrives. Taking it from them at once saves the stream's own buffer and its events, which
@@ -90,6 +101,7 @@ export class ReadableBody implements Body {
       if (stream.readableEnded) this.end();
       else if (mayHaveEnded(stream)) stream.on("end", ended);
       if (stream.destroyed) this.#lose();
+      if (this.#abandoned !== undefined) this.giveUp(this.#abandoned);
     });
   }
 
@@ -98,9 +110,18 @@ export class ReadableBody implements Body {
     const waiting = this.#waiting;
     if (waiting === undefined) return false;
     this.received += chunk.byteLength;
+    waiting.chunks.push(chunk);
     if (this.received > waiting.maxBytes) this.giveUp(tooLarge(waiting.limit));
-    else waiting.chunks.push(chunk);
+    else this.#check(waiting);
     return true;
+  }
+
+  #check({ limit, chunks, check }: Waiting): void {
+    try {
+      check?.(chunks, this.received, limit);
+    } catch (reason) {
+      this.giveUp(reason as RpcError);
+    }
   }
 
   /** The stream has ended. */
@@ -124,7 +145,9 @@ export class ReadableBody implements Body {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    return new ChunkIterator(this.#stream, this.#options);
+    this.#iterator = new ChunkIterator(this.#stream, this.#options);
+    if (this.#abandoned !== undefined) this.#iterator.abandon(this.#abandoned);
+    return this.#iterator;
   }
 }
 
@@ -186,9 +209,15 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
       this.#wake?.();
     });
     stream.once("close", () => {
-      if (!this.#ended) this.#failure = options.lost();
+      if (!this.#ended) this.#failure ??= options.lost();
       this.#wake?.();
     });
+  }
+
+  /** Hands out what has come, and then fails. */
+  abandon(reason: RpcError): void {
+    this.#failure ??= reason;
+    this.#wake?.();
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {

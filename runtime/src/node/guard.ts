@@ -141,6 +141,11 @@ export class SessionGuard {
     if (watched.stream.rstCode !== constants.NGHTTP2_NO_ERROR) this.#countCancel();
   }
 
+  /** Lets nobody wait any more for the rest of a request. */
+  abandon(reason: RpcError): void {
+    for (const { body } of this.#watched) body.abandon(reason);
+  }
+
   /** Looks at the connection and its streams, and ends what has taken too long. */
   sweep(now: number): void {
     if (this.session.destroyed) this.#sayFarewell(now);
@@ -223,7 +228,8 @@ export class SessionGuard {
 
   #end(code: number): void {
     // Not from inside an event of a stream, where Node is still at work on the session.
-    setImmediate(() => this.session.destroy(undefined, code));
+    // Node forgets the code where there is no error to go with it.
+    setImmediate(() => this.session.destroy(new Error("the client has broken the limits of a connection"), code));
   }
 
   /** Closes the socket of a session that is over: Node leaves some of them to the client. */

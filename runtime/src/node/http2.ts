@@ -15,6 +15,7 @@ import type { RpcError } from "../error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import type { Metadata } from "../metadata.ts";
 import { ReadableBody, type StreamOwner } from "./body.ts";
+import { MAX_HEADER_PAIRS } from "./error.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
 import { readFields, toHttp2Headers } from "./headers.ts";
 import { discard, pump } from "./pump.ts";
@@ -25,8 +26,6 @@ const STREAM_WINDOW_BYTES = 256 * 1024;
 const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
 /** Megabytes a session may hold before `node:http2` refuses new streams; its default of 10 is two large messages. */
 const MAX_SESSION_MEMORY_MB = 64;
-/** Header fields of a request, which are 64 KiB at most besides. */
-const MAX_HEADER_PAIRS = 2_000;
 
 /** What serves the connections of a port that speak one version of HTTP. */
 export interface ServerEngine {
@@ -34,7 +33,7 @@ export interface ServerEngine {
   accept(socket: Socket): void;
   /** Lets running exchanges finish, and starts no new ones. */
   drain(): void;
-  /** Tells the running exchanges that the server goes away. */
+  /** Tells the running exchanges that the server goes away: those that listen, and those that wait for more of a request. */
   abort(reason: RpcError): void;
 }
 
@@ -137,7 +136,10 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     drain: () => {
       for (const session of guards.keys()) session.close();
     },
-    abort: (reason) => signals.abort(reason),
+    abort: (reason) => {
+      signals.abort(reason);
+      for (const guard of guards.values()) guard.abandon(reason);
+    },
   };
 }
 
