@@ -34,7 +34,7 @@ export interface Result {
 /**
  * Runs the columns one after the other. A column in which something is not as it has to be is run once more, with new
  * programs and connections, and the cells that were wrong are taken from there: peers have faults that show now and
- * then, of which docs/interop.md tells, while what we break is broken twice.
+ * then, of which docs/interop.md tells. What was retried is told, lest a fault of ours that shows now and then hide there.
  */
 export async function runTable(table: Table): Promise<Result> {
   const outcomes: (readonly Outcomes[])[] = [];
