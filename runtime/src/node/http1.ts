@@ -8,7 +8,7 @@ import { onAbort, startTimer } from "../deadline.ts";
 import { abortError, RpcError } from "../error.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
-import { ReadableBody, type StreamOwner } from "./body.ts";
+import { ReadableBody } from "./body.ts";
 import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";
 import { discard, pump } from "./pump.ts";
@@ -33,7 +33,7 @@ const MAX_JOINED_BYTES = 16 * 1024;
 export function serveHttp1(exchange: Exchange): ServerEngine {
   const signals = new ExchangeSignals();
   const responses = new Responses();
-  /** Requests that have not come to their end yet. */
+  /** Requests that have not been answered yet, and may not have come to their ends. */
   const arriving = new Roster<Http1Request>();
   let draining = false;
   const server = createServer(
@@ -51,11 +51,13 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
       responses.add(outgoing);
-      const request = new Http1Request(incoming, outgoing, signals, undefined, arriving);
+      const request = new Http1Request(incoming, outgoing, signals);
       const objection = objectionTo(request.headers, incoming.httpVersion);
       if (objection !== undefined) return refuseRequest(outgoing, objection);
+      arriving.add(request);
       exchange(request)
         .then((response) => {
+          arriving.delete(request);
           // Asked now and not when the request came: the server may have begun to close in between.
           if (draining) outgoing.shouldKeepAlive = false;
           return respond(incoming, outgoing, response);
@@ -94,7 +96,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
 const ignore = (): void => {};
 
 /** A request as `node:http` hands it out. */
-export class Http1Request implements HttpRequest, StreamOwner, Member {
+export class Http1Request implements HttpRequest, Member {
   readonly method: string;
   readonly path: string;
   readonly version = "1.1";
@@ -103,7 +105,6 @@ export class Http1Request implements HttpRequest, StreamOwner, Member {
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
   readonly #signals: ExchangeSignals;
-  readonly #arriving: Roster<Http1Request> | undefined;
   place = 0;
   #signal: AbortSignal | undefined;
 
@@ -112,21 +113,14 @@ export class Http1Request implements HttpRequest, StreamOwner, Member {
     outgoing: ServerResponse,
     signals: ExchangeSignals,
     path: string = pathOf(incoming.url ?? ""),
-    arriving?: Roster<Http1Request>,
   ) {
     this.method = incoming.method ?? "";
     this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, REQUEST_BODY, this);
+    this.body = new ReadableBody(incoming, REQUEST_BODY);
     this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.#signals = signals;
-    this.#arriving = arriving;
-    arriving?.add(this);
-  }
-
-  onClosed(): void {
-    this.#arriving?.delete(this);
   }
 
   get signal(): AbortSignal {
