@@ -1,6 +1,6 @@
 /** Reads contracts from files of TypeScript. Nothing is resolved that a contract does not refer to. */
 
-import { Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
+import { type ModuleDeclaration, Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
 import type { Contract } from "./contract.ts";
 import type { ClassShape, EnumShape, JavaType } from "./java-type.ts";
 import { JAVA_MODULE } from "./known-types.ts";
@@ -8,6 +8,7 @@ import type { Problems } from "./problem.ts";
 import { homeOf } from "./resolve.ts";
 import { readService } from "./service-reader.ts";
 import { ShapeReader, type TypeDeclaration } from "./shape-reader.ts";
+import { checkSyntax, readDeep } from "./syntax.ts";
 import { hasTag, misspelledService } from "./tags.ts";
 
 /**
@@ -51,19 +52,17 @@ function resolveModule(
 export function readContracts(files: readonly SourceFile[], problems: Problems): Contract[] {
   const shapes = new ShapeReader(problems);
   const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
-  const contracts = sorted.map((file) => readContract(file, shapes, problems));
+  const contracts = sorted.map(
+    (file) => readDeep(file, problems, () => readContract(file, shapes, problems)) ?? emptyContract(file),
+  );
   checkServices(sorted, contracts, problems);
   return contracts;
 }
 
 function readContract(file: SourceFile, reader: ShapeReader, problems: Problems): Contract {
   const path = file.getFilePath();
-  const broken = syntaxErrors(file);
-  for (const { start, messageText } of broken) {
-    problems.errorAt(file, start, ts.flattenDiagnosticMessageText(messageText, " "));
-  }
-  // What follows from them is no help to anybody.
-  if (broken.length > 0) return { file: path, services: [], shapes: [], declared: [] };
+  // What follows from mistakes of syntax is no help to anybody.
+  if (!checkSyntax(file, problems)) return emptyContract(file);
   const services = file
     .getInterfaces()
     .filter((node) => hasTag(node, "service"))
@@ -81,6 +80,10 @@ function readContract(file: SourceFile, reader: ShapeReader, problems: Problems)
     .filter((node) => hasTag(node, "class") || hasTag(node, "enum"))
     .filter((node) => !hasTag(node, "service"))
     .sort((a, b) => a.getPos() - b.getPos());
+  for (const node of file.getModules().flatMap(declarationsInside)) {
+    const [tag] = (["service", "class", "enum"] as const).filter((one) => hasTag(node, one));
+    if (tag !== undefined) problems.error(node, `@${tag} is not read inside of a namespace; declare it outside`);
+  }
   for (const node of [...file.getTypeAliases(), ...file.getClasses(), ...file.getEnums()]) {
     if (hasTag(node, "service")) problems.error(node, "@service belongs to an interface");
   }
@@ -98,8 +101,19 @@ function readContract(file: SourceFile, reader: ShapeReader, problems: Problems)
   };
 }
 
-function syntaxErrors(file: SourceFile): readonly ts.DiagnosticWithLocation[] {
-  return (file.compilerNode as { parseDiagnostics?: readonly ts.DiagnosticWithLocation[] }).parseDiagnostics ?? [];
+/** What could have a tag in a namespace, and in those inside of it. */
+function declarationsInside(module: ModuleDeclaration): TypeDeclaration[] {
+  return [
+    ...module.getInterfaces(),
+    ...module.getClasses(),
+    ...module.getTypeAliases(),
+    ...module.getEnums(),
+    ...module.getModules().flatMap(declarationsInside),
+  ];
+}
+
+function emptyContract(file: SourceFile): Contract {
+  return { file: file.getFilePath(), services: [], shapes: [], declared: [] };
 }
 
 /** Two services that a server could not tell apart are a mistake. */

@@ -4,6 +4,7 @@ import type { Method, Service } from "./contract.ts";
 import { isClassName } from "./java-name.ts";
 import { erasure } from "./java-type.ts";
 import { MethodReader } from "./method-reader.ts";
+import { DEEPEST } from "./nesting.ts";
 import type { Problems } from "./problem.ts";
 import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "./tags.ts";
@@ -16,7 +17,7 @@ export function readService(node: InterfaceDeclaration, types: TypeReader, probl
   if (!isClassName(javaName)) problems.error(node, `${javaName} is no full name of a Java interface`);
   if (isMerged(node)) problems.error(node, `${node.getName()} is declared in several parts; make it one`);
   if (homeOf(node, {}).name === undefined) {
-    problems.error(node, `${node.getName()} is a service and must be exported by its name`);
+    problems.error(node, `${node.getName()} is a service and must be exported`);
   }
   if (node.getTypeParameters().length > 0) problems.error(node, "a service has no type parameters");
   const deprecated = hasTag(node, "deprecated");
@@ -46,6 +47,10 @@ function methodsOf(
 ): MethodSignature[] {
   if (path.includes(node)) {
     problems.error(node, `${node.getName()} extends what extends it`);
+    return [];
+  }
+  if (path.length > DEEPEST) {
+    problems.error(node, `more than ${DEEPEST} interfaces extend each other here; make fewer of them`);
     return [];
   }
   const inherited = node.getExtends().flatMap((clause) => {

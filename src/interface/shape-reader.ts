@@ -20,6 +20,7 @@ import {
   objectType,
   typeKey,
 } from "./java-type.ts";
+import { DEEPEST } from "./nesting.ts";
 import type { Problems } from "./problem.ts";
 import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, hasTag, tagValue } from "./tags.ts";
@@ -33,6 +34,8 @@ type Filling = { -readonly [K in keyof ClassShape]: ClassShape[K] };
 
 /** Type arguments that grow with every step of a circle are longer than this sooner or later. */
 const LONGEST_ARGUMENTS = 2_000;
+/** And a chain of generic classes may double them with every step. */
+const MOST_ARGUMENTS = 2_000;
 
 export class ShapeReader implements Declarations {
   readonly types: TypeReader;
@@ -55,7 +58,8 @@ export class ShapeReader implements Declarations {
     if (isAlias && !hasTag(declaration, "class") && !hasTag(declaration, "enum")) return undefined;
     const home = homeOf(declaration, declared);
     if (place.isSignature && home.name === undefined) {
-      this.#problems.error(node, `${declaration.getName()} cannot be imported by its name, as generated code must`);
+      const hint = "export it from its file, and outside of any namespace";
+      this.#problems.error(node, `${declaration.getName()} cannot be imported as generated code must: ${hint}`);
     }
     const text: DataType["text"] = (names) =>
       args.length === 0
@@ -77,6 +81,11 @@ export class ShapeReader implements Declarations {
       return undefined;
     }
     if (known.has(key)) return known.get(key);
+    if (known.size >= MOST_ARGUMENTS) {
+      const limit = `more than ${MOST_ARGUMENTS} different type arguments`;
+      this.#problems.error(declaration, `${declaration.getName()} is used with ${limit}; make several classes of it`);
+      return undefined;
+    }
     known.set(key, undefined);
     if (Node.isEnumDeclaration(declaration) || hasTag(declaration, "enum")) {
       const shape = this.#enumShape(declaration, home);
@@ -109,6 +118,7 @@ export class ShapeReader implements Declarations {
   #classShape(declaration: TypeDeclaration, home: Home, args: readonly JavaType[]): Filling | undefined {
     const javaName = this.#javaName(declaration, "class");
     const name = declaration.getName();
+    if (name === undefined) this.#problems.error(declaration, "a class of the contracts needs a name");
     if (javaName === undefined || name === undefined) return undefined;
     const comment = commentOf(declaration);
     return { kind: "class", home, name, javaName, comment, args, base: undefined, ownFields: [], fields: [] };
@@ -149,19 +159,28 @@ export class ShapeReader implements Declarations {
       : Node.isClassDeclaration(declaration)
         ? [declaration.getExtends() ?? []].flat()
         : [];
+    const { bases = [] } = place;
     return heritage.flatMap((clause) => {
+      if (bases.length + this.#open.size > DEEPEST) {
+        this.#problems.error(clause, `more than ${DEEPEST} classes extend each other here; make fewer of them`);
+        return [];
+      }
       const resolved = resolve(clause.getExpression());
       const base = resolved.kind === "declared" ? resolved.declaration : undefined;
       if (resolved.kind !== "declared" || !(Node.isInterfaceDeclaration(base) || Node.isClassDeclaration(base))) {
         this.#problems.error(clause, `${clause.getText()} is no interface or class of a contract`);
         return [];
       }
-      const args = clause.getTypeArguments().map((arg) => this.types.read(arg, place));
-      if (!hasTag(base, "class")) {
-        const known = base.getTypeParameters().map((one, i): [Node, DataType] => [one, args[i] as DataType]);
-        return this.#fieldsOf(base, { ...place, parameters: new Map(known) }, into);
+      if (bases.includes(base)) {
+        this.#problems.error(clause, `${base.getName()} extends what extends it`);
+        return [];
       }
-      const java = this.read(resolved, args, place, clause)?.java;
+      const args = this.types.readArguments(clause, resolved, clause.getTypeArguments(), place);
+      if (args === undefined) return [];
+      if (!hasTag(base, "class")) {
+        return this.#fieldsOf(base, { ...place, parameters: args, bases: [...bases, declaration] }, into);
+      }
+      const java = this.read(resolved, [...args.values()], place, clause)?.java;
       if (java?.kind !== "class") return [];
       this.#readFields(java.shape);
       if (this.#open.has(java.shape)) {

@@ -110,7 +110,7 @@ describe("data", () => {
     ],
     [
       "/** @class a.D */ interface D { a: string }",
-      "3:8: error: D cannot be imported by its name, as generated code must",
+      "3:8: error: D cannot be imported as generated code must: export it from its file, and outside of any namespace",
     ],
     [
       "/** @class */ export interface D { a: string }",
@@ -184,11 +184,7 @@ describe("data", () => {
 
 describe("a service", () => {
   it.each([
-    ["/** @service a.S */ interface S { }", "1:21: error: S is a service and must be exported by its name"],
-    [
-      "/** @service a.S */ export default interface S { }",
-      "1:21: error: S is a service and must be exported by its name",
-    ],
+    ["/** @service a.S */ interface S { }", "1:21: error: S is a service and must be exported"],
     [
       "/** @service */ export interface S { }",
       "1:5: error: @service needs a value, such as @service com.acme.GreetService",
@@ -281,8 +277,9 @@ describe("a service", () => {
     expect(problemsOf(text)).toHaveLength(3);
   });
 
-  it("may be exported at the end", () => {
+  it("may be exported at the end, or as the default", () => {
     expect(problemsOf("/** @service a.S */ interface S { }\nexport type { S };")).toEqual([]);
+    expect(problemsOf("/** @service a.S */ export default interface S { }")).toEqual([]);
   });
 
   it("is one of its name, group and version", () => {
