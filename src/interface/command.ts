@@ -5,7 +5,8 @@ import { type Arguments, ArgumentsError } from "./arguments.ts";
 import type { Contract } from "./contract.ts";
 import { findContracts } from "./contract-files.ts";
 import { readContracts } from "./contract-reader.ts";
-import { JavaError, javaFiles } from "./java-file.ts";
+import { checkJava } from "./java-check.ts";
+import { javaFiles } from "./java-file.ts";
 import { apply, type Change, changes, type OutputFile, obstacles } from "./output.ts";
 import { Problems } from "./problem.ts";
 import { stubFile } from "./stub-file.ts";
@@ -23,14 +24,18 @@ export function runInterface(args: Arguments, folder: string): Outcome {
   const { files, root, covers } = findContracts(args, folder);
   const problems = new Problems(folder);
   const contracts = readContracts(files, problems);
+  if (args.java && !problems.hasErrors) checkJava(contracts, problems);
   if (!problems.hasErrors && contracts.every(({ services, declared }) => services.length + declared.length === 0)) {
-    throw new ArgumentsError(`none of ${count(files.length, "file")} declares an interface with the tag @service`);
+    const nothing = `none of ${count(files.length, "file")} declares an interface with the tag @service`;
+    throw new ArgumentsError([...problems.lines(), nothing].join("\n"));
   }
-  const told = problems.lines();
-  const stderr = told.map((line) => `${line}\n`).join("");
+  const stderr = problems
+    .lines()
+    .map((line) => `${line}\n`)
+    .join("");
   if (problems.hasErrors) return { status: 1, stdout: "", stderr };
   const out = args.out === undefined ? folder : resolve(folder, args.out);
-  const output = args.java ? printJava(contracts, out) : printStubs(args, contracts, root, out);
+  const output = args.java ? javaFiles(contracts, out) : printStubs(args, contracts, root, out);
   if (args.out === undefined) {
     return { status: 0, stdout: output.map(({ path, text }) => `// ${path}\n${text}`).join("\n"), stderr };
   }
@@ -56,14 +61,6 @@ function printStubs(args: Arguments, contracts: readonly Contract[], root: strin
   const twice = files.find(({ path }, i) => files.findIndex((other) => other.path === path) !== i);
   if (twice !== undefined) throw new ArgumentsError(`two contracts would both become ${twice.path}`);
   return files;
-}
-
-function printJava(contracts: readonly Contract[], out: string): OutputFile[] {
-  try {
-    return javaFiles(contracts, out);
-  } catch (error) {
-    throw error instanceof JavaError ? new ArgumentsError(error.message) : error;
-  }
 }
 
 function checked(changed: readonly Change[], out: string): Outcome {

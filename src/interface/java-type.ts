@@ -1,4 +1,5 @@
 /** Types of Java: what a contract's types are on the other side, and how they are told to the runtime. */
+import type { Node } from "ts-morph";
 import { literal } from "../literal.ts";
 
 export type JavaType =
@@ -28,6 +29,8 @@ export interface Home {
 /** A Java class whose objects are data. */
 export interface ClassShape {
   readonly kind: "class";
+  /** Where it is declared. */
+  readonly node: Node;
   readonly home: Home;
   readonly name: string;
   readonly javaName: string;
@@ -50,6 +53,8 @@ export interface Field {
 
 export interface EnumShape {
   readonly kind: "enum";
+  /** Where it is declared. */
+  readonly node: Node;
   readonly home: Home;
   readonly name: string;
   readonly javaName: string;
@@ -140,7 +145,8 @@ export function sizeOf(type: JavaType): number {
   return known;
 }
 
-function partsOf(type: JavaType): readonly JavaType[] {
+/** The types that it names directly. */
+export function partsOf(type: JavaType): readonly JavaType[] {
   switch (type.kind) {
     case "list":
     case "set":

@@ -40,7 +40,7 @@ const MOST_ARGUMENTS = 2_000;
 export class ShapeReader implements Declarations {
   readonly types: TypeReader;
   readonly #problems: Problems;
-  readonly #shapes = new Map<Node, Map<string, Shape | undefined>>();
+  readonly #shapes = new Map<TypeDeclaration, Map<string, Shape | undefined>>();
   readonly #javaNames = new Map<string, Node>();
   /** How to read the fields of classes that are known by name alone. */
   readonly #unread = new Map<Shape, () => void>();
@@ -69,6 +69,11 @@ export class ShapeReader implements Declarations {
     const shape = this.shapeOf(declaration, java, home);
     if (shape === undefined) return { java: objectType, text };
     return { java: shape.kind === "class" ? { kind: "class", shape, args: java } : { kind: "enum", shape }, text };
+  }
+
+  /** All that was read so far, with what is read while they are gone through. */
+  declarations(): Iterable<TypeDeclaration> {
+    return this.#shapes.keys();
   }
 
   /** The shape of a declaration; `undefined` if it has none, which is told as a problem. */
@@ -112,7 +117,7 @@ export class ShapeReader implements Declarations {
     if (javaName === undefined) return undefined;
     const name = declaration.getName() ?? "";
     const values = enumValues(declaration, this.#problems);
-    return { kind: "enum", home, name, javaName, comment: commentOf(declaration), values };
+    return { kind: "enum", node: declaration, home, name, javaName, comment: commentOf(declaration), values };
   }
 
   #classShape(declaration: TypeDeclaration, home: Home, args: readonly JavaType[]): Filling | undefined {
@@ -121,7 +126,18 @@ export class ShapeReader implements Declarations {
     if (name === undefined) this.#problems.error(declaration, "a class of the contracts needs a name");
     if (javaName === undefined || name === undefined) return undefined;
     const comment = commentOf(declaration);
-    return { kind: "class", home, name, javaName, comment, args, base: undefined, ownFields: [], fields: [] };
+    return {
+      kind: "class",
+      node: declaration,
+      home,
+      name,
+      javaName,
+      comment,
+      args,
+      base: undefined,
+      ownFields: [],
+      fields: [],
+    };
   }
 
   #fill(shape: Filling, declaration: TypeDeclaration, args: readonly JavaType[]): void {

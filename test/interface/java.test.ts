@@ -11,9 +11,8 @@ import { NullabilityDef } from "../../fixtures/interface/gen/nullability_triple.
 import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
 import { ScalarsDef } from "../../fixtures/interface/gen/scalars_triple.ts";
 import { nameOf } from "../../runtime/src/java/type.ts";
-import { JavaError } from "../../src/interface/java-file.ts";
 import { root } from "../plugin/support/protos.ts";
-import { java, read } from "./support/contracts.ts";
+import { java, javaProblems, read, stubs } from "./support/contracts.ts";
 
 const hasJavac = spawnSync("javac", ["-version"]).status === 0;
 const needsJavac = hasJavac ? "" : " (skipped: needs javac)";
@@ -116,17 +115,60 @@ describe("the Java side", () => {
   });
 });
 
+describe("what Java cannot declare is refused with its place:", () => {
+  const service = (methods: string): string => `/** @service a.S */ export interface S { ${methods} }`;
+  it.each([
+    [
+      "two fields with one accessor",
+      { "a.ts": "/** @class a.D */ export interface D { url: string; Url: string }" },
+      "a.ts:1:19: error: a.D: Url and url would both have getUrl(); rename a field",
+    ],
+    [
+      "a field whose accessor every object has",
+      { "a.ts": "/** @class a.D */ export interface D { Class: string }" },
+      "a.ts:1:19: error: a.D: Class and Object would both have getClass(); rename a field",
+    ],
+    [
+      "a class without a package, from a package",
+      { "a.ts": `/** @class Bare */ export interface Bare { a: string }\n${service("m(a: Bare[]): void")}` },
+      "a.ts:2:42: error: Bare has no package, so a.S cannot refer to it in Java; give it one",
+    ],
+    [
+      "a class that is a package too",
+      {
+        "a.ts":
+          "/** @class a.b */ export interface B { a: string }\n/** @class a.b.C */ export interface C { a: string }",
+      },
+      "a.ts:1:19: error: a.b is also the package of another class; call one of them otherwise",
+    ],
+    [
+      "a service of two versions with different methods",
+      { "a.ts": service("m(): void"), "b.ts": service("n(): void").replace("a.S", "a.S\n * @version 2") },
+      "b.ts:2:18: error: a.S is declared otherwise in a.ts:1:21: Java has one of a name; " +
+        "leave one of them out with a pattern that begins with !",
+    ],
+    [
+      "a service and a class of one name",
+      { "a.ts": `${service("m(): void")}\n/** @class a.S */ export interface D { a: string }` },
+      "a.ts:2:19: error: a.S is declared otherwise in a.ts:1:21: Java has one of a name; " +
+        "leave one of them out with a pattern that begins with !",
+    ],
+    [
+      "an exception that is data",
+      { "a.ts": `/** @class a.D */ export interface D { a: string }\n${service("\n/** @throws a.D */ m(): void")}` },
+      "a.ts:3:20: error: a.D is declared as data, which Java cannot throw",
+    ],
+    [
+      "a type parameter that is a word of Java",
+      { "a.ts": "/** @class a.D */ export interface D<record> { a: record }" },
+      "a.ts:1:19: error: Java cannot have a type parameter called record",
+    ],
+  ])("%s", (_, contracts, problem) => {
+    expect(javaProblems(contracts)).toEqual([problem]);
+  });
+});
+
 describe("a Java class", () => {
-  it("cannot have two fields with one accessor", () => {
-    const reading = read({ "a.ts": "/** @class a.D */ export interface D { url: string; Url: string }" });
-    expect(() => java(reading)).toThrow(new JavaError("a.D: Url and url would both have getUrl()"));
-  });
-
-  it("cannot have a field whose accessor every object has", () => {
-    const reading = read({ "a.ts": "/** @class a.D */ export interface D { Class: string }" });
-    expect(() => java(reading)).toThrow("a.D: Class and Object would both have getClass()");
-  });
-
   it("is short where that is clear, and full where it is not", () => {
     const reading = read({
       "a.ts": `/** @class a.x.User */ export interface One { other: Two | null; when: Date }
@@ -137,5 +179,64 @@ describe("a Java class", () => {
     expect(texts.get("a/x/User.java")).toContain("private a.y.User other;");
     expect(texts.get("a/x/User.java")).toContain("private java.util.Date when;");
     expect(texts.get("a/y/User.java")).toContain("private a.x.User one;");
+  });
+
+  it("is declared for types of packages and other files too, under the contract that is the first to use them", () => {
+    const reading = read(
+      {
+        "a.ts": 'import type { T, E } from "@acme/types";\n/** @service a.S */ export interface S { m(a: T<E>): void }',
+      },
+      {
+        "node_modules/@acme/types/package.json": '{ "name": "@acme/types", "types": "index.d.ts" }',
+        "node_modules/@acme/types/index.d.ts": `/** @class acme.T */ export interface T<V> { value: V; next: U<V> | null }
+          /** @class acme.U */ export interface U<V> { value: V }
+          /** @enum acme.E */ export type E = "A";`,
+      },
+    );
+    expect(reading.problems).toEqual([]);
+    const files = java(reading);
+    expect(files.map(({ path }) => path)).toEqual(["a/S.java", "acme/E.java", "acme/T.java", "acme/U.java"]);
+    expect(files[2]?.text).toContain("public class T<V> implements Serializable");
+    expect(files.every(({ text }) => text.includes("// @generated from file ") && text.includes("/a.ts\n"))).toBe(true);
+  });
+
+  it("of several versions of a service is declared once", () => {
+    const contract = "/** @service a.S */ export interface S { m(a: string): void }";
+    const reading = read({ "a.ts": contract, "b.ts": contract.replace("a.S", "a.S\n * @version 2") });
+    expect(java(reading).map(({ path }) => path)).toEqual(["a/S.java"]);
+  });
+});
+
+describe("a Java method", () => {
+  const contract = `import type { int } from "triple-es/java";
+    /** @service a.S */
+    export interface S {
+      /**
+       * Takes something out.
+       *
+       * @param final how many
+       * @throws com.acme.Sold$Out if nothing is left
+       * @throws {java.io.IOException} if it rains
+       * @throws whenever it likes
+       * @throws com.acme.Sold$Out twice
+       */
+      take(final: int, final_: int, observer: int, e\u0301: int): Promise<int>;
+      watch(observer: int): AsyncIterable<int>;
+    }`;
+
+  it("declares what it throws, and has each parameter once", () => {
+    const reading = read({ "a.ts": contract });
+    expect(reading.problems).toEqual([]);
+    const [{ text = "" } = {}] = java(reading);
+    expect(text).toContain(
+      "int take(int final__, int final_, int observer, int argument3) throws Sold.Out, IOException;",
+    );
+    expect(text).toContain("void watch(int observer, StreamObserver<Integer> observer_);");
+    expect(text).toContain(
+      "     * @throws com.acme.Sold$Out if nothing is left\n     * @throws java.io.IOException if it rains\n",
+    );
+    expect(text).not.toContain("likes");
+    expect(text).toContain("import com.acme.Sold;\nimport java.io.IOException;\n");
+    expect(stubs(reading)[0]?.text).toContain("   * @throws whenever it likes\n");
   });
 });
