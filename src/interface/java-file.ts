@@ -30,8 +30,9 @@ export function javaFiles(contracts: readonly Contract[], out: string): JavaFile
   const placed = new Set<string>();
   for (const contract of contracts) {
     for (const declared of [...contract.services, ...contract.declared]) {
-      // In Java, services of several versions are one interface.
-      if (!placed.has(declared.javaName)) place(declared, contract.file, packages);
+      // Services of several versions are one interface of Java, and what the JDK has is not ours to declare.
+      const isThere = placed.has(declared.javaName) || /^javax?\./.test(declared.javaName);
+      if (!isThere) place(declared, contract.file, packages);
       placed.add(declared.javaName);
     }
   }

@@ -59,6 +59,32 @@ class Reflector {
 }
 `;
 
+/** What a compiler of Java would stumble over, were it printed as it stands. */
+const UNUSUAL = `import type { int } from "triple-es/java";
+    /** @service a.S */
+    export interface S {
+      /**
+       * Takes something out.
+       *
+       * @param final how many
+       * @throws com.acme.Sold$Out if nothing is left
+       * @throws {java.io.IOException} if it rains
+       * @throws whenever it likes
+       * @throws com.acme.Sold$Out twice
+       */
+      take(final: int, final_: int, observer: int, e\u0301: int): Promise<int>;
+      watch(observer: int): AsyncIterable<int>;
+      day(day: Day, base: Sub): void;
+    }
+    /** @enum java.time.DayOfWeek */ 
+    export type Day = "MONDAY";
+    /** @class a.Base */
+    export interface Base<T = int> { value: T }
+    /** @class a.record.Sub */
+    export interface Sub extends Base { permits: int; date: Date; String: Own }
+    /** @class a.record.String */
+    export interface Own { record: string }`;
+
 /** Services whose methods are all unary: a stream is a parameter in Java. */
 const unary = [ClassesDef, CollectionsDef, EnumsDef, NullabilityDef, OverloadsDef, ScalarsDef];
 
@@ -103,6 +129,16 @@ describe("the Java side", () => {
       expect(stdout.trim().split("\n").sort()).toEqual(declared.sort());
     },
   );
+
+  it.skipIf(!hasJavac)(`of what is unusual compiles too${needsJavac}`, { timeout: 60_000 }, () => {
+    const files = java(read({ "a.ts": UNUSUAL }));
+    const sources = Object.fromEntries(files.map(({ path, text }) => [path, text]));
+    const exception =
+      "package com.acme;\npublic class Sold {\npublic static class Out extends Exception {\nprivate static final long serialVersionUID = 1L;\n}\n}\n";
+    const helpers = { "StreamObserver.java": OBSERVER, "Sold.java": exception };
+    expect(files).toHaveLength(4);
+    expect(compile("unusual", { ...sources, ...helpers })).toBe("");
+  });
 
   it.skipIf(!hasJavac)(`lets no comment become code${needsJavac}`, { timeout: 60_000 }, () => {
     const comment = "Ends *\\/ here \\u002a\\u002f class Evil {} @Override <b> {@code";
@@ -200,6 +236,16 @@ describe("a Java class", () => {
     expect(files.every(({ text }) => text.includes("// @generated from file ") && text.includes("/a.ts\n"))).toBe(true);
   });
 
+  it("of the JDK is used, and not declared", () => {
+    const reading = read({
+      "a.ts": `/** @service a.S */ export interface S { m(a: Day): void }\n/** @enum java.time.DayOfWeek */ export type Day = "MONDAY";`,
+    });
+    const [file, ...others] = java(reading);
+    expect(others).toEqual([]);
+    expect(file?.text).toContain("import java.time.DayOfWeek;\n");
+    expect(file?.text).toContain("void m(DayOfWeek a);");
+  });
+
   it("of several versions of a service is declared once", () => {
     const contract = "/** @service a.S */ export interface S { m(a: string): void }";
     const reading = read({ "a.ts": contract, "b.ts": contract.replace("a.S", "a.S\n * @version 2") });
@@ -208,26 +254,10 @@ describe("a Java class", () => {
 });
 
 describe("a Java method", () => {
-  const contract = `import type { int } from "triple-es/java";
-    /** @service a.S */
-    export interface S {
-      /**
-       * Takes something out.
-       *
-       * @param final how many
-       * @throws com.acme.Sold$Out if nothing is left
-       * @throws {java.io.IOException} if it rains
-       * @throws whenever it likes
-       * @throws com.acme.Sold$Out twice
-       */
-      take(final: int, final_: int, observer: int, e\u0301: int): Promise<int>;
-      watch(observer: int): AsyncIterable<int>;
-    }`;
-
   it("declares what it throws, and has each parameter once", () => {
-    const reading = read({ "a.ts": contract });
+    const reading = read({ "a.ts": UNUSUAL });
     expect(reading.problems).toEqual([]);
-    const [{ text = "" } = {}] = java(reading);
+    const text = java(reading).find(({ path }) => path === "a/S.java")?.text;
     expect(text).toContain(
       "int take(int final__, int final_, int observer, int argument3) throws Sold.Out, IOException;",
     );
