@@ -5,11 +5,11 @@ import {
   type InterfaceDeclaration,
   Node,
   type TypeAliasDeclaration,
-  type TypeNode,
 } from "ts-morph";
 import type { DataType } from "./contract.ts";
 import { enumValues } from "./enum-values.ts";
-import { isClassName, isJavaName } from "./java-name.ts";
+import { ownFields } from "./field-reader.ts";
+import { isClassName } from "./java-name.ts";
 import {
   boxed,
   type ClassShape,
@@ -163,7 +163,10 @@ export class ShapeReader implements Declarations {
   /** Fields with those of bases, except of the base that becomes the base of the Java class. */
   #fieldsOf(declaration: Node, place: Place, into: Filling): Field[] {
     const fields = new Map<string, Field>();
-    for (const field of [...this.#inheritedFields(declaration, place, into), ...this.#ownFields(declaration, place)]) {
+    for (const field of [
+      ...this.#inheritedFields(declaration, place, into),
+      ...ownFields(declaration, place, this.types, this.#problems),
+    ]) {
       fields.set(field.name, field);
     }
     return [...fields.values()];
@@ -207,46 +210,6 @@ export class ShapeReader implements Declarations {
       into.base = java;
       return [];
     });
-  }
-
-  #ownFields(declaration: Node, place: Place): Field[] {
-    const node = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : declaration;
-    if (!(Node.isInterfaceDeclaration(node) || Node.isClassDeclaration(node) || Node.isTypeLiteral(node))) {
-      this.#problems.error(declaration, "@class belongs to an interface, a class or a type of the form { … }");
-      return [];
-    }
-    return node.getMembers().flatMap((member) => this.#field(member, place) ?? []);
-  }
-
-  #field(member: Node, place: Place): Field | undefined {
-    const isSignature = Node.isPropertySignature(member);
-    if (!isSignature && !Node.isPropertyDeclaration(member)) {
-      this.#problems.error(member, "objects of a Java class are data here: they have fields and nothing else");
-      return undefined;
-    }
-    if (!isSignature && (member.isStatic() || member.getScope() !== "public")) {
-      this.#problems.error(member, "fields are public and belong to objects, because they travel with them");
-      return undefined;
-    }
-    const nameNode = member.getNameNode();
-    const name = Node.isIdentifier(nameNode)
-      ? nameNode.getText()
-      : Node.isStringLiteral(nameNode)
-        ? nameNode.getLiteralValue()
-        : "";
-    if (!isJavaName(name) || name === "__proto__") {
-      this.#problems.error(nameNode, `Java cannot have a field called ${nameNode.getText()}`);
-      return undefined;
-    }
-    const typeNode: TypeNode | undefined = member.getTypeNode();
-    if (typeNode === undefined) {
-      this.#problems.error(member, `${name} needs a type`);
-      return undefined;
-    }
-    const { java, hasNull } = this.types.read(typeNode, place);
-    const isOptional = member.hasQuestionToken();
-    if (isOptional && !hasNull) this.#problems.warn(member, `a missing ${name} arrives as null: join null to its type`);
-    return { name, comment: commentOf(member), java: isOptional ? boxed(java) : java };
   }
 
   #javaName(declaration: TypeDeclaration, tag: "class" | "enum"): string | undefined {
