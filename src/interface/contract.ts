@@ -10,7 +10,7 @@ export interface Contract {
   readonly services: readonly Service[];
   /** Classes, without the generic ones, and enums, in the order of the file. */
   readonly shapes: readonly (ClassShape | EnumShape)[];
-  /** What Java has to declare: generic classes too, and those of files that are no contracts, at the first that uses them. */
+  /** What Java has to declare: generic classes too, and what it is the first to use of files that are no contracts. */
   readonly declared: readonly (ClassShape | EnumShape)[];
 }
 

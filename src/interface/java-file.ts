@@ -32,7 +32,8 @@ export function javaFiles(contracts: readonly Contract[], out: string): JavaFile
     for (const declared of [...contract.services, ...contract.declared]) {
       // Services of several versions are one interface of Java, and what the JDK has is not ours to declare.
       const isThere = placed.has(declared.javaName) || /^javax?\./.test(declared.javaName);
-      if (!isThere) place(declared, contract.file, packages);
+      const source = "home" in declared ? declared.home.file : contract.file;
+      if (!isThere) place(declared, source, packages);
       placed.add(declared.javaName);
     }
   }

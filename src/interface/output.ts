@@ -20,12 +20,13 @@ export function obstacles(
   files: readonly OutputFile[],
   isOurs: (source: string) => boolean,
 ): { path: string; reason: string }[] {
-  return files.flatMap(({ path }) => {
+  return files.flatMap(({ path, text }) => {
     const before = read(join(out, path));
     if (before === undefined) return [];
     const source = sourceOf(join(out, path), before);
     if (source === undefined) return [{ path, reason: "triple-es interface did not make this file" }];
-    if (isOurs(source) || !existsSync(source)) return [];
+    const isSame = source === sourceOf(join(out, path), text);
+    if (isSame || isOurs(source) || !existsSync(source)) return [];
     return [{ path, reason: `this file was made of ${relative(out, source)}, which this run does not read` }];
   });
 }

@@ -239,6 +239,25 @@ describe("the Java side", () => {
   });
 });
 
+it("two runs may print the same classes of Java, of a contract of one of them or of neither", () => {
+  const contract = (name: string): string =>
+    `import type { T, U } from "../types/${name}.js";\n/** @service ${name}.S */ export interface S { m(t: T, u: U): void }\n`;
+  const types = '/** @class c.T */ export interface T { a: string }\nexport type { U } from "./both.js";\n';
+  write("types/one.ts", types);
+  write("types/two.ts", 'export * from "./one.js";\n');
+  write("types/both.ts", "/** @class c.U */ export interface U { a: string }\n");
+  write("services/one.ts", contract("one"));
+  write("services/two.ts", contract("two"));
+  const one = ["services/one.ts", "types/one.ts", "--java", "--out", "gen"];
+  const two = ["services/two.ts", "--java", "--out", "gen"];
+  expect(run(...one)).toEqual(ok("3 files written, 0 unchanged\n"));
+  expect(run(...two)).toEqual(ok("1 file written, 2 unchanged\n"));
+  write("types/one.ts", types.replace("a: string", "b: string"));
+  expect(run(...two)).toEqual(ok("1 file written, 2 unchanged\n"));
+  expect(run(...one)).toEqual(ok("0 files written, 3 unchanged\n"));
+  expect(files()).toEqual(["c/T.java", "c/U.java", "one/S.java", "two/S.java"]);
+});
+
 describe("a mistake", () => {
   const mistake = (...args: string[]): string => {
     try {
