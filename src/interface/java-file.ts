@@ -3,7 +3,7 @@ import type { Contract, Method } from "./contract.ts";
 import { fileHead } from "./file-head.ts";
 import { accessorsOf, type Declared } from "./java-check.ts";
 import { JavaImports, splitName } from "./java-imports.ts";
-import { isException, isJavaName } from "./java-name.ts";
+import { classOfJdk, isException, isJavaName } from "./java-name.ts";
 import { boxed, type ClassShape, type Field, type JavaType } from "./java-type.ts";
 
 export interface JavaFile {
@@ -31,7 +31,7 @@ export function javaFiles(contracts: readonly Contract[], out: string): JavaFile
   for (const contract of contracts) {
     for (const declared of [...contract.services, ...contract.declared]) {
       // Services of several versions are one interface of Java, and what the JDK has is not ours to declare.
-      const isThere = placed.has(declared.javaName) || /^javax?\./.test(declared.javaName);
+      const isThere = placed.has(declared.javaName) || classOfJdk(declared.javaName) !== undefined;
       const source = "home" in declared ? declared.home.file : contract.file;
       if (!isThere) place(declared, source, packages);
       placed.add(declared.javaName);

@@ -26,3 +26,13 @@ export function isClassName(name: string): boolean {
 export function isException(name: string): boolean {
   return isClassName(name) && /\.\p{Lu}[^.]*$/u.test(name);
 }
+
+/**
+ * The class of the JDK that a name stands for, which nobody has to declare: itself, or what hessian-lite sends an object of
+ * the class for, because it has no values of `java.time`.
+ */
+export function classOfJdk(javaName: string): string | undefined {
+  if (/^javax?\./.test(javaName)) return javaName;
+  const [, time] = /^com\.alibaba\.com\.caucho\.hessian\.io\.java8\.(\w+)Handle$/.exec(javaName) ?? [];
+  return time === undefined ? undefined : `java.time.${time}`;
+}

@@ -247,6 +247,22 @@ describe("a Java class", () => {
     expect(file?.text).toContain("void m(DayOfWeek a);");
   });
 
+  it("that stands for one of java.time is that one", () => {
+    const io = "com.alibaba.com.caucho.hessian.io.java8";
+    const reading = read({
+      "a.ts": `/** @service a.S */ export interface S { m(at: At | null): Promise<On[]> }
+        /** @class ${io}.LocalDateHandle */ export interface On { year: bigint }
+        /** @class ${io}.LocalDateTimeHandle */ export interface At { date: On }`,
+    });
+    const [file, ...others] = java(reading);
+    expect(others).toEqual([]);
+    expect(file?.text).toContain(
+      "import java.time.LocalDate;\nimport java.time.LocalDateTime;\nimport java.util.List;\n",
+    );
+    expect(file?.text).toContain("List<LocalDate> m(LocalDateTime at);");
+    expect(stubs(reading)[0]?.text).toContain(`name: "${io}.LocalDateTimeHandle",`);
+  });
+
   it("of several versions of a service is declared once", () => {
     const contract = "/** @service a.S */ export interface S { m(a: string): void }";
     const reading = read({ "a.ts": contract, "b.ts": contract.replace("a.S", "a.S\n * @version 2") });
