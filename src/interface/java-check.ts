@@ -36,7 +36,11 @@ export function checkJava(contracts: readonly Contract[], problems: Problems): v
     }
     for (const { node, exceptions } of "methods" in one ? one.methods : []) {
       const data = exceptions.find((name) => byName.has(name));
-      if (data !== undefined) problems.error(node, `${data} is declared as data, which Java cannot throw`);
+      if (data !== undefined)
+        problems.error(
+          node,
+          `${data} is declared as data, which Java cannot throw; name a class of exceptions of yours`,
+        );
     }
   }
 }
@@ -54,7 +58,7 @@ function packagesOf(javaName: string): string[] {
 function checkClass({ node, javaName, args, fields }: ClassShape, problems: Problems): void {
   const parameter = args.find((one) => one.kind === "variable" && !isClassName(one.name));
   if (parameter?.kind === "variable") {
-    problems.error(node, `Java cannot have a type parameter called ${parameter.name}`);
+    problems.error(node, `Java cannot have a type parameter called ${parameter.name}; T would do`);
   }
   const taken = new Map([["getClass", "Object"]]);
   for (const field of fields) {

@@ -178,7 +178,7 @@ export class TypeReader {
       case "circular":
         return this.refuse(
           node,
-          `${node.getText()} is declared nowhere: files take it from each other in a circle, ${literal(resolved.module)} among them`,
+          `${node.getText()} is declared nowhere: files take it from each other in a circle, and ${literal(resolved.module)} is one of them; declare it in one`,
         );
       case "declared":
         return this.#declared(node, resolved, args, place);

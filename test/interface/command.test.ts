@@ -90,7 +90,7 @@ describe("a run", () => {
     const gone = (path: string): string => `${head.join("\n").replace("../contracts/greeter.ts", path)}\n`;
     write("gen/elsewhere_triple.ts", gone("../elsewhere/gone.ts"));
     write("gen/left_out_triple.ts", gone("../contracts/left/out.ts"));
-    write("gen/gone_triple.ts", gone("../contracts/gone.ts"));
+    write("gen/gone_triple.ts", gone("../contracts/gone.ts").replaceAll("\n", "\r\n"));
     const args = ["contracts/**/*.ts", "!contracts/left/**", "--out", "gen"];
     expect(run(...args, "--check").stderr).toBe("gen/gone_triple.ts is stale\n");
     expect(run(...args)).toEqual(ok("0 files written, 1 unchanged, 1 file removed\n"));

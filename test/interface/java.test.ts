@@ -193,12 +193,12 @@ describe("what Java cannot declare is refused with its place:", () => {
     [
       "an exception that is data",
       { "a.ts": `/** @class a.D */ export interface D { a: string }\n${service("\n/** @throws a.D */ m(): void")}` },
-      "a.ts:3:20: error: a.D is declared as data, which Java cannot throw",
+      "a.ts:3:20: error: a.D is declared as data, which Java cannot throw; name a class of exceptions of yours",
     ],
     [
       "a type parameter that is a word of Java",
       { "a.ts": "/** @class a.D */ export interface D<record> { a: record }" },
-      "a.ts:1:19: error: Java cannot have a type parameter called record",
+      "a.ts:1:19: error: Java cannot have a type parameter called record; T would do",
     ],
   ])("%s", (_, contracts, problem) => {
     expect(javaProblems(contracts)).toEqual([problem]);

@@ -102,7 +102,7 @@ describe("a type", () => {
     for (const { "a.ts": text, ...others } of circles) {
       expect(problemsOf(`${text}/** @service a.S */ export interface S { m(a: X): void }`, others)).toEqual([
         expect.stringMatching(
-          /^3:47: error: X is declared nowhere: files take it from each other in a circle, "\.\/.\.js" among them$/,
+          /^3:47: error: X is declared nowhere: files take it from each other in a circle, and "\.\/.\.js" is one of them; declare it in one$/,
         ),
       ]);
     }
