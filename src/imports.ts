@@ -10,8 +10,8 @@ export type PathOptions = Pick<EcmaScriptPluginOptions, "importExtension" | "rew
 
 /** One module in the eyes of an importing file: asking for a name imports it, and the answer is its local name. */
 export interface ImportedModule {
-  /** A name for use in types, `typeof` included. */
-  type(name: string): string;
+  /** A name for use in types, `typeof` included. Called `local` in the file, if that is free. */
+  type(name: string, local?: string): string;
   value(name: string): string;
   /** Settles the local name without importing it, so that it does not depend on what is printed first. */
   reserve(name: string): void;
@@ -43,17 +43,17 @@ export class Imports {
     const path = importPath(from, this.importer, this.options);
     const names = this.modules.get(path) ?? new Map<string, ImportedName>();
     this.modules.set(path, names);
-    const named = (name: string): ImportedName => {
+    const named = (name: string, local = name): ImportedName => {
       let imported = names.get(name);
       if (imported === undefined) {
-        imported = { local: this.scope.claim(name), use: "none" };
+        imported = { local: this.scope.claim(local), use: "none" };
         names.set(name, imported);
       }
       return imported;
     };
     return {
-      type: (name) => {
-        const imported = named(name);
+      type: (name, local) => {
+        const imported = named(name, local);
         if (imported.use === "none") imported.use = "type";
         return imported.local;
       },
@@ -62,7 +62,7 @@ export class Imports {
         imported.use = "value";
         return imported.local;
       },
-      reserve: named,
+      reserve: (name) => named(name),
     };
   }
 

@@ -43,7 +43,7 @@ const flags: Readonly<Record<string, Flag>> = {
   root: {
     type: "string",
     usage: "--root contracts",
-    meaning: "the folder that --out stands for; default: what all patterns have in common",
+    meaning: "the folder that --out stands for; default: the deepest that all patterns have in common",
   },
   project: {
     type: "string",

@@ -1,6 +1,6 @@
 /** Reads contracts from files of TypeScript. Nothing is resolved that a contract does not refer to. */
 
-import { Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
+import { type ModuleDeclaration, Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
 import type { Contract } from "./contract.ts";
 import type { ClassShape, EnumShape, JavaType } from "./java-type.ts";
 import { JAVA_MODULE } from "./known-types.ts";
@@ -8,7 +8,9 @@ import type { Problems } from "./problem.ts";
 import { homeOf } from "./resolve.ts";
 import { readService } from "./service-reader.ts";
 import { ShapeReader, type TypeDeclaration } from "./shape-reader.ts";
-import { hasTag, misspelledService } from "./tags.ts";
+import { checkSyntax, readDeep } from "./syntax.ts";
+import { checkTags } from "./tag-check.ts";
+import { hasTag } from "./tags.ts";
 
 /**
  * The compiler with what names need and no more. It loads no declarations of the language: what a contract may use of
@@ -51,55 +53,83 @@ function resolveModule(
 export function readContracts(files: readonly SourceFile[], problems: Problems): Contract[] {
   const shapes = new ShapeReader(problems);
   const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
-  const contracts = sorted.map((file) => readContract(file, shapes, problems));
+  const declared = new Set<TypeDeclaration>(sorted.flatMap(declarationsOf));
+  const contracts = sorted.map((file) => {
+    const read = (): Contract => readContract(file, shapes, problems, declared);
+    return readDeep(file, problems, read) ?? emptyContract(file);
+  });
   checkServices(sorted, contracts, problems);
   return contracts;
 }
 
-function readContract(file: SourceFile, reader: ShapeReader, problems: Problems): Contract {
-  const path = file.getFilePath();
-  const broken = syntaxErrors(file);
-  for (const { start, messageText } of broken) {
-    problems.errorAt(file, start, ts.flattenDiagnosticMessageText(messageText, " "));
-  }
-  // What follows from them is no help to anybody.
-  if (broken.length > 0) return { file: path, services: [], shapes: [], declared: [] };
+/** Adds to `declared` what the contract is the first to refer to, of files that are no contracts. */
+function readContract(
+  file: SourceFile,
+  reader: ShapeReader,
+  problems: Problems,
+  declared: Set<TypeDeclaration>,
+): Contract {
+  // What follows from mistakes of syntax is no help to anybody.
+  if (!checkSyntax(file, problems)) return emptyContract(file);
+  checkTags(file, problems);
+  checkForms(file, problems);
   const services = file
     .getInterfaces()
     .filter((node) => hasTag(node, "service"))
     .flatMap((node) => readService(node, reader.types, problems) ?? []);
-  for (const node of file.getInterfaces().filter((one) => !hasTag(one, "service"))) {
-    const tag = misspelledService(node);
-    if (tag !== undefined) problems.warn(tag, `@${tag.getTagName()} means nothing here, did you mean @service?`);
-  }
-  const tagged: TypeDeclaration[] = [
-    ...file.getInterfaces(),
-    ...file.getClasses(),
-    ...file.getTypeAliases(),
-    ...file.getEnums(),
-  ]
-    .filter((node) => hasTag(node, "class") || hasTag(node, "enum"))
-    .filter((node) => !hasTag(node, "service"))
-    .sort((a, b) => a.getPos() - b.getPos());
-  for (const node of [...file.getTypeAliases(), ...file.getClasses(), ...file.getEnums()]) {
-    if (hasTag(node, "service")) problems.error(node, "@service belongs to an interface");
-  }
-  const read = tagged.flatMap((node) => {
+  const generic = (node: TypeDeclaration): ClassShape | EnumShape | undefined => {
     const parameters = "getTypeParameters" in node ? node.getTypeParameters() : [];
     const variables = parameters.map((one): JavaType => ({ kind: "variable", name: one.getName() }));
-    return reader.shapeOf(node, variables, homeOf(node, {})) ?? [];
-  });
+    return reader.shapeOf(node, variables, homeOf(node, {}));
+  };
+  const own = declarationsOf(file).flatMap((node) => generic(node) ?? []);
+  const others: (ClassShape | EnumShape)[] = [];
+  for (const node of reader.declarations()) {
+    if (declared.has(node)) continue;
+    declared.add(node);
+    others.push(...[generic(node) ?? []].flat());
+  }
   const isGeneric = (shape: ClassShape | EnumShape): boolean => shape.kind === "class" && shape.args.length > 0;
   return {
-    file: path,
+    file: file.getFilePath(),
     services,
-    shapes: read.filter((shape) => !isGeneric(shape)),
-    declared: read,
+    shapes: own.filter((shape) => !isGeneric(shape)),
+    declared: [...own, ...others],
   };
 }
 
-function syntaxErrors(file: SourceFile): readonly ts.DiagnosticWithLocation[] {
-  return (file.compilerNode as { parseDiagnostics?: readonly ts.DiagnosticWithLocation[] }).parseDiagnostics ?? [];
+/** What is tagged as a class or an enum, in the order of the file. */
+function declarationsOf(file: SourceFile): TypeDeclaration[] {
+  return [...file.getInterfaces(), ...file.getClasses(), ...file.getTypeAliases(), ...file.getEnums()]
+    .filter((node) => hasTag(node, "class") || hasTag(node, "enum"))
+    .filter((node) => !hasTag(node, "service"))
+    .sort((a, b) => a.getPos() - b.getPos());
+}
+
+/** Tags of ours on what they do not belong to. */
+function checkForms(file: SourceFile, problems: Problems): void {
+  for (const node of file.getModules().flatMap(declarationsInside)) {
+    const tag = (["service", "class", "enum"] as const).find((one) => hasTag(node, one));
+    if (tag !== undefined) problems.error(node, `@${tag} is not read inside of a namespace; declare it outside`);
+  }
+  for (const node of [...file.getTypeAliases(), ...file.getClasses(), ...file.getEnums()]) {
+    if (hasTag(node, "service")) problems.error(node, "@service belongs to an interface");
+  }
+}
+
+/** What could have a tag in a namespace, and in those inside of it. */
+function declarationsInside(module: ModuleDeclaration): TypeDeclaration[] {
+  return [
+    ...module.getInterfaces(),
+    ...module.getClasses(),
+    ...module.getTypeAliases(),
+    ...module.getEnums(),
+    ...module.getModules().flatMap(declarationsInside),
+  ];
+}
+
+function emptyContract(file: SourceFile): Contract {
+  return { file: file.getFilePath(), services: [], shapes: [], declared: [] };
 }
 
 /** Two services that a server could not tell apart are a mistake. */

@@ -1,4 +1,5 @@
 /** Contracts: services declared as interfaces of TypeScript, and the data they exchange. */
+import type { Node } from "ts-morph";
 import type { Documented } from "../jsdoc.ts";
 import type { ClassShape, EnumShape, Home, JavaType } from "./java-type.ts";
 
@@ -9,11 +10,13 @@ export interface Contract {
   readonly services: readonly Service[];
   /** Classes, without the generic ones, and enums, in the order of the file. */
   readonly shapes: readonly (ClassShape | EnumShape)[];
-  /** What Java has to declare, generic classes included. */
+  /** What Java has to declare: generic classes too, and what it is the first to use of files that are no contracts. */
   readonly declared: readonly (ClassShape | EnumShape)[];
 }
 
 export interface Service extends Documented {
+  /** Where it is declared. */
+  readonly node: Node;
   readonly name: string;
   /** The full name of the Java interface, which is the name on the wire. */
   readonly javaName: string;
@@ -24,6 +27,8 @@ export interface Service extends Documented {
 }
 
 export interface Method extends Documented {
+  /** Where it is declared. */
+  readonly node: Node;
   /** Its name in TypeScript. */
   readonly name: string;
   /** Its name in Java and on the wire. Overloads share it. */
@@ -33,6 +38,8 @@ export interface Method extends Documented {
   readonly parameters: readonly Parameter[];
   /** `undefined` is `void`. Of a stream it is the type of one value. */
   readonly result: DataType | undefined;
+  /** The full names of the exceptions that Java declares. */
+  readonly exceptions: readonly string[];
 }
 
 export interface Parameter {

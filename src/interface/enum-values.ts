@@ -1,5 +1,5 @@
 /** The names of an enum's values, in their order: of a union of strings, of an `enum`, or of a constant object. */
-import { Node, type TypeNode } from "ts-morph";
+import { type IndexedAccessTypeNode, Node, SyntaxKind, type TypeNode } from "ts-morph";
 import { isJavaName } from "./java-name.ts";
 import type { Problems } from "./problem.ts";
 
@@ -13,8 +13,16 @@ export function enumValues(declaration: Node, problems: Problems): string[] {
     problems.error(declaration, `@enum belongs to a union of strings, an enum, or ${CONSTANT_FORM}`);
     return [];
   }
+  const known = new Set<string>();
   return found.flatMap(({ node, value }) => {
-    if (typeof value === "string" && isJavaName(value)) return [value];
+    if (typeof value === "string" && known.has(value)) {
+      problems.error(node, `${value} is a value of the enum already; Java has each once`);
+      return [];
+    }
+    if (typeof value === "string" && isJavaName(value)) {
+      known.add(value);
+      return [value];
+    }
     problems.error(node, `${node.getText()} is no string that names a constant of a Java enum, such as "RED"`);
     return [];
   });
@@ -28,21 +36,24 @@ interface Found {
 }
 
 function literals(type: TypeNode | undefined): Found[] | undefined {
-  if (Node.isParenthesizedTypeNode(type)) return literals(type.getTypeNode());
+  if (Node.isParenthesizedTypeNode(type)) return literals(unwrapped(type));
   if (Node.isUnionTypeNode(type))
     return type.getTypeNodes().flatMap((part) => literals(part) ?? [{ node: part, value: 0 }]);
   if (Node.isLiteralTypeNode(type)) {
     const literal = type.getLiteral();
     return [{ node: type, value: Node.isStringLiteral(literal) ? literal.getLiteralValue() : undefined }];
   }
-  if (Node.isIndexedAccessTypeNode(type)) return constantValues(type.getObjectTypeNode());
+  if (Node.isIndexedAccessTypeNode(type)) return constantValues(type);
   return undefined;
 }
 
-/** The values of the object in `(typeof Color)[…]`. */
-function constantValues(type: Node): Found[] | undefined {
-  if (Node.isParenthesizedTypeNode(type)) return constantValues(type.getTypeNode());
-  if (!Node.isTypeQuery(type)) return undefined;
+/** The values of the object in `(typeof Color)[keyof typeof Color]`. */
+function constantValues(access: IndexedAccessTypeNode): Found[] | undefined {
+  const type = unwrapped(access.getObjectTypeNode());
+  const index = unwrapped(access.getIndexTypeNode());
+  if (!Node.isTypeQuery(type) || !Node.isTypeOperatorTypeNode(index)) return undefined;
+  const isAll = index.getOperator() === SyntaxKind.KeyOfKeyword;
+  if (!isAll || unwrapped(index.getTypeNode()).getText() !== type.getText()) return undefined;
   const symbol = type.getExprName().getSymbol();
   const declaration = (symbol?.isAlias() ? symbol.getAliasedSymbol() : symbol)?.getValueDeclaration();
   let value: Node | undefined = Node.isVariableDeclaration(declaration) ? declaration.getInitializer() : undefined;
@@ -52,4 +63,8 @@ function constantValues(type: Node): Found[] | undefined {
     const initializer = Node.isPropertyAssignment(property) ? property.getInitializer() : undefined;
     return { node: property, value: Node.isStringLiteral(initializer) ? initializer.getLiteralValue() : undefined };
   });
+}
+
+function unwrapped(type: TypeNode): TypeNode {
+  return Node.isParenthesizedTypeNode(type) ? unwrapped(type.getTypeNode()) : type;
 }

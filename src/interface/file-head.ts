@@ -14,7 +14,7 @@ export function fileHead(path: string, source: string, suffix: readonly string[]
 
 /** The contract that a file was made of; `undefined` for a file of another origin. */
 export function sourceOf(path: string, text: string): string | undefined {
-  const [by = "", from = ""] = text.split("\n", 2);
+  const [by = "", from = ""] = text.split(/\r?\n/, 2);
   const isOurs = by.startsWith(`// ${BY} `) && from.startsWith(`// ${FROM}`);
   return isOurs ? join(dirname(path), from.slice(`// ${FROM}`.length)) : undefined;
 }

@@ -1,17 +1,16 @@
 /** The Java side of contracts: an interface for each service, and classes for what it exchanges. */
-import type { Contract, Method, Service } from "./contract.ts";
+import type { Contract, Method } from "./contract.ts";
 import { fileHead } from "./file-head.ts";
+import { accessorsOf, type Declared } from "./java-check.ts";
 import { JavaImports, splitName } from "./java-imports.ts";
-import { isJavaName } from "./java-name.ts";
-import { boxed, type ClassShape, type EnumShape, type Field, type JavaType } from "./java-type.ts";
+import { classOfJdk, isException, isJavaName } from "./java-name.ts";
+import { boxed, type ClassShape, type Field, type JavaType } from "./java-type.ts";
 
 export interface JavaFile {
   /** Under the output folder. */
   readonly path: string;
   readonly text: string;
 }
-
-type Declared = Service | ClassShape | EnumShape;
 
 /** A class of Java with the classes inside of it. */
 interface Unit {
@@ -25,11 +24,18 @@ const STREAM = "org.apache.dubbo.common.stream.StreamObserver";
 const INDENT = "    ";
 const VERSION = "serialVersionUID";
 
-/** Prints all files. `out` is the absolute path of the output folder. Throws a {@link JavaError}. */
+/** Prints all files, of contracts that Java has nothing against. `out` is the absolute path of the output folder. */
 export function javaFiles(contracts: readonly Contract[], out: string): JavaFile[] {
   const packages = new Map<string, Map<string, Unit>>();
+  const placed = new Set<string>();
   for (const contract of contracts) {
-    for (const declared of [...contract.services, ...contract.declared]) place(declared, contract.file, packages);
+    for (const declared of [...contract.services, ...contract.declared]) {
+      // Services of several versions are one interface of Java, and what the JDK has is not ours to declare.
+      const isThere = placed.has(declared.javaName) || classOfJdk(declared.javaName) !== undefined;
+      const source = "home" in declared ? declared.home.file : contract.file;
+      if (!isThere) place(declared, source, packages);
+      placed.add(declared.javaName);
+    }
   }
   return [...packages]
     .flatMap(([packageName, units]) =>
@@ -41,11 +47,6 @@ export function javaFiles(contracts: readonly Contract[], out: string): JavaFile
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** What TypeScript can declare and Java cannot. */
-export class JavaError extends Error {
-  override readonly name = "JavaError";
-}
-
 function place(declared: Declared, source: string, packages: Map<string, Map<string, Unit>>): void {
   const { packageName, names } = splitName(declared.javaName);
   let units = packages.get(packageName) ?? new Map<string, Unit>();
@@ -54,9 +55,7 @@ function place(declared: Declared, source: string, packages: Map<string, Map<str
     const unit: Unit = units.get(name) ?? { name, source, declared: undefined, nested: new Map() };
     units.set(name, unit);
     units = unit.nested;
-    if (i < names.length - 1) continue;
-    if (unit.declared !== undefined) throw new JavaError(`${declared.javaName} is declared twice`);
-    unit.declared = declared;
+    if (i === names.length - 1) unit.declared = declared;
   }
 }
 
@@ -101,27 +100,39 @@ function printUnit({ name, declared, nested }: Unit, imports: JavaImports, isTop
 }
 
 function printMethod(method: Method, imports: JavaImports): string[] {
-  const { kind, javaName, parameters } = method;
+  const { kind, javaName, parameters, exceptions } = method;
   const stream = (of: JavaType | undefined): string =>
     `${imports.name(STREAM)}<${of === undefined ? "Void" : imports.type(boxed(of))}>`;
-  const given = parameters.map(({ name, type }) => `${imports.type(type.java)} ${parameterName(name)}`);
-  const observer = parameters.some(({ name }) => name === "observer") ? "observer_" : "observer";
-  const answer = (): string => `${stream(method.result?.java)} ${observer}`;
+  const names = parameterNames(parameters);
+  const given = parameters.map(({ type }, i) => `${imports.type(type.java)} ${names[i]}`);
+  const answer = (): string => `${stream(method.result?.java)} ${names[parameters.length]}`;
+  const end = exceptions.length === 0 ? ";" : ` throws ${exceptions.map((name) => imports.name(name)).join(", ")};`;
   switch (kind) {
     case "unary": {
       const result = method.result === undefined ? "void" : imports.type(method.result.java);
-      return [...javadoc(method), `${result} ${javaName}(${given.join(", ")});`];
+      return [...javadoc(method), `${result} ${javaName}(${given.join(", ")})${end}`];
     }
     case "server_streaming":
-      return [...javadoc(method), `void ${javaName}(${[...given, answer()].join(", ")});`];
+      return [...javadoc(method), `void ${javaName}(${[...given, answer()].join(", ")})${end}`];
     case "client_streaming":
     case "bidi_streaming":
-      return [...javadoc(method), `${stream(parameters[0]?.type.java)} ${javaName}(${answer()});`];
+      return [...javadoc(method), `${stream(parameters[0]?.type.java)} ${javaName}(${answer()})${end}`];
   }
 }
 
-function parameterName(name: string): string {
-  return isJavaName(name) ? name : `${name}_`;
+/** Names that Java accepts, each once, and at the end one for the observer of a stream. */
+function parameterNames(parameters: Method["parameters"]): string[] {
+  const taken = new Set(parameters.map(({ name }) => name).filter(isJavaName));
+  const free = (wanted: string): string => {
+    const name = taken.has(wanted) || !isJavaName(wanted) ? free(`${wanted}_`) : wanted;
+    taken.add(name);
+    return name;
+  };
+  const names = parameters.map(({ name }, i) => {
+    if (isJavaName(name)) return name;
+    return free(isJavaName(`${name}_`) ? name : `argument${i}`);
+  });
+  return [...names, free("observer")];
 }
 
 function printClass(
@@ -134,7 +145,6 @@ function printClass(
   const parameters = variables(shape);
   const base = shape.base === undefined ? "" : ` extends ${imports.type(shape.base)}`;
   const head = `${modifier} class ${name}${parameters.length > 0 ? `<${parameters.join(", ")}>` : ""}${base}`;
-  checkAccessors(shape);
   const fields = shape.ownFields.flatMap((field) => [
     ...javadoc(field),
     `private ${imports.type(field.java)} ${field.name};`,
@@ -161,24 +171,9 @@ function printAccessors(field: Field, imports: JavaImports): string[] {
   ];
 }
 
-function accessorsOf({ name, java }: Field): { getter: string; setter: string } {
-  const suffix = name.charAt(0).toUpperCase() + name.slice(1);
-  const isFlag = java.kind === "named" && java.name === "boolean";
-  return { getter: `${isFlag ? "is" : "get"}${suffix}`, setter: `set${suffix}` };
-}
-
-function checkAccessors({ javaName, fields }: ClassShape): void {
-  const taken = new Map([["getClass", "Object"]]);
-  for (const field of fields) {
-    const { getter, setter } = accessorsOf(field);
-    const other = taken.get(getter) ?? taken.get(setter);
-    if (other !== undefined) throw new JavaError(`${javaName}: ${field.name} and ${other} would both have ${getter}()`);
-    taken.set(getter, field.name).set(setter, field.name);
-  }
-}
-
 function javadoc({ comment, deprecated }: { comment: readonly string[]; deprecated?: boolean }): string[] {
-  const lines = comment.map((line) =>
+  const isOfJava = (line: string): boolean => !line.startsWith("@throws ") || isException(line.split(" ")[1] ?? "");
+  const lines = comment.filter(isOfJava).map((line) =>
     line
       .replace(/^@returns\b/, "@return")
       .replaceAll("*/", "*&#47;")
@@ -186,6 +181,7 @@ function javadoc({ comment, deprecated }: { comment: readonly string[]; deprecat
       // The compiler reads \u escapes before it knows of comments.
       .replaceAll("\\", "&#92;"),
   );
+  while (lines.at(-1) === "") lines.pop();
   const doc = lines.length === 0 ? [] : ["/**", ...lines.map((line) => ` * ${line}`.trimEnd()), " */"];
   return deprecated === true ? [...doc, "@Deprecated"] : doc;
 }

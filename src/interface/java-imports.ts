@@ -1,4 +1,5 @@
 /** Names of classes in one Java file: short where that is clear, with an import where it takes one. */
+import { classOfJdk } from "./java-name.ts";
 import type { JavaType } from "./java-type.ts";
 
 /** A full name in its parts: `com.acme.Outer$Inner` is in `com.acme`, inside `Outer`. */
@@ -22,7 +23,7 @@ export class JavaImports {
 
   /** The class by the name it has in this file. */
   name(javaName: string): string {
-    const { packageName, names } = splitName(javaName);
+    const { packageName, names } = splitName(classOfJdk(javaName) ?? javaName);
     const [top] = names;
     const full = packageName === "" ? top : `${packageName}.${top}`;
     const canBeShort =

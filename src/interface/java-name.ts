@@ -12,7 +12,27 @@ export function isJavaName(name: string): boolean {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) && !keywords.has(name);
 }
 
+/** Words that a class cannot be called, though anything else can. */
+const noClasses = new Set(["permits", "record", "sealed", "var", "yield"]);
+
 /** Whether a class can have the full name, such as `com.acme.Outer$Inner`. */
 export function isClassName(name: string): boolean {
-  return name.split(/[.$]/).every(isJavaName);
+  const names = name.slice(name.lastIndexOf(".") + 1).split("$");
+  const isClear = new Set(names).size === names.length && !names.some((one) => noClasses.has(one));
+  return isClear && name.split(/[.$]/).every(isJavaName);
+}
+
+/** Whether the word behind `@throws` is the full name of a class. In prose, no word has a dot before a big letter. */
+export function isException(name: string): boolean {
+  return isClassName(name) && /\.\p{Lu}[^.]*$/u.test(name);
+}
+
+/**
+ * The class of the JDK that a name stands for, which nobody has to declare: itself, or what hessian-lite sends an object of
+ * the class for, because it has no values of `java.time`.
+ */
+export function classOfJdk(javaName: string): string | undefined {
+  if (/^javax?\./.test(javaName)) return javaName;
+  const [, time] = /^com\.alibaba\.com\.caucho\.hessian\.io\.java8\.(\w+)Handle$/.exec(javaName) ?? [];
+  return time === undefined ? undefined : `java.time.${time}`;
 }

@@ -1,4 +1,5 @@
 /** Types of Java: what a contract's types are on the other side, and how they are told to the runtime. */
+import type { Node } from "ts-morph";
 import { literal } from "../literal.ts";
 
 export type JavaType =
@@ -17,8 +18,10 @@ export type JavaType =
 export interface Home {
   /** The absolute path of the file that declares it. */
   readonly file: string;
-  /** The name it is exported by; `undefined` if it is not. */
+  /** The name it is exported by, which may be `default`; `undefined` if it is not. */
   readonly name: string | undefined;
+  /** The name it is declared by. */
+  readonly declaredName: string;
   /** The package it was imported from by the contract. */
   readonly specifier?: string;
 }
@@ -26,6 +29,8 @@ export interface Home {
 /** A Java class whose objects are data. */
 export interface ClassShape {
   readonly kind: "class";
+  /** Where it is declared. */
+  readonly node: Node;
   readonly home: Home;
   readonly name: string;
   readonly javaName: string;
@@ -48,6 +53,8 @@ export interface Field {
 
 export interface EnumShape {
   readonly kind: "enum";
+  /** Where it is declared. */
+  readonly node: Node;
   readonly home: Home;
   readonly name: string;
   readonly javaName: string;
@@ -128,22 +135,36 @@ export function typeKey(type: JavaType): string {
   }
 }
 
-/** The classes and enums a type is made of. */
-export function* shapesOf(type: JavaType): Generator<ClassShape | EnumShape> {
+/** Parts are used more than once, where type arguments are. */
+const sizes = new WeakMap<JavaType, number>();
+
+/** How many types it is made of. */
+export function sizeOf(type: JavaType): number {
+  const known = sizes.get(type) ?? partsOf(type).reduce((sum, part) => sum + sizeOf(part), 1);
+  sizes.set(type, known);
+  return known;
+}
+
+/** The types that it names directly. */
+export function partsOf(type: JavaType): readonly JavaType[] {
   switch (type.kind) {
     case "list":
     case "set":
     case "array":
-      yield* shapesOf(type.element);
-      break;
+      return [type.element];
     case "map":
-      yield* shapesOf(type.key);
-      yield* shapesOf(type.value);
-      break;
+      return [type.key, type.value];
     case "class":
-    case "enum":
-      yield type.shape;
+      return type.args;
+    default:
+      return [];
   }
+}
+
+/** The classes and enums a type is made of. */
+export function* shapesOf(type: JavaType): Generator<ClassShape | EnumShape> {
+  if (type.kind === "class" || type.kind === "enum") yield type.shape;
+  else for (const part of partsOf(type)) yield* shapesOf(part);
 }
 
 /** The type as the runtime wants it: a name, or an object that says what is inside. */

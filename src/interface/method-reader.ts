@@ -6,7 +6,7 @@ import { isJavaName } from "./java-name.ts";
 import { boxed } from "./java-type.ts";
 import type { Problems } from "./problem.ts";
 import { resolve } from "./resolve.ts";
-import { commentOf, deprecationOf, hasTag, parameterDocs, tagValue } from "./tags.ts";
+import { commentOf, deprecationOf, exceptionsOf, hasTag, parameterDocs, tagValue } from "./tags.ts";
 import { type Place, type TypeReader, unreadable } from "./type-reader.ts";
 
 const signature: Place = { parameters: new Map(), isSignature: true };
@@ -27,11 +27,13 @@ export class MethodReader {
     const takesStream = node.getParameters().some((parameter) => streamed(parameter.getTypeNode()) !== undefined);
     const answersStream = streamed(node.getReturnTypeNode()) !== undefined;
     return {
+      node,
       name,
       javaName,
       kind: kindOf(takesStream, answersStream),
       parameters,
       result: this.#result(node),
+      exceptions: exceptionsOf(node),
       origin: `method ${service.javaName}.${javaName}`,
       comment: paragraphs(commentOf(node), parameterDocs(node)),
       deprecated: service.deprecated || hasTag(node, "deprecated"),

@@ -7,10 +7,31 @@ import { brands, globals, JAVA_MODULE } from "./known-types.ts";
 export function globalObjection(name: string): string {
   if (["Promise", "AsyncIterable"].includes(name)) return `${name} can only be around the whole type`;
   if (["Function", "Symbol"].includes(name)) return "a function or symbol is not data";
+  if (name === "Error")
+    return "an exception is thrown, not passed; a method says so with @throws com.acme.SoldOutException";
+  const instead = Object.hasOwn(replacements, name) ? replacements[name] : undefined;
+  if (instead !== undefined) return `${name} is no type of contracts; use ${instead}`;
   const close = suggestion(name, Object.keys(globals));
   if (brands.has(name) || name === "JavaArray") return `${name} must be imported from ${JAVA_MODULE}`;
   return `${name} is neither imported nor a type that Java has a counterpart of${close}`;
 }
+
+/** Types of the language that have a better word here. */
+const replacements: Readonly<Record<string, string>> = {
+  ArrayBuffer: "Uint8Array",
+  BigInt: "long",
+  BigInt64Array: "JavaArray<long>",
+  Boolean: "boolean",
+  Buffer: "Uint8Array",
+  Float32Array: "JavaArray<float>",
+  Float64Array: "JavaArray<double>",
+  Int16Array: "JavaArray<short>",
+  Int32Array: "JavaArray<int>",
+  Int8Array: "Uint8Array",
+  Number: "double",
+  Object: "unknown",
+  String: "string",
+};
 
 /** Of a form of type. */
 export function objection(node: Node): string {

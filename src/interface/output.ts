@@ -1,6 +1,6 @@
 /** Writes generated files, and finds those of earlier runs that have lost their contract. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { sourceOf } from "./file-head.ts";
 
 export interface Change {
@@ -14,14 +14,31 @@ export interface OutputFile {
   readonly text: string;
 }
 
+/** What stands where a file is to be written, and is not to be lost: files that others made, or another run. */
+export function obstacles(
+  out: string,
+  files: readonly OutputFile[],
+  isOurs: (source: string) => boolean,
+): { path: string; reason: string }[] {
+  return files.flatMap(({ path, text }) => {
+    const before = read(join(out, path));
+    if (before === undefined) return [];
+    const source = sourceOf(join(out, path), before);
+    if (source === undefined) return [{ path, reason: "triple-es interface did not make this file" }];
+    const isSame = source === sourceOf(join(out, path), text);
+    if (isSame || isOurs(source) || !existsSync(source)) return [];
+    return [{ path, reason: `this file was made of ${relative(out, source)}, which this run does not read` }];
+  });
+}
+
 /**
- * What differs between the folder and the files. A file of ours is stale if its contract is gone, or is one of `sources`
- * and does not make it any more: those of other runs into the same folder are left alone.
+ * What differs between the folder and the files. A file of ours is stale if `isOurs` says that this run is about its
+ * contract, which does not make it any more or is gone: those of other runs into the same folder are left alone.
  */
 export function changes(
   out: string,
   files: readonly OutputFile[],
-  sources: ReadonlySet<string>,
+  isOurs: (source: string) => boolean,
   language: "TypeScript" | "Java",
 ): Change[] {
   const isOfLanguage = language === "Java" ? /\.java$/ : /_triple\.(?:ts|js|d\.ts)$/;
@@ -35,7 +52,7 @@ export function changes(
     .filter((path) => !wanted.has(path) && isOfLanguage.test(path))
     .filter((path) => {
       const source = sourceOf(join(out, path), read(join(out, path)) ?? "");
-      return source !== undefined && (sources.has(source) || !existsSync(source));
+      return source !== undefined && isOurs(source);
     });
   return [...written, ...stale.map((path): Change => ({ kind: "stale", path }))];
 }

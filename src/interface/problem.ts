@@ -2,10 +2,19 @@
 import { relative } from "node:path";
 import type { Node, SourceFile } from "ts-morph";
 
-interface Problem {
+/** A place in a file. */
+export interface Place {
   readonly file: string;
   readonly line: number;
   readonly column: number;
+}
+
+export function placeOf(node: Node): Place {
+  const file = node.getSourceFile();
+  return { file: file.getFilePath(), ...file.getLineAndColumnAtPos(node.getStart()) };
+}
+
+interface Problem extends Place {
   readonly severity: "error" | "warning";
   readonly message: string;
 }
@@ -24,7 +33,11 @@ export class Problems {
   }
 
   warn(node: Node, message: string): void {
-    this.#add(node.getSourceFile(), node.getStart(), "warning", message);
+    this.warnAt(node.getSourceFile(), node.getStart(), message);
+  }
+
+  warnAt(file: SourceFile, offset: number, message: string): void {
+    this.#add(file, offset, "warning", message);
   }
 
   /** An error at an offset of a file. */
@@ -40,10 +53,12 @@ export class Problems {
   lines(): string[] {
     return [...this.#found.values()]
       .sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1))
-      .map(({ file, line, column, severity, message }) => {
-        const path = relative(this.#folder, file).replaceAll("\\", "/");
-        return `${path}:${line}:${column}: ${severity}: ${message}`;
-      });
+      .map(({ severity, message, ...place }) => `${this.tell(place)}: ${severity}: ${message}`);
+  }
+
+  /** The place in the form of {@link lines}. */
+  tell({ file, line, column }: Place): string {
+    return `${relative(this.#folder, file).replaceAll("\\", "/")}:${line}:${column}`;
   }
 
   /** A type that is used twice is read twice, and told of once. */

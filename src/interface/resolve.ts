@@ -10,7 +10,9 @@ export type Resolved =
   | { readonly kind: "declared"; readonly declaration: Node; readonly specifier?: string; readonly name?: string }
   /** Declared in no file of the program: a type of the language, or a mistake. */
   | { readonly kind: "global"; readonly name: string }
-  | { readonly kind: "missing"; readonly module: string };
+  | { readonly kind: "missing"; readonly module: string }
+  /** Files that take the name from each other, and none that declares it. */
+  | { readonly kind: "circular"; readonly module: string };
 
 export function resolve(name: Node): Resolved {
   if (Node.isQualifiedName(name) && isJavaModule(name.getLeft())) {
@@ -18,8 +20,11 @@ export function resolve(name: Node): Resolved {
   }
   let symbol: TypeSymbol | undefined = name.getSymbol();
   let foreign: { specifier: string; name: string } | undefined;
+  const seen = new Set<unknown>();
   while (symbol?.isAlias()) {
     const imported = importOf(symbol);
+    if (seen.has(symbol.compilerSymbol)) return { kind: "circular", module: imported?.module ?? name.getText() };
+    seen.add(symbol.compilerSymbol);
     if (imported?.module === JAVA_MODULE) return { kind: "brand", name: imported.name };
     if (imported !== undefined && !imported.module.startsWith(".")) {
       foreign ??= { specifier: imported.module, name: imported.name };
@@ -45,9 +50,10 @@ export function isMerged(declaration: Node): boolean {
 export function homeOf(declaration: Node, foreign: { specifier?: string; name?: string }): Home {
   const file = declaration.getSourceFile().getFilePath();
   const { specifier, name } = foreign;
-  if (specifier !== undefined) return { file, specifier, name };
+  const declaredName = nameOf(declaration) ?? "Default";
+  if (specifier !== undefined) return { file, declaredName, specifier, name };
   const isForeign = declaration.getSourceFile().isInNodeModules();
-  return { file, name: isForeign ? undefined : exportedName(declaration) };
+  return { file, declaredName, name: isForeign || isInNamespace(declaration) ? undefined : exportedName(declaration) };
 }
 
 /** Whether the name is that of `import * as java from "triple-es/java"`. */
@@ -82,11 +88,21 @@ function importOf(symbol: TypeSymbol): { module: string; name: string } | undefi
   return undefined;
 }
 
-/** The name under which its own file exports a declaration. */
+/** Whether a file cannot export the declaration, because it is inside of something else. */
+function isInNamespace(declaration: Node): boolean {
+  return declaration.getFirstAncestorByKind(SyntaxKind.ModuleDeclaration) !== undefined;
+}
+
+function nameOf(declaration: Node): string | undefined {
+  return Node.isNameable(declaration) || Node.isNamed(declaration) ? declaration.getName() : undefined;
+}
+
+/** The name under which its own file exports a declaration: `default` for its default. */
 function exportedName(declaration: Node): string | undefined {
-  if (!Node.isNameable(declaration) && !Node.isNamed(declaration)) return undefined;
-  const name = declaration.getName();
-  if (Node.isExportable(declaration) && declaration.hasExportKeyword() && !declaration.hasDefaultKeyword()) return name;
+  const name = nameOf(declaration);
+  if (Node.isExportable(declaration) && declaration.hasExportKeyword()) {
+    return declaration.hasDefaultKeyword() ? "default" : name;
+  }
   const listed = declaration
     .getSourceFile()
     .getExportDeclarations()

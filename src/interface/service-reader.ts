@@ -2,8 +2,9 @@
 import { type InterfaceDeclaration, type MethodSignature, Node } from "ts-morph";
 import type { Method, Service } from "./contract.ts";
 import { isClassName } from "./java-name.ts";
-import { erasure } from "./java-type.ts";
+import { erasedSignature, methodKey, ofObject } from "./java-signature.ts";
 import { MethodReader } from "./method-reader.ts";
+import { DEEPEST } from "./nesting.ts";
 import type { Problems } from "./problem.ts";
 import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "./tags.ts";
@@ -16,21 +17,23 @@ export function readService(node: InterfaceDeclaration, types: TypeReader, probl
   if (!isClassName(javaName)) problems.error(node, `${javaName} is no full name of a Java interface`);
   if (isMerged(node)) problems.error(node, `${node.getName()} is declared in several parts; make it one`);
   if (homeOf(node, {}).name === undefined) {
-    problems.error(node, `${node.getName()} is a service and must be exported by its name`);
+    problems.error(node, `${node.getName()} is a service and must be exported`);
   }
   if (node.getTypeParameters().length > 0) problems.error(node, "a service has no type parameters");
   const deprecated = hasTag(node, "deprecated");
   const declared = methodsOf(node, problems, []);
   const reader = new MethodReader(types, problems);
-  const methods = declared.map((method) => reader.read(method, { javaName, deprecated }));
-  checkOverloads(declared, methods, problems);
+  const read = declared.map((method) => ({ node: method, method: reader.read(method, { javaName, deprecated }) }));
+  const distinct = read.filter((one, i) => !read.slice(0, i).some((other) => isInheritedTwice(one, other)));
+  checkOverloads(distinct, problems);
   return {
+    node,
     name: node.getName(),
     javaName,
     group: tagValue(node, "group", problems),
     version: tagValue(node, "version", problems),
     serialization: tagValue(node, "serialization", problems),
-    methods,
+    methods: distinct.map(({ method }) => method),
     origin: `interface ${javaName}`,
     comment: commentOf(node),
     deprecated,
@@ -46,6 +49,10 @@ function methodsOf(
 ): MethodSignature[] {
   if (path.includes(node)) {
     problems.error(node, `${node.getName()} extends what extends it`);
+    return [];
+  }
+  if (path.length > DEEPEST) {
+    problems.error(node, `more than ${DEEPEST} interfaces extend each other here; make fewer of them`);
     return [];
   }
   const inherited = node.getExtends().flatMap((clause) => {
@@ -67,22 +74,36 @@ function methodsOf(
   return [...new Set([...inherited.filter((method) => !ownNames.has(method.getName())), ...own])];
 }
 
+interface Read {
+  readonly node: MethodSignature;
+  readonly method: Method;
+}
+
+/** Whether two interfaces that a service extends declare one method, as TypeScript lets them. */
+function isInheritedTwice(one: Read, other: Read): boolean {
+  if (one.method.name !== other.method.name || one.node.getParent() === other.node.getParent()) return false;
+  return methodKey(one.method) === methodKey(other.method);
+}
+
 /** Methods of one name in TypeScript would be one, and overloads with the same parameters cannot be told apart in Java. */
-function checkOverloads(nodes: readonly MethodSignature[], methods: readonly Method[], problems: Problems): void {
+function checkOverloads(methods: readonly Read[], problems: Problems): void {
   const names = new Set<string>();
   const overloads = new Map<string, string>();
-  for (const [i, { name, javaName, kind, parameters }] of methods.entries()) {
-    const node = nodes[i] as MethodSignature;
+  for (const { node, method } of methods) {
+    const { name, javaName, kind } = method;
     if (names.has(name)) {
       const hint = `give each overload a name of its own, and the tag @method ${javaName}`;
       problems.error(node, `${name} is declared before: ${hint}`);
       continue;
     }
     names.add(name);
-    const isOverload = methods.some((other) => other.javaName === javaName && other.name !== name);
+    const isOverload = methods.some(({ method: other }) => other.javaName === javaName && other.name !== name);
     if (isOverload && kind !== "unary")
       problems.error(node, "overloads are told apart by arguments; streams have none");
-    const key = `${javaName}(${parameters.map(({ type }) => erasure(type.java)).join(", ")})`;
+    const key = erasedSignature(method);
+    if (ofObject.has(key) && !(name in Object.prototype)) {
+      problems.error(node, `every object of Java has ${key}, so no interface can declare it; call it otherwise`);
+    }
     const other = overloads.get(key);
     if (other !== undefined) problems.error(node, `${name} is in Java what ${other} is: ${key}`);
     overloads.set(key, name);

@@ -5,11 +5,11 @@ import {
   type InterfaceDeclaration,
   Node,
   type TypeAliasDeclaration,
-  type TypeNode,
 } from "ts-morph";
 import type { DataType } from "./contract.ts";
 import { enumValues } from "./enum-values.ts";
-import { isClassName, isJavaName } from "./java-name.ts";
+import { ownFields } from "./field-reader.ts";
+import { isClassName } from "./java-name.ts";
 import {
   boxed,
   type ClassShape,
@@ -20,6 +20,7 @@ import {
   objectType,
   typeKey,
 } from "./java-type.ts";
+import { DEEPEST } from "./nesting.ts";
 import type { Problems } from "./problem.ts";
 import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, hasTag, tagValue } from "./tags.ts";
@@ -33,11 +34,13 @@ type Filling = { -readonly [K in keyof ClassShape]: ClassShape[K] };
 
 /** Type arguments that grow with every step of a circle are longer than this sooner or later. */
 const LONGEST_ARGUMENTS = 2_000;
+/** And a chain of generic classes may double them with every step. */
+const MOST_ARGUMENTS = 2_000;
 
 export class ShapeReader implements Declarations {
   readonly types: TypeReader;
   readonly #problems: Problems;
-  readonly #shapes = new Map<Node, Map<string, Shape | undefined>>();
+  readonly #shapes = new Map<TypeDeclaration, Map<string, Shape | undefined>>();
   readonly #javaNames = new Map<string, Node>();
   /** How to read the fields of classes that are known by name alone. */
   readonly #unread = new Map<Shape, () => void>();
@@ -55,7 +58,8 @@ export class ShapeReader implements Declarations {
     if (isAlias && !hasTag(declaration, "class") && !hasTag(declaration, "enum")) return undefined;
     const home = homeOf(declaration, declared);
     if (place.isSignature && home.name === undefined) {
-      this.#problems.error(node, `${declaration.getName()} cannot be imported by its name, as generated code must`);
+      const hint = "export it from its file, and outside of any namespace";
+      this.#problems.error(node, `${declaration.getName()} cannot be imported as generated code must: ${hint}`);
     }
     const text: DataType["text"] = (names) =>
       args.length === 0
@@ -65,6 +69,11 @@ export class ShapeReader implements Declarations {
     const shape = this.shapeOf(declaration, java, home);
     if (shape === undefined) return { java: objectType, text };
     return { java: shape.kind === "class" ? { kind: "class", shape, args: java } : { kind: "enum", shape }, text };
+  }
+
+  /** All that was read so far, with what is read while they are gone through. */
+  declarations(): Iterable<TypeDeclaration> {
+    return this.#shapes.keys();
   }
 
   /** The shape of a declaration; `undefined` if it has none, which is told as a problem. */
@@ -77,6 +86,11 @@ export class ShapeReader implements Declarations {
       return undefined;
     }
     if (known.has(key)) return known.get(key);
+    if (known.size >= MOST_ARGUMENTS) {
+      const limit = `more than ${MOST_ARGUMENTS} different type arguments`;
+      this.#problems.error(declaration, `${declaration.getName()} is used with ${limit}; make several classes of it`);
+      return undefined;
+    }
     known.set(key, undefined);
     if (Node.isEnumDeclaration(declaration) || hasTag(declaration, "enum")) {
       const shape = this.#enumShape(declaration, home);
@@ -103,15 +117,27 @@ export class ShapeReader implements Declarations {
     if (javaName === undefined) return undefined;
     const name = declaration.getName() ?? "";
     const values = enumValues(declaration, this.#problems);
-    return { kind: "enum", home, name, javaName, comment: commentOf(declaration), values };
+    return { kind: "enum", node: declaration, home, name, javaName, comment: commentOf(declaration), values };
   }
 
   #classShape(declaration: TypeDeclaration, home: Home, args: readonly JavaType[]): Filling | undefined {
     const javaName = this.#javaName(declaration, "class");
     const name = declaration.getName();
+    if (name === undefined) this.#problems.error(declaration, "a class of the contracts needs a name");
     if (javaName === undefined || name === undefined) return undefined;
     const comment = commentOf(declaration);
-    return { kind: "class", home, name, javaName, comment, args, base: undefined, ownFields: [], fields: [] };
+    return {
+      kind: "class",
+      node: declaration,
+      home,
+      name,
+      javaName,
+      comment,
+      args,
+      base: undefined,
+      ownFields: [],
+      fields: [],
+    };
   }
 
   #fill(shape: Filling, declaration: TypeDeclaration, args: readonly JavaType[]): void {
@@ -137,7 +163,10 @@ export class ShapeReader implements Declarations {
   /** Fields with those of bases, except of the base that becomes the base of the Java class. */
   #fieldsOf(declaration: Node, place: Place, into: Filling): Field[] {
     const fields = new Map<string, Field>();
-    for (const field of [...this.#inheritedFields(declaration, place, into), ...this.#ownFields(declaration, place)]) {
+    for (const field of [
+      ...this.#inheritedFields(declaration, place, into),
+      ...ownFields(declaration, place, this.types, this.#problems),
+    ]) {
       fields.set(field.name, field);
     }
     return [...fields.values()];
@@ -149,19 +178,28 @@ export class ShapeReader implements Declarations {
       : Node.isClassDeclaration(declaration)
         ? [declaration.getExtends() ?? []].flat()
         : [];
+    const { bases = [] } = place;
     return heritage.flatMap((clause) => {
+      if (bases.length + this.#open.size > DEEPEST) {
+        this.#problems.error(clause, `more than ${DEEPEST} classes extend each other here; make fewer of them`);
+        return [];
+      }
       const resolved = resolve(clause.getExpression());
       const base = resolved.kind === "declared" ? resolved.declaration : undefined;
       if (resolved.kind !== "declared" || !(Node.isInterfaceDeclaration(base) || Node.isClassDeclaration(base))) {
         this.#problems.error(clause, `${clause.getText()} is no interface or class of a contract`);
         return [];
       }
-      const args = clause.getTypeArguments().map((arg) => this.types.read(arg, place));
-      if (!hasTag(base, "class")) {
-        const known = base.getTypeParameters().map((one, i): [Node, DataType] => [one, args[i] as DataType]);
-        return this.#fieldsOf(base, { ...place, parameters: new Map(known) }, into);
+      if (bases.includes(base)) {
+        this.#problems.error(clause, `${base.getName()} extends what extends it`);
+        return [];
       }
-      const java = this.read(resolved, args, place, clause)?.java;
+      const args = this.types.readArguments(clause, resolved, clause.getTypeArguments(), place);
+      if (args === undefined) return [];
+      if (!hasTag(base, "class")) {
+        return this.#fieldsOf(base, { ...place, parameters: args, bases: [...bases, declaration] }, into);
+      }
+      const java = this.read(resolved, [...args.values()], place, clause)?.java;
       if (java?.kind !== "class") return [];
       this.#readFields(java.shape);
       if (this.#open.has(java.shape)) {
@@ -172,46 +210,6 @@ export class ShapeReader implements Declarations {
       into.base = java;
       return [];
     });
-  }
-
-  #ownFields(declaration: Node, place: Place): Field[] {
-    const node = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : declaration;
-    if (!(Node.isInterfaceDeclaration(node) || Node.isClassDeclaration(node) || Node.isTypeLiteral(node))) {
-      this.#problems.error(declaration, "@class belongs to an interface, a class or a type of the form { … }");
-      return [];
-    }
-    return node.getMembers().flatMap((member) => this.#field(member, place) ?? []);
-  }
-
-  #field(member: Node, place: Place): Field | undefined {
-    const isSignature = Node.isPropertySignature(member);
-    if (!isSignature && !Node.isPropertyDeclaration(member)) {
-      this.#problems.error(member, "objects of a Java class are data here: they have fields and nothing else");
-      return undefined;
-    }
-    if (!isSignature && (member.isStatic() || member.getScope() !== "public")) {
-      this.#problems.error(member, "fields are public and belong to objects, because they travel with them");
-      return undefined;
-    }
-    const nameNode = member.getNameNode();
-    const name = Node.isIdentifier(nameNode)
-      ? nameNode.getText()
-      : Node.isStringLiteral(nameNode)
-        ? nameNode.getLiteralValue()
-        : "";
-    if (!isJavaName(name) || name === "__proto__") {
-      this.#problems.error(nameNode, `Java cannot have a field called ${nameNode.getText()}`);
-      return undefined;
-    }
-    const typeNode: TypeNode | undefined = member.getTypeNode();
-    if (typeNode === undefined) {
-      this.#problems.error(member, `${name} needs a type`);
-      return undefined;
-    }
-    const { java, hasNull } = this.types.read(typeNode, place);
-    const isOptional = member.hasQuestionToken();
-    if (isOptional && !hasNull) this.#problems.warn(member, `a missing ${name} arrives as null: join null to its type`);
-    return { name, comment: commentOf(member), java: isOptional ? boxed(java) : java };
   }
 
   #javaName(declaration: TypeDeclaration, tag: "class" | "enum"): string | undefined {

@@ -65,9 +65,9 @@ function namesOf(
   const runtime = imports.module(JAVA_MODULE);
   const types: TypeNames = {
     brand: (name) => runtime.type(name),
-    exported: ({ file, name = "", specifier }) => {
+    exported: ({ file, name = "", declaredName, specifier }) => {
       const path = relative(out, file).replaceAll("\\", "/").replace(sourceExtension, ".js");
-      return imports.module(specifier ?? `./${path}`).type(name);
+      return imports.module(specifier ?? `./${path}`).type(name, name === "default" ? declaredName : name);
     },
   };
   const constantOf = (shape: Shape): string => {

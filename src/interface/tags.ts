@@ -1,7 +1,7 @@
 /** JSDoc of contracts: the author's words, and the tags that say what something is in Java. */
 import type { JSDoc, JSDocTag } from "ts-morph";
 import { prose } from "../jsdoc.ts";
-import { suggestion } from "../spelling.ts";
+import { isException } from "./java-name.ts";
 import type { Problems } from "./problem.ts";
 
 /** The tags that mean something to us. */
@@ -41,24 +41,30 @@ export function hasTag(node: Documentable, name: TagName | "deprecated"): boolea
   return tagsOf(node, name).length > 0;
 }
 
-/** The first tag that was probably meant to be `@service`: its name differs in a letter or two, or in capitals. */
-export function misspelledService(node: Documentable): JSDocTag | undefined {
-  const tags = node.getJsDocs().flatMap((doc) => doc.getTags());
-  return tags.find((tag) => suggestion(tag.getTagName(), ["service"]) !== "");
-}
-
 /** The author's words as lines, without tags. */
 export function commentOf(node: Documentable): string[] {
   return node.getJsDocs().flatMap((doc) => proseLines(doc.getDescription()));
 }
 
-/** What the author says of parameters and result, a line for each. */
+/** The classes of exceptions that a method throws: what begins with the full name of a class behind `@throws`. */
+export function exceptionsOf(node: Documentable): string[] {
+  const names = tagsOf(node, "throws").map((tag) => /^\S*/.exec(exceptionFirst(wordsOf(tag)))?.[0] ?? "");
+  return [...new Set(names.filter(isException))];
+}
+
+/** What the author says of parameters, result and exceptions, a line for each. */
 export function parameterDocs(node: Documentable): string[] {
   return node
     .getJsDocs()
     .flatMap((doc) => doc.getTags())
-    .filter((tag) => ["param", "returns"].includes(tag.getTagName()))
-    .map((tag) => `@${tag.getTagName()} ${wordsOf(tag)}`.trimEnd());
+    .filter((tag) => ["param", "returns", "throws"].includes(tag.getTagName()))
+    .map((tag) => `@${tag.getTagName()} ${exceptionFirst(wordsOf(tag))}`.trimEnd());
+}
+
+/** `{com.acme.Oops} if …`, as older tools want it, without the braces. */
+function exceptionFirst(words: string): string {
+  const [braced = "", name = ""] = /^\{\s*([^\s{}]+)\s*\}/.exec(words) ?? [];
+  return isException(name) ? name + words.slice(braced.length) : words;
 }
 
 /** The words behind `@deprecated`. */

@@ -9,6 +9,7 @@ import { suggestion } from "../spelling.ts";
 import type { DataType } from "./contract.ts";
 import { boxed, listOf, mapOf, named, objectType } from "./java-type.ts";
 import { brands, globals, JAVA_MODULE, keywords } from "./known-types.ts";
+import { Nesting } from "./nesting.ts";
 import { globalObjection, objection } from "./objection.ts";
 import type { Problems } from "./problem.ts";
 import { homeOf, type Resolved, resolve } from "./resolve.ts";
@@ -21,6 +22,10 @@ export interface Place {
   readonly isSignature: boolean;
   /** Aliases that are being followed. */
   readonly aliases?: readonly Node[];
+  /** Where in a type; in none without it. */
+  readonly nesting?: Nesting;
+  /** What extends what is being read, without a class of its own in Java. */
+  readonly bases?: readonly Node[];
 }
 
 /** Reads the declarations that types refer to. */
@@ -43,7 +48,41 @@ export class TypeReader {
     this.#declarations = declarations;
   }
 
-  read(node: TypeNode, place: Place): DataType {
+  read(node: TypeNode, around: Place): DataType {
+    const nesting = Nesting.inside(around.nesting);
+    if (nesting.isTooMuch) return nesting.objection === undefined ? unreadable : this.refuse(node, nesting.objection);
+    const type = this.#read(node, { ...around, nesting });
+    const objection = Nesting.objectionTo(type.java);
+    return objection === undefined ? type : this.refuse(node, objection);
+  }
+
+  /**
+   * The type arguments of a reference, with defaults for those it leaves out; `undefined` if there are too few or too
+   * many.
+   */
+  readArguments(
+    node: Node,
+    { declaration }: Declared,
+    given: readonly TypeNode[],
+    place: Place,
+  ): ReadonlyMap<Node, DataType> | undefined {
+    const args = given.map((arg) => this.read(arg, place));
+    const wanted = Node.isTypeParametered(declaration) ? declaration.getTypeParameters() : [];
+    const required = wanted.filter((one) => one.getDefault() === undefined).length;
+    if (args.length < required || args.length > wanted.length) {
+      const count = required === wanted.length ? required : `${required} to ${wanted.length}`;
+      this.refuse(node, `${node.getText().replace(/<.*/s, "")} takes ${count} type arguments, not ${args.length}`);
+      return undefined;
+    }
+    const parameters = new Map<Node, DataType>();
+    for (const [i, one] of wanted.entries()) {
+      const left = one.getDefault();
+      parameters.set(one, args[i] ?? (left === undefined ? unreadable : this.read(left, { ...place, parameters })));
+    }
+    return parameters;
+  }
+
+  #read(node: TypeNode, place: Place): DataType {
     if (Node.isParenthesizedTypeNode(node)) return this.read(node.getTypeNode(), place);
     if (Node.isUnionTypeNode(node)) return this.#union(node, node.getTypeNodes(), place);
     if (Node.isTypeReference(node)) return this.#reference(node, place);
@@ -136,6 +175,11 @@ export class TypeReader {
         return this.#global(node, resolved.name, args, place);
       case "missing":
         return this.refuse(node, `${node.getText()} cannot be found: ${literal(resolved.module)} does not have it`);
+      case "circular":
+        return this.refuse(
+          node,
+          `${node.getText()} is declared nowhere: files take it from each other in a circle, and ${literal(resolved.module)} is one of them; declare it in one`,
+        );
       case "declared":
         return this.#declared(node, resolved, args, place);
     }
@@ -182,16 +226,10 @@ export class TypeReader {
       const known = place.parameters.get(declaration);
       return known ?? this.refuse(node, `what ${declaration.getName()} stands for cannot be known here`);
     }
-    const args = argNodes.map((arg) => this.read(arg, place));
-    const wanted = Node.isTypeParametered(declaration) ? declaration.getTypeParameters() : [];
-    if (args.length !== wanted.length) {
-      const name = node.getText().replace(/<.*/s, "");
-      return this.refuse(node, `${name} takes ${wanted.length} type arguments, not ${args.length}`);
-    }
-    const data = this.#declarations.read(declared, args, place, node);
-    if (data !== undefined) return data;
-    if (!Node.isTypeAliasDeclaration(declaration)) return unreadable;
-    return this.#alias(declared, new Map(wanted.map((name, i) => [name, args[i] ?? unreadable])), place);
+    const args = this.readArguments(node, declared, argNodes, place);
+    if (args === undefined) return unreadable;
+    const data = this.#declarations.read(declared, [...args.values()], place, node);
+    return data ?? (Node.isTypeAliasDeclaration(declaration) ? this.#alias(declared, args, place) : unreadable);
   }
 
   #alias(declared: Declared, parameters: Place["parameters"], place: Place): DataType {

@@ -14,6 +14,7 @@ const pieces = fc.constantFrom(
     "@class a.X",
     "@enum",
     "@method",
+    "@throws a.X$Y",
     "{@link",
   ],
 );

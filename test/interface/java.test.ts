@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ClassesDef } from "../../fixtures/interface/gen/classes_triple.ts";
 import { CollectionsDef } from "../../fixtures/interface/gen/collections_triple.ts";
 import { EnumsDef } from "../../fixtures/interface/gen/enums_triple.ts";
+import { ExportsDef } from "../../fixtures/interface/gen/exports_triple.ts";
 import { NullabilityDef } from "../../fixtures/interface/gen/nullability_triple.ts";
 import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
 import { ScalarsDef } from "../../fixtures/interface/gen/scalars_triple.ts";
 import { nameOf } from "../../runtime/src/java/type.ts";
-import { JavaError } from "../../src/interface/java-file.ts";
 import { root } from "../plugin/support/protos.ts";
-import { java, read } from "./support/contracts.ts";
+import { java, javaProblems, read, stubs } from "./support/contracts.ts";
 
 const hasJavac = spawnSync("javac", ["-version"]).status === 0;
 const needsJavac = hasJavac ? "" : " (skipped: needs javac)";
@@ -60,8 +60,34 @@ class Reflector {
 }
 `;
 
+/** What a compiler of Java would stumble over, were it printed as it stands. */
+const UNUSUAL = `import type { int } from "triple-es/java";
+    /** @service a.S */
+    export interface S {
+      /**
+       * Takes something out.
+       *
+       * @param final how many
+       * @throws com.acme.Sold$Out if nothing is left
+       * @throws {java.io.IOException} if it rains
+       * @throws whenever it likes
+       * @throws com.acme.Sold$Out twice
+       */
+      take(final: int, final_: int, observer: int, e\u0301: int): Promise<int>;
+      watch(observer: int): AsyncIterable<int>;
+      day(day: Day, base: Sub): void;
+    }
+    /** @enum java.time.DayOfWeek */ 
+    export type Day = "MONDAY";
+    /** @class a.Base */
+    export interface Base<T = int> { value: T }
+    /** @class a.record.Sub */
+    export interface Sub extends Base { permits: int; date: Date; String: Own }
+    /** @class a.record.String */
+    export interface Own { record: string }`;
+
 /** Services whose methods are all unary: a stream is a parameter in Java. */
-const unary = [ClassesDef, CollectionsDef, EnumsDef, NullabilityDef, OverloadsDef, ScalarsDef];
+const unary = [ClassesDef, CollectionsDef, EnumsDef, ExportsDef, NullabilityDef, OverloadsDef, ScalarsDef];
 
 describe("the Java side", () => {
   let folder: string;
@@ -105,6 +131,16 @@ describe("the Java side", () => {
     },
   );
 
+  it.skipIf(!hasJavac)(`of what is unusual compiles too${needsJavac}`, { timeout: 60_000 }, () => {
+    const files = java(read({ "a.ts": UNUSUAL }));
+    const sources = Object.fromEntries(files.map(({ path, text }) => [path, text]));
+    const exception =
+      "package com.acme;\npublic class Sold {\npublic static class Out extends Exception {\nprivate static final long serialVersionUID = 1L;\n}\n}\n";
+    const helpers = { "StreamObserver.java": OBSERVER, "Sold.java": exception };
+    expect(files).toHaveLength(4);
+    expect(compile("unusual", { ...sources, ...helpers })).toBe("");
+  });
+
   it.skipIf(!hasJavac)(`lets no comment become code${needsJavac}`, { timeout: 60_000 }, () => {
     const comment = "Ends *\\/ here \\u002a\\u002f class Evil {} @Override <b> {@code";
     const reading = read({
@@ -116,17 +152,60 @@ describe("the Java side", () => {
   });
 });
 
+describe("what Java cannot declare is refused with its place:", () => {
+  const service = (methods: string): string => `/** @service a.S */ export interface S { ${methods} }`;
+  it.each([
+    [
+      "two fields with one accessor",
+      { "a.ts": "/** @class a.D */ export interface D { url: string; Url: string }" },
+      "a.ts:1:19: error: a.D: Url and url would both have getUrl(); rename a field",
+    ],
+    [
+      "a field whose accessor every object has",
+      { "a.ts": "/** @class a.D */ export interface D { Class: string }" },
+      "a.ts:1:19: error: a.D: Class and Object would both have getClass(); rename a field",
+    ],
+    [
+      "a class without a package, from a package",
+      { "a.ts": `/** @class Bare */ export interface Bare { a: string }\n${service("m(a: Bare[]): void")}` },
+      "a.ts:2:42: error: Bare has no package, so a.S cannot refer to it in Java; give it one",
+    ],
+    [
+      "a class that is a package too",
+      {
+        "a.ts":
+          "/** @class a.b */ export interface B { a: string }\n/** @class a.b.C */ export interface C { a: string }",
+      },
+      "a.ts:1:19: error: a.b is also the package of another class; call one of them otherwise",
+    ],
+    [
+      "a service of two versions with different methods",
+      { "a.ts": service("m(): void"), "b.ts": service("n(): void").replace("a.S", "a.S\n * @version 2") },
+      "b.ts:2:18: error: a.S is declared otherwise in a.ts:1:21: Java has one of a name; " +
+        "leave one of them out with a pattern that begins with !",
+    ],
+    [
+      "a service and a class of one name",
+      { "a.ts": `${service("m(): void")}\n/** @class a.S */ export interface D { a: string }` },
+      "a.ts:2:19: error: a.S is declared otherwise in a.ts:1:21: Java has one of a name; " +
+        "leave one of them out with a pattern that begins with !",
+    ],
+    [
+      "an exception that is data",
+      { "a.ts": `/** @class a.D */ export interface D { a: string }\n${service("\n/** @throws a.D */ m(): void")}` },
+      "a.ts:3:20: error: a.D is declared as data, which Java cannot throw; name a class of exceptions of yours",
+    ],
+    [
+      "a type parameter that is a word of Java",
+      { "a.ts": "/** @class a.D */ export interface D<record> { a: record }" },
+      "a.ts:1:19: error: Java cannot have a type parameter called record; T would do",
+    ],
+  ])("%s", (_, contracts, problem) => {
+    expect(javaProblems(contracts)).toEqual([problem]);
+  });
+});
+
 describe("a Java class", () => {
-  it("cannot have two fields with one accessor", () => {
-    const reading = read({ "a.ts": "/** @class a.D */ export interface D { url: string; Url: string }" });
-    expect(() => java(reading)).toThrow(new JavaError("a.D: Url and url would both have getUrl()"));
-  });
-
-  it("cannot have a field whose accessor every object has", () => {
-    const reading = read({ "a.ts": "/** @class a.D */ export interface D { Class: string }" });
-    expect(() => java(reading)).toThrow("a.D: Class and Object would both have getClass()");
-  });
-
   it("is short where that is clear, and full where it is not", () => {
     const reading = read({
       "a.ts": `/** @class a.x.User */ export interface One { other: Two | null; when: Date }
@@ -137,5 +216,74 @@ describe("a Java class", () => {
     expect(texts.get("a/x/User.java")).toContain("private a.y.User other;");
     expect(texts.get("a/x/User.java")).toContain("private java.util.Date when;");
     expect(texts.get("a/y/User.java")).toContain("private a.x.User one;");
+  });
+
+  it("is declared for types of packages and other files too", () => {
+    const reading = read(
+      {
+        "a.ts": 'import type { T, E } from "@acme/types";\n/** @service a.S */ export interface S { m(a: T<E>): void }',
+      },
+      {
+        "node_modules/@acme/types/package.json": '{ "name": "@acme/types", "types": "index.d.ts" }',
+        "node_modules/@acme/types/index.d.ts": `/** @class acme.T */ export interface T<V> { value: V; next: U<V> | null }
+          /** @class acme.U */ export interface U<V> { value: V }
+          /** @enum acme.E */ export type E = "A";`,
+      },
+    );
+    expect(reading.problems).toEqual([]);
+    const files = java(reading);
+    expect(files.map(({ path }) => path)).toEqual(["a/S.java", "acme/E.java", "acme/T.java", "acme/U.java"]);
+    expect(files[2]?.text).toContain("public class T<V> implements Serializable");
+    expect(files[2]?.text).toContain("\n// @generated from file ../../node_modules/@acme/types/index.d.ts\n");
+  });
+
+  it("of the JDK is used, and not declared", () => {
+    const reading = read({
+      "a.ts": `/** @service a.S */ export interface S { m(a: Day): void }\n/** @enum java.time.DayOfWeek */ export type Day = "MONDAY";`,
+    });
+    const [file, ...others] = java(reading);
+    expect(others).toEqual([]);
+    expect(file?.text).toContain("import java.time.DayOfWeek;\n");
+    expect(file?.text).toContain("void m(DayOfWeek a);");
+  });
+
+  it("that stands for one of java.time is that one", () => {
+    const io = "com.alibaba.com.caucho.hessian.io.java8";
+    const reading = read({
+      "a.ts": `/** @service a.S */ export interface S { m(at: At | null): Promise<On[]> }
+        /** @class ${io}.LocalDateHandle */ export interface On { year: bigint }
+        /** @class ${io}.LocalDateTimeHandle */ export interface At { date: On }`,
+    });
+    const [file, ...others] = java(reading);
+    expect(others).toEqual([]);
+    expect(file?.text).toContain(
+      "import java.time.LocalDate;\nimport java.time.LocalDateTime;\nimport java.util.List;\n",
+    );
+    expect(file?.text).toContain("List<LocalDate> m(LocalDateTime at);");
+    expect(stubs(reading)[0]?.text).toContain(`name: "${io}.LocalDateTimeHandle",`);
+  });
+
+  it("of several versions of a service is declared once", () => {
+    const contract = "/** @service a.S */ export interface S { m(a: string): void }";
+    const reading = read({ "a.ts": contract, "b.ts": contract.replace("a.S", "a.S\n * @version 2") });
+    expect(java(reading).map(({ path }) => path)).toEqual(["a/S.java"]);
+  });
+});
+
+describe("a Java method", () => {
+  it("declares what it throws, and has each parameter once", () => {
+    const reading = read({ "a.ts": UNUSUAL });
+    expect(reading.problems).toEqual([]);
+    const text = java(reading).find(({ path }) => path === "a/S.java")?.text;
+    expect(text).toContain(
+      "int take(int final__, int final_, int observer, int argument3) throws Sold.Out, IOException;",
+    );
+    expect(text).toContain("void watch(int observer, StreamObserver<Integer> observer_);");
+    expect(text).toContain(
+      "     * @throws com.acme.Sold$Out if nothing is left\n     * @throws java.io.IOException if it rains\n",
+    );
+    expect(text).not.toContain("likes");
+    expect(text).toContain("import com.acme.Sold;\nimport java.io.IOException;\n");
+    expect(stubs(reading)[0]?.text).toContain("   * @throws whenever it likes\n");
   });
 });

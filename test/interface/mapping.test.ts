@@ -139,6 +139,50 @@ describe("a name", () => {
   });
 });
 
+describe("what a file exports as its default", () => {
+  const thing = "/** @class a.T */\n";
+  const service = "/** @service a.S */ export interface S { m(): Promise<T> }\n";
+  it.each([
+    ["at the end", { "a.ts": `${service}${thing}interface T { a: string }\nexport { type T as default };` }, "../a.js"],
+    ["where it is declared", { "a.ts": `${service}${thing}export default interface T { a: string }` }, "../a.js"],
+    [
+      "in another file",
+      { "a.ts": `import T from "./b.js";\n${service}`, "b.ts": `${thing}export default interface T { a: string }` },
+      "../b.js",
+    ],
+    [
+      "of a package",
+      {
+        "a.ts": `import type { default as T } from "acme";\n${service}`,
+        "node_modules/acme/package.json": '{ "name": "acme", "types": "index.d.ts" }',
+        "node_modules/acme/index.d.ts": `${thing}export default interface T { a: string }`,
+      },
+      "acme",
+    ],
+  ])("%s is imported under the name it has there", (_, { "a.ts": text, ...others }, from) => {
+    const reading = read({ "a.ts": text }, others);
+    expect(reading.problems).toEqual([]);
+    expect(stubs(reading)[0]?.text).toContain(`import type { default as T } from "${from}";`);
+    expect(stubs(reading)[0]?.text).toContain("m(options?: CallOptions): Promise<T>;");
+  });
+});
+
+it("a type argument that is left out is its default, on the wire and in Java", () => {
+  const reading = read({
+    "a.ts": `${imports}/** @service a.S */ export interface S { m(a: Sub, b: Base): void }
+/** @class a.Base */ export interface Base<T = int> { value: T }
+/** @class a.Sub */ export interface Sub extends Base, Plain { n: string }
+interface Plain<V = long[]> { plain: V }`,
+  });
+  expect(reading.problems).toEqual([]);
+  const [{ text = "" } = {}] = stubs(reading);
+  expect(text).toMatch(
+    /SubClass: JavaClass = \{[^}]*value: "java.lang.Integer",\s+plain: \{ list: "java.lang.Long" \}/,
+  );
+  expect(text).toContain("b: Base<int>, options?");
+  expect(java(reading).find(({ path }) => path === "a/Sub.java")?.text).toContain("class Sub extends Base<Integer>");
+});
+
 describe("generated code", () => {
   const contract = {
     "deep/er/a.ts": `import type { B, E } from "../b.js";\n/** @service a.S */ export interface S { m(b: B): Promise<E> }`,

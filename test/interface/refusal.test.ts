@@ -44,6 +44,9 @@ describe("a type", () => {
     ["WeakMap<S, S>", "WeakMap is neither imported nor a type that Java has a counterpart of"],
     ["Dat", 'Dat is neither imported nor a type that Java has a counterpart of, did you mean "Date"?'],
     ["long", "long must be imported from triple-es/java"],
+    ["Error", "an exception is thrown, not passed; a method says so with @throws com.acme.SoldOutException"],
+    ["Int32Array", "Int32Array is no type of contracts; use JavaArray<int>"],
+    ["String", "String is no type of contracts; use string"],
     ["Map<string>", "Map takes 2 type arguments, not 1"],
     ["Date<string>", "Date takes 0 type arguments, not 1"],
     ["JavaArray", "JavaArray needs the type of its elements: JavaArray<int>"],
@@ -87,6 +90,32 @@ describe("a type", () => {
     expect(text).toEqual(["2:47: error: an array of bytes is Uint8Array"]);
   });
 
+  it("must be declared somewhere, and not only exported", () => {
+    const circles = [
+      { "a.ts": 'import type { X } from "./b.js";\nexport type { X };\n', "b.ts": 'export * from "./a.js";' },
+      {
+        "a.ts": 'import type { X } from "./b.js";\n\n',
+        "b.ts": 'export type { X } from "./c.js";',
+        "c.ts": 'export type { X } from "./b.js";',
+      },
+    ];
+    for (const { "a.ts": text, ...others } of circles) {
+      expect(problemsOf(`${text}/** @service a.S */ export interface S { m(a: X): void }`, others)).toEqual([
+        expect.stringMatching(
+          /^3:47: error: X is declared nowhere: files take it from each other in a circle, and "\.\/.\.js" is one of them; declare it in one$/,
+        ),
+      ]);
+    }
+  });
+
+  it("may leave out type arguments that have a default, and no others", () => {
+    const text = "/** @class a.P */ export interface P<K, V = K> { k: K; v: V }";
+    expect(problemOf("P<int>", text)).toEqual([]);
+    expect(problemOf("P<int, int>", text)).toEqual([]);
+    expect(problemOf("P", text)).toEqual(["3:8: error: P takes 1 to 2 type arguments, not 0"]);
+    expect(problemOf("P<P>", text)).toEqual(["3:10: error: P takes 1 to 2 type arguments, not 0"]);
+  });
+
   it("may not refer to itself without end", () => {
     expect(problemOf("Tree", "export type Tree = Tree[];")).toEqual([
       "5:1: error: a type alias that refers to itself has no end; declare an interface instead",
@@ -110,13 +139,18 @@ describe("data", () => {
     ],
     [
       "/** @class a.D */ interface D { a: string }",
-      "3:8: error: D cannot be imported by its name, as generated code must",
+      "3:8: error: D cannot be imported as generated code must: export it from its file, and outside of any namespace",
     ],
     [
       "/** @class */ export interface D { a: string }",
       "5:5: error: @class needs a value, such as @class com.acme.User",
     ],
     ["/** @class a.b-c */ export interface D { a: string }", "5:21: error: a.b-c is no full name of a Java class"],
+    [
+      "/** @class a.record */ export interface D { a: string }",
+      "5:24: error: a.record is no full name of a Java class",
+    ],
+    ["/** @class a.D$D */ export interface D { a: string }", "5:21: error: a.D$D is no full name of a Java class"],
     ["/** @class a.class */ export interface D { a: string }", "5:23: error: a.class is no full name of a Java class"],
     [
       "/** @class a.D */ export type D = string;",
@@ -150,6 +184,31 @@ describe("data", () => {
     ["/** @enum a.D */ export type D = string;", "5:18: error: @enum belongs to a union of strings"],
     ["/** @enum a.D */ export type D = 'A' | 1;", "5:40: error: 1 is no string that names a constant of a Java enum"],
     ["/** @enum a.D */ export type D = 'A' | 'not-a-name';", "5:40: error: 'not-a-name' is no string that names"],
+    [
+      "/** @enum a.D */ export type D = 'A' | 'A';",
+      "5:40: error: A is a value of the enum already; Java has each once",
+    ],
+    ["/** @enum a.D */ export enum D { A = 'A', B = 'A' }", "5:43: error: A is a value of the enum already"],
+    [
+      "/** @enum a.D */ export type D = (typeof Two)['X']; export const Two = { X: 'X', Y: 'Y' } as const;",
+      "5:18: error: @enum belongs to a union of strings, an enum, or the values of a constant object: (typeof Color)[keyof typeof Color]",
+    ],
+    [
+      "/** @enum a.D */ export type D = (typeof Two)[keyof typeof One]; const One = { X: 'X' }; const Two = { X: 'X' };",
+      "5:18: error: @enum belongs to",
+    ],
+    [
+      "/** @class a.D */ export interface D extends C { }\nexport interface C extends B { }\nexport interface B extends C { }",
+      "7:28: error: C extends what extends it",
+    ],
+    [
+      "/** @class a.D */ export interface D extends C { }\nexport interface C<T> { a: T }",
+      "5:46: error: C takes 1 type arguments, not 0",
+    ],
+    [
+      "/** @class a.D */ export interface D extends C<string> { }\n/** @class a.C */ export interface C { a: string }",
+      "5:46: error: C takes 0 type arguments, not 1",
+    ],
     ["/** @enum a.D */ export enum D { A, B = 'B' }", "5:34: error: A is no string that names a constant"],
     ["/** @class a.D */ export interface D<T> { a: T }", "3:8: error: D takes 1 type arguments, not 0"],
     ["export namespace D { export interface E { } }", "3:8: error: D is neither imported nor a type"],
@@ -184,11 +243,7 @@ describe("data", () => {
 
 describe("a service", () => {
   it.each([
-    ["/** @service a.S */ interface S { }", "1:21: error: S is a service and must be exported by its name"],
-    [
-      "/** @service a.S */ export default interface S { }",
-      "1:21: error: S is a service and must be exported by its name",
-    ],
+    ["/** @service a.S */ interface S { }", "1:21: error: S is a service and must be exported"],
     [
       "/** @service */ export interface S { }",
       "1:5: error: @service needs a value, such as @service com.acme.GreetService",
@@ -276,13 +331,58 @@ describe("a service", () => {
     expect(problemsOf(text)).toEqual(["1:21: error: S is declared in several parts; make it one"]);
   });
 
+  it.each([
+    ["wait(): void", "wait()"],
+    ["notify(): void", "notify()"],
+    ["getClass(): Promise<string>", "getClass()"],
+    ["hashCode(): Promise<string>", "hashCode()"],
+    ["wait(a: bigint): void", "wait(long)"],
+    ["equals(a: unknown): Promise<boolean>", "equals(java.lang.Object)"],
+  ])("cannot have %s, which every object of Java has", (method, signature) => {
+    expect(problemsOf(`/** @service a.S */ export interface S { ${method} }`)).toEqual([
+      `1:42: error: every object of Java has ${signature}, so no interface can declare it; call it otherwise`,
+    ]);
+    expect(problemsOf("/** @service a.S */ export interface S { wait(a: string): void; equals(): void }")).toEqual([]);
+  });
+
+  it("may inherit one method by two ways, if it is the same in Java", () => {
+    const extended = (b: string): string =>
+      `/** @service a.S */ export interface S extends B, A { }
+interface A { ping(a: bigint): Promise<string> }
+interface B extends A { ${b} }`;
+    expect(problemsOf(extended("ping(word: bigint): Promise<string>"))).toEqual([]);
+    expect(problemsOf(extended(""))).toEqual([]);
+    expect(problemsOf(extended("ping(a: bigint): Promise<string | null>"))).toEqual([]);
+    expect(problemsOf(extended("ping(a: string): Promise<string>"))).toEqual([
+      "2:15: error: ping is declared before: give each overload a name of its own, and the tag @method ping",
+    ]);
+  });
+
+  it.each(["service", "class", "enum"])(
+    "and all else with a tag such as @%s is declared outside of namespaces",
+    (tag) => {
+      const text = `export namespace v1 {\n  export namespace deep {\n    /** @${tag} a.S */\n    export interface S { }\n  }\n}`;
+      expect(problemsOf(text)).toEqual([`4:5: error: @${tag} is not read inside of a namespace; declare it outside`]);
+    },
+  );
+
+  it("cannot name what only a namespace has", () => {
+    const text = `import type { v1 } from "./b.js";\n/** @service a.S */ export interface S { m(a: v1.T): Promise<v1.Name> }`;
+    const other =
+      "export namespace v1 {\n/** @class a.T */\nexport interface T { a: string }\nexport type Name = string }";
+    expect(problemsOf(text, { "b.ts": other })).toEqual([
+      "2:47: error: T cannot be imported as generated code must: export it from its file, and outside of any namespace",
+    ]);
+  });
+
   it("cannot have methods that every object has", () => {
     const text = "/** @service a.S */ export interface S { toString(): void; toJSON(): void; __proto__(): void }";
     expect(problemsOf(text)).toHaveLength(3);
   });
 
-  it("may be exported at the end", () => {
+  it("may be exported at the end, or as the default", () => {
     expect(problemsOf("/** @service a.S */ interface S { }\nexport type { S };")).toEqual([]);
+    expect(problemsOf("/** @service a.S */ export default interface S { }")).toEqual([]);
   });
 
   it("is one of its name, group and version", () => {
@@ -329,8 +429,35 @@ describe("a warning", () => {
     ]);
   });
 
-  it("is not given for other tags", () => {
-    expect(problemsOf("/**\n * @since 1.0\n * @see S\n */\nexport interface S {}")).toEqual([]);
+  it.each([
+    ["/**\n * @service a.S\n * @verison 1.0.0\n */\nexport interface S {}", "3:4", "verison", "version"],
+    ["/**\n * @service a.S\n * @grupp blue\n */\nexport interface S {}", "3:4", "grupp", "group"],
+    ["/** @clas a.D */\nexport interface D {}", "1:5", "clas", "class"],
+    ["/** @Enum a.D */\nexport type D = 'A';", "1:5", "Enum", "enum"],
+    ["/** @service a.S */\nexport interface S {\n  /** @methd say */\n  m(): void;\n}", "3:7", "methd", "method"],
+  ])("is given for a tag like one of ours: %j", (text, place, name, meant) => {
+    expect(problemsOf(text)).toEqual([`${place}: warning: @${name} means nothing here, did you mean @${meant}?`]);
+  });
+
+  it("is given for a tag where the compiler does not see it", () => {
+    const text =
+      "export namespace v1 { /** @service a.S */ export interface S { } }\n/** @service a.T */ export interface T { }";
+    expect(problemsOf(text)).toEqual([
+      "1:23: warning: @service is not seen in a comment that stands behind something else; begin a line with it",
+    ]);
+    const seen = "/** Words. */ /**\n * @service a.S */\n  /** @serialization json */ export interface D { }\n/**/";
+    expect(problemsOf(`${seen}\n/* @service */ const text = "/** service */";`)).toEqual([]);
+  });
+
+  it("is not given for tags of TSDoc and JSDoc", () => {
+    const tags = `alpha beta decorator deprecated defaultValue eventProperty example experimental inheritDoc internal label link
+      override packageDocumentation param privateRemarks public readonly remarks returns sealed see throws typeParam virtual
+      since author type property prop todo const module summary template exception private protected static alias name`;
+    const doc = `/**\n${tags
+      .split(/\s+/)
+      .map((tag) => ` * @${tag} x\n`)
+      .join("")} */\n`;
+    expect(problemsOf(`${doc}export interface S {\n${doc}  m(): void;\n}`)).toEqual([]);
   });
 
   it("is given for a field that may be missing, for it will be null then", () => {

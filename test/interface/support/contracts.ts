@@ -2,6 +2,7 @@
 import type { Target } from "../../../src/declaration.ts";
 import type { Contract } from "../../../src/interface/contract.ts";
 import { openProject, readContracts } from "../../../src/interface/contract-reader.ts";
+import { checkJava } from "../../../src/interface/java-check.ts";
 import { type JavaFile, javaFiles } from "../../../src/interface/java-file.ts";
 import { Problems } from "../../../src/interface/problem.ts";
 import { type StubFile, stubFile } from "../../../src/interface/stub-file.ts";
@@ -31,6 +32,15 @@ export function problemsOf(text: string, others: Record<string, string> = {}): s
 export function stubs({ contracts }: Reading, target: Target = "ts"): StubFile[] {
   const outlines = outlineStubs(contracts, "/");
   return outlines.map((one) => stubFile(one, outlines, { target, out: "/gen", importExtension: "js" }));
+}
+
+/** What Java has against contracts that are fine otherwise. */
+export function javaProblems(contracts: Record<string, string>): string[] {
+  const reading = read(contracts);
+  if (reading.problems.length > 0) throw new Error(reading.problems.join("\n"));
+  const problems = new Problems("/");
+  checkJava(reading.contracts, problems);
+  return problems.lines();
 }
 
 export function java({ contracts }: Reading): JavaFile[] {

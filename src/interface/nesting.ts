@@ -1,0 +1,44 @@
+/** How much one type may consist of. Beyond that a contract is a mistake or an attack, and must not take a build with it. */
+import { type JavaType, sizeOf } from "./java-type.ts";
+
+/** What may be inside of each other: types, aliases that stand for aliases, and classes that extend classes. */
+export const DEEPEST = 100;
+/** What a type may be made of, all aliases followed. */
+const LARGEST = 1_000;
+
+export class Nesting {
+  readonly #depth: number;
+  /** How many types were read so far, for everything inside of the outermost one. */
+  readonly #read: { types: number };
+
+  private constructor(depth: number, read: { types: number }) {
+    this.#depth = depth;
+    this.#read = read;
+  }
+
+  /** One type further in; of the outermost type `undefined` is around it. */
+  static inside(around: Nesting | undefined): Nesting {
+    const nesting = around === undefined ? new Nesting(1, { types: 0 }) : new Nesting(around.#depth + 1, around.#read);
+    nesting.#read.types += 1;
+    return nesting;
+  }
+
+  /** Whether a limit is behind us, so that nothing further in is to be read. */
+  get isTooMuch(): boolean {
+    return this.#depth > DEEPEST || this.#read.types > LARGEST;
+  }
+
+  /** What to say of it, once for each type. */
+  get objection(): string | undefined {
+    if (this.#depth > DEEPEST) return `more than ${DEEPEST} types are inside of each other here; ${REMEDY}`;
+    return this.#read.types === LARGEST + 1 ? TOO_LARGE : undefined;
+  }
+
+  /** The same of what was read, because type arguments may be many types and are read once. */
+  static objectionTo(type: JavaType): string | undefined {
+    return sizeOf(type) > LARGEST ? TOO_LARGE : undefined;
+  }
+}
+
+const REMEDY = "declare parts of it as interfaces, with the tag @class";
+const TOO_LARGE = `this is made of more than ${LARGEST} types; ${REMEDY}`;

@@ -1,0 +1,42 @@
+/** What the compiler cannot read: files with mistakes of syntax, and files nested deeper than its stack. */
+import { type SourceFile, ts } from "ts-morph";
+import type { Problems } from "./problem.ts";
+
+/** Tells the compiler's own objections. Whether there are none. */
+export function checkSyntax(file: SourceFile, problems: Problems): boolean {
+  const { parseDiagnostics: broken = [] } = file.compilerNode as { parseDiagnostics?: ts.DiagnosticWithLocation[] };
+  for (const { start, messageText } of broken) {
+    problems.errorAt(file, start, ts.flattenDiagnosticMessageText(messageText, " "));
+  }
+  return broken.length === 0;
+}
+
+/** What `read` makes of the file; `undefined`, and a problem, if the compiler runs out of its stack on the way. */
+export function readDeep<T>(file: SourceFile, problems: Problems, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    // The file that is to blame may be an imported one.
+    const places = file.getProject().getSourceFiles().map(deepest);
+    const place = places.reduce((a, b) => (b.depth > a.depth ? b : a));
+    problems.errorAt(place.file, place.offset, TOO_DEEP);
+    return undefined;
+  }
+}
+
+export const TOO_DEEP = "this is nested too deeply for the compiler; declare parts of it under names of their own";
+
+/** The deepest place of a file, found without a stack that could overflow again. */
+function deepest(file: SourceFile): { file: SourceFile; offset: number; depth: number } {
+  const found = { file, offset: 0, depth: 0 };
+  const open: { node: ts.Node; depth: number }[] = [{ node: file.compilerNode, depth: 0 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { node, depth } = next;
+    if (depth > found.depth) Object.assign(found, { offset: node.getStart(file.compilerNode), depth });
+    ts.forEachChild(node, (child) => {
+      open.push({ node: child, depth: depth + 1 });
+    });
+  }
+  return found;
+}

@@ -1,0 +1,43 @@
+/** Tags that were meant to be ours, and would go without a word: misspelled ones, and those where nobody sees them. */
+import type { JSDoc, SourceFile } from "ts-morph";
+import { suggestion } from "../spelling.ts";
+import type { Problems } from "./problem.ts";
+
+const ofDeclarations = ["service", "group", "version", "serialization", "class", "enum"];
+const ofMethods = ["method", "throws"];
+/** Tags of others that are one or two letters from one of ours. */
+const others = ["prop"];
+
+export function checkTags(file: SourceFile, problems: Problems): void {
+  const interfaces = file.getInterfaces();
+  const declarations = [...interfaces, ...file.getClasses(), ...file.getTypeAliases(), ...file.getEnums()];
+  for (const node of declarations) checkSpelling(node, ofDeclarations, problems);
+  for (const node of interfaces.flatMap((one) => one.getMethods())) checkSpelling(node, ofMethods, problems);
+  checkPlaces(file, problems);
+}
+
+function checkSpelling(node: { getJsDocs(): JSDoc[] }, names: readonly string[], problems: Problems): void {
+  for (const tag of node.getJsDocs().flatMap((doc) => doc.getTags())) {
+    const name = tag.getTagName();
+    if (names.includes(name) || others.includes(name)) continue;
+    const meant = /"(.*)"/.exec(suggestion(name, names))?.[1];
+    if (meant !== undefined) problems.warn(tag, `@${name} means nothing here, did you mean @${meant}?`);
+  }
+}
+
+/** The compiler takes a comment for one about what stands behind it only if nothing else stands before it in its line. */
+function checkPlaces(file: SourceFile, problems: Problems): void {
+  const text = file.getFullText();
+  let isFirst = true;
+  let end = 0;
+  for (let start = text.indexOf("/**"); start >= 0; start = text.indexOf("/**", end)) {
+    const before = text.slice(end, start);
+    isFirst = /\S/.test(before.slice(before.lastIndexOf("\n") + 1)) ? false : isFirst || before.includes("\n");
+    end = text.indexOf("*/", start + 2) + 2;
+    if (end < 2) return;
+    const [, tag] = /^[/* \t]*@(service|class|enum|method)\b/m.exec(text.slice(start, end)) ?? [];
+    if (tag === undefined || isFirst) continue;
+    const remedy = "begin a line with it";
+    problems.warnAt(file, start, `@${tag} is not seen in a comment that stands behind something else; ${remedy}`);
+  }
+}
