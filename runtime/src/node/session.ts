@@ -10,7 +10,7 @@ import { type Connection, type ConnectionOwner, markUnprocessed } from "./connec
 import { CLOSED_BY_PEER, connectionError, hostileServer, resetError } from "./error.ts";
 import { toHttp2Headers } from "./headers.ts";
 import { watchHearing } from "./hearing.ts";
-import { type OpenStream, openStream, receiveResponse, type SessionOfStream, sendBody } from "./stream.ts";
+import { type SessionOfStream, StreamExchange } from "./stream.ts";
 
 /** Stream ids are never used twice. A connection that has used this many is left before they run out (RFC 9113, 5.1.1). */
 const LAST_STREAM_ID = 1.5 * 2 ** 30;
@@ -136,19 +136,18 @@ export class SessionConnection implements Connection {
     headers[":path"] = request.path;
     headers[":scheme"] = this.#scheme;
     headers[":authority"] = this.#authority;
-    let open: OpenStream;
+    let exchange: StreamExchange;
     try {
-      open = openStream(this.#session, headers, body);
+      exchange = new StreamExchange(this.#session, headers, body, this.#streamOwner);
     } catch (cause) {
       return Promise.reject(this.#notOpened(cause));
     }
-    const { stream } = open;
     this.streams++;
     this.#hold();
-    if ((stream.id ?? 0) > LAST_STREAM_ID) this.#retire();
-    const response = receiveResponse(open, signal, this.#streamOwner);
-    sendBody(body, open);
-    return response;
+    if ((exchange.stream.id ?? 0) > LAST_STREAM_ID) this.#retire();
+    if (signal !== undefined) exchange.follow(signal);
+    exchange.send(body);
+    return exchange.response;
   }
 
   #onStreamClosed(): void {

@@ -4,18 +4,18 @@
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
+  type ClientSessionRequestOptions,
   constants,
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from "node:http2";
-import type { Readable } from "node:stream";
 import { Code } from "../code.ts";
 import { onAbort } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import { type Body, emptyBody, type HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import { sizeOf } from "../protocol.ts";
-import { ReadableBody, type StreamOwner } from "./body.ts";
+import { ReadableBody, type ReadableBodyOptions, type StreamOwner } from "./body.ts";
 import { hostileServer } from "./error.ts";
 import { readFields } from "./headers.ts";
 import { pump } from "./pump.ts";
@@ -31,77 +31,146 @@ export interface SessionOfStream extends StreamOwner {
   lost(stream: ClientHttp2Stream, cause: Error | undefined): RpcError;
 }
 
-/** A stream with the way to give it up. */
-export interface OpenStream {
+/** Where a stream has its exchange. All streams share the listeners, which find it there: see {@link ReadableBody}. */
+const EXCHANGE = Symbol("exchange");
+type Carrier = ClientHttp2Stream & { [EXCHANGE]?: StreamExchange | undefined };
+
+/** One exchange: its request goes out on a stream of its own, and its response comes back on it. */
+export class StreamExchange implements ReadableBodyOptions, StreamOwner {
   readonly stream: ClientHttp2Stream;
-  readonly cancel: () => unknown;
-}
+  readonly response: Promise<HttpResponse>;
+  readonly #owner: SessionOfStream;
+  /** Gives up the request, where it comes in pieces. */
+  readonly #abort: AbortController | undefined;
+  readonly #body: ReadableBody;
+  #resolve!: (response: HttpResponse) => void;
+  #reject!: (reason: RpcError) => void;
+  #unlink: (() => void) | undefined;
+  #received: ReceivedResponse | undefined;
+  #failure: RpcError | undefined;
+  #cause: Error | undefined;
+  #interim = 0;
 
-/** Opens a stream for a request with that body. Throws what Node throws. */
-export function openStream(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body: Body): OpenStream {
-  // Node ends a stream before it resets it, and the server would take what it has for the whole request. It does not
-  // when a signal resets the stream.
-  const abort = body.whole === undefined ? new AbortController() : undefined;
-  // None where there is nothing to say: Node fills them in, and takes far longer to add to some than to make its own.
-  const options = abort !== undefined ? { signal: abort.signal } : body === emptyBody ? { endStream: true } : undefined;
-  const stream = session.request(headers, options);
-  const giveUp = (): void => {
-    abort?.abort();
-    if (abort !== undefined) return;
-    stream.close(constants.NGHTTP2_CANCEL);
-    // A stream that waits for its turn, because the server allows no more, would not close before that has come.
-    stream.destroy();
-  };
-  return {
-    stream,
-    // Never from inside one of the stream's own events, where Node is still at work on it.
-    cancel: () => setImmediate(giveUp),
-  };
-}
+  /** Opens a stream for a request with that body, which is yet to be sent. Throws what Node throws. */
+  constructor(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body: Body, owner: SessionOfStream) {
+    // Node ends a stream before it resets it, and the server would take what it has for the whole request. It does not
+    // when a signal resets the stream.
+    this.#abort = body.whole === undefined ? new AbortController() : undefined;
+    const stream: Carrier = session.request(headers, requestOptions(body, this.#abort));
+    stream[EXCHANGE] = this;
+    stream.on("error", onError);
+    stream.on("headers", onInterim);
+    stream.on("response", onResponse);
+    stream.on("trailers", onTrailers);
+    this.stream = stream;
+    this.#owner = owner;
+    this.#body = new ReadableBody(stream, this, this);
+    this.response = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
 
-/** The response that comes on a stream. The signal gives up the call until the stream closes. */
-export function receiveResponse(
-  { stream, cancel }: OpenStream,
-  signal: AbortSignal | undefined,
-  owner: SessionOfStream,
-): Promise<HttpResponse> {
-  return new Promise((resolve, reject) => {
-    let failure: RpcError | undefined;
-    let cause: Error | undefined;
-    let response: ReceivedResponse | undefined;
-    let interim = 0;
-    const lost = (): RpcError => failure ?? owner.lost(stream, cause);
-    const fail = (error: RpcError): void => {
-      failure ??= error;
-      cancel();
-      reject(error);
-    };
-    const unlink = signal && onAbort(signal, fail);
-    const body = new ReadableBody(stream, { lost, cancel, cutOff }, { onClosed });
-    function onClosed(): void {
-      unlink?.();
-      if (response === undefined) reject(lost());
-      owner.onClosed();
-      forget(stream);
+  /** Has the signal give up the call until the stream closes. */
+  follow(signal: AbortSignal): void {
+    this.#unlink = onAbort(signal, (error) => this.fail(error));
+  }
+
+  /** Sends the body of the request and ends it. */
+  send(body: Body): void {
+    const { stream } = this;
+    if (body.whole !== undefined) {
+      stream.end(body.whole);
+      return;
     }
-    stream.on("error", (error) => {
-      if (error instanceof RpcError) failure ??= error;
-      else cause ??= error;
-    });
-    stream.on("headers", () => {
-      interim++;
-      if (interim > MAX_INTERIM_RESPONSES) fail(hostileServer("sends interim responses without end"));
-    });
-    stream.on("trailers", (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      if (sizeOf(raw) > MAX_HEADER_BYTES) response?.refuseTrailers(headersTooLarge("trailers"));
-      else response?.trailers.appendRaw(raw);
-    });
-    stream.on("response", (headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      if (sizeOf(raw) > MAX_HEADER_BYTES) return fail(headersTooLarge("headers"));
-      response = new ReceivedResponse(Number(headers[":status"]), readFields(raw), body);
-      resolve(response);
-    });
-  });
+    // The end of the response is the end of the call, however much of the request is yet to come.
+    stream.on("end", () => !stream.writableEnded && this.cancel());
+    pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
+  }
+
+  /** Never from inside one of the stream's own events, where Node is still at work on it. */
+  cancel(): void {
+    setImmediate(() => this.#giveUp());
+  }
+
+  #giveUp(): void {
+    if (this.#abort !== undefined) {
+      this.#abort.abort();
+      return;
+    }
+    this.stream.close(constants.NGHTTP2_CANCEL);
+    // A stream that waits for its turn, because the server allows no more, would not close before that has come.
+    this.stream.destroy();
+  }
+
+  fail(error: RpcError): void {
+    this.#failure ??= error;
+    this.cancel();
+    this.#reject(error);
+  }
+
+  lost(): RpcError {
+    return this.#failure ?? this.#owner.lost(this.stream, this.#cause);
+  }
+
+  /** A response that is complete may have closed its stream too, but not with an error. */
+  cutOff(): boolean {
+    return this.stream.rstCode !== constants.NGHTTP2_NO_ERROR;
+  }
+
+  onClosed(): void {
+    (this.stream as Carrier)[EXCHANGE] = undefined;
+    this.#unlink?.();
+    if (this.#received === undefined) this.#reject(this.lost());
+    this.#owner.onClosed();
+  }
+
+  onError(error: Error): void {
+    if (error instanceof RpcError) this.#failure ??= error;
+    else this.#cause ??= error;
+  }
+
+  onInterim(): void {
+    this.#interim++;
+    if (this.#interim > MAX_INTERIM_RESPONSES) this.fail(hostileServer("sends interim responses without end"));
+  }
+
+  onResponse(status: number, raw: string[]): void {
+    if (sizeOf(raw) > MAX_HEADER_BYTES) {
+      this.fail(headersTooLarge("headers"));
+      return;
+    }
+    this.#received = new ReceivedResponse(status, readFields(raw), this.#body);
+    this.#resolve(this.#received);
+  }
+
+  onTrailers(raw: string[]): void {
+    if (sizeOf(raw) > MAX_HEADER_BYTES) this.#received?.refuseTrailers(headersTooLarge("trailers"));
+    else this.#received?.trailers.appendRaw(raw);
+  }
+}
+
+/** None where there is nothing to say: Node fills them in, and takes far longer to add to some than to make its own. */
+function requestOptions(body: Body, abort: AbortController | undefined): ClientSessionRequestOptions | undefined {
+  if (abort !== undefined) return { signal: abort.signal };
+  return body === emptyBody ? { endStream: true } : undefined;
+}
+
+/** There to the end: without a listener, an error would end the process. */
+function onError(this: Carrier, error: Error): void {
+  this[EXCHANGE]?.onError(error);
+}
+
+function onInterim(this: Carrier): void {
+  this[EXCHANGE]?.onInterim();
+}
+
+function onResponse(this: Carrier, headers: IncomingHttpHeaders, _flags: number, raw: string[]): void {
+  this[EXCHANGE]?.onResponse(Number(headers[":status"]), raw);
+}
+
+function onTrailers(this: Carrier, _headers: IncomingHttpHeaders, _flags: number, raw: string[]): void {
+  this[EXCHANGE]?.onTrailers(raw);
 }
 
 class ReceivedResponse implements HttpResponse {
@@ -126,33 +195,6 @@ class ReceivedResponse implements HttpResponse {
   refuseTrailers(reason: RpcError): void {
     this.#refusal = reason;
   }
-}
-
-/**
- * Lets go of what the listeners of a closed stream hold. Node 20 keeps the stream itself until memory is collected in
- * full, and each time it is collected in part, all that the stream leads to would be copied.
- */
-function forget(stream: ClientHttp2Stream): void {
-  stream.removeAllListeners().on("error", ignore);
-}
-
-/** For errors that another event has told of; without a listener they would end the process. */
-const ignore = (): void => {};
-
-/** A response that is complete may have closed its stream too, but not with an error. */
-function cutOff(stream: Readable): boolean {
-  return (stream as ClientHttp2Stream).rstCode !== constants.NGHTTP2_NO_ERROR;
-}
-
-/** Sends the body of a request and ends it. */
-export function sendBody(body: Body, { stream, cancel }: OpenStream): void {
-  if (body.whole !== undefined) {
-    stream.end(body.whole);
-    return;
-  }
-  // The end of the response is the end of the call, however much of the request is yet to come.
-  stream.on("end", () => !stream.writableEnded && cancel());
-  pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
 }
 
 function headersTooLarge(what: "headers" | "trailers"): RpcError {
