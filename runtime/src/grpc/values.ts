@@ -5,9 +5,10 @@
 import type { CallResponse, Handler, Method, UnaryRequest } from "../call.ts";
 import { Code } from "../code.ts";
 import { RpcError, reasonOf } from "../error.ts";
+import { Cost } from "../java/cost.ts";
 import { JavaException, thrownException } from "../java/exception.ts";
 import { findSerialization, type Serialization, wireNameOf } from "../java/serialization.ts";
-import { nameOf, parameterNames, within } from "../java/type.ts";
+import { nameOf, parameterNames, show, within } from "../java/type.ts";
 import { Metadata } from "../metadata.ts";
 import type { Signature } from "../signature.ts";
 import { userMetadata } from "./status.ts";
@@ -42,8 +43,9 @@ export function encodeRequest(all: readonly Serialization[], { path, signature }
   const serialization = requireSerialization(all, signature, path);
   const given = message as readonly unknown[];
   try {
+    const cost = new Cost();
     const values = signature.parameters.map(({ name, type }, index) =>
-      within(`argument "${name}"`, () => serialization.encode(type, given[index])),
+      within(`argument "${name}"`, () => serialization.encode(type, given[index], cost)),
     );
     return encodeWrapper({ serializeType: wireNameOf(serialization), values, types: parameterNames(signature) });
   } catch (cause) {
@@ -86,7 +88,7 @@ export function readException(
 function open(all: readonly Serialization[], bytes: Uint8Array): [Serialization, readonly Uint8Array[]] {
   const { serializeType, values } = decodeWrapper(bytes);
   const serialization = findSerialization(all, serializeType);
-  if (serialization === undefined) throw new Error(`serialization ${JSON.stringify(serializeType)} is not registered`);
+  if (serialization === undefined) throw new Error(`serialization ${show(serializeType)} is not registered`);
   return [serialization, values];
 }
 
@@ -119,6 +121,7 @@ export class WrappedCall {
   }
 
   #decode(wrapper: Wrapper): unknown[] {
+    if (wrapper.serializeType === "") throw new Error("the message names no serialization");
     const serialization = findSerialization(this.#all, wrapper.serializeType);
     if (serialization === undefined) throw this.#unsupported(wrapper.serializeType);
     this.#serialization = serialization;
@@ -128,8 +131,9 @@ export class WrappedCall {
     if (wrapper.values.length !== parameters.length) {
       throw new Error(`${wrapper.values.length} were sent, and it takes ${parameters.length}`);
     }
+    const cost = new Cost();
     return parameters.map(({ name, type }, index) =>
-      within(`argument "${name}"`, () => serialization.decode(type, wrapper.values[index] as Uint8Array)),
+      within(`argument "${name}"`, () => serialization.decode(type, wrapper.values[index] as Uint8Array, cost)),
     );
   }
 
@@ -163,8 +167,7 @@ export class WrappedCall {
 
   #unsupported(name: string): RpcError {
     const known = this.#all.map(namesOf).join(", ") || "none";
-    const shown = JSON.stringify(name.slice(0, 40));
-    return new RpcError(Code.Unimplemented, `serialization ${shown} is not supported; supported are: ${known}`);
+    return new RpcError(Code.Unimplemented, `serialization ${show(name)} is not supported; supported are: ${known}`);
   }
 }
 

@@ -6,12 +6,11 @@ import type { Handler } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { decodeJsonText, encodeJson } from "../codec.ts";
 import { RpcError } from "../error.ts";
-import { argumentsIn, valuesOf } from "../java/arguments.ts";
+import { argumentsIn, namesAll, valuesOf } from "../java/arguments.ts";
 import { toJson } from "../java/json.ts";
 import { parseExactJson } from "../java/json-text.ts";
 import { within } from "../java/type.ts";
 import type { Signature } from "../signature.ts";
-import { badRequest } from "./headers.ts";
 
 /** One call of such a method on a server. */
 export class PositionalCall {
@@ -34,24 +33,28 @@ export class PositionalCall {
     if (bytes.byteLength === 0 || handlers.length === 1) {
       // Java does not look at a body that it needs nothing of.
       if (parameterless !== undefined) return this.#choose(parameterless, []);
-      if (bytes.byteLength === 0) throw badRequest("the body is empty; it must be a JSON array of the arguments");
+      if (bytes.byteLength === 0) throw new Error("it is empty; it must be a JSON array of the arguments");
     }
     const body = parseExactJson(decodeJsonText(bytes));
+    const named = handlers.filter((one) => namesAll(signatureOf(one), body));
     const readings = new Map(handlers.map((one) => [one, argumentsIn(signatureOf(one), body)]));
-    const possible = handlers.filter((one) => readings.get(one)?.length !== 0);
+    // The names of arguments tell overloads apart as well as their types do.
+    const possible = named.length === 1 ? named : handlers.filter((one) => readings.get(one)?.length !== 0);
     const [first = this.#handler] = possible;
     if (possible.length === 0) throw this.#noSuchArguments(body);
-    if (possible.length === 1) return this.#choose(first, valuesOf(signatureOf(first), readings.get(first) ?? []));
+    if (possible.length === 1)
+      return this.#choose(first, valuesOf(signatureOf(first), readings.get(first) ?? []).values);
     const fitting = possible.flatMap((one) => {
       try {
-        return [{ one, values: valuesOf(signatureOf(one), readings.get(one) ?? []) }];
+        return [{ one, ...valuesOf(signatureOf(one), readings.get(one) ?? []) }];
       } catch {
         return [];
       }
     });
-    const [chosen] = fitting;
-    if (chosen === undefined) throw this.#noSuchArguments(body);
-    if (fitting.length > 1) throw badRequest(`the arguments fit several overloads of ${method.path}`);
+    if (fitting.length === 0) throw this.#noSuchArguments(body);
+    const plain = fitting.filter((fit) => fit.plain);
+    const [chosen, ...others] = plain.length > 0 ? plain : fitting;
+    if (chosen === undefined || others.length > 0) throw new Error(`they fit several overloads of ${method.path}`);
     return this.#choose(chosen.one, chosen.values);
   }
 
@@ -66,7 +69,7 @@ export class PositionalCall {
     return values;
   }
 
-  #noSuchArguments(body: unknown): RpcError {
+  #noSuchArguments(body: unknown): Error {
     const { method, overloads } = this.#handler;
     if (overloads !== undefined) {
       const message = `${method.path} has no overload with these arguments`;
@@ -74,7 +77,7 @@ export class PositionalCall {
     }
     const { parameters } = signatureOf(this.#handler);
     const given = Array.isArray(body) ? `${body.length} arguments` : "no array";
-    return badRequest(`the body has ${given}; it must be a JSON array with ${parameters.length}`);
+    return new Error(`it has ${given}; it must be a JSON array with ${parameters.length}`);
   }
 }
 
