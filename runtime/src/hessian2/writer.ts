@@ -10,7 +10,6 @@ import {
   isPrimitive,
   isRecord,
   memberOf,
-  nameOf,
   scalarOf,
   show,
   toDate,
@@ -25,6 +24,7 @@ import { runtimeType, TypedValue } from "../java/typed.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
 import { DEFAULT_LIMITS, type Hessian2Limits } from "./raw.ts";
 import { ByteSink } from "./sink.ts";
+import { hessianName, structureName } from "./type-name.ts";
 
 /** The bytes of a value. Throws a `TypeError` for what is no value of the type, and for more than the limits allow. */
 export function writeHessian2(
@@ -156,7 +156,7 @@ class Writer {
       );
       return;
     }
-    if (this.#refer(value as object, keyOf(type))) return;
+    if (this.#refer(value as object, structureName(type))) return;
     this.#depth += 1;
     if (this.#depth > this.#maxDepth) throw new TypeError(`the value is more than ${this.#maxDepth} levels deep`);
     if ("class" in type) this.#fields(type.class(), value);
@@ -269,38 +269,4 @@ class Writer {
     this.#listHead("[java.lang.StackTraceElement", 0);
     for (const [name, value] of own) within(`field "${name}"`, () => this.write(ANY, value));
   }
-}
-
-/** How Hessian names the arrays of types that it knows itself. */
-const HESSIAN_NAMES: Readonly<Record<string, string>> = {
-  "java.lang.String": "string",
-  "java.lang.Object": "object",
-  "java.util.Date": "date",
-  "[B": "[byte",
-};
-
-function hessianName(type: JavaType): string {
-  if (typeof type === "object" && "array" in type) return `[${hessianName(type.array)}`;
-  const name = nameOf(type);
-  return HESSIAN_NAMES[name] ?? name;
-}
-
-const keys = new WeakMap<object, string>();
-
-/** What has one key is written in the same bytes. A class is its name: an object of Java has but one. */
-function keyOf(type: JavaType): string {
-  if (typeof type === "string") return type;
-  const known = keys.get(type);
-  if (known !== undefined) return known;
-  const key = structureOf(type);
-  keys.set(type, key);
-  return key;
-}
-
-function structureOf(type: Exclude<JavaType, string>): string {
-  if ("list" in type) return `list<${keyOf(type.list)}>`;
-  if ("set" in type) return `set<${keyOf(type.set)}>`;
-  if ("array" in type) return `array<${keyOf(type.array)}>`;
-  if ("map" in type) return `map<${type.map.map(keyOf).join()}>`;
-  return nameOf(type);
 }

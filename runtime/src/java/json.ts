@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../metadata.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
 import { Cost } from "./cost.ts";
+import { dateFromJson } from "./json-date.ts";
 import { ExactNumber } from "./json-text.ts";
 import { toPlainData } from "./plain-data.ts";
 import {
@@ -196,30 +197,6 @@ function builtInFromJson(type: JavaPrimitive | JavaBuiltIn, json: JsonValue | Ex
   }
   if (type === "java.lang.String" && typeof json === "string") return json;
   throw new TypeError(`${show(json)} is no ${type}`);
-}
-
-/** A day, or a day and a time, which may say its zone. Digits of another calendar, or beyond a day's, are no date. */
-const DATE =
-  /^([+-][0-9]{6}|[0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9:]{5,8}(?:\.[0-9]{1,9})?)(Z|[+-][0-9]{2}:?[0-9]{2})?)?$/;
-
-/** As far from 1970 as dates of JavaScript go, in milliseconds. */
-const MAX_TIME = 8.64e15;
-
-/**
- * Milliseconds, ISO 8601, or what Java prints, with a blank between day and time. A time that does not say its zone is that
- * of whoever reads it; a day alone begins in UTC.
- */
-function dateFromJson(json: unknown): Date {
-  if (json instanceof Date) return toDate(json);
-  if (typeof json === "number" && Number.isInteger(json) && Math.abs(json) <= MAX_TIME) return new Date(json);
-  const [, year, month, day, time, zone = ""] = (typeof json === "string" && DATE.exec(json)) || [];
-  const text = `${year}-${month}-${day}`;
-  const date = new Date(time === undefined ? text : `${text}T${time}${zone.replace(/^(...)(..)$/, "$1:$2")}`);
-  // A day that its month does not have is one of the next month, to JavaScript.
-  if (Number.isNaN(date.getTime()) || new Date(`${text}T00:00Z`).getUTCDate() !== Number(day)) {
-    throw new TypeError(`${show(json)} is no date`);
-  }
-  return date;
 }
 
 /** What is missing is as Java leaves it; what the class does not have is ignored. */
