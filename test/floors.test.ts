@@ -24,11 +24,10 @@ const FLOORS: readonly (readonly string[])[] = [
     "turn",
     "interception",
     "java/",
-    "msgpack/",
   ],
   [
     ...["protocol", "client", "handler", "plain-json", "observation", "signed-call"],
-    ...["serialization", "protobuf-serialization", "hessian2/"],
+    ...["serialization", "protobuf-serialization", "hessian2/", "msgpack/"],
   ],
   ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport", "interface-client"],
   ["node/", "gen/services"],
