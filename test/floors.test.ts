@@ -14,17 +14,7 @@ const RUNTIME = "runtime/src/";
 const FLOORS: readonly (readonly string[])[] = [
   ["choice", "code", "metadata", "quality", "signature", "version", "gen/messages"],
   ["attachments", "error", "call"],
-  [
-    "codec",
-    "compression",
-    "deadline",
-    "exchange",
-    "file-index",
-    "snappy/",
-    "turn",
-    "interception",
-    "java/",
-  ],
+  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "turn", "interception", "java/"],
   [
     ...["protocol", "client", "handler", "plain-json", "observation", "signed-call"],
     ...["serialization", "protobuf-serialization", "hessian2/", "msgpack/"],

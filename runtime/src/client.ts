@@ -13,15 +13,18 @@ import {
   type UnaryRequest,
 } from "./call.ts";
 import { Code, Status } from "./code.ts";
-import { eachWithin, OpenContext } from "./deadline.ts";
+import { type CloseOptions, eachWithin, OpenContext } from "./deadline.ts";
 import { RpcError, reasonOf } from "./error.ts";
 import { Metadata, type MetadataInit } from "./metadata.ts";
 
 /** What a client is built on: something that makes calls, usually over connections of its own. */
 export interface Transport {
   readonly call: Call;
-  /** Ends the connections when the calls that have begun are over. Calls made later fail as unavailable. */
-  close(): Promise<void>;
+  /**
+   * Ends the connections when the calls that have begun are over, streams to their last message included, or when the grace
+   * period is: calls that still run then fail as unavailable. So do calls made later. Calling it again waits for the same end.
+   */
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /** Options that hold for every call of a client, unless a call says otherwise. */

@@ -131,6 +131,21 @@ export class OpenContext implements CallContext {
 
 const NOTHING: (() => void)[] = [];
 
+/** How a server or a transport is closed. */
+export interface CloseOptions {
+  /**
+   * How long running calls may go on, in milliseconds; those that take longer fail as unavailable. `Infinity`: as long as
+   * they like. Default: 30,000.
+   */
+  readonly graceMs?: number | undefined;
+}
+
+/** The grace period of who is closed. Throws a `TypeError` for what is none. */
+export function gracePeriod({ graceMs = 30_000 }: CloseOptions): number {
+  if (typeof graceMs === "number" && graceMs >= 0) return graceMs;
+  throw new TypeError(`graceMs must be 0 or more milliseconds, not ${graceMs}`);
+}
+
 /** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
 export function eachWithin<T>(context: OpenContext, items: AsyncIterable<T>): AsyncIterable<T> {
   return context.limited ? { [Symbol.asyncIterator]: () => raceEach(context, items[Symbol.asyncIterator]()) } : items;

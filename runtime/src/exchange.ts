@@ -26,12 +26,20 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Metadata;
   readonly body: Body;
-  /** Complete when the body has ended. */
+  /** Complete when the body has ended. Throws an `RpcError` if the peer sent some that are too large to be taken. */
   readonly trailers: Metadata;
 }
 
 /** The language of the wire. Rejects with an `RpcError` if there is no response. */
 export type Exchange = (request: HttpRequest) => Promise<HttpResponse>;
+
+/** What a client makes its exchanges over. */
+export interface Connections {
+  /** Lets running exchanges finish, and refuses new ones. */
+  close(): Promise<void>;
+  /** Ends them now, and all that are running with that reason. */
+  destroy(reason: RpcError): void;
+}
 
 /** The bytes of a request or response. Read it once, by one of its ways. Leaving the iteration early cancels the rest. */
 export interface Body extends AsyncIterable<Uint8Array> {
@@ -39,10 +47,16 @@ export interface Body extends AsyncIterable<Uint8Array> {
   readonly whole?: Uint8Array | undefined;
   /**
    * All bytes. Rejects with resource_exhausted, without buffering further, if there are more than `limit`, not counting
-   * the `framing` bytes that a protocol puts around a message.
+   * the `framing` bytes that a protocol puts around a message; and with what `check` throws.
    */
-  bytes(limit: number, framing?: number): Promise<Uint8Array>;
+  bytes(limit: number, framing?: number, check?: BodyCheck): Promise<Uint8Array>;
 }
+
+/**
+ * Looks at a body that comes in pieces, whenever one more of them has come, and throws for what will not be taken: nobody has
+ * to wait for the rest then. `bytes` is the length of all chunks, `limit` that of {@link Body.bytes}.
+ */
+export type BodyCheck = (chunks: readonly Uint8Array[], bytes: number, limit: number) => void;
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -66,13 +80,14 @@ class StreamBody implements Body {
   constructor(chunks: AsyncIterable<Uint8Array>) {
     this.#chunks = chunks;
   }
-  async bytes(limit: number, framing = 0): Promise<Uint8Array> {
+  async bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
     let length = 0;
     for await (const chunk of this.#chunks) {
       length += chunk.byteLength;
       if (length > limit + framing) throw tooLarge(limit);
       chunks.push(chunk);
+      check?.(chunks, length, limit);
     }
     return concat(chunks, length);
   }

@@ -96,7 +96,7 @@ export function createRouter(options: RouterOptions = {}): Router {
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
     onError: resolved.onError,
-    versionMatch: options.versionMatch ?? "exact",
+    versionMatch: oneOf("versionMatch", options.versionMatch ?? "exact", ["exact", "fallback"]),
   });
   return cors === undefined ? router : { ...router, exchange: withCors(router.exchange, cors) };
 }

@@ -7,6 +7,7 @@ import { oneOf } from "./choice.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
+import type { CloseOptions } from "./deadline.ts";
 import { callHook } from "./error.ts";
 import { pathsBelow } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
@@ -16,17 +17,18 @@ import type { Serialization } from "./java/serialization.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { createNodeHandler, type NodeHandler } from "./node/handler.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
-import { type CloseOptions, Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
+import { Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
 import { resolveClientOptions, type WrapperContentType } from "./protocol.ts";
 import { isServed } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
 import { closableTransport } from "./transport.ts";
 
+export type { CloseOptions } from "./deadline.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { ConnectionLimits } from "./node/guard.ts";
 export type { NodeHandler, NodeRequest, NodeResponse } from "./node/handler.ts";
-export type { CloseOptions, ListenOptions } from "./node/server.ts";
+export type { ListenOptions } from "./node/server.ts";
 export type { ClientTlsOptions, ConnectionOptions } from "./node/transport.ts";
 
 export interface ServerOptions extends RouterOptions, ListenerOptions {}
@@ -136,6 +138,7 @@ export function createTransport(options: TransportOptions): Transport {
   oneOf("protocol", protocol, ["grpc", "http-rpc"]);
   oneOf("httpVersion", httpVersion, ["1.1", "2"]);
   oneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
+  oneOf("wrapperContentType", options.wrapperContentType ?? "application/grpc+proto", WRAPPER_CONTENT_TYPES);
   if (protocol === "grpc" && httpVersion !== "2") throw new TypeError(`protocol "grpc" needs httpVersion "2"`);
   const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
@@ -150,8 +153,10 @@ export function createTransport(options: TransportOptions): Transport {
   const open = (one: Codec): Call => createProtocol(connector.exchange, { ...resolved, codec: one });
   const call = createProtocol(connector.exchange, resolved);
   const all = protocol === "grpc" ? call : withSignedCalls(call, open, resolved.jsonBody);
-  return closableTransport(intercept(all, options.interceptors), () => connector.close());
+  return closableTransport(intercept(all, options.interceptors), connector);
 }
+
+const WRAPPER_CONTENT_TYPES: readonly WrapperContentType[] = ["application/grpc+proto", "application/triple+wrapper"];
 
 function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {
   if (name === undefined || name === "identity") return undefined;

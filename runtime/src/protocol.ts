@@ -205,9 +205,7 @@ export function misanswered({ path, kind }: Method): TypeError {
 
 /** Limits on the headers of a request: what is beyond them is refused, not truncated. */
 const MAX_HEADER_FIELDS = 100;
-const MAX_HEADER_BYTES = 16 * 1024;
-/** What HTTP/2 charges for each field beside its name and value. */
-const FIELD_OVERHEAD_BYTES = 32;
+export const MAX_HEADER_BYTES: number = 16 * 1024;
 
 /** The same on a client, where what is wrong with metadata is its caller's mistake. */
 export function appendCallerMetadata(headers: Metadata, metadata: Metadata): void {
@@ -253,9 +251,15 @@ function checkField(name: string, value: string): string | undefined {
 /** What is wrong with the number and the size of headers; `undefined` if nothing is. */
 function checkHeadersSize({ raw, size }: Metadata): string | undefined {
   if (size > MAX_HEADER_FIELDS) return `${size} header fields are more than the limit of ${MAX_HEADER_FIELDS}`;
-  let bytes = size * FIELD_OVERHEAD_BYTES;
-  for (let i = 0; i < raw.length; i += 1) bytes += (raw[i] as string).length;
-  return bytes > MAX_HEADER_BYTES ? `the headers are larger than the limit of ${MAX_HEADER_BYTES} bytes` : undefined;
+  const tooLarge = sizeOf(raw) > MAX_HEADER_BYTES;
+  return tooLarge ? `the headers are larger than the limit of ${MAX_HEADER_BYTES} bytes` : undefined;
+}
+
+/** The size of header fields as HTTP/2 counts it: 32 bytes for each beside its name and value. */
+export function sizeOf(raw: readonly string[]): number {
+  let bytes = raw.length * 16;
+  for (const text of raw) bytes += text.length;
+  return bytes;
 }
 
 /** Compresses a message for sending; `undefined` for one that is better sent as it is. */

@@ -4,13 +4,15 @@
 import type { Call } from "./call.ts";
 import type { Transport } from "./client.ts";
 import { Code, Status } from "./code.ts";
+import { gracePeriod, startTimer } from "./deadline.ts";
 import { RpcError } from "./error.ts";
+import type { Connections } from "./exchange.ts";
 
 /**
- * Makes a transport of a call and of what ends the connections below it. That waits for the calls that have begun, which
- * may not have reached a connection yet: an interceptor may still be waiting for something, or about to try again.
+ * Makes a transport of a call and of the connections below it. Their end waits for the calls that have begun, which may not
+ * have reached a connection yet: an interceptor may still be waiting for something, or about to try again.
  */
-export function closableTransport(call: Call, end: () => Promise<void>): Transport {
+export function closableTransport(call: Call, connections: Connections): Transport {
   /** Calls that have no response yet. The messages of a stream that come after it are the connection's to wait for. */
   let running = 0;
   let onNoneRunning = (): void => {};
@@ -35,11 +37,24 @@ export function closableTransport(call: Call, end: () => Promise<void>): Transpo
         throw reason;
       }
     },
-    close() {
-      closing ??= noneRunning().then(end);
+    close(options = {}) {
+      closing ??= end(gracePeriod(options));
       return closing;
     },
   };
+
+  async function end(graceMs: number): Promise<void> {
+    let stopTimer = (): void => {};
+    const graceOver = new Promise<void>((resolve) => {
+      stopTimer = startTimer(graceMs, () => {
+        connections.destroy(closedError());
+        resolve();
+      });
+    });
+    await Promise.race([noneRunning(), graceOver]);
+    await connections.close();
+    stopTimer();
+  }
 
   function noneRunning(): Promise<void> {
     if (running === 0) return Promise.resolve();

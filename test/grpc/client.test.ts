@@ -177,14 +177,39 @@ describe("a failure that the server tells", () => {
     expect([got, error.code]).toEqual([["Hi"], Code.DataLoss]);
   });
 
+  it.each<[string, Fields, GivenResponse["body"]]>([
+    ["none", {}, ""],
+    ["two messages", {}, joined(hi, hi)],
+    ["half a message", {}, hi.subarray(0, 7)],
+    ["half a message behind a whole one", {}, joined(hi, hi.subarray(0, 7))],
+    ["unknown flags", {}, envelope("x", 4)],
+    ["a message over the limit", {}, envelope(greetResponse("a".repeat(100)))],
+    ["a message that cannot be decoded", {}, envelope(Uint8Array.of(0x0a, 0xff))],
+    ["a message compressed without an encoding", {}, envelope("x", 1)],
+    ["a message that is not what its encoding says", { "grpc-encoding": "gzip" }, envelope("x", 1)],
+  ])("in trailers counts for more than a body of %s, in every kind of call", async (_what, more, body) => {
+    const given = { headers: { ...headers, ...more }, body: body ?? "", trailers: { "grpc-status": "5" } };
+    const options = { maxMessageBytes: 50, compressions: nodeCompressions };
+    expect((await failure(given, options)).code).toBe(Code.NotFound);
+    const { client } = wire(response(given), options);
+    expect((await failureOf(client.greetTogether(arriving()))).code).toBe(Code.NotFound);
+  });
+
   it("counts for more than what is wrong with its body", async () => {
     const body = {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new RpcError(Code.Unavailable, "reset")) }),
     };
-    const given = { ...ok({ trailers: { "grpc-status": "5" } }), body: streamBody(body) };
-    expect((await failureOf(wire(given).client.greet({}))).code).toBe(Code.NotFound);
-    const untold = { ...ok({ trailers: {} }), body: streamBody(body) };
-    expect((await failureOf(wire(untold).client.greet({}))).code).toBe(Code.Unavailable);
+    const codesOf = async (given: GivenResponse): Promise<Code[]> => {
+      const { client } = wire({ ...ok(given), body: streamBody(body) });
+      const calls = [client.greet({}), client.greetEach({}), client.greetTogether(arriving())];
+      return Promise.all(calls.map(async (call) => (await failureOf(call)).code));
+    };
+    expect(await codesOf({ trailers: { "grpc-status": "5" } })).toEqual(Array(3).fill(Code.NotFound));
+    const inHeaders = { headers: { ...headers, "grpc-status": "5" }, trailers: {} };
+    expect(await codesOf(inHeaders)).toEqual(Array(3).fill(Code.NotFound));
+    for (const trailers of [{}, { "grpc-status": "0" }]) {
+      expect(await codesOf({ trailers })).toEqual(Array(3).fill(Code.Unavailable));
+    }
   });
 });
 

@@ -1,11 +1,11 @@
 /**
  * Calls that end early, over sockets: by a deadline, by the caller, by a reader that has seen enough.
  */
-import { Code, Status } from "triple-es";
+import { Code, type RpcError, Status } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Http1Connection, Http2Connection } from "../support/connection.ts";
-import { block, Flag, frame, Reset, startRawServer, Type } from "../support/frames.ts";
+import { block, Flag, frame, greet, type RawStream, Reset, respond, startRawServer, Type } from "../support/frames.ts";
 import {
   aborted,
   arriving,
@@ -150,6 +150,44 @@ describe.each(TRANSPORTS)("a unary call over $protocol, HTTP/$httpVersion", (opt
     await transport.close();
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(signal?.aborted).toBe(false);
+  });
+});
+
+describe("a unary call that is given up while its response is arriving", () => {
+  /** All of a response, or all but its trailers; and how its caller is told that there is enough of it. */
+  const RESPONSES: Readonly<Record<string, (stream: RawStream) => void>> = {
+    "that is complete": (stream) => greet(stream, "x".repeat(1_000)),
+    "that has begun": (stream) => respond(stream),
+    "that lacks its trailers": (stream) => {
+      respond(stream);
+      stream.connection.write(frame(Type.data, 0, stream.id, Buffer.from([0, 0, 0, 0, 3, 0x0a, 1, 0x41])));
+    },
+  };
+
+  it.each(Object.entries(RESPONSES))("%s leaves no stream open", async (name, answer) => {
+    const server = await startRawServer((stream) => answer(stream));
+    // The connection tells by its streams whether there is one left: where there is, its end waits for the grace period.
+    const transport = openTransport(server.baseUrl);
+    const client = createGreetServiceClient(transport);
+    const outcomes = new Set<Code | "answered">();
+    // Given up at once, and so many turns later, while the response comes in bit by bit.
+    for (let turns = 0; turns < 40; turns++) {
+      const controller = new AbortController();
+      const call = client.greet({}, { signal: controller.signal });
+      const outcome = call.then(
+        () => "answered" as const,
+        ({ code }: RpcError) => code,
+      );
+      for (let turn = 0; turn < turns % 20; turn++) await new Promise(setImmediate);
+      controller.abort();
+      outcomes.add(await outcome);
+    }
+    expect(outcomes).toContain(Code.Canceled);
+    // A stream that both sides have ended is not reset.
+    for (const stream of name === "that is complete" ? [] : server.streams) {
+      await stream.connection.frame(Type.reset, stream.id);
+    }
+    await transport.close({ graceMs: Number.POSITIVE_INFINITY });
   });
 });
 

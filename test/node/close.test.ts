@@ -2,6 +2,7 @@
  * The end of a server, of a connection and of a transport: what becomes of running calls and of later ones.
  */
 import { execFile } from "node:child_process";
+import { createServer as createHttp1Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { promisify } from "node:util";
@@ -463,6 +464,27 @@ describe("a transport", () => {
       expect((await call).greeting).toBe("still here");
       await closed;
       await transport.close();
+    },
+  );
+
+  it.each(["at once", "later than the head"])(
+    "over HTTP/1.1 uses its connection again when the body of a response has come %s",
+    async (when) => {
+      let connections = 0;
+      const server = createHttp1Server((_incoming, outgoing) => {
+        outgoing.writeHead(200, { "content-type": "application/json" });
+        if (when === "at once") return outgoing.end('{"greeting":"Ada"}');
+        outgoing.flushHeaders();
+        return setTimeout(() => outgoing.end('{"greeting":"Ada"}'), 5);
+      });
+      const port = await startPeer((socket) => {
+        connections++;
+        server.emit("connection", socket);
+      });
+      const options = { protocol: "http-rpc", httpVersion: "1.1", codec: "json" } as const;
+      const greeter = connectGreeter(`http://127.0.0.1:${port}`, options);
+      for (let call = 1; call <= 5; call++) expect((await greeter.greet({})).greeting).toBe("Ada");
+      expect(connections).toBe(1);
     },
   );
 

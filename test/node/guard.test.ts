@@ -30,6 +30,7 @@ afterEach(() => {
 class FakeStream implements Watched {
   readonly close = vi.fn();
   readonly giveUp = vi.fn();
+  place = 0;
   collecting = false;
   received = 0;
   destroyed = false;
@@ -153,7 +154,7 @@ describe("handlers", () => {
     const stream = Object.assign(new FakeStream(), { closed: true });
     for (let i = 0; i < 2; i++) expect(guarded.guard.admit(stream.stream)).toBe(false);
     vi.advanceTimersByTime(0);
-    expect(guarded.destroy).toHaveBeenCalledWith(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    expect(guarded.destroy).toHaveBeenCalledWith(expect.any(Error), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
 });
 
@@ -163,7 +164,7 @@ describe("cancelled calls", () => {
     for (let i = 0; i < 10; i++) guarded.cancel();
     expect(guarded.destroy).not.toHaveBeenCalled();
     guarded.cancel();
-    expect(guarded.destroy).toHaveBeenCalledWith(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    expect(guarded.destroy).toHaveBeenCalledWith(expect.any(Error), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
 
   it("are forgiven at their rate, for good", () => {
@@ -199,7 +200,7 @@ describe("a connection", () => {
     guarded.pass(5_000);
     expect(guarded.destroy).not.toHaveBeenCalled();
     guarded.pass(1_000);
-    expect(guarded.destroy).toHaveBeenCalledWith(undefined, constants.NGHTTP2_SETTINGS_TIMEOUT);
+    expect(guarded.destroy).toHaveBeenCalledWith(expect.any(Error), constants.NGHTTP2_SETTINGS_TIMEOUT);
   });
 
   it("without a first call is closed after firstCallTimeoutMs", () => {
@@ -235,7 +236,7 @@ describe("a connection", () => {
     guarded.pass(6_000);
     expect(guarded.destroy).not.toHaveBeenCalled();
     guarded.pass(1_000);
-    expect(guarded.destroy).toHaveBeenCalledWith(undefined, constants.NGHTTP2_CANCEL);
+    expect(guarded.destroy).toHaveBeenCalledWith(expect.any(Error), constants.NGHTTP2_CANCEL);
     expect(guarded.close).not.toHaveBeenCalled();
   });
 
@@ -249,7 +250,7 @@ describe("a connection", () => {
     guarded.pass(5_000);
     expect(guarded.destroy).not.toHaveBeenCalled();
     guarded.pass(1_000);
-    expect(guarded.destroy).toHaveBeenCalledWith(undefined, constants.NGHTTP2_CANCEL);
+    expect(guarded.destroy).toHaveBeenCalledWith(expect.any(Error), constants.NGHTTP2_CANCEL);
   });
 
   it("that answers is left alone, and the answer itself is no reason to ask again", () => {
@@ -281,7 +282,7 @@ describe("a connection", () => {
     pass(10);
     expect(guarded.destroy).not.toHaveBeenCalled();
     pass(1);
-    expect(guarded.destroy).toHaveBeenCalledWith(undefined, constants.NGHTTP2_CANCEL);
+    expect(guarded.destroy).toHaveBeenCalledWith(expect.any(Error), constants.NGHTTP2_CANCEL);
   });
 
   it("that is over and does not close its socket loses it after a second", () => {
@@ -422,5 +423,17 @@ describe("over a socket", () => {
     expect((await connection.frame(Type.reset, 7)).payload).toEqual(words(Reset.refused));
     gate.resolve();
     expect(started).toBe(3);
+  });
+
+  it("a client that cancels too much is told why its connection ends", async () => {
+    const { port } = await startServer({}, { limits: { cancelBurst: 2, cancelsPerSecond: 0.001 } });
+    const connection = await RawConnection.open(port);
+    for (const stream of [1, 3, 5]) {
+      connection.write(frame(Type.headers, Flag.endHeaders, stream, request("GreetTogether")));
+      connection.write(frame(Type.reset, 0, stream, words(Reset.cancel)));
+    }
+    await connection.end();
+    const goodbye = connection.received.findLast(({ type }) => type === Type.goaway);
+    expect(goodbye?.payload.readUInt32BE(4)).toBe(Reset.calm);
   });
 });

@@ -74,6 +74,28 @@ describe("over HTTP/2", () => {
     expect([answer.headers[":status"], cookie]).toEqual([200, ["session=1; theme=dark"]]);
   });
 
+  it.each(["application/json", "application/grpc"])(
+    "cookies count by themselves against the limit on headers, for %s",
+    async (type) => {
+      let calls = 0;
+      const { baseUrl } = await startServer({
+        greet: () => {
+          calls++;
+          return {};
+        },
+      });
+      const ask = async (count: number): Promise<unknown> => {
+        const headers = { "content-type": type, cookie: Array.from({ length: count }, () => "a=1") };
+        const body = type === "application/json" ? "[{}]" : new Uint8Array(5);
+        const answer = await new Http2Connection(baseUrl).post("/greet.v1.GreetService/Greet", headers, body);
+        return answer.headers["grpc-status"] ?? answer.trailers["grpc-status"] ?? String(answer.headers[":status"]);
+      };
+      // More than a browser keeps for an origin; and more than 16 KiB, of which each takes 41 bytes.
+      expect([await ask(200), await ask(1_000)]).toEqual(type === "application/json" ? ["200", "431"] : ["0", "8"]);
+      expect(calls).toBe(1);
+    },
+  );
+
   it("a value that reads like the name of a cookie is none", () => {
     expect([...readFields([":path", "/", "x-own", "cookie", "cookie", "a=1", "cookie", "cookie"])]).toEqual([
       ["x-own", "cookie"],

@@ -1,9 +1,18 @@
 /** Closing a transport: it settles when the last call is over, whoever began to end the connection. */
-import { Code, type Interceptor, Status } from "triple-es";
+import { type CallRequest, Code, type Interceptor, Status, type StreamRequest, type StreamResponse } from "triple-es";
 import type { TransportOptions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { connectGreeter, failureOf, openTransport, signalled, startServer } from "../support/server.ts";
+import { oneMessage } from "../../runtime/src/call.ts";
+import {
+  aborted,
+  connectGreeter,
+  failureOf,
+  openTransport,
+  signalled,
+  startPeer,
+  startServer,
+} from "../support/server.ts";
 
 it("waits for the calls of a connection that the server is closing already", async () => {
   const [begun, finish] = [signalled(), signalled()];
@@ -26,6 +35,8 @@ it("waits for the calls of a connection that the server is closing already", asy
   await closed;
   await serverClosed;
 });
+
+const CLOSED = { code: Code.Unavailable, rawMessage: "the transport is closed" };
 
 const TRANSPORTS: Readonly<Record<string, Omit<TransportOptions, "baseUrl">>> = {
   "gRPC over HTTP/2": { protocol: "grpc" },
@@ -83,4 +94,126 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
       await transport.close();
     }
   });
+
+  it("is closed at the end of the grace period though a call is not answered, which fails then", async () => {
+    const begun = signalled();
+    const { baseUrl } = await startServer({
+      greet: () => {
+        begun.resolve();
+        return new Promise(() => {});
+      },
+    });
+    const transport = openTransport(baseUrl, options);
+    const failed = failureOf(createGreetServiceClient(transport).greet({}));
+    await begun.promise;
+    await transport.close({ graceMs: 10 });
+    expect(await failed).toMatchObject(CLOSED);
+  });
+
+  it("is closed at the end of the grace period though an interceptor holds a call back, which fails when it goes on", async () => {
+    const { baseUrl } = await startServer();
+    const gate = signalled();
+    const waiting: Interceptor = (next) => async (request) => {
+      await gate.promise;
+      return next(request);
+    };
+    const transport = openTransport(baseUrl, { ...options, interceptors: [waiting] });
+    const failed = failureOf(createGreetServiceClient(transport).greet({}));
+    await transport.close({ graceMs: 10 });
+    gate.resolve();
+    expect(await failed).toMatchObject(CLOSED);
+  });
+
+  it("is closed at the end of the grace period though its connection has not come about", async () => {
+    const connected = signalled();
+    const port = await startPeer(() => connected.resolve());
+    const transport = openTransport(`https://127.0.0.1:${port}`, options);
+    const failed = failureOf(createGreetServiceClient(transport).greet({}));
+    await connected.promise;
+    await transport.close({ graceMs: 10 });
+    expect((await failed).code).toBe(Code.Unavailable);
+  });
+
+  it.each([-1, Number.NaN, "5s", null])("is not closed with the grace period %s, and goes on", async (graceMs) => {
+    const { baseUrl } = await startServer();
+    const transport = openTransport(baseUrl, options);
+    const message = `graceMs must be 0 or more milliseconds, not ${graceMs}`;
+    expect(() => transport.close({ graceMs: graceMs as never })).toThrow(new TypeError(message));
+    expect((await createGreetServiceClient(transport).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+  });
+});
+
+describe("a stream that an interceptor has not read", () => {
+  /** Makes each call twice, and hands out the second response. */
+  const twice =
+    (onFirst: (response: StreamResponse) => unknown): Interceptor =>
+    (next) =>
+    async (request) => {
+      const again: CallRequest = { ...(request as StreamRequest), messages: oneMessage({ names: [] }) };
+      await onFirst((await next(request)) as StreamResponse);
+      return next(again);
+    };
+
+  it("is over when the interceptor leaves it, and does not hold up the end of the transport", async () => {
+    let cancelled = 0;
+    const { baseUrl } = await startServer({
+      async *greetEach(_, { signal }) {
+        yield { greeting: "Hello!" };
+        cancelled += 1;
+        await aborted(signal);
+      },
+    });
+    const leave = ({ messages }: StreamResponse): unknown => messages[Symbol.asyncIterator]().return?.();
+    const transport = openTransport(baseUrl, { interceptors: [twice(leave)] });
+    for await (const { greeting } of createGreetServiceClient(transport).greetEach({})) {
+      expect(greeting).toBe("Hello!");
+      break;
+    }
+    await transport.close({ graceMs: Number.POSITIVE_INFINITY });
+    await expect.poll(() => cancelled).toBe(2);
+  });
+
+  it("holds up the end of the transport for the grace period, and fails then", async () => {
+    const { baseUrl } = await startServer({
+      async *greetEach(_, { signal }) {
+        yield { greeting: "Hello!" };
+        await aborted(signal);
+      },
+    });
+    let unread: AsyncIterator<object> | undefined;
+    const keep = ({ messages }: StreamResponse): unknown => {
+      unread = messages[Symbol.asyncIterator]();
+      return unread;
+    };
+    const transport = openTransport(baseUrl, { interceptors: [twice(keep)] });
+    const read = createGreetServiceClient(transport).greetEach({})[Symbol.asyncIterator]();
+    await read.next();
+    await transport.close({ graceMs: 10 });
+    await expect(read.next()).rejects.toMatchObject(CLOSED);
+    await expect(unread?.next()).rejects.toMatchObject(CLOSED);
+  });
+});
+
+it.each([-1, Number.NaN, "5s", null])("a server is not closed with the grace period %s", async (graceMs) => {
+  const { server } = await startServer();
+  const message = `graceMs must be 0 or more milliseconds, not ${graceMs}`;
+  expect(() => server.close({ graceMs: graceMs as never })).toThrow(new TypeError(message));
+});
+
+it("a server waits for its calls as long as they like, if it is told to", async () => {
+  const [begun, finish] = [signalled(), signalled()];
+  const { server, baseUrl } = await startServer({
+    async greet() {
+      begun.resolve();
+      await finish.promise;
+      return { greeting: "at last" };
+    },
+  });
+  const call = connectGreeter(baseUrl).greet({});
+  await begun.promise;
+  const closed = server.close({ graceMs: Number.POSITIVE_INFINITY });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  finish.resolve();
+  expect((await call).greeting).toBe("at last");
+  await closed;
 });

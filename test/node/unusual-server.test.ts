@@ -40,7 +40,7 @@ const answer = (stream: RawStream): void => {
 /** Long enough for what comes at once, and short enough for a test. */
 const TIMEOUT_MS = 3_000;
 
-/** Node 20 says goodbye then and tells nobody: the connection is as one that is silent. */
+/** Node 20 says goodbye then and tells nobody: the connection is as one that is silent, until the client has looked twice. */
 const ILL_FORMED = process.version.startsWith("v20.") ? Code.DeadlineExceeded : Code.Unavailable;
 
 type Row = [name: string, act: (stream: RawStream) => unknown, outcome: Code | string];

@@ -140,6 +140,11 @@ describe("a transport", () => {
     ["Node", { codec: "protobuf" }, 'codec must be in ["proto","json"], not "protobuf"'],
     ["Node", { jsonBody: "bare" }, 'jsonBody must be in ["array","object"], not "bare"'],
     ["Node", { protocol: "http-rpc", httpVersion: 2 }, 'httpVersion must be in ["1.1","2"], not 2'],
+    [
+      "Node",
+      { wrapperContentType: "application/svc+wrapper" },
+      'wrapperContentType must be in ["application/grpc+proto","application/triple+wrapper"], not "application/svc+wrapper"',
+    ],
     ["Node", { httpVersion: "1.0" }, 'httpVersion must be in ["1.1","2"], not "1.0"'],
     ["memory", { protocol: "triple" }, 'protocol must be in ["grpc","http-rpc"], not "triple"'],
     ["memory", { codec: "JSON" }, 'codec must be in ["proto","json"], not "JSON"'],
@@ -148,6 +153,11 @@ describe("a transport", () => {
   ])("of %s is not made with %j", (maker, options, message) => {
     expect(() => makers[maker]?.(options)).toThrow(new TypeError(message));
   });
+});
+
+it.each([createRouter, createServer])("%o is not made with a versionMatch that there is not", (make) => {
+  const message = 'versionMatch must be in ["exact","fallback"], not "Exact"';
+  expect(() => make({ versionMatch: "Exact" as never })).toThrow(new TypeError(message));
 });
 
 it.each([50079, "50079"])("a server does not listen on %j, which is no options", async (options) => {

@@ -1,7 +1,7 @@
 /**
  * Sub-protocol B, client half: turns an exchange over HTTP/2 into a call (spec: Sub-protocol B).
  */
-import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call.ts";
+import { type Call, type CallRequest, iteration, type Method, type StreamRequest, type UnaryRequest } from "../call.ts";
 import { Code } from "../code.ts";
 import type { Compression } from "../compression.ts";
 import { RpcError, reasonOf } from "../error.ts";
@@ -20,7 +20,9 @@ import { appendCallerMetadata, type ClientProtocol, decompressMessage, javaPath,
 import { countPiece } from "../turn.ts";
 import { VERSION } from "../version.ts";
 import {
+  checkPrefix,
   compressEnvelope,
+  type Envelope,
   EnvelopeReader,
   encodeEnvelope,
   encodeMessage,
@@ -28,7 +30,7 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
-import { httpStatusError, readError, userMetadata } from "./status.ts";
+import { httpStatusError, readEnd, toldFailure, userMetadata } from "./status.ts";
 import { decodeResponse, encodeRequest, isSigned, readException } from "./values.ts";
 
 /** Makes the client half of sub-protocol B. */
@@ -50,19 +52,13 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const response = await exchange(httpRequest(request, body));
     const headers = userMetadata(response.headers);
     const compression = checkResponse(response, method);
-    let bytes: Uint8Array | undefined;
-    let lost: unknown;
+    let bytes: Uint8Array;
     try {
-      bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES);
-    } catch (reason) {
-      // How the server says the call ended counts for more than what became of its body.
-      if (!hasStatus(response)) throw reason;
-      lost = reason;
+      bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
+    } catch (complaint) {
+      throw toldFailure(response, headers) ?? complaint;
     }
-    const failure = readEnd(response, headers, bytes === undefined || bytes.byteLength > 0);
-    if (failure !== undefined) throw failure;
-    if (bytes === undefined) throw lost;
-    const { compressed, data: sent } = onlyEnvelope(bytes, maxMessageBytes, cardinalityError);
+    const { compressed, data: sent } = openOnly(method, response, headers, bytes);
     const data = compressed ? await inflate(sent, compression) : sent;
     const exception = isSigned(method) && readException(serializations, headers, response.trailers, data);
     if (exception) throw exception;
@@ -71,11 +67,14 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   async function callStream(request: StreamRequest): ReturnType<Call> {
+    const { method } = request;
     const response = await exchange(httpRequest(request, await requestBody(request)));
     const headers = userMetadata(response.headers);
-    const compression = checkResponse(response, request.method);
+    const compression = checkResponse(response, method);
     const trailers = new Metadata();
-    return { stream: true, messages: decodeEach(request.method, response, compression, trailers), headers, trailers };
+    const read = method.kind === "client_streaming" ? decodeOnly : decodeEach;
+    const messages = cancelledUnread(read(method, response, compression, trailers), response.body);
+    return { stream: true, messages, headers, trailers };
   }
 
   function httpRequest(request: CallRequest, body: Body): HttpRequest {
@@ -134,22 +133,52 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     response: HttpResponse,
     compression: Compression | undefined,
     trailers: Metadata,
-  ): AsyncGenerator<object, void> {
+  ): AsyncGenerator<object, undefined> {
+    const headers = userMetadata(response.headers);
     let hasBody = false;
     const envelopes = new EnvelopeReader(maxMessageBytes);
-    for await (const chunk of response.body) {
-      for (const { compressed, data } of envelopes.take(chunk)) {
-        hasBody = true;
-        yield decode(method, compressed ? await inflate(data, compression) : data);
-        // A chunk may hold thousands of messages without bytes.
-        const turn = countPiece();
-        if (turn !== undefined) await turn;
+    try {
+      for await (const chunk of response.body) {
+        for (const { compressed, data } of envelopes.take(chunk)) {
+          hasBody = true;
+          yield decode(method, compressed ? await inflate(data, compression) : data);
+          // A chunk may hold thousands of messages without bytes.
+          const turn = countPiece();
+          if (turn !== undefined) await turn;
+        }
       }
+      envelopes.finish();
+    } catch (complaint) {
+      throw toldFailure(response, headers) ?? complaint;
     }
-    envelopes.finish();
-    const failure = readEnd(response, userMetadata(response.headers), hasBody);
+    const failure = readEnd(response, headers, hasBody);
     if (failure !== undefined) throw failure;
     trailers.appendAll(userMetadata(response.trailers));
+  }
+
+  /** The same for a response that is to be one message: it is judged as that of a unary call is. */
+  async function* decodeOnly(
+    method: Method,
+    response: HttpResponse,
+    compression: Compression | undefined,
+    trailers: Metadata,
+  ): AsyncGenerator<object, undefined> {
+    const headers = userMetadata(response.headers);
+    // Piece by piece, by which an engine sees a response end whose request has not, and ends that too.
+    const reading = streamBody(response.body).bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
+    const bytes = await reading.catch((complaint: unknown) => {
+      throw toldFailure(response, headers) ?? complaint;
+    });
+    const { compressed, data } = openOnly(method, response, headers, bytes);
+    yield decode(method, compressed ? await inflate(data, compression) : data);
+    trailers.appendAll(userMetadata(response.trailers));
+  }
+
+  /** The one message of a response that has ended, if it has ended well. */
+  function openOnly(method: Method, response: HttpResponse, headers: Metadata, bytes: Uint8Array): Envelope {
+    const failure = readEnd(response, headers, bytes.byteLength > 0);
+    if (failure !== undefined) throw failure;
+    return onlyEnvelope(bytes, maxMessageBytes, (received) => cardinalityError(method, received));
   }
 
   function inflate(data: Uint8Array, compression: Compression | undefined): Promise<Uint8Array> {
@@ -197,18 +226,22 @@ function fail(reason: unknown): never {
   throw RpcError.from(reason, Code.Internal);
 }
 
-function hasStatus({ headers, trailers }: HttpResponse): boolean {
-  return trailers.has("grpc-status") || headers.has("grpc-status");
+/** Messages that, when they are left before the first, cancel the body that they would come from. */
+function cancelledUnread(messages: AsyncGenerator<object, undefined>, body: Body): AsyncIterable<object> {
+  let begun = false;
+  const next = (): Promise<IteratorResult<object, undefined>> => {
+    begun = true;
+    return messages.next();
+  };
+  const leave = (): Promise<unknown> => {
+    if (!begun) cancelBody(body);
+    return messages.return(undefined);
+  };
+  return iteration(next, leave);
 }
 
-/** How the call ended: by its trailers, or by its headers where there is nothing else, neither body nor trailers. */
-function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
-  const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
-  return trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers);
-}
-
-function cardinalityError(received: string): RpcError {
-  return new RpcError(Code.Unimplemented, `a unary call is answered with one message, but ${received} was received`);
+function cardinalityError({ path }: Method, received: string): RpcError {
+  return new RpcError(Code.Unimplemented, `${path} answers with one message, but ${received} was received`);
 }
 
 function internalError(message: string, cause: unknown): RpcError {

@@ -10,7 +10,7 @@ import { Code } from "../code.ts";
 import type { Codec } from "../codec.ts";
 import type { Compression } from "../compression.ts";
 import { RpcError } from "../error.ts";
-import { concat, tooLarge } from "../exchange.ts";
+import { type BodyCheck, concat, tooLarge } from "../exchange.ts";
 import { compressMessage, type ProtocolOptions } from "../protocol.ts";
 
 /** One message as it travels. */
@@ -21,6 +21,12 @@ export interface Envelope {
 
 /** Bytes in front of every message. */
 export const PREFIX_BYTES = 5;
+
+/** Looks at the prefix of a body that is to be one envelope as soon as it has come. Throws as {@link EnvelopeReader.next} does. */
+export const checkPrefix: BodyCheck = (chunks, bytes, limit) => {
+  const before = bytes - (chunks.at(-1)?.byteLength ?? 0);
+  if (before < PREFIX_BYTES && bytes >= PREFIX_BYTES) endOfEnvelope(concat(chunks, bytes), 0, limit);
+};
 
 /** Where there is a Buffer, it cuts small pieces from a large one, which costs a fraction of a buffer of their own. */
 const allocate: (length: number) => Uint8Array =

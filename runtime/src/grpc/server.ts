@@ -1,7 +1,7 @@
 /**
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
-import { DONE, endMessages, type Handler, iteration, type StreamResponse } from "../call.ts";
+import { type CallResponse, DONE, endMessages, type Handler, iteration, type StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
 import { eachWithin, OpenContext } from "../deadline.ts";
@@ -23,6 +23,7 @@ import {
 import { countPiece } from "../turn.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
 import {
+  checkPrefix,
   compressEnvelope,
   EnvelopeReader,
   encodeEnvelope,
@@ -57,15 +58,16 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     if (request.version !== "2" || request.method !== "POST" || contentType === undefined) {
       return Promise.resolve(content.refuse(request, name, handler));
     }
-    const failed = (reason: unknown): HttpResponse => failure(contentType.fields, asRpcError(reason, request.path));
     let call: ServerCall;
     try {
       call = openCall(request, handler, contentType);
     } catch (reason) {
-      return Promise.resolve(failed(reason));
+      return Promise.resolve(failed(reason, request, contentType));
     }
-    const unary = call.handler.method.kind === "unary";
-    return (unary ? call.context.run(() => serveUnary(call)) : serveStream(call)).catch(failed);
+    const { context } = call;
+    if (call.handler.method.kind !== "unary") return serveStream(call).catch((reason) => failed(reason, request, call));
+    if (!context.limited) return serveUnary(call);
+    return context.run(() => serveUnary(call)).catch((reason) => failed(reason, request, call));
   }
 
   function openCall(request: HttpRequest, handler: Handler | undefined, { codec, fields }: ContentType): ServerCall {
@@ -77,34 +79,41 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return { request, handler, headers, codec, fields, context, wrapped };
   }
 
+  /** Never rejects. Only what waits is here: the variables of an async function are memory that every call takes. */
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
+    try {
+      const body = await call.request.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
+      const message = readMessage(call, body);
+      const response = await callUnary(call, message instanceof Promise ? await message : message);
+      const written = writeResponse(call, response);
+      return written instanceof Promise ? await written : written;
+    } catch (reason) {
+      return failed(reason, call.request, call);
+    }
+  }
+
+  function readMessage(call: ServerCall, body: Uint8Array): object | Promise<object> {
+    const { compressed, data } = onlyEnvelope(body, maxMessageBytes, cardinalityError);
+    return compressed ? inflate(call, data).then((inflated) => decode(call, inflated)) : decode(call, data);
+  }
+
+  function callUnary(call: ServerCall, message: object): Promise<CallResponse> {
     const { request, context, wrapped } = call;
-    const body = await request.body.bytes(maxMessageBytes, PREFIX_BYTES);
-    const { compressed: deflated, data } = onlyEnvelope(body, maxMessageBytes, cardinalityError);
-    const message = decode(call, deflated ? await inflate(call, data) : data);
-    const selector = readSelector(request.headers);
+    const { headers } = request;
     // A wrapped request may be for another method of the path.
     const { method } = (wrapped ?? call).handler;
-    const response = await (wrapped ?? call.handler).call({
-      stream: false,
-      method,
-      message,
-      headers: request.headers,
-      selector,
-      context,
-    });
-    if (response?.stream !== false) throw misanswered(method);
+    const selector = readSelector(headers);
+    return (wrapped ?? call.handler).call({ stream: false, method, message, headers, selector, context });
+  }
+
+  function writeResponse(call: ServerCall, response: CallResponse): HttpResponse | Promise<HttpResponse> {
+    if (response?.stream !== false) throw misanswered((call.wrapped ?? call).handler.method);
     const envelope = encode(call, response.message);
     const { responseCompression } = call.headers;
     const compressing = compressEnvelope(envelope, responseCompression, options);
-    const compressed = compressing === undefined ? undefined : await compressing;
-    return {
-      status: 200,
-      // An encoding is named only where it is used: most small answers then have the headers that all calls share.
-      headers: responseHeaders(call, response.headers, compressed && responseCompression),
-      body: wholeBody(compressed ?? envelope),
-      trailers: okTrailers(response.trailers),
-    };
+    // An encoding is named only where it is used: most small answers then have the headers that all calls share.
+    if (compressing === undefined) return unaryResponse(call, response, envelope);
+    return compressing.then((compressed) => unaryResponse(call, response, compressed, responseCompression));
   }
 
   async function serveStream(call: ServerCall): Promise<HttpResponse> {
@@ -201,6 +210,10 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     }
   }
 
+  function failed(reason: unknown, { path }: HttpRequest, { fields }: ContentType): HttpResponse {
+    return failure(fields, asRpcError(reason, path));
+  }
+
   /** An error that is not meant for the peer is told to the hook and replaced by a fixed text. */
   function asRpcError(reason: unknown, path: string): RpcError {
     if (reason instanceof RpcError) return reason;
@@ -214,6 +227,20 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
 function linger(request: HttpRequest, work: Promise<unknown>): void {
   work.catch(() => {});
   request.linger?.(work);
+}
+
+function unaryResponse(
+  call: ServerCall,
+  { headers, trailers }: CallResponse,
+  envelope: Uint8Array,
+  compression?: Compression,
+): HttpResponse {
+  return {
+    status: 200,
+    headers: responseHeaders(call, headers, compression),
+    body: wholeBody(envelope),
+    trailers: okTrailers(trailers),
+  };
 }
 
 function responseHeaders(call: ServerCall, metadata: Metadata, compression: Compression | undefined): Metadata {

@@ -6,6 +6,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { Code, codeFromNumber } from "../code.ts";
 import { type ErrorDetail, RpcError } from "../error.ts";
+import type { HttpResponse } from "../exchange.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import { Metadata } from "../metadata.ts";
 import { appendMetadata, checkHeaders, clipText, isReservedName } from "../protocol.ts";
@@ -85,6 +86,21 @@ export function readError(trailers: Metadata, headers: Metadata): RpcError | und
     return new RpcError(Code.Unknown, message === "" ? note : `${message} ${note}`, { headers, metadata });
   }
   return new RpcError(code, message, { headers, metadata, details: readDetails(trailers) });
+}
+
+/** How the call ended: by its trailers, or by its headers where there is nothing else, neither body nor trailers. */
+export function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
+  const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
+  return trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers);
+}
+
+/**
+ * How the server has said that the call failed, if it has by now. That counts for more than a complaint about its messages,
+ * which often is but a consequence.
+ */
+export function toldFailure({ headers, trailers }: HttpResponse, metadata: Metadata): RpcError | undefined {
+  if (trailers.has("grpc-status")) return readError(trailers, metadata);
+  return headers.has("grpc-status") ? readError(headers, new Metadata()) : undefined;
 }
 
 /** The fields that are the user's, without those of HTTP and gRPC. */

@@ -1,9 +1,9 @@
 /**
  * Bodies that come from a Node stream: the request of a server, the response of a client, over HTTP/1.1 and HTTP/2.
  */
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import type { RpcError } from "../error.ts";
-import { type Body, concat, tooLarge } from "../exchange.ts";
+import { type Body, type BodyCheck, concat, tooLarge } from "../exchange.ts";
 
 /** Chunks are taken from the stream until this many bytes wait to be read. */
 const HIGH_WATER_BYTES = 64 * 1024;
@@ -15,12 +15,27 @@ export interface ReadableBodyOptions {
   readonly cancel: () => void;
   /** Whether a stream that ended did so because it was cut off: Node ends streams that are reset as if all had come. */
   readonly cutOff: (stream: Readable) => boolean;
+  /** Whether the engine waits for somebody to read the end of the stream. Default: false. */
+  readonly readEnd?: boolean;
 }
+
+/** Who is told that a stream has closed: listeners cost, so the body shares the one it has. */
+export interface StreamOwner {
+  onClosed(): void;
+}
+
+/**
+ * Where a stream has its body. All streams share the listeners below, which find it there: functions of its own for each
+ * stream would be more memory than all else about it.
+ */
+const BODY = Symbol("body");
+type Carrier = Readable & { [BODY]?: ReadableBody | undefined };
 
 /** Somebody who waits for the whole of a body. */
 interface Waiting {
   readonly limit: number;
   readonly maxBytes: number;
+  readonly check: BodyCheck | undefined;
   readonly chunks: Uint8Array[];
   readonly resolve: (bytes: Uint8Array) => void;
   readonly reject: (reason: RpcError) => void;
@@ -31,18 +46,24 @@ export class ReadableBody implements Body {
   readonly whole = undefined;
   /** Bytes that have come, of a body that is read as a whole. */
   received = 0;
-  readonly #stream: Readable;
+  readonly #stream: Carrier;
   readonly #options: ReadableBodyOptions;
+  readonly #owner: StreamOwner | undefined;
   #waiting: Waiting | undefined;
+  #iterator: ChunkIterator | undefined;
+  /** Why the rest will not be waited for. */
+  #abandoned: RpcError | undefined;
 
-  /** `onClose` is told when the stream has closed: listeners cost, so it shares the one there is. */
-  constructor(stream: Readable, options: ReadableBodyOptions, onClose?: () => void) {
+  constructor(stream: Readable, options: ReadableBodyOptions, owner?: StreamOwner) {
     this.#stream = stream;
     this.#options = options;
-    stream.on("close", () => {
-      onClose?.();
-      this.#lose();
-    });
+    this.#owner = owner;
+    this.#stream[BODY] = this;
+    stream.on("close", closed);
+  }
+
+  get readsEnd(): boolean {
+    return this.#options.readEnd ?? false;
   }
 
   /** Whether somebody waits for the whole of the body. */
@@ -56,49 +77,65 @@ export class ReadableBody implements Body {
     if (waiting === undefined) return;
     this.#waiting = undefined;
     // What follows flows on into nothing, so that the connection can be used again.
-    Reflect.deleteProperty(this.#stream, "push");
     this.#stream.resume();
     this.#options.cancel();
     waiting.reject(reason);
   }
 
-  bytes(limit: number, framing = 0): Promise<Uint8Array> {
+  /** Fails whoever waits for more of the body, or will do so: there is no time left for it. */
+  abandon(reason: RpcError): void {
+    this.#abandoned = reason;
+    this.giveUp(reason);
+    this.#iterator?.abandon(reason);
+  }
+
+  bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const stream = this.#stream;
-      this.#waiting = { limit, maxBytes: limit + framing, chunks: [], resolve, reject };
+      this.#waiting = { limit, maxBytes: limit + framing, check, chunks: [], resolve, reject };
       const early: Uint8Array | null = stream.read();
-      if (early !== null) this.#collect(early);
+      if (early !== null) this.collect(early);
       // Engines of Node push what arrives. Taking it from them at once saves the stream's own buffer and its events, which
       // cost more than all that is done with the bytes.
-      const { push } = stream;
-      stream.push = (chunk: Uint8Array | null) => {
-        if (chunk !== null) return this.#collect(chunk);
-        this.#finish();
-        stream.push = push;
-        return stream.push(null);
-      };
-      // For an end that came early too.
-      stream.on("end", () => this.#finish());
-      if (stream.readableEnded) this.#finish();
+      stream.push = push;
+      if (stream.readableEnded) this.end();
+      else if (mayHaveEnded(stream)) stream.on("end", ended);
       if (stream.destroyed) this.#lose();
+      if (this.#abandoned !== undefined) this.giveUp(this.#abandoned);
     });
   }
 
-  /** Always true: whoever waits for all wants more. */
-  #collect(chunk: Uint8Array): true {
+  /** Takes a chunk that has arrived, if somebody waits for all of them. */
+  collect(chunk: Uint8Array): boolean {
     const waiting = this.#waiting;
-    if (waiting === undefined) return true;
+    if (waiting === undefined) return false;
     this.received += chunk.byteLength;
+    waiting.chunks.push(chunk);
     if (this.received > waiting.maxBytes) this.giveUp(tooLarge(waiting.limit));
-    else waiting.chunks.push(chunk);
+    else this.#check(waiting);
     return true;
   }
 
-  #finish(): void {
+  #check({ limit, chunks, check }: Waiting): void {
+    try {
+      check?.(chunks, this.received, limit);
+    } catch (reason) {
+      this.giveUp(reason as RpcError);
+    }
+  }
+
+  /** The stream has ended. */
+  end(): void {
     const waiting = this.#waiting;
     if (waiting === undefined || this.#options.cutOff(this.#stream)) return;
     this.#waiting = undefined;
     waiting.resolve(concat(waiting.chunks, this.received));
+  }
+
+  /** The stream has closed. */
+  close(): void {
+    this.#owner?.onClosed();
+    this.#lose();
   }
 
   #lose(): void {
@@ -108,8 +145,41 @@ export class ReadableBody implements Body {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    return new ChunkIterator(this.#stream, this.#options);
+    this.#iterator = new ChunkIterator(this.#stream, this.#options);
+    if (this.#abandoned !== undefined) this.#iterator.abandon(this.#abandoned);
+    return this.#iterator;
   }
+}
+
+function closed(this: Carrier): void {
+  const body = this[BODY];
+  // Node 20 keeps streams until memory is collected in full. What they lead to would be copied over and over until then.
+  this[BODY] = undefined;
+  body?.close();
+}
+
+function ended(this: Carrier): void {
+  this[BODY]?.end();
+}
+
+/** In place of a stream's own, once all of it is waited for. */
+function push(this: Carrier, chunk: Uint8Array | null): boolean {
+  const body = this[BODY];
+  if (chunk === null) body?.end();
+  // Whoever waits for all wants more.
+  else if (body?.collect(chunk)) return true;
+  const more = Readable.prototype.push.call(this, chunk);
+  if (chunk === null && body?.readsEnd) this.read(0);
+  return more;
+}
+
+/**
+ * Whether the end of a stream may have been pushed already, though nobody has been told of it yet. Node knows, but says so
+ * in no public way; where it does not, the event will tell. Listening always would cost: Node does too, and two listeners
+ * are twice as much as one.
+ */
+function mayHaveEnded(stream: Readable & { _readableState?: { ended?: boolean } }): boolean {
+  return stream._readableState?.ended !== false;
 }
 
 /** Hands out the chunks of a stream one by one, and stops the stream while nobody takes them. */
@@ -139,9 +209,15 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
       this.#wake?.();
     });
     stream.once("close", () => {
-      if (!this.#ended) this.#failure = options.lost();
+      if (!this.#ended) this.#failure ??= options.lost();
       this.#wake?.();
     });
+  }
+
+  /** Hands out what has come, and then fails. */
+  abandon(reason: RpcError): void {
+    this.#failure ??= reason;
+    this.#wake?.();
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {

@@ -8,6 +8,9 @@ import { RpcError } from "../error.ts";
 /** Headers of HTTP/1.1 beyond this are not read, on either side. */
 export const MAX_HEADER_BYTES: number = 32 * 1024;
 
+/** Header fields of HTTP/2 beyond these make Node reset a stream: more than there can be in blocks of 64 KiB, which are the limit. */
+export const MAX_HEADER_PAIRS = 2_000;
+
 /** gRPC's mapping of HTTP/2 reset codes. Codes that are not listed, also those nobody has defined, are internal. */
 const CODE_OF_RESET: Readonly<Record<number, Code>> = {
   [constants.NGHTTP2_REFUSED_STREAM]: Code.Unavailable,
@@ -16,9 +19,13 @@ const CODE_OF_RESET: Readonly<Record<number, Code>> = {
   [constants.NGHTTP2_INADEQUATE_SECURITY]: Code.PermissionDenied,
 };
 
-/** The error of a stream that the peer has reset. */
+/** The error of a stream that has been reset. */
 export function resetError(resetCode: number): RpcError {
-  return new RpcError(CODE_OF_RESET[resetCode] ?? Code.Internal, `the stream was reset with HTTP/2 code ${resetCode}`);
+  const message = `the stream was reset with HTTP/2 code ${resetCode}`;
+  // Node does not tell its own resets from those of the peer.
+  const own = resetCode === constants.NGHTTP2_ENHANCE_YOUR_CALM;
+  const note = own ? `, by the server or because the response has more than ${MAX_HEADER_PAIRS} header fields` : "";
+  return new RpcError(CODE_OF_RESET[resetCode] ?? Code.Internal, message + note);
 }
 
 /** What OpenSSL says, between its own names for the place: `…:error:0A00010B:SSL routines:function:reason:file:line:`. */

@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../code.ts";
 import { RpcError } from "../error.ts";
 import type { ReadableBody } from "./body.ts";
+import { type Member, Roster } from "./roster.ts";
 
 /** What one HTTP/2 connection to a server may do. Times are in milliseconds, and kept to about a second. */
 export interface ConnectionLimits {
@@ -69,7 +70,7 @@ const QUIET_BYTES = 64;
 const MIB = 1024 * 1024;
 
 /** A stream that is open. */
-export interface Watched {
+export interface Watched extends Member {
   readonly stream: ServerHttp2Stream;
   readonly body: ReadableBody;
   /** Made by the first look at the stream; most streams do not live to see it. */
@@ -90,7 +91,7 @@ export class SessionGuard {
   readonly session: ServerHttp2Session;
   readonly socket: Socket;
   readonly #limits: Limits;
-  readonly #watched = new Set<Watched>();
+  readonly #watched = new Roster<Watched>();
   readonly #start = performance.now();
   #handlers = 0;
   #opened = 0;
@@ -138,6 +139,11 @@ export class SessionGuard {
   closed(watched: Watched): void {
     this.#watched.delete(watched);
     if (watched.stream.rstCode !== constants.NGHTTP2_NO_ERROR) this.#countCancel();
+  }
+
+  /** Lets nobody wait any more for the rest of a request. */
+  abandon(reason: RpcError): void {
+    for (const { body } of this.#watched) body.abandon(reason);
   }
 
   /** Looks at the connection and its streams, and ends what has taken too long. */
@@ -222,7 +228,8 @@ export class SessionGuard {
 
   #end(code: number): void {
     // Not from inside an event of a stream, where Node is still at work on the session.
-    setImmediate(() => this.session.destroy(undefined, code));
+    // Node forgets the code where there is no error to go with it.
+    setImmediate(() => this.session.destroy(new Error("the client has broken the limits of a connection"), code));
   }
 
   /** Closes the socket of a session that is over: Node leaves some of them to the client. */

@@ -6,7 +6,7 @@ import { connect as connectSocket } from "node:net";
 import { onAbort, startTimer } from "../deadline.ts";
 import type { RpcError } from "../error.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
-import { CLOSED_BY_PEER, connectTimeout, handshakeError } from "./error.ts";
+import { CLOSED_BY_PEER, connectTimeout, handshakeError, MAX_HEADER_PAIRS } from "./error.ts";
 import { SessionConnection } from "./session.ts";
 
 export interface HandshakeOptions {
@@ -46,6 +46,7 @@ function shakeHands(
   return new Promise((resolve, reject) => {
     const session = connect(origin, {
       ...tls,
+      maxHeaderListPairs: MAX_HEADER_PAIRS,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
       ...(socketPath === undefined ? {} : { createConnection: () => connectSocket(socketPath) }),
     });

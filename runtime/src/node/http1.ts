@@ -8,11 +8,12 @@ import { onAbort, startTimer } from "../deadline.ts";
 import { abortError, RpcError } from "../error.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
-import { ReadableBody } from "./body.ts";
+import { ReadableBody, type StreamOwner } from "./body.ts";
 import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";
 import { discard, pump } from "./pump.ts";
 import { NO_EXPECTATION, NO_TUNNEL, objectionTo, Responses, refusalOf, refuseRequest } from "./refusal.ts";
+import { type Member, Roster } from "./roster.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
 
 /** How long the headers, and a whole request, may take to arrive; and how long a connection may be idle. */
@@ -32,6 +33,8 @@ const MAX_JOINED_BYTES = 16 * 1024;
 export function serveHttp1(exchange: Exchange): ServerEngine {
   const signals = new ExchangeSignals();
   const responses = new Responses();
+  /** Requests that have not come to their end yet. */
+  const arriving = new Roster<Http1Request>();
   let draining = false;
   const server = createServer(
     {
@@ -48,7 +51,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
       responses.add(outgoing);
-      const request = new Http1Request(incoming, outgoing, signals);
+      const request = new Http1Request(incoming, outgoing, signals, undefined, arriving);
       const objection = objectionTo(request.headers, incoming.httpVersion);
       if (objection !== undefined) return refuseRequest(outgoing, objection);
       exchange(request)
@@ -80,7 +83,10 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       server.close(() => {});
       server.closeIdleConnections();
     },
-    abort: (reason) => signals.abort(reason),
+    abort: (reason) => {
+      signals.abort(reason);
+      for (const { body } of arriving) body.abandon(reason);
+    },
   };
 }
 
@@ -88,15 +94,17 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
 const ignore = (): void => {};
 
 /** A request as `node:http` hands it out. */
-export class Http1Request implements HttpRequest {
+export class Http1Request implements HttpRequest, StreamOwner, Member {
   readonly method: string;
   readonly path: string;
   readonly version = "1.1";
   readonly headers: Metadata;
-  readonly body: Body;
+  readonly body: ReadableBody;
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
   readonly #signals: ExchangeSignals;
+  readonly #arriving: Roster<Http1Request> | undefined;
+  place = 0;
   #signal: AbortSignal | undefined;
 
   constructor(
@@ -104,14 +112,21 @@ export class Http1Request implements HttpRequest {
     outgoing: ServerResponse,
     signals: ExchangeSignals,
     path: string = pathOf(incoming.url ?? ""),
+    arriving?: Roster<Http1Request>,
   ) {
     this.method = incoming.method ?? "";
     this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, REQUEST_BODY);
+    this.body = new ReadableBody(incoming, REQUEST_BODY, this);
     this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.#signals = signals;
+    this.#arriving = arriving;
+    arriving?.add(this);
+  }
+
+  onClosed(): void {
+    this.#arriving?.delete(this);
   }
 
   get signal(): AbortSignal {
@@ -183,7 +198,7 @@ export interface Http1Options {
 export function connectHttp1(
   origin: URL,
   { tls, socketPath, connectTimeoutMs, idleTimeoutMs }: Http1Options,
-): { exchange: Exchange; close: () => void } {
+): { exchange: Exchange; close: () => void; destroy: (reason: RpcError) => void } {
   const secure = origin.protocol === "https:";
   // Of the agent's sockets the time ends only those that are idle.
   const keeping = { keepAlive: true, timeout: Math.min(idleTimeoutMs, MAX_TIMER_MS) };
@@ -199,11 +214,8 @@ export function connectHttp1(
   };
   const peer = socketPath ?? origin.host;
   let closed = false;
-  let running = 0;
-  const finish = (): void => {
-    running--;
-    if (closed && running === 0) agent.destroy();
-  };
+  /** How to end the exchanges that are under way. */
+  const running = new Roster<Member & { readonly fail: (reason: RpcError) => void }>();
 
   const exchange: Exchange = ({ method, path, headers, body, signal }) => {
     if (closed) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
@@ -212,13 +224,14 @@ export function connectHttp1(
       const fields = ["host", origin.host, ...headers.raw];
       if (body.whole !== undefined) fields.push("content-length", String(body.whole.byteLength));
       const outgoing = start({ ...target, method, path, headers: fields as never });
-      running++;
       let failure: RpcError | undefined;
       let responded = false;
       const fail = (error: RpcError): void => {
         failure ??= error;
         outgoing.destroy(error);
       };
+      const member = { fail, place: 0 };
+      running.add(member);
       const unlink = onAbort(signal, fail);
       let stopTimer = (): void => {};
       outgoing.once("socket", (socket) => {
@@ -232,7 +245,8 @@ export function connectHttp1(
         reject(failure);
       });
       outgoing.on("close", () => {
-        finish();
+        running.delete(member);
+        if (closed && running.size === 0) agent.destroy();
         unlink();
         stopTimer();
         if (!responded) reject(lost());
@@ -243,7 +257,13 @@ export function connectHttp1(
         resolve({
           status: incoming.statusCode ?? 0,
           headers: Metadata.fromRaw(lowerNames(incoming.rawHeaders)),
-          body: new ReadableBody(incoming, { lost, cancel: () => incoming.destroy(), cutOff: () => false }),
+          // A connection can be used again when the end of the response has been read.
+          body: new ReadableBody(incoming, {
+            lost,
+            cancel: () => incoming.destroy(),
+            cutOff: () => false,
+            readEnd: true,
+          }),
           trailers: new Metadata(),
         });
       });
@@ -255,7 +275,11 @@ export function connectHttp1(
     exchange,
     close: () => {
       closed = true;
-      if (running === 0) agent.destroy();
+      if (running.size === 0) agent.destroy();
+    },
+    destroy: (reason) => {
+      closed = true;
+      for (const { fail } of running) fail(reason);
     },
   };
 }

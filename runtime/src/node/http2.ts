@@ -14,7 +14,8 @@ import { Status } from "../code.ts";
 import type { RpcError } from "../error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import type { Metadata } from "../metadata.ts";
-import { ReadableBody } from "./body.ts";
+import { ReadableBody, type StreamOwner } from "./body.ts";
+import { MAX_HEADER_PAIRS } from "./error.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
 import { readFields, toHttp2Headers } from "./headers.ts";
 import { discard, pump } from "./pump.ts";
@@ -25,8 +26,6 @@ const STREAM_WINDOW_BYTES = 256 * 1024;
 const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
 /** Megabytes a session may hold before `node:http2` refuses new streams; its default of 10 is two large messages. */
 const MAX_SESSION_MEMORY_MB = 64;
-/** Header fields of a request, which are 64 KiB at most besides. */
-const MAX_HEADER_PAIRS = 2_000;
 
 /** What serves the connections of a port that speak one version of HTTP. */
 export interface ServerEngine {
@@ -34,7 +33,7 @@ export interface ServerEngine {
   accept(socket: Socket): void;
   /** Lets running exchanges finish, and starts no new ones. */
   drain(): void;
-  /** Tells the running exchanges that the server goes away. */
+  /** Tells the running exchanges that the server goes away: those that listen, and those that wait for more of a request. */
   abort(reason: RpcError): void;
 }
 
@@ -70,17 +69,30 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
     const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals, guard);
     guard.watch(request);
-    void answer(guard, request);
+    exchange(request).then(
+      (response) => answer(guard, request, response),
+      () => finish(guard, request, Promise.reject()),
+    );
   }
 
-  async function answer(guard: SessionGuard, request: Http2Request): Promise<void> {
-    const { stream } = request;
+  function answer(guard: SessionGuard, request: Http2Request, response: HttpResponse): void {
+    let pumping: undefined | Promise<void>;
     try {
-      const pumping = respond(stream, await exchange(request));
-      if (pumping !== undefined) await pumping;
+      pumping = respond(request.stream, response);
     } catch {
-      // Such as a header that Node will not send: the call has failed, the session has not.
-      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      // Such as a header that Node will not send.
+      pumping = Promise.reject();
+    }
+    if (pumping === undefined && request.lingering === undefined) guard.finished();
+    else void finish(guard, request, pumping);
+  }
+
+  async function finish(guard: SessionGuard, request: Http2Request, pumping: undefined | Promise<void>): Promise<void> {
+    try {
+      await pumping;
+    } catch {
+      // The call has failed, the session has not.
+      request.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
     if (request.lingering !== undefined) await request.lingering;
     guard.finished();
@@ -96,7 +108,9 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     if (socket === undefined) return;
     const guard = new SessionGuard(session, socket, limits);
     guards.set(session, guard);
-    // The session's event and not the server's: a stream that has been reset already does not know its session.
+    // The session's event and not the server's: a stream that has been reset already does not know its session. Node's own
+    // listener, which makes the one into the other, would cost every stream a little.
+    session.removeAllListeners("stream");
     session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) =>
       serve(guard, stream, headers, raw),
     );
@@ -124,7 +138,10 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     drain: () => {
       for (const session of guards.keys()) session.close();
     },
-    abort: (reason) => signals.abort(reason),
+    abort: (reason) => {
+      signals.abort(reason);
+      for (const guard of guards.values()) guard.abandon(reason);
+    },
   };
 }
 
@@ -132,13 +149,15 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
 const ignore = (): void => {};
 
 /** A request as `node:http2` hands it out. */
-export class Http2Request implements HttpRequest, Watched {
+export class Http2Request implements HttpRequest, StreamOwner, Watched {
   readonly method: string;
   readonly path: string;
   readonly version = "2";
   readonly headers: Metadata;
   readonly body: ReadableBody;
   readonly stream: ServerHttp2Stream;
+  place = 0;
+  readonly #guard: SessionGuard | undefined;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
   /** Settles when all work has ended that goes on after the response, if there is any. */
@@ -155,9 +174,14 @@ export class Http2Request implements HttpRequest, Watched {
     this.method = method;
     this.path = path;
     this.headers = readFields(raw);
-    this.body = new ReadableBody(stream, STREAM_REQUEST_BODY, guard && (() => guard.closed(this)));
+    this.body = new ReadableBody(stream, STREAM_REQUEST_BODY, this);
     this.stream = stream;
     this.#signals = signals;
+    this.#guard = guard;
+  }
+
+  onClosed(): void {
+    this.#guard?.closed(this);
   }
 
   get signal(): AbortSignal {
@@ -186,15 +210,8 @@ function respond(
     stream.end(whole);
   } else {
     stream.respond(headers, WAIT_FOR_TRAILERS);
-    stream.on("wantTrailers", () => {
-      try {
-        stream.sendTrailers(toHttp2Headers(trailers));
-        if (!stream.readableEnded) setImmediate(closeUnread, stream);
-      } catch {
-        // A field that Node will not send. Nobody else hears of what is thrown here.
-        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      }
-    });
+    (stream as WithTrailers)[TRAILERS] = trailers;
+    stream.on("wantTrailers", sendTrailers);
     if (whole === undefined) return pump(body, stream);
     stream.end(whole);
     return undefined;
@@ -202,6 +219,20 @@ function respond(
   // Not for a response with trailers: its "finish" comes before they have been sent.
   stream.on("finish", () => setImmediate(closeUnread, stream));
   return undefined;
+}
+
+/** Where a stream has its trailers until they are sent: a listener that all streams share is less than one for each. */
+const TRAILERS = Symbol("trailers");
+type WithTrailers = ServerHttp2Stream & { [TRAILERS]?: Metadata };
+
+function sendTrailers(this: WithTrailers): void {
+  try {
+    this.sendTrailers(toHttp2Headers(this[TRAILERS] as Metadata));
+    if (!this.readableEnded) setImmediate(closeUnread, this);
+  } catch {
+    // A field that Node will not send. Nobody else hears of what is thrown here.
+    this.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { Code } from "../code.ts";
 import { abortError, RpcError } from "../error.ts";
-import type { Exchange, HttpRequest } from "../exchange.ts";
+import type { Connections, Exchange, HttpRequest } from "../exchange.ts";
 import type { BackOff } from "./back-off.ts";
 import { type Connect, type Connection, type ConnectionOwner, isUnprocessed } from "./connection.ts";
 import { ReplayBody } from "./replay.ts";
@@ -25,10 +25,8 @@ export interface PoolOptions {
   readonly backOff: BackOff;
 }
 
-export interface Pool {
+export interface Pool extends Connections {
   readonly exchange: Exchange;
-  /** Lets running exchanges finish and refuses new ones. */
-  close(): Promise<void>;
 }
 
 /** A connection that uses this share of the streams it may have gets company. */
@@ -87,7 +85,7 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
   /** Begins to make one more connection, unless that is under way. Rejects at once while the server is left alone. */
   function start(): Promise<void> {
     if (starting !== undefined) return starting;
-    const refusal = backOff.refusal();
+    const refusal = abandoned.signal.aborted ? abortError(abandoned.signal) : backOff.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
     starting = make().finally(() => {
       starting = undefined;
@@ -259,6 +257,10 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
     close() {
       closing ??= close();
       return closing;
+    },
+    destroy(reason) {
+      abandoned.abort(reason);
+      for (const connection of [...alive]) connection.destroy(reason);
     },
   };
 }

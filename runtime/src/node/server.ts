@@ -5,6 +5,7 @@
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "../code.ts";
+import { type CloseOptions, gracePeriod, startTimer } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import type { Exchange } from "../exchange.ts";
 import { type ConnectionLimits, resolveLimits } from "./guard.ts";
@@ -26,11 +27,6 @@ export interface ListenerOptions {
   readonly tls?: TlsOptions | undefined;
   /** What one HTTP/2 connection may do. The defaults suit most servers; each says what it is. */
   readonly limits?: ConnectionLimits | undefined;
-}
-
-export interface CloseOptions {
-  /** How long running calls may go on, in milliseconds. Default: 30,000. */
-  readonly graceMs?: number | undefined;
 }
 
 /** Connections that are open at the same time. */
@@ -104,8 +100,8 @@ export class Listener {
    * Stops listening, lets running calls finish, and cancels those that take longer than the grace period. Always
    * settles; calling it again waits for the same end.
    */
-  close({ graceMs = 30_000 }: CloseOptions): Promise<void> {
-    this.#closing ??= this.#close(graceMs);
+  close(options: CloseOptions): Promise<void> {
+    this.#closing ??= this.#close(gracePeriod(options));
     return this.#closing;
   }
 
@@ -114,17 +110,17 @@ export class Listener {
     this.#http1.drain();
     this.#http2.drain();
     for (const socket of this.#undecided) socket.destroy();
-    const abort = setTimeout(() => {
+    const stopAborting = startTimer(graceMs, () => {
       const reason = new RpcError(Code.Unavailable, "the server is shutting down");
       this.#http1.abort(reason);
       this.#http2.abort(reason);
-    }, graceMs);
-    const destroy = setTimeout(() => {
+    });
+    const stopDestroying = startTimer(graceMs + ABORT_GRACE_MS, () => {
       for (const socket of this.#sockets) socket.destroy();
-    }, graceMs + ABORT_GRACE_MS);
+    });
     await closed;
-    clearTimeout(abort);
-    clearTimeout(destroy);
+    stopAborting();
+    stopDestroying();
   }
 
   #createTlsServer(options: TlsOptions): NetServer {

@@ -9,12 +9,15 @@ import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import { type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer, resetError } from "./error.ts";
 import { toHttp2Headers } from "./headers.ts";
-import { type OpenStream, openStream, receiveResponse, type StreamOwner, sendBody } from "./stream.ts";
+import { watchHearing } from "./hearing.ts";
+import { type OpenStream, openStream, receiveResponse, type SessionOfStream, sendBody } from "./stream.ts";
 
 /** Stream ids are never used twice. A connection that has used this many is left before they run out (RFC 9113, 5.1.1). */
 const LAST_STREAM_ID = 1.5 * 2 ** 30;
 /** What a server may say on its own, by ORIGIN and ALTSVC, before it is taken to be hostile. */
 const MAX_ANNOUNCEMENTS = 100;
+/** What a server has done whose connection Node gives up without a word. */
+const RULE_BREAKER = "broke the rules of HTTP/2";
 
 export class SessionConnection implements Connection {
   streams = 0;
@@ -25,7 +28,7 @@ export class SessionConnection implements Connection {
   /** What messages call the other end. */
   readonly #peer: string;
   readonly #owner: ConnectionOwner;
-  readonly #streamOwner: StreamOwner = {
+  readonly #streamOwner: SessionOfStream = {
     lost: (stream, cause) => this.#lost(stream, cause),
     onClosed: () => this.#onStreamClosed(),
   };
@@ -58,6 +61,11 @@ export class SessionConnection implements Connection {
       announcements++;
       if (announcements === MAX_ANNOUNCEMENTS) this.destroy(hostileServer("announces too many other origins"));
     };
+    watchHearing(
+      session,
+      () => this.streams > 0,
+      () => this.destroy(hostileServer(RULE_BREAKER)),
+    );
     session.on("origin", count);
     session.on("altsvc", count);
   }
@@ -116,7 +124,8 @@ export class SessionConnection implements Connection {
 
   destroy(reason: RpcError): void {
     this.#reason ??= reason;
-    this.#session.destroy();
+    // With a reason, or its streams would end as if all had come.
+    this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
     this.#leave();
   }
 
@@ -167,7 +176,7 @@ export class SessionConnection implements Connection {
     if ((cause as NodeJS.ErrnoException).code === "ERR_HTTP2_OUT_OF_STREAMS") this.#retire();
     // Closed, and neither by this side nor by the server's word: Node has ended it because the server broke the rules of
     // HTTP/2, and tells nobody while calls are open that will never hear of their ends.
-    else if (this.#session.closed && !this.#leaving) this.destroy(hostileServer("broke the rules of HTTP/2"));
+    else if (this.#session.closed && !this.#leaving) this.destroy(hostileServer(RULE_BREAKER));
     // A TypeError is about the request, and names the field.
     if (!(this.open || cause instanceof TypeError)) return markUnprocessed(connectionError(cause, this.#peer));
     return RpcError.from(cause, Code.Internal);

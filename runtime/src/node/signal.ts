@@ -6,9 +6,15 @@ import type { Readable, Writable } from "node:stream";
 import { Code } from "../code.ts";
 import { RpcError } from "../error.ts";
 import type { ReadableBodyOptions } from "./body.ts";
+import { type Member, Roster } from "./roster.ts";
+
+/** An exchange whose signal has been asked for. */
+interface Running extends Member {
+  readonly controller: AbortController;
+}
 
 export class ExchangeSignals {
-  readonly #controllers = new Set<AbortController>();
+  readonly #running = new Roster<Running>();
   #aborted: RpcError | undefined;
 
   /**
@@ -18,10 +24,11 @@ export class ExchangeSignals {
   create(response: Writable & Partial<Pick<ServerHttp2Stream, "aborted">>, connection?: Readable): AbortSignal {
     const controller = new AbortController();
     if (this.#aborted !== undefined) controller.abort(this.#aborted);
-    this.#controllers.add(controller);
+    const running: Running = { controller, place: 0 };
+    this.#running.add(running);
     const onEnd = (): void => controller.abort(clientGone());
     const onClose = (): void => {
-      this.#controllers.delete(controller);
+      this.#running.delete(running);
       connection?.off("end", onEnd);
       // Node ends the streams of HTTP/2 that are reset, and calls them aborted.
       if (!response.writableEnded || response.aborted) controller.abort(clientGone());
@@ -36,7 +43,7 @@ export class ExchangeSignals {
   /** Fires all of them, and those that are still to be made. */
   abort(reason: RpcError): void {
     this.#aborted = reason;
-    for (const controller of this.#controllers) controller.abort(reason);
+    for (const { controller } of this.#running) controller.abort(reason);
   }
 }
 

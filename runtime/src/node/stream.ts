@@ -14,21 +14,21 @@ import { onAbort } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import { type Body, emptyBody, type HttpResponse } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
-import { ReadableBody } from "./body.ts";
+import { sizeOf } from "../protocol.ts";
+import { ReadableBody, type StreamOwner } from "./body.ts";
 import { hostileServer } from "./error.ts";
 import { readFields } from "./headers.ts";
 import { pump } from "./pump.ts";
 
 /** What a server may say beside the response to a call before it is taken to be hostile. */
 const MAX_INTERIM_RESPONSES = 10;
-/** The largest header block, or trailers, of a response. */
+/** The largest header block, or trailers, of a response; of 32 bytes and more for each field. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /** What a stream asks of its session, and tells it. */
-export interface StreamOwner {
+export interface SessionOfStream extends StreamOwner {
   /** Why a stream closed before it had ended; `cause` is what Node said about it, if anything. */
   lost(stream: ClientHttp2Stream, cause: Error | undefined): RpcError;
-  onClosed(): void;
 }
 
 /** A stream with the way to give it up. */
@@ -63,14 +63,13 @@ export function openStream(session: ClientHttp2Session, headers: OutgoingHttpHea
 export function receiveResponse(
   { stream, cancel }: OpenStream,
   signal: AbortSignal | undefined,
-  owner: StreamOwner,
+  owner: SessionOfStream,
 ): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     let failure: RpcError | undefined;
     let cause: Error | undefined;
-    let responded = false;
+    let response: ReceivedResponse | undefined;
     let interim = 0;
-    const trailers = new Metadata();
     const lost = (): RpcError => failure ?? owner.lost(stream, cause);
     const fail = (error: RpcError): void => {
       failure ??= error;
@@ -78,12 +77,13 @@ export function receiveResponse(
       reject(error);
     };
     const unlink = signal && onAbort(signal, fail);
-    const body = new ReadableBody(stream, { lost, cancel, cutOff }, () => {
+    const body = new ReadableBody(stream, { lost, cancel, cutOff }, { onClosed });
+    function onClosed(): void {
       unlink?.();
-      if (!responded) reject(lost());
+      if (response === undefined) reject(lost());
       owner.onClosed();
       forget(stream);
-    });
+    }
     stream.on("error", (error) => {
       if (error instanceof RpcError) failure ??= error;
       else cause ??= error;
@@ -93,20 +93,39 @@ export function receiveResponse(
       if (interim > MAX_INTERIM_RESPONSES) fail(hostileServer("sends interim responses without end"));
     });
     stream.on("trailers", (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      if (sizeOf(raw) > MAX_HEADER_BYTES) fail(headersTooLarge());
-      else trailers.appendRaw(raw);
+      if (sizeOf(raw) > MAX_HEADER_BYTES) response?.refuseTrailers(headersTooLarge("trailers"));
+      else response?.trailers.appendRaw(raw);
     });
     stream.on("response", (headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      if (sizeOf(raw) > MAX_HEADER_BYTES) return fail(headersTooLarge());
-      responded = true;
-      resolve({
-        status: Number(headers[":status"]),
-        headers: readFields(raw),
-        body,
-        trailers,
-      });
+      if (sizeOf(raw) > MAX_HEADER_BYTES) return fail(headersTooLarge("headers"));
+      response = new ReceivedResponse(Number(headers[":status"]), readFields(raw), body);
+      resolve(response);
     });
   });
+}
+
+class ReceivedResponse implements HttpResponse {
+  readonly status: number;
+  readonly headers: Metadata;
+  readonly body: Body;
+  readonly #trailers = new Metadata();
+  #refusal: RpcError | undefined;
+
+  constructor(status: number, headers: Metadata, body: Body) {
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+  }
+
+  get trailers(): Metadata {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    return this.#trailers;
+  }
+
+  /** When trailers come, the body may have ended: it is not the one to fail. */
+  refuseTrailers(reason: RpcError): void {
+    this.#refusal = reason;
+  }
 }
 
 /**
@@ -136,16 +155,9 @@ export function sendBody(body: Body, { stream, cancel }: OpenStream): void {
   pump(body, stream).catch((reason) => stream.destroy(RpcError.from(reason, Code.Internal)));
 }
 
-/** The size of a header block as HTTP/2 counts it: 32 bytes for each field beside its name and value. */
-function sizeOf(raw: readonly string[]): number {
-  let bytes = raw.length * 16;
-  for (const text of raw) bytes += text.length;
-  return bytes;
-}
-
-function headersTooLarge(): RpcError {
+function headersTooLarge(what: "headers" | "trailers"): RpcError {
   return new RpcError(
     Code.ResourceExhausted,
-    `the headers of the response are larger than the limit of ${MAX_HEADER_BYTES} bytes`,
+    `the ${what} of the response are larger than the limit of ${MAX_HEADER_BYTES} bytes`,
   );
 }

@@ -2,7 +2,7 @@
  * Connecting: an origin becomes an exchange, over HTTP/1.1 or HTTP/2.
  */
 import type { SecureContextOptions } from "node:tls";
-import type { Exchange } from "../exchange.ts";
+import type { Connections, Exchange } from "../exchange.ts";
 import { BackOff } from "./back-off.ts";
 import { connectSessions } from "./handshake.ts";
 import { connectHttp1 } from "./http1.ts";
@@ -57,9 +57,8 @@ export interface ConnectOptions extends ConnectionOptions {
   readonly tls?: ClientTlsOptions | undefined;
 }
 
-export interface Connector {
+export interface Connector extends Connections {
   readonly exchange: Exchange;
-  close(): Promise<void>;
 }
 
 /** Makes exchanges with the origin of a base URL. Throws a `TypeError` for what is no such URL. */
@@ -68,10 +67,10 @@ export function createConnector(options: ConnectOptions): Connector {
   const { tls, connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000 } = options;
   const prefix = origin.pathname.replace(/\/$/, "");
   if (options.httpVersion === "1.1") {
-    const { exchange, close } = connectHttp1(origin, { tls, socketPath, connectTimeoutMs, idleTimeoutMs });
-    return { exchange: withPrefix(exchange, prefix), close: async () => close() };
+    const { exchange, close, destroy } = connectHttp1(origin, { tls, socketPath, connectTimeoutMs, idleTimeoutMs });
+    return { exchange: withPrefix(exchange, prefix), close: async () => close(), destroy };
   }
-  const { exchange, close } = createPool(connectSessions(origin, { tls, socketPath, connectTimeoutMs }), {
+  const { exchange, close, destroy } = createPool(connectSessions(origin, { tls, socketPath, connectTimeoutMs }), {
     maxConnections: options.maxConnections ?? 10,
     idleTimeoutMs,
     verifyAfterMs: options.verifyAfterMs ?? 30_000,
@@ -79,7 +78,7 @@ export function createConnector(options: ConnectOptions): Connector {
     pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
     backOff: new BackOff({ maxMs: options.maxBackOffMs ?? 120_000 }),
   });
-  return { exchange: withPrefix(exchange, prefix), close };
+  return { exchange: withPrefix(exchange, prefix), close, destroy };
 }
 
 /** What a base URL names. Requests to a socket say that they are for `localhost`, as gRPC has it. */
