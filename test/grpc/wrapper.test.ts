@@ -484,6 +484,16 @@ describe("a client", () => {
     ]);
   });
 
+  it.each(["constructor", "99", "x"])("takes an exception with the code %s for any other", async (code) => {
+    const call = recorded.find(({ path }) => path.endsWith("/fail")) as Recorded;
+    const { transport } = answering({
+      ...call,
+      responseHeaders: { ...call.responseHeaders, "tri-exception-code": code },
+    });
+    const failed = createInterfaceClient(PlainDef, transport)["fail"]?.("", 7);
+    await expect(failed).rejects.toMatchObject({ code: Code.Unknown });
+  });
+
   it("tells of an exception that it cannot read", async () => {
     const call = recorded.find(({ path }) => path.endsWith("/fail")) as Recorded;
     const { transport } = answering({ ...call, response: hexOf(framed(bytesOf("0a026b6f"))) });

@@ -20,16 +20,16 @@ const EXCEPTION_CODE = "tri-exception-code";
 /** The code of what a service throws itself. */
 const BUSINESS_EXCEPTION = "3";
 /** The other codes that say more than that something went wrong. */
-const CODES: Readonly<Record<string, Code>> = {
-  1: Code.Unavailable,
-  2: Code.DeadlineExceeded,
-  4: Code.PermissionDenied,
-  7: Code.ResourceExhausted,
-  8: Code.DeadlineExceeded,
-  11: Code.Unimplemented,
-  12: Code.InvalidArgument,
-  13: Code.Unauthenticated,
-};
+const CODES: ReadonlyMap<string, Code> = new Map([
+  ["1", Code.Unavailable],
+  ["2", Code.DeadlineExceeded],
+  ["4", Code.PermissionDenied],
+  ["7", Code.ResourceExhausted],
+  ["8", Code.DeadlineExceeded],
+  ["11", Code.Unimplemented],
+  ["12", Code.InvalidArgument],
+  ["13", Code.Unauthenticated],
+]);
 
 /** A method with its signature, as wrapper mode is only entered by. */
 export type Signed = Method & { readonly signature: Signature };
@@ -70,7 +70,7 @@ export function readException(
 ): RpcError | undefined {
   const sent = headers.get(EXCEPTION_CODE);
   if (sent === undefined || sent === "0") return undefined;
-  const code = CODES[sent] ?? Code.Unknown;
+  const code = CODES.get(sent) ?? Code.Unknown;
   const metadata = userMetadata(trailers);
   try {
     const [serialization, [value]] = open(all, bytes);

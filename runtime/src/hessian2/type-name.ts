@@ -5,17 +5,17 @@ import { nameOf } from "../java/type.ts";
 import type { JavaType } from "../signature.ts";
 
 /** How Hessian names the arrays of types that it knows itself. */
-const HESSIAN_NAMES: Readonly<Record<string, string>> = {
-  "java.lang.String": "string",
-  "java.lang.Object": "object",
-  "java.util.Date": "date",
-  "[B": "[byte",
-};
+const HESSIAN_NAMES: ReadonlyMap<string, string> = new Map([
+  ["java.lang.String", "string"],
+  ["java.lang.Object", "object"],
+  ["java.util.Date", "date"],
+  ["[B", "[byte"],
+]);
 
 export function hessianName(type: JavaType): string {
   if (typeof type === "object" && "array" in type) return `[${hessianName(type.array)}`;
   const name = nameOf(type);
-  return HESSIAN_NAMES[name] ?? name;
+  return HESSIAN_NAMES.get(name) ?? name;
 }
 
 const names = new WeakMap<object, string>();
