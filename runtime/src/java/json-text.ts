@@ -29,14 +29,19 @@ const NUMBER_MARK = "#";
 /** The value of JSON text, in which numbers that would lose digits are instances of {@link ExactNumber}. */
 export function parseExactJson(text: string): JsonValue {
   if (!LONG_NUMBER.test(text) && !BARE_KEY.test(text)) return JSON.parse(text) as JsonValue;
-  return JSON.parse(markStrings(text), (_key, value: unknown) => {
+  const quoted = quote(text, false);
+  if (quoted !== undefined) return JSON.parse(quoted) as JsonValue;
+  return JSON.parse(quote(text, true) ?? text, (_key, value: unknown) => {
     if (typeof value !== "string") return value;
     return value.startsWith(NUMBER_MARK) ? new ExactNumber(value.slice(1)) : value.slice(1);
   }) as JsonValue;
 }
 
-/** Puts quotes around numbers that would lose digits, and around keys; and a mark into strings, so that both are known again. */
-function markStrings(text: string): string {
+/**
+ * Puts quotes around keys and, with `exact`, around numbers that would lose digits; and a mark into strings then, so that both
+ * are known again. Without it, there is no such text of numbers that would.
+ */
+function quote(text: string, exact: boolean): string | undefined {
   const pieces: string[] = [];
   let done = 0;
   const replace = (start: number, end: number, piece: string): void => {
@@ -47,13 +52,16 @@ function markStrings(text: string): string {
     const character = text[i] as string;
     if (character === QUOTE) {
       const end = endOfString(text, i);
-      if (!isKey(text, end + 1)) replace(i, i + 1, QUOTE + STRING_MARK);
+      if (exact && !isKey(text, end + 1)) replace(i, i + 1, QUOTE + STRING_MARK);
       i = end;
     } else if (character === "-" || (character >= "0" && character <= "9")) {
       const end = endOfNumber(text, i);
       const number = text.slice(i, end);
       if (isKey(text, end)) replace(i, end, QUOTE + number + QUOTE);
-      else if (isNumber(number) && losesDigits(number)) replace(i, end, QUOTE + NUMBER_MARK + number + QUOTE);
+      else if (isNumber(number) && losesDigits(number)) {
+        if (!exact) return undefined;
+        replace(i, end, QUOTE + NUMBER_MARK + number + QUOTE);
+      }
       i = end - 1;
     }
   }
