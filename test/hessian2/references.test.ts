@@ -189,6 +189,11 @@ describe("sets", () => {
     expect(() => hessian2.decode(ANY, hex(recorded))).toThrow('class "V$E" is not declared');
   });
 
+  it("and maps of enums are read as Java writes them", () => {
+    const map = "4d116a6176612e7574696c2e456e756d4d6170430356244591046e616d65600142915a";
+    expect(hessian2.decode({ map: [{ enum: Color }, "java.lang.Integer"] }, hex(map))).toEqual(new Map([["B", 1]]));
+  });
+
   it.each(["java.util.HashSet", "java.util.LinkedHashSet", "java.util.TreeSet"])(
     "stay sets where nothing is declared: %s",
     (name) => {

@@ -15,7 +15,7 @@ export interface Serialization {
   readonly name: string;
   /** The name it has on the wire, where that is another one; both are read. */
   readonly wireName?: string;
-  /** `cost` counts what all values of a message cost together; one that is given has to be passed on, or may be ignored. */
+  /** `cost` counts what all values of a message cost together. Who calls a built-in serialization hands it on. */
   encode(type: JavaType, value: unknown, cost?: Cost): Uint8Array;
   decode(type: JavaType, bytes: Uint8Array, cost?: Cost): unknown;
   /** Absent where exceptions cannot travel: then they are errors like any other. */
