@@ -54,7 +54,7 @@ for (const [name, step] of steps) {
   if (problem !== undefined) console.log(`\n${problem.trim()}\n`);
 }
 runTests();
-for (const judge of ["conformance", "interop:grpc"]) runJudge(judge);
+for (const judge of ["conformance", "interop:grpc", "interop:dubbo"]) runJudge(judge);
 rmSync(temporary, { recursive: true });
 
 if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);

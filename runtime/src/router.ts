@@ -103,9 +103,7 @@ export function createRouterWith(settings: RouterSettings): Router {
       const bodies = bodiesOf(options, Object.keys(service.methods));
       for (const [index, made] of createHandlers(service, implementation, all).entries()) {
         const { path, signature } = made.method;
-        // What the values of other bodies are for is said by a schema.
-        const kinds = signature === undefined ? (bodies[index] ?? []) : [];
-        const handler: Handler = { ...made, bodies: kinds, csrf: options.csrf ?? true };
+        const handler: Handler = { ...made, bodies: bodies[index] ?? [], csrf: options.csrf ?? true };
         addRoute(path, selector, handler);
         // Java's callers of sub-protocol A name the overload they mean.
         if (signature !== undefined) addRoute(path + pathSuffix(signature), selector, handler);

@@ -225,12 +225,12 @@ describe("overloads in JSON", () => {
   const handlers = Object.fromEntries(Object.keys(OVERLOADS).map((key) => [key, () => key]));
   const router = createRouter().add({ typeName: "t.S", methods }, handlers);
 
-  async function called(path: string, body: string): Promise<unknown> {
+  async function called(path: string, body: string, contentType = "application/json"): Promise<unknown> {
     const response = await router.exchange({
       method: "POST",
       path: `/t.S/${path}`,
       version: "1.1",
-      headers: new Metadata({ "content-type": "application/json" }),
+      headers: new Metadata({ "content-type": contentType, accept: "application/json" }),
       body: wholeBody(Buffer.from(body)),
       signal: undefined,
     });
@@ -258,14 +258,20 @@ describe("overloads in JSON", () => {
     expect(await called(path, body)).toBe(expected);
   });
 
+  it("are told apart by the names in XML as well", async () => {
+    const xml = "<find><customer>Ann</customer><limit>1</limit></find>";
+    expect(await called("find", xml, "application/xml")).toBe("findLimit");
+    expect(await called("find", "<find><customer>5</customer></find>", "application/xml")).toBe("findCustomer");
+  });
+
   it("say what is wrong with the one that is named, and are refused where two are meant", async () => {
     expect(await called("find", '{"customer":"Ann","limit":"x"}')).toMatchObject({
       status: 25,
       message: expect.stringContaining('argument "limit": "x" is no int'),
     });
     expect(await called("none", "[null]")).toMatchObject({
-      status: 25,
-      message: expect.stringContaining("they fit several overloads of /t.S/none"),
+      status: 40,
+      message: expect.stringContaining("the arguments fit several overloads of /t.S/none"),
     });
   });
 });

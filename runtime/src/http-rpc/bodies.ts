@@ -5,6 +5,13 @@ import type { BodyKind } from "../call.ts";
 import { decodeForm } from "./form.ts";
 import { decodeMultipart } from "./multipart.ts";
 import type { BodyInput } from "./parameters.ts";
+import {
+  type ArgumentFormat,
+  formArguments,
+  multipartArguments,
+  textArguments,
+  xmlArguments,
+} from "./signed-arguments.ts";
 import { decodeTextBody } from "./text.ts";
 import { decodeXml } from "./xml.ts";
 
@@ -19,6 +26,8 @@ export interface BodyFormat {
   readonly safelisted: boolean;
   /** Throws an `RpcError` with the status for what is wrong, or anything for bytes that are not in the format. */
   decode(input: BodyInput): object | Promise<object>;
+  /** The same for methods without IDL. */
+  readonly arguments: ArgumentFormat;
 }
 
 /** Spec: Additional request content types, in its order. */
@@ -29,6 +38,7 @@ export const BODY_FORMATS: readonly BodyFormat[] = [
     responseType: "application/json",
     safelisted: true,
     decode: decodeMultipart,
+    arguments: multipartArguments,
   },
   {
     kind: "form",
@@ -36,6 +46,7 @@ export const BODY_FORMATS: readonly BodyFormat[] = [
     responseType: "application/json",
     safelisted: true,
     decode: decodeForm,
+    arguments: formArguments,
   },
   {
     kind: "text",
@@ -43,6 +54,7 @@ export const BODY_FORMATS: readonly BodyFormat[] = [
     responseType: "application/json",
     safelisted: true,
     decode: decodeTextBody,
+    arguments: textArguments,
   },
   {
     kind: "xml",
@@ -51,5 +63,6 @@ export const BODY_FORMATS: readonly BodyFormat[] = [
     safelisted: false,
     decode: async ({ type, bytes, mediaType, json }) =>
       json.fromValue(type, await decodeXml(type, bytes, mediaType.parameters.get("charset"))),
+    arguments: xmlArguments,
   },
 ];

@@ -12,6 +12,8 @@ import { decodeArguments } from "./arguments.ts";
 import { BODY_FORMATS, type BodyFormat } from "./bodies.ts";
 import { canonicalType, chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
 import { Refusal } from "./refusal.ts";
+import { type ArgumentBody, jsonArguments } from "./signed-arguments.ts";
+import { jsonResult, type ResultFormat, textResult, xmlResult } from "./signed-results.ts";
 import { encodeTextBody, isText } from "./text.ts";
 import { encodeXml } from "./xml.ts";
 
@@ -19,6 +21,8 @@ import { encodeXml } from "./xml.ts";
 export interface RequestFormat {
   decode(type: DescMessage, bytes: Uint8Array): object | Promise<object>;
   readonly response: ResponseFormat;
+  /** Takes apart the arguments of a method without IDL; absent where there are none. */
+  readonly decodeArguments?: (bytes: Uint8Array) => ArgumentBody | Promise<ArgumentBody>;
   /** Whether any page may send it without a CORS preflight. */
   readonly safelisted: boolean;
 }
@@ -29,6 +33,8 @@ export interface ResponseFormat {
   /** The fields that every such response has. */
   readonly fields: Metadata;
   encode(type: DescMessage, message: object): Uint8Array;
+  /** The same for methods without IDL; absent where there are none. */
+  readonly encodeResult?: ResultFormat | undefined;
 }
 
 export interface Content {
@@ -42,57 +48,60 @@ export interface Content {
 export function createContent(options: ServerOptions): Content {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
   const requests = new Map(options.codecs.map((codec) => [`application/${codec.name}`, codecFormat(codec)]));
-  const xml = responseFormat("application/xml", (type, message) => encodeXml(type, json.toValue(type, message)));
-  const text = responseFormat("text/plain; charset=utf-8", (type, message) =>
-    encodeTextBody(type, json.toValue(type, message)),
+  const xml = responseFormat(
+    "application/xml",
+    (type, message) => encodeXml(type, json.toValue(type, message)),
+    xmlResult,
   );
-  const asJson =
-    requests.get("application/json")?.response ??
-    responseFormat("application/json", (type, message) => jsonCodec.encode(type, message));
+  const text = responseFormat(
+    "text/plain; charset=utf-8",
+    (type, message) => encodeTextBody(type, json.toValue(type, message)),
+    textResult,
+  );
+  const { encode: encodeJson } = requests.get("application/json")?.response ?? jsonCodec;
+  const asJson = responseFormat("application/json", encodeJson, jsonResult);
 
   /** Of methods without IDL. Their signature, and not the codec, decides what JSON says. */
-  const signed = codecFormat(jsonCodec);
+  const signed: RequestFormat = { ...codecFormat(jsonCodec), response: asJson, decodeArguments: jsonArguments };
 
   function bodyFormat(format: BodyFormat, mediaType: MediaType): RequestFormat {
     return {
       decode: (type, bytes) => format.decode({ type, bytes, mediaType, json }),
+      decodeArguments: (bytes) => format.arguments(bytes, mediaType),
       response: format.responseType === "application/xml" ? xml : asJson,
       safelisted: format.safelisted,
     };
   }
 
+  const signedOnly: ReadonlyMap<string, RequestFormat> = new Map([["application/json", signed]]);
+  const codecsOf = ({ method }: Handler): ReadonlyMap<string, RequestFormat> =>
+    method.signature === undefined ? requests : signedOnly;
+
   function findOther(contentType: string | undefined, handler: Handler): RequestFormat {
     const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
-    if (handler.method.signature !== undefined) {
-      if (mediaType !== undefined && canonicalType(mediaType.name) === "application/json" && isUtf8(mediaType))
-        return signed;
-      throw unsupported(contentType, ["application/json"]);
-    }
+    const codecs = codecsOf(handler);
     const bodies = bodiesOf(handler);
     if (mediaType !== undefined) {
-      const codec = requests.get(canonicalType(mediaType.name));
+      const codec = codecs.get(canonicalType(mediaType.name));
       if (codec !== undefined && isUtf8(mediaType)) return codec;
       const format = bodies.find(({ mediaTypes }) => mediaTypes.includes(mediaType.name));
       if (format !== undefined) return bodyFormat(format, mediaType);
     }
-    throw unsupported(contentType, [...requests.keys(), ...bodies.map(({ mediaTypes }) => mediaTypes[0] as string)]);
+    throw unsupported(contentType, [...codecs.keys(), ...bodies.map(({ mediaTypes }) => mediaTypes[0] as string)]);
   }
 
   /** The formats a response may have, in the order of preference. */
   function responsesOf(handler: Handler): Map<string, ResponseFormat> {
-    if (handler.method.signature !== undefined) return new Map([["application/json", signed.response]]);
-    const responses = new Map(Array.from(requests, ([mediaType, { response }]) => [mediaType, response]));
+    const responses = new Map(Array.from(codecsOf(handler), ([mediaType, { response }]) => [mediaType, response]));
     for (const { kind, mediaTypes } of bodiesOf(handler)) {
       if (kind === "xml") for (const mediaType of mediaTypes) responses.set(mediaType, xml);
-      if (kind === "text" && isText(handler.method.output)) responses.set("text/plain", text);
+      if (kind === "text" && returnsText(handler)) responses.set("text/plain", text);
     }
     return responses;
   }
 
   return {
-    findRequest: (contentType, handler) =>
-      (handler.method.signature === undefined ? requests.get(contentType ?? "") : undefined) ??
-      findOther(contentType, handler),
+    findRequest: (contentType, handler) => codecsOf(handler).get(contentType ?? "") ?? findOther(contentType, handler),
     chooseResponse(accept, { response }, handler) {
       if (accept === undefined || accept === "*/*" || accept === "") return response;
       // Spec: the same content type as the request; another one only for those who cannot take that.
@@ -118,9 +127,16 @@ function codecFormat(codec: Codec): RequestFormat {
   };
 }
 
-function responseFormat(mediaType: string, encode: ResponseFormat["encode"]): ResponseFormat {
-  return { mediaType, fields: responseFields(mediaType), encode };
+function responseFormat(
+  mediaType: string,
+  encode: ResponseFormat["encode"],
+  encodeResult?: ResultFormat,
+): ResponseFormat {
+  return { mediaType, fields: responseFields(mediaType), encode, encodeResult };
 }
+
+const returnsText = ({ method: { output, signature } }: Handler): boolean =>
+  signature === undefined ? isText(output) : signature.result === "java.lang.String";
 
 /** `nosniff` says that the body is what its content type says, so that no browser takes an answer for a page. */
 export function responseFields(contentType: string): Metadata {

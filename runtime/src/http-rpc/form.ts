@@ -4,6 +4,7 @@
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../code.ts";
 import { badRequest } from "./headers.ts";
+import type { MediaType } from "./media-type.ts";
 import { type BodyInput, bindParameters, messageFrom, type Named, parseItem, parseText } from "./parameters.ts";
 import { Refusal } from "./refusal.ts";
 import { decodeText } from "./text.ts";
@@ -13,11 +14,7 @@ const MAX_PAIRS = 1_000;
 
 /** Decodes a form into a request message: into its map, if that is all it has, or else field by field. */
 export function decodeForm({ type, bytes, mediaType, json }: BodyInput): object {
-  const charset = mediaType.parameters.get("charset") ?? "utf-8";
-  if (!/^utf-?8$/i.test(charset)) {
-    throw new Refusal(415, Code.Internal, `charset "${charset}" is not supported in a form; supported is: UTF-8`);
-  }
-  const pairs = parseForm(decodeText(bytes));
+  const pairs = parsePairs(bytes, mediaType);
   if (type.typeName === "google.protobuf.Struct")
     return json.fromValue(
       type,
@@ -32,6 +29,15 @@ export function decodeForm({ type, bytes, mediaType, json }: BodyInput): object 
     return value === undefined ? [] : [{ field, value }];
   });
   return messageFrom(json, type, values);
+}
+
+/** The pairs of a body, in order. Throws for one that is malformed, and refuses charsets other than UTF-8. */
+export function parsePairs(bytes: Uint8Array, { parameters }: MediaType): Named<string>[] {
+  const charset = parameters.get("charset") ?? "utf-8";
+  if (!/^utf-?8$/i.test(charset)) {
+    throw new Refusal(415, Code.Internal, `charset "${charset}" is not supported in a form; supported is: UTF-8`);
+  }
+  return parseForm(decodeText(bytes));
 }
 
 //     form = [ pair *( "&" pair ) ]      pair = *char [ "=" *char ]      char = "+" / "%" 2HEXDIG / any other

@@ -18,7 +18,7 @@ import { decodeXml } from "./xml.ts";
 const MAX_PARTS = 128;
 
 /** One part, undecoded. */
-interface Part {
+export interface Part {
   readonly mediaType: MediaType;
   readonly bytes: Uint8Array;
 }
@@ -135,18 +135,23 @@ function decodePart(
   if (field.scalar === ScalarType.BYTES && field.fieldKind !== "map") return part.bytes;
   const decode = PART_DECODERS[canonicalType(part.mediaType.name)];
   if (decode !== undefined) return decode(json, field, part);
-  throw unsupportedPart(field, part.mediaType.name);
+  throw unsupportedFor(field, part.mediaType.name);
 }
 
 function requireMessage(field: DescField, contentType: string): NonNullable<DescField["message"]> {
   if (field.message !== undefined && field.fieldKind !== "map") return field.message;
-  throw unsupportedPart(field, contentType);
+  throw unsupportedFor(field, contentType);
 }
 
-function unsupportedPart(field: DescField, contentType: string): RpcError {
-  const supported = Object.keys(PART_DECODERS)
-    .filter((one) => field.message !== undefined || one === "text/plain" || one === "application/json")
-    .join(", ");
-  const problem = `content type ${contentType} is not supported for the part "${field.jsonName}"`;
-  return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported}`);
+function unsupportedFor(field: DescField, contentType: string): RpcError {
+  const supported = Object.keys(PART_DECODERS).filter(
+    (one) => field.message !== undefined || one === "text/plain" || one === "application/json",
+  );
+  return unsupportedPart(field.jsonName, contentType, supported);
+}
+
+/** Refuses the content type of a part. */
+export function unsupportedPart(name: string, contentType: string, supported: readonly string[]): RpcError {
+  const problem = `content type ${contentType} is not supported for the part "${name}"`;
+  return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported.join(", ")}`);
 }

@@ -188,7 +188,12 @@ function parseScalar(scalar: ScalarType | undefined, text: string): JsonValue | 
     if (NUMBER.test(value)) return value;
     throw new Error(`${JSON.stringify(value)} is not a number`);
   }
-  const known = Object.hasOwn(BOOLEANS, value) ? BOOLEANS[value] : undefined;
+  return parseBoolean(value);
+}
+
+/** Throws for a text that is no boolean. */
+export function parseBoolean(text: string): boolean {
+  const known = Object.hasOwn(BOOLEANS, text) ? BOOLEANS[text] : undefined;
   if (known !== undefined) return known;
-  throw new Error(`${JSON.stringify(value)} is not a boolean; it must be true or false`);
+  throw new Error(`${JSON.stringify(text)} is not a boolean; it must be true or false`);
 }

@@ -1,16 +1,16 @@
 /**
- * Methods without IDL in sub-protocol A: JSON arguments by position or by name, and which of several methods of one path
- * they are for.
+ * Methods without IDL in sub-protocol A: the arguments of a body, and which of several methods of one path they are for.
  */
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Handler } from "../call.ts";
 import { Code, Status } from "../code.ts";
-import { decodeJsonText, encodeJson } from "../codec.ts";
 import { RpcError } from "../error.ts";
-import { argumentsIn, namesAll, valuesOf } from "../java/arguments.ts";
-import { toJson } from "../java/json.ts";
-import { parseExactJson } from "../java/json-text.ts";
-import { within } from "../java/type.ts";
+import { valuesOf } from "../java/arguments.ts";
 import type { Signature } from "../signature.ts";
+import type { RequestFormat, ResponseFormat } from "./content.ts";
+import { badRequest } from "./headers.ts";
+import type { ArgumentBody } from "./signed-arguments.ts";
+import type { ResultFormat } from "./signed-results.ts";
 
 /** One call of such a method on a server. */
 export class PositionalCall {
@@ -25,20 +25,23 @@ export class PositionalCall {
     return this.#handler;
   }
 
-  /** The arguments in a body. Throws for a body that is no JSON, or none of the method's. */
-  decode(bytes: Uint8Array): unknown[] {
-    const { overloads = [], method } = this.#handler;
+  /** The arguments in a body. Throws for a body that is malformed, or holds none of the method's. */
+  decode(bytes: Uint8Array, { decodeArguments }: RequestFormat): unknown[] | Promise<unknown[]> {
+    const { overloads = [] } = this.#handler;
     const handlers = [this.#handler, ...overloads];
     const parameterless = handlers.find((one) => signatureOf(one).parameters.length === 0);
     if (bytes.byteLength === 0 || handlers.length === 1) {
       // Java does not look at a body that it needs nothing of.
       if (parameterless !== undefined) return this.#choose(parameterless, []);
-      if (bytes.byteLength === 0) throw new Error("it is empty; it must be a JSON array of the arguments");
     }
-    const body = parseExactJson(decodeJsonText(bytes));
-    const named = handlers.filter((one) => namesAll(signatureOf(one), body));
-    const readings = new Map(handlers.map((one) => [one, argumentsIn(signatureOf(one), body)]));
+    const body = (decodeArguments as NonNullable<typeof decodeArguments>)(bytes);
+    return body instanceof Promise ? body.then((one) => this.#read(one, handlers)) : this.#read(body, handlers);
+  }
+
+  #read(body: ArgumentBody, handlers: readonly Handler[]): unknown[] {
+    const readings = new Map(handlers.map((one) => [one, readingsOf(body, one, handlers.length > 1)]));
     // The names of arguments tell overloads apart as well as their types do.
+    const named = handlers.filter((one) => body.namesAll?.(signatureOf(one)));
     const possible = named.length === 1 ? named : handlers.filter((one) => readings.get(one)?.length !== 0);
     const [first = this.#handler] = possible;
     if (possible.length === 0) throw this.#noSuchArguments(body);
@@ -52,16 +55,17 @@ export class PositionalCall {
       }
     });
     if (fitting.length === 0) throw this.#noSuchArguments(body);
-    const plain = fitting.filter((fit) => fit.plain);
+    const plain = body.typed === true ? fitting.filter((fit) => fit.plain) : [];
     const [chosen, ...others] = plain.length > 0 ? plain : fitting;
-    if (chosen === undefined || others.length > 0) throw new Error(`they fit several overloads of ${method.path}`);
+    if (chosen === undefined || others.length > 0) {
+      throw badRequest(`the arguments fit several overloads of ${this.#handler.method.path}`);
+    }
     return this.#choose(chosen.one, chosen.values);
   }
 
-  encode(message: object): Uint8Array {
-    const { result } = signatureOf(this.#handler);
+  encode(message: object, { encodeResult }: ResponseFormat): Uint8Array {
     const [value] = message as readonly unknown[];
-    return encodeJson(result === "void" ? null : within("the result", () => toJson(result, value)));
+    return (encodeResult as ResultFormat)(signatureOf(this.#handler).result, value);
   }
 
   #choose(handler: Handler, values: unknown[]): unknown[] {
@@ -69,15 +73,24 @@ export class PositionalCall {
     return values;
   }
 
-  #noSuchArguments(body: unknown): Error {
+  #noSuchArguments(body: ArgumentBody): RpcError {
     const { method, overloads } = this.#handler;
     if (overloads !== undefined) {
       const message = `${method.path} has no overload with these arguments`;
       return new RpcError(Code.Unimplemented, message, { status: Status.ServiceNotFound });
     }
-    const { parameters } = signatureOf(this.#handler);
-    const given = Array.isArray(body) ? `${body.length} arguments` : "no array";
-    return new Error(`it has ${given}; it must be a JSON array with ${parameters.length}`);
+    return badRequest(body.problemFor(signatureOf(this.#handler)));
+  }
+}
+
+/** What a method can make of a body. What it finds wrong with it says only that another method of the path is meant. */
+function readingsOf(body: ArgumentBody, handler: Handler, hasOthers: boolean): readonly JsonValue[][] {
+  try {
+    const readings = body.readingsFor(signatureOf(handler));
+    return readings.length > 0 || hasOthers ? readings : (body.byPosition?.(signatureOf(handler)) ?? []);
+  } catch (reason) {
+    if (!hasOthers) throw reason;
+    return [];
   }
 }
 

@@ -91,7 +91,10 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     });
     if (response?.stream !== false) throw misanswered(method);
     const { message: result } = response;
-    const data = positional === undefined ? responseFormat.encode(method.output, result) : positional.encode(result);
+    const data =
+      positional === undefined
+        ? responseFormat.encode(method.output, result)
+        : positional.encode(result, responseFormat);
     const compressing = compressMessage(data, responseCompression, options);
     const compressed = compressing === undefined ? undefined : await compressing;
     return {
@@ -147,15 +150,16 @@ function responseHeaders(
 }
 
 function decode({ requestFormat, handler, positional }: ServerCall, bytes: Uint8Array): object | Promise<object> {
-  const { input } = handler.method;
+  const { input, path } = handler.method;
+  const failed = (cause: unknown): never => {
+    throw decodeError(positional === undefined ? input.typeName : `the arguments of ${path}`, cause);
+  };
   try {
-    const message = positional === undefined ? requestFormat.decode(input, bytes) : positional.decode(bytes);
-    if (!(message instanceof Promise)) return message;
-    return message.catch((cause: unknown) => {
-      throw decodeError(input.typeName, cause);
-    });
+    const message =
+      positional === undefined ? requestFormat.decode(input, bytes) : positional.decode(bytes, requestFormat);
+    return message instanceof Promise ? message.catch(failed) : message;
   } catch (cause) {
-    throw decodeError(positional === undefined ? input.typeName : `the arguments of ${handler.method.path}`, cause);
+    return failed(cause);
   }
 }
 

@@ -16,7 +16,7 @@ import { decodeText } from "./text.ts";
 const MAX_DEPTH = 100;
 const MAX_ELEMENTS = 10_000;
 
-interface Element {
+export interface Element {
   /** Without a prefix. */
   readonly name: string;
   readonly children: Element[];
@@ -25,8 +25,7 @@ interface Element {
 
 /** The JSON value of a message in XML. Throws for XML that is malformed, too deep, or not what the schema says. */
 export async function decodeXml(type: DescMessage, bytes: Uint8Array, charset: string | undefined): Promise<JsonValue> {
-  const root = await parseXml(decodeText(bytes, charset ?? detectCharset(bytes)));
-  return messageValue(type, root) ?? {};
+  return messageValue(type, await parseXml(bytes, charset)) ?? {};
 }
 
 /** What the bytes of a document say about their charset (XML 1.0, appendix F). */
@@ -59,7 +58,9 @@ function hasDocumentType(text: string): boolean {
   }
 }
 
-async function parseXml(text: string): Promise<Element> {
+/** The root of a document. */
+export async function parseXml(bytes: Uint8Array, charset: string | undefined): Promise<Element> {
+  const text = decodeText(bytes, charset ?? detectCharset(bytes));
   if (hasDocumentType(text)) throw new Error("the XML has a document type, which is not allowed");
   // Loaded when the first such body arrives: most programs never see one.
   const { SaxesParser } = await import("saxes");
@@ -111,15 +112,16 @@ function messageValue(type: DescMessage, element: Element): JsonValue | undefine
 }
 
 function mapValue(field: DescField, element: Element): JsonValue {
-  const entries = new Map<string, JsonValue>();
-  for (const entry of element.children) {
+  return Object.fromEntries(entriesOf(element).map(([key, value]) => [key, itemValue(field, value) ?? ""]));
+}
+
+/** The keys and values of a map. */
+export function entriesOf(element: Element): [string, Element][] {
+  return element.children.map((entry) => {
     const [key, value] = ["key", "value"].map((name) => entry.children.find((child) => child.name === name));
-    if (key === undefined || value === undefined) {
-      throw new Error(`an entry of element "${element.name}" has no key or no value`);
-    }
-    entries.set(textOf(key), itemValue(field, value) ?? "");
-  }
-  return Object.fromEntries(entries);
+    if (key !== undefined && value !== undefined) return [textOf(key), value];
+    throw new Error(`an entry of element "${element.name}" has no key or no value`);
+  });
 }
 
 function itemValue(field: DescField, element: Element): JsonValue | undefined {
@@ -132,7 +134,7 @@ function itemValue(field: DescField, element: Element): JsonValue | undefined {
   }
 }
 
-function textOf(element: Element): string {
+export function textOf(element: Element): string {
   const [child] = element.children;
   if (child === undefined) return element.text;
   throw new Error(`element "${child.name}" stands where text is expected`);
@@ -140,9 +142,13 @@ function textOf(element: Element): string {
 
 /** Writes the JSON value of a message as XML, with the name of its type for the root. */
 export function encodeXml(type: DescMessage, value: JsonValue): Uint8Array {
-  const name = type.name.charAt(0).toLowerCase() + type.name.slice(1);
-  const xml = `<?xml version="1.0" encoding="UTF-8"?>${elementOf(name, messageContent(type, value))}`;
-  return new TextEncoder().encode(xml);
+  return encodeRoot(type.name, messageContent(type, value));
+}
+
+/** Writes a document. Its root has the name of the type, which begins with a small letter there. */
+export function encodeRoot(typeName: string, content: string): Uint8Array {
+  const name = typeName.charAt(0).toLowerCase() + typeName.slice(1);
+  return new TextEncoder().encode(`<?xml version="1.0" encoding="UTF-8"?>${elementOf(name, content)}`);
 }
 
 function messageContent(type: DescMessage, value: JsonValue): string {
@@ -156,7 +162,7 @@ function messageContent(type: DescMessage, value: JsonValue): string {
 }
 
 /** JSON names can be any text; those that XML does not have give way to the name in the proto file. */
-const ELEMENT_NAME = /^[A-Za-z_][\w.-]*$/;
+export const ELEMENT_NAME: RegExp = /^[A-Za-z_][\w.-]*$/;
 
 function fieldElements(field: DescField, value: JsonValue): string {
   const name = ELEMENT_NAME.test(field.jsonName) ? field.jsonName : field.name;
@@ -175,7 +181,7 @@ function itemContent(field: DescField, value: JsonValue): string {
   return escapeText(value === null ? "NULL_VALUE" : String(value));
 }
 
-function elementOf(name: string, content: string): string {
+export function elementOf(name: string, content: string): string {
   return content === "" ? `<${name}/>` : `<${name}>${content}</${name}>`;
 }
 
@@ -183,7 +189,7 @@ const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", "
 // Char ::= #x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]
 const NOT_XML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u;
 
-function escapeText(text: string): string {
+export function escapeText(text: string): string {
   const found = NOT_XML.exec(text)?.[0].codePointAt(0);
   if (found === undefined) return text.replaceAll(/[&<>\r]/g, (character) => ESCAPES[character] as string);
   const character = `U+${found.toString(16).toUpperCase().padStart(4, "0")}`;

@@ -33,12 +33,6 @@ export function argumentsIn({ parameters }: Signature, body: JsonValue): readonl
   return readings;
 }
 
-/** Whether an object has a member for each of the parameters, and no others. */
-export function namesAll({ parameters }: Signature, body: JsonValue): boolean {
-  if (!isRecord(body) || Object.keys(body).length !== parameters.length) return false;
-  return parameters.every(({ name }) => Object.hasOwn(body, name));
-}
-
 /** Arguments that fit the types. */
 export interface Fit {
   readonly values: unknown[];

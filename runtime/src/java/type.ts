@@ -95,6 +95,12 @@ export function isChars(type: JavaType): boolean {
   return typeof type === "object" && "array" in type && type.array === "char";
 }
 
+/** What a list, a set or an array holds; bytes and characters are one value. */
+export function itemOf(type: JavaType): JavaType | undefined {
+  if (typeof type === "string" || isBytes(type) || isChars(type)) return undefined;
+  return "list" in type ? type.list : "set" in type ? type.set : "array" in type ? type.array : undefined;
+}
+
 const MAGNITUDE_BITS = { byte: 7, short: 15, int: 31 } as const;
 
 /**

@@ -234,16 +234,7 @@ export const cases = {
 
   async large_message({ client }) {
     const data = new Uint8Array(2_000_000).fill(7);
-    // Dubbo for Java now and then never answers one that has reached it over TLS in full: docs/interop.md.
-    for (let attemptsLeft = 2; ; attemptsLeft--) {
-      try {
-        equal(Buffer.compare((await client.unary({ data }, { timeoutMs: 3_000 })).data, data), 0);
-        return;
-      } catch (error) {
-        const unanswered = error instanceof RpcError && error.code === Code.DeadlineExceeded;
-        if (!unanswered || attemptsLeft === 0) throw error;
-      }
-    }
+    equal(Buffer.compare((await client.unary({ data })).data, data), 0);
   },
 } satisfies Readonly<Record<string, Case>>;
 

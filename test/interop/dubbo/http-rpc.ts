@@ -82,6 +82,13 @@ export const httpRpcCases = {
 
 export const httpRpcCaseNames = Object.keys(httpRpcCases);
 
+/** What `HttpBodies.java` asks of the interface without a proto file. */
+export const bodyCaseNames = [
+  ...["form", "form_of_long", "form_of_list", "form_of_map", "form_of_fields", "form_of_JSON", "form_by_position"],
+  ...["multipart", "multipart_of_JSON", "multipart_of_bytes", "text", "text_in_latin1", "text_to_text"],
+  ...["XML", "XML_to_JSON", "JSON_to_XML"],
+];
+
 /** Runs the cases over one version of HTTP. */
 export async function runHttpRpcCases(
   { port, credentials }: Target,

@@ -62,11 +62,14 @@ async function main(): Promise<number> {
     if (options.has("--write") && whole) writeDocument(versions, matrix);
     else if (whole) problems.push(...checkDocument(matrix));
     for (const problem of problems) console.log(`${problem}\n`);
+    const retried = results.flatMap((result) => result.retried);
+    for (const line of retried) console.log(`PASSED AT THE SECOND TRY ${line}\n`);
     const counts = results.map(countOf);
     const passed = counts.reduce((sum, count) => sum + count.passed, 0);
     const unsupported = counts.reduce((sum, count) => sum + count.unsupported, 0);
     console.log(
-      `${passed} passed, ${problems.length} failed, ${unsupported} unsupported, ${skipped.length} peers skipped`,
+      `${passed} passed (${retried.length} at the second try), ${problems.length} failed, ${unsupported} unsupported, ` +
+        `${skipped.length} peers skipped`,
     );
     return problems.length === 0 ? 0 : 1;
   } finally {

@@ -11,14 +11,20 @@ export interface DubboPeer {
   readonly javaNames: boolean;
   /** Whether its server speaks sub-protocol A at all. */
   readonly httpRpc: boolean;
+  /** Whether that is so for an interface without a proto file. */
+  readonly plainHttpRpc: boolean;
   /** Starts its server with every service of the matrix. */
   startServer(credentials: Credentials | undefined): Promise<Running>;
+  /** Starts a server that has the service with a proto file for sub-protocol A, where the other one does not. */
+  readonly startHttpServer?: () => Promise<Running>;
   /** Runs every case its client has; tells what went wrong with each, `undefined` where nothing did. */
   runClient(target: Target): Promise<ReadonlyMap<string, string | undefined>>;
   /** Runs every case of the interface without a proto file; missing where the peer's server does not have it either. */
   readonly runPlainClient?: (target: Target) => Promise<ReadonlyMap<string, string | undefined>>;
   /** Runs every case of sub-protocol A that an HTTP client of it has; missing where there is none. */
   readonly runHttpClient?: (port: number) => Promise<ReadonlyMap<string, string | undefined>>;
+  /** Sends the interface without a proto file what else sub-protocol A takes, with an HTTP client of its own. */
+  readonly runHttpBodies?: (port: number) => Promise<ReadonlyMap<string, string | undefined>>;
 }
 
 /** Reads what clients of peers print: a line for each case, its name, a tab, and `ok` or what went wrong. */

@@ -22,7 +22,7 @@ export async function startPlainServer(credentials: Credentials | undefined): Pr
     serializations: [hessian2],
     tls: credentials === undefined ? undefined : { cert: credentials.cert, key: credentials.key },
   });
-  server.add(PlainServiceDef, createPlainService());
+  server.add(PlainServiceDef, createPlainService(), { bodies: ["multipart", "form", "text", "xml"] });
   await server.listen({ port: 0, host: "127.0.0.1" });
   return { port: server.address.port, stop: () => server.close({ graceMs: 0 }) };
 }

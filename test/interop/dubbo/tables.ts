@@ -4,13 +4,13 @@
 import type { Credentials, Target } from "../peer.ts";
 import type { Running } from "../program.ts";
 import { caseNames } from "./cases.ts";
-import { httpRpcCaseNames, runHttpRpcCases } from "./http-rpc.ts";
+import { bodyCaseNames, httpRpcCaseNames, runHttpRpcCases } from "./http-rpc.ts";
 import type { Column, Outcomes, Table } from "./matrix.ts";
 import type { DubboPeer } from "./peer.ts";
 import { runPlainCases, startPlainServer } from "./plain.ts";
 import { plainCaseNames } from "./plain-cases.ts";
 import { runTripleCases, startTripleServer } from "./triple.ts";
-import { UNSUPPORTED, UNSUPPORTED_WITHOUT_IDL } from "./unsupported.ts";
+import { UNSUPPORTED, UNSUPPORTED_BODIES, UNSUPPORTED_WITHOUT_IDL } from "./unsupported.ts";
 
 const WAYS = ["cleartext", "TLS"];
 const HTTP_VERSIONS = ["1.1", "2"] as const;
@@ -33,6 +33,11 @@ export function tablesOf(peers: readonly DubboPeer[], credentials: Credentials):
       title: "Interfaces without proto files",
       cases: plainCaseNames,
       columns: withoutIdl(peers, both).map(withReasons(UNSUPPORTED_WITHOUT_IDL)),
+    },
+    {
+      title: "Other bodies over HTTP RPC, without proto files",
+      cases: bodyCaseNames,
+      columns: otherBodies(peers).map(withReasons(UNSUPPORTED_BODIES)),
     },
   ];
 }
@@ -67,7 +72,7 @@ function httpRpc(peers: readonly DubboPeer[]): Plan[] {
         ways: HTTP_WAYS,
         run: () =>
           inTurn(HTTP_VERSIONS, (httpVersion) =>
-            during(peer.startServer(undefined), undefined, (target) =>
+            during(peer.startHttpServer?.() ?? peer.startServer(undefined), undefined, (target) =>
               runHttpRpcCases(target, { httpVersion, javaNames: peer.javaNames }),
             ),
           ),
@@ -114,7 +119,24 @@ function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | u
           ),
         ),
     };
-    return peer.httpRpc ? [...overGrpc, overHttpRpc] : overGrpc;
+    return peer.plainHttpRpc ? [...overGrpc, overHttpRpc] : overGrpc;
+  });
+}
+
+/** The requests of an HTTP client to us, and to the peer itself for comparison. */
+function otherBodies(peers: readonly DubboPeer[]): Plan[] {
+  return peers.flatMap((peer): Plan[] => {
+    const { name, runHttpBodies: run } = peer;
+    if (run === undefined) return [];
+    const plan = (title: string, start: () => Promise<Running>): Plan => ({
+      title,
+      ways: [""],
+      run: async () => [await during(start(), undefined, ({ port }) => run(port))],
+    });
+    return [
+      plan("HTTP client → us", () => startPlainServer(undefined)),
+      plan(`HTTP client → ${name}`, () => peer.startServer(undefined)),
+    ];
   });
 }
 

@@ -2,7 +2,7 @@
 import { copyFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { goVersion, installGoProgram } from "../../../support/go.ts";
-import { type Credentials, MissingPeer } from "../../peer.ts";
+import { type Credentials, MissingPeer, type Target } from "../../peer.ts";
 import { outputOf, runProgram, startProgram } from "../../program.ts";
 import { buildOnce, fetchStep, filesIn, PEER_PROTO, PEERS, PROTOS, step } from "../build.ts";
 import { type DubboPeer, readOutcomes } from "../peer.ts";
@@ -25,16 +25,19 @@ export function setUpGo(): DubboPeer {
   });
   const program = join(folder, "peer");
   const at = ({ files }: Credentials): string[] => [files.cert, files.key];
+  const runClient = async (services: "client" | "plain", { port, credentials }: Target) => {
+    const tls = credentials === undefined ? [] : [credentials.files.ca, credentials.servername];
+    return readOutcomes(await runProgram([program, services, String(port), ...tls]));
+  };
   return {
     name: "dubbo-go",
     version: VERSION.slice(1),
     javaNames: false,
     httpRpc: true,
+    plainHttpRpc: false,
     runHttpClient: async (port) => readOutcomes(await runProgram([program, "http", String(port)])),
     startServer: (own) => startProgram((port) => [program, "server", String(port), ...(own ? at(own) : [])]),
-    runClient: async ({ port, credentials }) => {
-      const tls = credentials === undefined ? [] : [credentials.files.ca, credentials.servername];
-      return readOutcomes(await runProgram([program, "client", String(port), ...tls]));
-    },
+    runClient: (target) => runClient("client", target),
+    runPlainClient: (target) => runClient("plain", target),
   };
 }

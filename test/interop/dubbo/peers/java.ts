@@ -15,6 +15,8 @@ export const JAVA_VERSIONS = [
 ] as const;
 
 const PROTOBUF = "3.25.5";
+/** Where this is on the class path, Dubbo 3.3 takes XML. */
+const JAXB = "2.3.9";
 
 /** Programs that live for a few seconds need neither much memory nor the second compiler. */
 const JVM = [
@@ -29,6 +31,9 @@ const JVM = [
 /** What the Hessian of 3.2 needs since Java 16, to look into exceptions and large numbers. */
 const OPENED = ["java.lang", "java.math"].map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`);
 
+/** Group and version are compared with this, instead of preferring what has some. */
+const EXACT = ["env", "DUBBO_RPC_TRI_RESOLVE_FALLBACK_TO_DEFAULT=false"];
+
 type Version = (typeof JAVA_VERSIONS)[number];
 
 /** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
@@ -42,7 +47,10 @@ export function setUpJava(version: Version): DubboPeer {
     if (outputOf(program, option) === undefined) throw new MissingPeer(`there is no ${program} on the PATH`);
   }
   const main = javaCommand(version, "Main");
-  const http = javaCommand(version, "HttpCases");
+  const [http, bodies] = (["HttpCases", "HttpBodies"] as const).map((name) => javaCommand(version, name)) as [
+    string[],
+    string[],
+  ];
   const runClient = async (services: "client" | "plain", { port, credentials }: Target) => {
     const tls = credentials === undefined ? [] : Object.values(credentials.files);
     return readOutcomes(await runProgram([...main, services, String(port), ...tls]));
@@ -50,16 +58,23 @@ export function setUpJava(version: Version): DubboPeer {
   return {
     name: version.name,
     version: version.dubbo,
-    javaNames: true,
+    // 3.2 fails to answer by the Java name of a service with a proto file.
+    javaNames: !isOld(version.dubbo),
     httpRpc: !isOld(version.dubbo),
+    plainHttpRpc: !isOld(version.dubbo),
     // The JDK's client, which is the same under every version of Dubbo.
     ...(version === JAVA_VERSIONS[0] && {
       runHttpClient: async (port: number) => readOutcomes(await runProgram([...http, String(port)])),
+      runHttpBodies: async (port: number) => readOutcomes(await runProgram([...bodies, String(port)])),
     }),
     startServer: (own) =>
       startProgram((port) => [...main, "server", String(port), ...(own ? [own.files.cert, own.files.key] : [])], {
         ready: "ready",
       }),
+    ...(!isOld(version.dubbo) && {
+      startHttpServer: () =>
+        startProgram((port) => [...EXACT, ...main, "http-server", String(port)], { ready: "ready" }),
+    }),
     runClient: (target) => runClient("client", target),
     runPlainClient: (target) => runClient("plain", target),
   };
@@ -80,6 +95,7 @@ function buildJava(dubbo: string, compiler: string): string {
     const jars = fetchJars(building, "jars", [
       `org.apache.dubbo:dubbo:${dubbo}`,
       `com.google.protobuf:protobuf-java-util:${PROTOBUF}`,
+      `org.glassfish.jaxb:jaxb-runtime:${JAXB}`,
     ]);
     const compilerJars = fetchJars(building, "compiler", [`org.apache.dubbo:dubbo-compiler:${compiler}`]);
     const plugin = join(building, "protoc-gen-dubbo");

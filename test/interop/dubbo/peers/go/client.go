@@ -23,7 +23,7 @@ import (
 type dialer func(service string, opts ...client.ReferenceOption) (*client.Connection, error)
 
 // call runs every case, and prints a line for each: the name, a tab, and "ok" or what went wrong.
-func call(port int, tls []string) error {
+func call(port int, tls []string, plain bool) error {
 	options := []client.ClientOption{
 		client.WithClientURL(fmt.Sprintf("tri://127.0.0.1:%d", port)),
 		client.WithClientRequestTimeout(10 * time.Second),
@@ -32,9 +32,15 @@ func call(port int, tls []string) error {
 	if len(tls) == 2 {
 		options = append(options, client.WithClientTLSOption(dubbotls.WithCACertFile(tls[0]), dubbotls.WithServerName(tls[1])))
 	}
+	if plain {
+		options = append(options, client.WithClientSerialization(constant.Hessian2Serialization))
+	}
 	cli, err := client.NewClient(options...)
 	if err != nil {
 		return err
+	}
+	if plain {
+		return callPlain(cli)
 	}
 	dial := func(service string, opts ...client.ReferenceOption) (*client.Connection, error) {
 		info := &client.ClientInfo{

@@ -84,5 +84,26 @@ func httpCases(port int) map[string]func() error {
 			}
 			return nil
 		},
+		"broken_body": func() error {
+			err := open(tri.WithCodec(textCodec{"json", `{"text":`})).CallUnary(context.Background(), tri.NewRequest(&PeerRequest{}), "Unary", tri.NewResponse(&PeerResponse{}))
+			if tri.CodeOf(err) != tri.CodeInvalidArgument {
+				return fmt.Errorf("expected invalid_argument, got %w", err)
+			}
+			return nil
+		},
+		"unknown_codec": func() error {
+			err := open(tri.WithCodec(textCodec{"x-unknown", "?"})).CallUnary(context.Background(), tri.NewRequest(&PeerRequest{}), "Unary", tri.NewResponse(&PeerResponse{}))
+			if tri.CodeOf(err) != tri.CodeInternal {
+				return fmt.Errorf("expected internal, got %w", err)
+			}
+			return nil
+		},
 	}
 }
+
+// textCodec says the same of every message.
+type textCodec struct{ name, text string }
+
+func (c textCodec) Name() string                { return c.name }
+func (c textCodec) Marshal(any) ([]byte, error) { return []byte(c.text), nil }
+func (textCodec) Unmarshal([]byte, any) error   { return nil }

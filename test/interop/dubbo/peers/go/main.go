@@ -1,7 +1,8 @@
 // Server and client of dubbo-go for the interop matrix, without a registry.
 //
 //	peer server PORT [CERT KEY]
-//	peer client PORT [CA SERVERNAME]
+//	peer client PORT [CA SERVERNAME]   calls the service with a proto file
+//	peer plain PORT [CA SERVERNAME]    calls the one without
 //	peer http PORT
 package main
 
@@ -24,7 +25,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 2 && len(args) != 4 {
-		return fmt.Errorf("usage: peer server PORT [CERT KEY] | client PORT [CA SERVERNAME] | http PORT")
+		return fmt.Errorf("usage: peer server PORT [CERT KEY] | client PORT [CA SERVERNAME] | plain PORT [CA SERVERNAME] | http PORT")
 	}
 	port, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -37,5 +38,5 @@ func run(args []string) error {
 		callHTTP(port)
 		return nil
 	}
-	return call(port, args[2:])
+	return call(port, args[2:], args[0] == "plain")
 }

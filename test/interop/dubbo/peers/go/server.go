@@ -40,6 +40,10 @@ func serve(port int, tls []string) error {
 	if err := srv.Register(newPeer("blue/1.2.3"), serviceInfo(), grouped...); err != nil {
 		return err
 	}
+	// Without the serialization it takes calls, and fails to answer.
+	if err := srv.RegisterService(&Plain{}, server.WithSerialization(constant.Hessian2Serialization)); err != nil {
+		return err
+	}
 	return srv.Serve()
 }
 
@@ -59,7 +63,7 @@ func (p *Peer) finish(ctx context.Context, request *PeerRequest) error {
 	select {
 	case <-ctx.Done():
 		p.canceled.Store(request.CallId, true)
-		return ctx.Err()
+		return overError(ctx)
 	case <-time.After(time.Duration(request.DelayMs) * time.Millisecond):
 	}
 	failure := request.Failure
@@ -75,6 +79,14 @@ func (p *Peer) finish(ctx context.Context, request *PeerRequest) error {
 		failed.AddDetail(detail)
 	}
 	return failed
+}
+
+// overError says why a call is over with a code. Of the context's own error dubbo-go makes status 17, as of any other.
+func overError(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return tri.NewError(tri.CodeDeadlineExceeded, ctx.Err())
+	}
+	return tri.NewError(tri.CodeCanceled, ctx.Err())
 }
 
 func (p *Peer) answer(header http.Header, request *PeerRequest) *PeerResponse {

@@ -1,5 +1,9 @@
 package com.example.interop;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -7,6 +11,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.GZIPOutputStream;
 
 /** Sub-protocol A with the HTTP client of the JDK, since Dubbo for Java has none. Asks in HTTP/1.1 for HTTP/2. */
 final class HttpCases {
@@ -22,6 +28,19 @@ final class HttpCases {
     Cases cases = new Cases();
     cases.add("json_object", () -> http.echoes("{\"text\":\"Zo\u00eb\",\"number\":\"9007199254740993\"}"));
     cases.add("json_array", () -> http.echoes("[{\"text\":\"Zo\u00eb\",\"number\":\"9007199254740993\"}]"));
+    cases.add("proto", () -> {
+      PeerRequest message = PeerRequest.newBuilder().setText("Zo\u00eb").setNumber(9007199254740993L).build();
+      HttpResponse<byte[]> response = http.post(message.toByteArray(), "content-type", "application/proto");
+      PeerResponse answer = PeerResponse.parseFrom(response.body());
+      contains("Zo\u00eb 9007199254740993", answer.getText() + " " + answer.getNumber());
+    });
+    cases.add("gzip", () -> {
+      String[] headers = {"content-type", "application/json", "content-encoding", "gzip", "accept-encoding", "gzip"};
+      HttpResponse<byte[]> response = http.post(gzip("{\"text\":\"Zo\u00eb\"}"), headers);
+      contains("gzip", response.headers().firstValue("content-encoding").orElse(""));
+      byte[] inflated = new GZIPInputStream(new ByteArrayInputStream(response.body())).readAllBytes();
+      contains("\"text\":\"Zo\u00eb\"", new String(inflated, UTF_8));
+    });
     cases.add("metadata", () -> {
       HttpResponse<String> response = http.post("{}", "x-text", "some text");
       contains("\"x-text\":\"some text\"", response.body());
@@ -54,11 +73,8 @@ final class HttpCases {
       contains("{\"status\":25,", response.body());
     });
     cases.add("unknown_codec", () -> {
-      HttpRequest request = HttpRequest.newBuilder(URI.create(http.url))
-        .header("content-type", "application/x-unknown")
-        .POST(HttpRequest.BodyPublishers.ofString("?"))
-        .build();
-      contains("415", String.valueOf(http.client.send(request, BodyHandlers.ofString()).statusCode()));
+      byte[] body = {'?'};
+      contains("415", String.valueOf(http.post(body, "content-type", "application/x-unknown").statusCode()));
     });
     cases.run();
   }
@@ -71,12 +87,25 @@ final class HttpCases {
   }
 
   private HttpResponse<String> post(String body, String... headers) throws IOException, InterruptedException {
-    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url))
-      .timeout(Duration.ofSeconds(10))
-      .header("content-type", "application/json")
-      .POST(HttpRequest.BodyPublishers.ofString(body));
-    if (headers.length > 0) request.headers(headers);
-    return client.send(request.build(), BodyHandlers.ofString());
+    HttpRequest.Builder request = request(HttpRequest.BodyPublishers.ofString(body), headers);
+    return client.send(request.header("content-type", "application/json").build(), BodyHandlers.ofString());
+  }
+
+  private HttpResponse<byte[]> post(byte[] body, String... headers) throws IOException, InterruptedException {
+    return client.send(request(HttpRequest.BodyPublishers.ofByteArray(body), headers).build(), BodyHandlers.ofByteArray());
+  }
+
+  private HttpRequest.Builder request(HttpRequest.BodyPublisher body, String... headers) {
+    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(10)).POST(body);
+    return headers.length == 0 ? request : request.headers(headers);
+  }
+
+  private static byte[] gzip(String text) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (GZIPOutputStream compressing = new GZIPOutputStream(bytes)) {
+      compressing.write(text.getBytes(UTF_8));
+    }
+    return bytes.toByteArray();
   }
 
   private static void contains(String expected, String actual) {

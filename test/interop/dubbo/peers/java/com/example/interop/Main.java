@@ -1,5 +1,6 @@
 package com.example.interop;
 
+import java.util.function.UnaryOperator;
 import org.apache.dubbo.config.ProtocolConfig;
 import org.apache.dubbo.config.ServiceConfig;
 import org.apache.dubbo.config.SslConfig;
@@ -9,7 +10,8 @@ import org.apache.dubbo.config.bootstrap.DubboBootstrap;
  * Server and client of Dubbo for the interop matrix.
  *
  * <pre>
- *   server PORT [CERT KEY]
+ *   server PORT [CERT KEY]      serves the stub of the proto file, as its compiler's documentation says
+ *   http-server PORT            serves its interface instead: see HttpService
  *   client PORT [CA CERT KEY]   calls the service with a proto file
  *   plain PORT [CA CERT KEY]    calls the one without
  * </pre>
@@ -17,7 +19,7 @@ import org.apache.dubbo.config.bootstrap.DubboBootstrap;
 public final class Main {
   public static void main(String[] args) throws Exception {
     int port = Integer.parseInt(args[1]);
-    if (args[0].equals("server")) {
+    if (args[0].endsWith("server")) {
       serve(port, args);
     } else {
       call(port, args);
@@ -35,12 +37,14 @@ public final class Main {
       bootstrap.ssl(ssl);
       protocol.setSslEnabled(true);
     }
-    ServiceConfig<PeerService> grouped = service(PeerService.class, new PeerServiceImpl("blue/1.2.3"));
+    UnaryOperator<PeerService> served = args[0].equals("server") ? stub -> stub : HttpService::of;
+    ServiceConfig<PeerService> grouped =
+      service(PeerService.class, served.apply(new PeerServiceImpl("blue/1.2.3")));
     grouped.setGroup("blue");
     grouped.setVersion("1.2.3");
     bootstrap
       .protocol(protocol)
-      .service(service(PeerService.class, new PeerServiceImpl("")))
+      .service(service(PeerService.class, served.apply(new PeerServiceImpl(""))))
       .service(grouped)
       .service(service(PlainService.class, new PlainServiceImpl()))
       .start();

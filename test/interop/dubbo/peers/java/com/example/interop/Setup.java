@@ -17,6 +17,8 @@ final class Setup {
     System.setProperty("dubbo.application.logger", "jdk");
     // Health and reflection.
     System.setProperty("dubbo.tri.builtin.service.init", "true");
+    // Nobody is left to wait for when a server is told to stop.
+    System.setProperty("dubbo.service.shutdown.wait", "1");
     ROOT.setLevel(Level.SEVERE);
     // Where it is told to call 127.0.0.1 Dubbo calls another address of the machine, on which our server does not listen.
     Field own = NetUtils.class.getDeclaredField("HOST_ADDRESS");

@@ -5,8 +5,10 @@ import java.math.BigDecimal;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
+import javax.xml.bind.annotation.XmlRootElement;
 
 /** An object with a field of every kind. Its manager may be the user itself. */
+@XmlRootElement
 public class User implements Serializable {
   private String name;
   private int age;

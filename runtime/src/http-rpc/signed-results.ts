@@ -1,0 +1,69 @@
+/**
+ * Results of methods without IDL, in every type that a response may have (spec: Additional request content types).
+ */
+import { Code, Status } from "../code.ts";
+import { encodeJson } from "../codec.ts";
+import { RpcError } from "../error.ts";
+import { Cost } from "../java/cost.ts";
+import { type Notation, toJson, toPlain } from "../java/json.ts";
+import { itemOf, nameOf, within } from "../java/type.ts";
+import { encodeBase64 } from "../metadata.ts";
+import type { JavaType } from "../signature.ts";
+import { ELEMENT_NAME, elementOf, encodeRoot, escapeText } from "./xml.ts";
+
+/** Writes the result of a method. */
+export type ResultFormat = (type: JavaType, value: unknown) => Uint8Array;
+
+export const jsonResult: ResultFormat = (type, value) =>
+  encodeJson(type === "void" ? null : within("the result", () => toJson(type, value)));
+
+/** Null is an empty text. */
+export const textResult: ResultFormat = (_type, value) => new TextEncoder().encode(String(value ?? ""));
+
+/** As JAXB writes it: an element for every field that is not null, and one for every item of a list. */
+export const xmlResult: ResultFormat = (type, value) => {
+  const plain = type === "void" ? null : within("the result", () => toPlain(type, value, XML_NOTATION, new Cost()));
+  if (itemOf(type) !== undefined) return encodeRoot("list", elementsOf("item", type, plain));
+  const name = nameOf(type).replace(/^.*[.$]/, "");
+  return encodeRoot(ELEMENT_NAME.test(name) ? name : "value", contentOf(type, plain));
+};
+
+const XML_NOTATION: Notation = {
+  long: String,
+  double: (value) => (Number.isFinite(value) ? value : String(value).replace("Infinity", "INF")),
+  bytes: (value) => encodeBase64(value).padEnd(4 * Math.ceil(value.byteLength / 3), "="),
+  date: (value) => value.toISOString(),
+};
+
+function elementsOf(name: string, type: JavaType, plain: unknown): string {
+  if (plain === null) return "";
+  if (!ELEMENT_NAME.test(name)) {
+    const problem = `the field "${name}" of the response cannot name an element of XML; ask for another type with accept`;
+    throw new RpcError(Code.Internal, problem, { status: Status.ServerError });
+  }
+  const item = itemOf(type);
+  if (item === undefined || !Array.isArray(plain)) return elementOf(name, contentOf(type, plain));
+  return plain.map((one) => elementOf(name, contentOf(item, one))).join("");
+}
+
+function contentOf(type: JavaType, plain: unknown): string {
+  if (plain === null) return "";
+  if (typeof plain !== "object") return escapeText(String(plain));
+  if (typeof type === "object" && "class" in type) {
+    const { fields } = type.class();
+    const members = plain as Readonly<Record<string, unknown>>;
+    return Object.entries(fields)
+      .map(([name, field]) => elementsOf(name, field, members[name]))
+      .join("");
+  }
+  if (typeof type === "object" && "map" in type) {
+    const [, member] = type.map;
+    const entries = Object.entries(plain).map(([key, value]) =>
+      elementOf("entry", elementOf("key", escapeText(key)) + elementOf("value", contentOf(member, value))),
+    );
+    return entries.join("");
+  }
+  const item = itemOf(type);
+  // Of an Object nobody knows what it is made of.
+  return item === undefined ? escapeText(JSON.stringify(plain)) : elementsOf("item", type, plain);
+}
