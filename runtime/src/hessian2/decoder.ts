@@ -39,7 +39,7 @@ export class Decoder {
   readonly #numbers = new Memo();
   #depth = 0;
 
-  constructor(declared: DeclaredTypes, limits: CostLimits = {}, cost = new Cost()) {
+  constructor(declared: DeclaredTypes, limits: CostLimits = {}, cost: Cost = new Cost()) {
     this.#declared = declared;
     this.#limits = limits;
     this.#cost = cost;

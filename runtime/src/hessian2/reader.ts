@@ -18,7 +18,7 @@ import {
 } from "./raw.ts";
 
 /** The value that the bytes hold. Throws for anything else, and for more than the limits allow. */
-export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits = {}, cost = new Cost()): RawValue {
+export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits = {}, cost: Cost = new Cost()): RawValue {
   const reader = new Reader(bytes, { ...DEFAULT_LIMITS, ...limits }, cost);
   return reader.readAll();
 }
