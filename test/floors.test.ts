@@ -14,21 +14,10 @@ const RUNTIME = "runtime/src/";
 const FLOORS: readonly (readonly string[])[] = [
   ["choice", "code", "metadata", "quality", "signature", "version", "gen/messages"],
   ["attachments", "error", "call"],
-  [
-    "codec",
-    "compression",
-    "deadline",
-    "exchange",
-    "file-index",
-    "snappy/",
-    "turn",
-    "interception",
-    "java/",
-    "msgpack/",
-  ],
+  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "turn", "interception", "java/"],
   [
     ...["protocol", "client", "handler", "plain-json", "observation", "signed-call"],
-    ...["serialization", "protobuf-serialization", "hessian2/"],
+    ...["serialization", "protobuf-serialization", "hessian2/", "msgpack/"],
   ],
   ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport", "interface-client"],
   ["node/", "gen/services"],

@@ -3,9 +3,10 @@
  * code is run by what arrives, and a class that nobody declared is refused.
  */
 import { Decoder } from "./hessian2/decoder.ts";
-import { DEFAULT_LIMITS, type Hessian2Limits } from "./hessian2/raw.ts";
+import type { Hessian2Limits } from "./hessian2/raw.ts";
 import { readHessian2 } from "./hessian2/reader.ts";
 import { writeException, writeHessian2 } from "./hessian2/writer.ts";
+import { Cost } from "./java/cost.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { type DeclaredTypes, declaredTypes } from "./java/type.ts";
 import type { JavaClass, JavaEnum, JavaType } from "./signature.ts";
@@ -40,10 +41,12 @@ export function createHessian2({ classes = [], enums = [], limits = {} }: Hessia
   return {
     name: "hessian2",
     wireName: "hessian4",
-    encode: (type, value) => writeHessian2(type, value, limits.maxDepth ?? DEFAULT_LIMITS.maxDepth),
-    decode: (type, bytes) => new Decoder(declaredBy(type)).decode(type, readHessian2(bytes, limits)),
-    encodeException: writeException,
-    decodeException: (bytes) => new Decoder(registered).decodeException(readHessian2(bytes, limits)),
+    encode: (type, value, cost) => writeHessian2(type, value, limits, cost),
+    decode(type, bytes, cost = new Cost()) {
+      return new Decoder(declaredBy(type), limits, cost).decode(type, readHessian2(bytes, limits, cost));
+    },
+    encodeException: (exception) => writeException(exception, limits),
+    decodeException: (bytes) => new Decoder(registered, limits).decodeException(readHessian2(bytes, limits)),
   };
 }
 

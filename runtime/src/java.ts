@@ -18,6 +18,7 @@ export type {
   long,
   short,
 } from "./java/brand.ts";
+export type { Cost } from "./java/cost.ts";
 export { findException, JavaException, type JavaExceptionOptions } from "./java/exception.ts";
 export type { Serialization } from "./java/serialization.ts";
 export { typed } from "./java/typed.ts";

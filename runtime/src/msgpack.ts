@@ -3,6 +3,7 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Decoder, Encoder } from "@msgpack/msgpack";
+import { Cost } from "./java/cost.ts";
 import { fromJson, type Notation, toPlain } from "./java/json.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { checkShape } from "./msgpack/shape.ts";
@@ -21,11 +22,11 @@ const MAX_DEPTH = 200;
 /** Values in MessagePack. A date is its timestamp, a `long` an integer of 64 bits, a map has keys that are strings. */
 export const msgpack: Serialization = {
   name: "msgpack",
-  encode: (type, value) =>
-    new Encoder({ useBigInt64: true, maxDepth: MAX_DEPTH }).encode(toPlain(type, value, NOTATION)),
-  decode(type, bytes) {
-    checkShape(bytes);
+  encode: (type, value, cost = new Cost()) =>
+    new Encoder({ useBigInt64: true, maxDepth: MAX_DEPTH }).encode(toPlain(type, value, NOTATION, cost)),
+  decode(type, bytes, cost = new Cost()) {
+    checkShape(bytes, cost);
     // What it decodes to is JSON, but for bytes, dates and bigints, which are read as well.
-    return fromJson(type, new Decoder({ useBigInt64: true }).decode(bytes) as JsonValue);
+    return fromJson(type, new Decoder({ useBigInt64: true }).decode(bytes) as JsonValue, cost);
   },
 };

@@ -126,9 +126,10 @@ export function readSelector(headers: Metadata): Selector {
 
 const NO_SELECTOR: Selector = /*@__PURE__*/ Object.freeze({});
 
+/** An empty name asks for none, in spite of a default. */
 export function writeSelector(headers: Metadata, selector: Selector): void {
-  if (selector.version !== undefined) headers.set("tri-service-version", selector.version);
-  if (selector.group !== undefined) headers.set("tri-service-group", selector.group);
+  if (selector.version) headers.set("tri-service-version", selector.version);
+  if (selector.group) headers.set("tri-service-group", selector.group);
 }
 
 /** Names that belong to HTTP or to a sub-protocol. User metadata must not bear them. */

@@ -9,6 +9,6 @@ import type { Serialization } from "./java/serialization.ts";
 /** Values as JSON text: `json` on the wire. Dubbo for Java has no such serialization of its own. */
 export const jsonSerialization: Serialization = {
   name: "json",
-  encode: (type, value) => encodeJson(toJson(type, value)),
-  decode: (type, bytes) => fromJson(type, parseExactJson(decodeJsonText(bytes))),
+  encode: (type, value, cost) => encodeJson(toJson(type, value, cost)),
+  decode: (type, bytes, cost) => fromJson(type, parseExactJson(decodeJsonText(bytes)), cost),
 };

@@ -221,6 +221,45 @@ describe("a server", () => {
     expect(called).toBe(false);
   });
 
+  it.each<[string, Uint8Array, string]>([
+    ["nothing at all", new Uint8Array(0), "the message names no serialization"],
+    [
+      "values alone",
+      encodeWrapper({ serializeType: "", values: [Uint8Array.of(0x4e)], types: [] }),
+      "no serialization",
+    ],
+    ["too few values", encodeWrapper({ serializeType: "json", values: [], types: [] }), "0 were sent, and it takes 2"],
+  ])("refuses a wrapper of %s as the caller's mistake", async (_what, wrapper, message) => {
+    const answer = await post(serving(), "/com.acme.Shop/sayHi", framed(wrapper));
+    expect(answer.status).toBe(String(Code.InvalidArgument));
+    expect(answer.message).toContain(message);
+  });
+
+  it.each([
+    ["hessian4", hessian2],
+    ["json", jsonSerialization],
+    ["msgpack", msgpack],
+  ])("counts all arguments of a message together: %s", async (serializeType, serialization) => {
+    const parameters = Array.from({ length: 3 }, (_, index) => ({
+      name: `p${index}`,
+      type: "java.lang.Object" as JavaType,
+    }));
+    const put = { ...methodOf("note"), signature: { parameters, result: "void" as const } };
+    const def: ServiceDef<object, object> = { typeName: NAME, methods: { put } };
+    const router = createRouter({ serializations: [serialization] }).add(def, { put: () => undefined });
+    const value = serialization.encode(
+      "java.lang.Object",
+      Array.from({ length: 100_000 }, () => []),
+    );
+    const sent = async (...values: Uint8Array[]): Promise<Answer> =>
+      post(router, put.path, framed(encodeWrapper({ serializeType, values, types: [] })));
+    const small = serialization.encode("java.lang.Object", 1);
+    expect((await sent(value, value, small)).status).toBe("0");
+    const answer = await sent(value, value, value);
+    expect(answer.status).toBe(String(Code.InvalidArgument));
+    expect(answer.message).toContain('argument "p2": there are more than the limit of 250000 lists, maps and objects');
+  });
+
   it("sends an exception of Java as Java does: serialized, with its code in the headers, and status 0", async () => {
     const body = finding("long", hessian2.encode("long", -1n));
     const answer = await post(serving(), "/com.acme.Shop/find", body);
@@ -410,6 +449,49 @@ describe("a client", () => {
     const client = createShopClient({ call, close: async () => {} });
     expect(await client.echo(everything)).toEqual(everything);
     expect(seen).toBe(expected);
+  });
+
+  it("tells errors of a bounded length, whatever the server says", async () => {
+    const call = recorded.find(({ path }) => path.endsWith("/greet")) as Recorded;
+    const wrapper = { serializeType: "x".repeat(1_000_000), values: [Uint8Array.of(0x4e)], types: ["void"] };
+    const strange = answering({ ...call, response: hexOf(framed(encodeWrapper(wrapper))) });
+    const error = await createInterfaceClient(PlainDef, strange.transport)
+      ["greet"]?.("Ann")
+      .catch((reason: unknown) => reason);
+    expect((error as Error).message).toMatch(/serialization "x+…" is not registered/);
+    expect((error as Error).message.length).toBeLessThan(300);
+    const long = new JavaException("com.acme.Long", "y".repeat(100_000));
+    expect(long.message.length).toBeLessThan(5000);
+    expect(long.detailMessage).toHaveLength(100_000);
+  });
+
+  it("asks for no version and no group where they are empty, in spite of its defaults", async () => {
+    const router = serving();
+    const seen: (string | undefined)[][] = [];
+    const call = createGrpcClient(
+      (request) => {
+        seen.push(["tri-service-version", "tri-service-group"].map((name) => request.headers.get(name)));
+        return router.exchange({ ...request, headers: new Metadata(request.headers) });
+      },
+      { ...resolveClientOptions({ codec: protoCodec, compressions: [] }), serializations: [hessian2] },
+    );
+    const transport = { call, close: async () => {} };
+    await createShopClient(transport, { version: "", group: "" }).reset();
+    await createShopClient(transport, { version: "1.0.0", group: "blue" }).reset({ version: "", group: "" });
+    expect(seen).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+    ]);
+  });
+
+  it.each(["constructor", "99", "x"])("takes an exception with the code %s for any other", async (code) => {
+    const call = recorded.find(({ path }) => path.endsWith("/fail")) as Recorded;
+    const { transport } = answering({
+      ...call,
+      responseHeaders: { ...call.responseHeaders, "tri-exception-code": code },
+    });
+    const failed = createInterfaceClient(PlainDef, transport)["fail"]?.("", 7);
+    await expect(failed).rejects.toMatchObject({ code: Code.Unknown });
   });
 
   it("tells of an exception that it cannot read", async () => {

@@ -41,6 +41,17 @@ const User: JavaClass = {
     manager: { class: () => User },
   },
 };
+/** How hessian-lite sends the times of java.time: each in a class of its own, whose fields are in Java's order here. */
+const TIMES = "com.alibaba.com.caucho.hessian.io.java8";
+const LocalTime: JavaClass = {
+  name: `${TIMES}.LocalTimeHandle`,
+  fields: { nano: "int", second: "int", minute: "int", hour: "int" },
+};
+const LocalDate: JavaClass = { name: `${TIMES}.LocalDateHandle`, fields: { day: "int", month: "int", year: "int" } };
+const LocalDateTime: JavaClass = {
+  name: `${TIMES}.LocalDateTimeHandle`,
+  fields: { time: { class: () => LocalTime }, date: { class: () => LocalDate } },
+};
 const zoe = {
   name: "Zoë",
   age: 41,
@@ -183,6 +194,30 @@ describe("Hessian 2 of Dubbo for Java", () => {
     const read = hessian2.decodeException?.(hessian2.encodeException?.(exception) as Uint8Array);
     expect(read).toMatchObject({ className: "com.acme.Broken", detailMessage: "why", fields: exception.fields });
     expect(read?.cause).toMatchObject({ className: "java.lang.RuntimeException", detailMessage: null });
+  });
+
+  it.each<[string, JavaClass, unknown, string]>([
+    [
+      "LocalDateTime",
+      LocalDateTime,
+      { date: { year: 2020, month: 5, day: 17 }, time: { hour: 9, minute: 51, second: 31, nano: 5 } },
+      "43303b636f6d2e616c69626162612e636f6d2e63617563686f2e6865737369616e2e696f2e6a617661382e4c6f63616c4461746554696d" +
+        "6548616e646c65920474696d65046461746560433037636f6d2e616c69626162612e636f6d2e63617563686f2e6865737369616e2e69" +
+        "6f2e6a617661382e4c6f63616c54696d6548616e646c6594046e616e6f067365636f6e64066d696e75746504686f75726195afc83399" +
+        "433037636f6d2e616c69626162612e636f6d2e63617563686f2e6865737369616e2e696f2e6a617661382e4c6f63616c446174654861" +
+        "6e646c659303646179056d6f6e7468047965617262a195cfe4",
+    ],
+    [
+      "UUID",
+      { name: "java.util.UUID", fields: { value: "java.lang.String" } },
+      { value: "e718b269-9aad-47b4-a009-289d0e29e6d1" },
+      "430e6a6176612e7574696c2e55554944910576616c756560302465373138623236392d396161642d343762342d613030392d323839643065" +
+        "323965366431",
+    ],
+  ])("is read and written as a class: %s", (_name, declared, value, bytes) => {
+    const type: JavaType = { class: () => declared };
+    expect(hessian2.decode(type, new Uint8Array(Buffer.from(bytes, "hex")))).toEqual(value);
+    expect(hexOf(hessian2.encode(type, value))).toBe(bytes);
   });
 
   it("makes objects of classes that are registered, and of no others", () => {

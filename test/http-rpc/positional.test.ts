@@ -76,7 +76,8 @@ describe("arguments in JSON", () => {
     ["JSON that is too deep", "echo", `[${'{"user":{"friends":['.repeat(60)}`, 400, 25, "more than 100 levels deep"],
     ["a number that no overload has", "find", "[1,2,3]", 404, 60, "has no overload with these arguments"],
     ["types that no overload has", "find", "[true]", 404, 60, "has no overload with these arguments"],
-    ["types that several have", "find", '["5"]', 400, 40, "the arguments fit several overloads"],
+    ["too many for one", "find~l", "[1,2]", 400, 40, "the body has 2 arguments; it must be a JSON array with 1"],
+    ["none for one", "find~l", "[]", 400, 40, "the body has 0 arguments; it must be a JSON array with 1"],
   ])("are refused with %s", async (_what, path, body, httpStatus, status, message) => {
     const answer = await post(path, body);
     expect(answer.status).toBe(httpStatus);

@@ -5,9 +5,10 @@
 import type { CallResponse, Handler, Method, UnaryRequest } from "../call.ts";
 import { Code } from "../code.ts";
 import { RpcError, reasonOf } from "../error.ts";
+import { Cost } from "../java/cost.ts";
 import { JavaException, thrownException } from "../java/exception.ts";
 import { findSerialization, type Serialization, wireNameOf } from "../java/serialization.ts";
-import { nameOf, parameterNames, within } from "../java/type.ts";
+import { nameOf, parameterNames, show, within } from "../java/type.ts";
 import { Metadata } from "../metadata.ts";
 import type { Signature } from "../signature.ts";
 import { userMetadata } from "./status.ts";
@@ -19,16 +20,16 @@ const EXCEPTION_CODE = "tri-exception-code";
 /** The code of what a service throws itself. */
 const BUSINESS_EXCEPTION = "3";
 /** The other codes that say more than that something went wrong. */
-const CODES: Readonly<Record<string, Code>> = {
-  1: Code.Unavailable,
-  2: Code.DeadlineExceeded,
-  4: Code.PermissionDenied,
-  7: Code.ResourceExhausted,
-  8: Code.DeadlineExceeded,
-  11: Code.Unimplemented,
-  12: Code.InvalidArgument,
-  13: Code.Unauthenticated,
-};
+const CODES: ReadonlyMap<string, Code> = new Map([
+  ["1", Code.Unavailable],
+  ["2", Code.DeadlineExceeded],
+  ["4", Code.PermissionDenied],
+  ["7", Code.ResourceExhausted],
+  ["8", Code.DeadlineExceeded],
+  ["11", Code.Unimplemented],
+  ["12", Code.InvalidArgument],
+  ["13", Code.Unauthenticated],
+]);
 
 /** A method with its signature, as wrapper mode is only entered by. */
 export type Signed = Method & { readonly signature: Signature };
@@ -42,8 +43,9 @@ export function encodeRequest(all: readonly Serialization[], { path, signature }
   const serialization = requireSerialization(all, signature, path);
   const given = message as readonly unknown[];
   try {
+    const cost = new Cost();
     const values = signature.parameters.map(({ name, type }, index) =>
-      within(`argument "${name}"`, () => serialization.encode(type, given[index])),
+      within(`argument "${name}"`, () => serialization.encode(type, given[index], cost)),
     );
     return encodeWrapper({ serializeType: wireNameOf(serialization), values, types: parameterNames(signature) });
   } catch (cause) {
@@ -68,7 +70,7 @@ export function readException(
 ): RpcError | undefined {
   const sent = headers.get(EXCEPTION_CODE);
   if (sent === undefined || sent === "0") return undefined;
-  const code = CODES[sent] ?? Code.Unknown;
+  const code = CODES.get(sent) ?? Code.Unknown;
   const metadata = userMetadata(trailers);
   try {
     const [serialization, [value]] = open(all, bytes);
@@ -86,7 +88,7 @@ export function readException(
 function open(all: readonly Serialization[], bytes: Uint8Array): [Serialization, readonly Uint8Array[]] {
   const { serializeType, values } = decodeWrapper(bytes);
   const serialization = findSerialization(all, serializeType);
-  if (serialization === undefined) throw new Error(`serialization ${JSON.stringify(serializeType)} is not registered`);
+  if (serialization === undefined) throw new Error(`serialization ${show(serializeType)} is not registered`);
   return [serialization, values];
 }
 
@@ -119,6 +121,7 @@ export class WrappedCall {
   }
 
   #decode(wrapper: Wrapper): unknown[] {
+    if (wrapper.serializeType === "") throw new Error("the message names no serialization");
     const serialization = findSerialization(this.#all, wrapper.serializeType);
     if (serialization === undefined) throw this.#unsupported(wrapper.serializeType);
     this.#serialization = serialization;
@@ -128,8 +131,9 @@ export class WrappedCall {
     if (wrapper.values.length !== parameters.length) {
       throw new Error(`${wrapper.values.length} were sent, and it takes ${parameters.length}`);
     }
+    const cost = new Cost();
     return parameters.map(({ name, type }, index) =>
-      within(`argument "${name}"`, () => serialization.decode(type, wrapper.values[index] as Uint8Array)),
+      within(`argument "${name}"`, () => serialization.decode(type, wrapper.values[index] as Uint8Array, cost)),
     );
   }
 
@@ -163,8 +167,7 @@ export class WrappedCall {
 
   #unsupported(name: string): RpcError {
     const known = this.#all.map(namesOf).join(", ") || "none";
-    const shown = JSON.stringify(name.slice(0, 40));
-    return new RpcError(Code.Unimplemented, `serialization ${shown} is not supported; supported are: ${known}`);
+    return new RpcError(Code.Unimplemented, `serialization ${show(name)} is not supported; supported are: ${known}`);
   }
 }
 

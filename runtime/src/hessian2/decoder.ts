@@ -2,7 +2,8 @@
  * From inert data to values of declared types. Only classes that a signature or the registry declares become objects, with
  * the fields that are declared; every other name of a class is refused, whatever it is the name of.
  */
-import { JavaException } from "../java/exception.ts";
+import { Cost, type CostLimits } from "../java/cost.ts";
+import type { JavaException } from "../java/exception.ts";
 import {
   type DeclaredTypes,
   initialValue,
@@ -19,22 +20,33 @@ import {
   within,
 } from "../java/type.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "../signature.ts";
+import { Memo } from "./memo.ts";
 import { RawList, RawMap, RawObject, type RawValue } from "./raw.ts";
+import { readThrowable } from "./throwable.ts";
 
 /** What is declared for every object that comes as an array, a list, a set or a map. */
 const ANY: JavaType = "java.lang.Object";
 
 export class Decoder {
   readonly #declared: DeclaredTypes;
-  /** What containers have become, by what they were declared as: what is there twice stays the same object. */
-  readonly #made = new Map<object, Map<unknown, unknown>>();
+  readonly #limits: CostLimits;
+  readonly #cost: Cost;
+  /** What containers have become: what is there twice stays the same object. */
+  #made = new Memo();
+  /** Why containers became nothing. */
+  readonly #failed = new Memo();
+  /** Numbers and dates that travel as objects: a reference to one costs nothing again. */
+  readonly #numbers = new Memo();
   #depth = 0;
 
-  constructor(declared: DeclaredTypes) {
+  constructor(declared: DeclaredTypes, limits: CostLimits = {}, cost: Cost = new Cost()) {
     this.#declared = declared;
+    this.#limits = limits;
+    this.#cost = cost;
   }
 
   decode(type: JavaType, raw: RawValue): unknown {
+    this.#cost.addMade(1, this.#limits);
     if (raw === null) {
       if (type === "void") return undefined;
       if (isPrimitive(type)) throw new TypeError(`null is no ${type}`);
@@ -51,16 +63,41 @@ export class Decoder {
 
   #builtIn(type: JavaPrimitive | JavaBuiltIn, raw: RawValue): unknown {
     if (type === "java.lang.Object") return this.#any(raw);
-    if (type === "java.util.Date") return toDate(raw instanceof RawObject ? raw.get("value") : raw);
-    if (type === "java.math.BigDecimal") return toDigits(type, raw instanceof RawObject ? raw.get("value") : raw);
-    if (type === "java.math.BigInteger") return toBigInteger(raw);
     if (type === "java.lang.String" && typeof raw === "string") return raw;
-    throw mismatch(type, raw);
+    if (type !== "java.util.Date" && type !== "java.math.BigDecimal" && type !== "java.math.BigInteger") {
+      throw mismatch(type, raw);
+    }
+    if (!(raw instanceof RawObject)) return type === "java.util.Date" ? toDate(raw) : toDigits(type, raw);
+    return this.#once<string | Date>(raw, type, () => {
+      if (type === "java.util.Date") return toDate(raw.get("value"));
+      const digits = raw.get("value");
+      if (type === "java.math.BigInteger" && digits === undefined) return this.#bigInteger(raw);
+      return toDigits(type, digits);
+    });
+  }
+
+  /** Java sends the fields of its class, the sign and the words of the magnitude; others send digits. */
+  #bigInteger(raw: RawObject): string {
+    const [sign, words] = [raw.get("signum"), raw.get("mag")];
+    if (!(words instanceof RawList) || words.items.length > MAX_WORDS) throw mismatch("java.math.BigInteger", raw);
+    const digits = this.#once(words, "digits", () => {
+      const hex = words.items.map((word) => ((toScalar("int", word) as number) >>> 0).toString(16).padStart(8, "0"));
+      return String(BigInt(`0x0${hex.join("")}`));
+    });
+    return sign === -1 && digits !== "0" ? `-${digits}` : digits;
+  }
+
+  #once<T extends string | Date>(piece: RawObject | RawList, as: string, make: () => T): T {
+    const known = this.#numbers.get(piece, as);
+    if (known !== undefined) return known as T;
+    const made = make();
+    this.#numbers.set(piece, as, made);
+    return made;
   }
 
   /** A value of which nothing is declared: what it says itself, if that is nothing but data. */
   #any(raw: RawValue): unknown {
-    if (raw instanceof RawList) return this.#container(ANY_LIST, raw);
+    if (raw instanceof RawList) return this.#container(isSet(raw) ? ANY_SET : ANY_LIST, raw);
     if (raw instanceof RawMap) {
       const declared = raw.type === undefined ? undefined : this.#declared.classes.get(raw.type);
       return this.#container(declared === undefined ? ANY_MAP : { class: () => declared }, raw);
@@ -72,6 +109,7 @@ export class Decoder {
     if (declared !== undefined) return this.#container({ class: () => declared }, raw);
     const values = enums.get(name);
     if (values !== undefined) return this.#enum(values, raw);
+    if (name === ENUM_SET) return this.#container(ANY_SET, raw);
     if (VALUE_CLASSES.has(name)) return this.#builtIn(VALUE_CLASSES.get(name) as JavaBuiltIn, raw);
     throw undeclared(name);
   }
@@ -85,18 +123,23 @@ export class Decoder {
   #container(type: Exclude<JavaType, string | { readonly enum: unknown }>, raw: RawValue): unknown {
     if (!(raw instanceof RawList || raw instanceof RawMap || raw instanceof RawObject)) throw mismatch(type, raw);
     const key = "class" in type ? type.class() : type;
-    const made = this.#made.get(raw) ?? new Map<unknown, unknown>();
-    this.#made.set(raw, made);
-    const known = made.get(key);
+    const known = this.#made.get(raw, key);
     if (known !== undefined) return known;
+    const failed = this.#failed.get(raw, key);
+    if (failed !== undefined) throw failed;
+    if (this.#depth >= MAX_DEPTH) throw new TypeError("the data refers to itself too deeply");
     this.#depth += 1;
-    if (this.#depth > MAX_DEPTH) throw new TypeError("the data refers to itself too deeply");
-    const value = this.#make(type, raw, (value) => {
-      made.set(key, value);
-      return value;
-    });
-    this.#depth -= 1;
-    return value;
+    try {
+      return this.#make(type, raw, (value) => {
+        this.#made.set(raw, key, value);
+        return value;
+      });
+    } catch (reason) {
+      this.#failed.set(raw, key, reason);
+      throw reason;
+    } finally {
+      this.#depth -= 1;
+    }
   }
 
   /** Makes a container of its contents. `keep` makes it known before them, because they may refer to it. */
@@ -107,12 +150,14 @@ export class Decoder {
   ): unknown {
     if ("class" in type) return this.#object(type.class(), raw, keep);
     if ("map" in type) return this.#map(type, raw, keep);
-    if (!(raw instanceof RawList)) throw mismatch(type, raw);
     if ("set" in type) {
+      const items = raw instanceof RawObject && raw.definition.name === ENUM_SET ? raw.get("objects") : raw;
+      if (!(items instanceof RawList)) throw mismatch(type, raw);
       const set = keep(new Set<unknown>());
-      for (const item of raw.items) set.add(this.decode(type.set, item));
+      for (const item of items.items) set.add(this.decode(type.set, item));
       return set;
     }
+    if (!(raw instanceof RawList)) throw mismatch(type, raw);
     const list = keep<unknown[]>([]);
     const itemType = "list" in type ? type.list : type.array;
     for (const item of raw.items) list.push(this.decode(itemType, item));
@@ -150,6 +195,7 @@ export class Decoder {
     for (const [field, type] of Object.entries(actual.fields)) {
       const value = raw instanceof RawObject ? raw.get(field) : findEntry(raw, field);
       // A peer whose class does not have the field yet, or any more, leaves it as Java would.
+      if (value === undefined) this.#cost.addMade(1, this.#limits);
       const decoded =
         value === undefined ? initialValue(type) : within(`field "${field}"`, () => this.decode(type, value));
       setMember(object, field, decoded);
@@ -157,40 +203,36 @@ export class Decoder {
     return object;
   }
 
-  /** An exception and those that led to it. The names of its classes are words, so any will do. */
-  decodeException(raw: RawValue, seen: readonly RawObject[] = []): JavaException {
-    if (!(raw instanceof RawObject)) throw new TypeError("the data is no exception");
-    const message = raw.get("detailMessage");
-    const cause = raw.get("cause");
-    // An exception that nothing led to is its own cause in Java.
-    const chained = cause instanceof RawObject && cause !== raw && !seen.includes(cause) && seen.length < MAX_CAUSES;
-    const fields: Record<string, unknown> = {};
-    for (const [index, name] of raw.definition.fields.entries()) {
-      if (!THROWABLE_FIELDS.has(name)) setMember(fields, name, this.#fieldOfException(raw.values[index] as RawValue));
-    }
-    return new JavaException(raw.definition.name, typeof message === "string" ? message : null, {
-      fields,
-      trace: toTrace(raw.get("stackTrace")),
-      cause: chained ? this.decodeException(cause, [...seen, raw]) : undefined,
-    });
-  }
-
   /** Nobody declares what an exception holds. What is not plain data is left out, and does not hide the exception. */
-  #fieldOfException(raw: RawValue): unknown {
-    try {
-      return this.#any(raw);
-    } catch {
-      return undefined;
-    }
+  decodeException(raw: RawValue): JavaException {
+    return readThrowable(raw, (field) => {
+      try {
+        return this.decode(ANY, field);
+      } catch {
+        // What was being made is not finished, and what is may refer to it.
+        this.#made = new Memo();
+        return undefined;
+      }
+    });
   }
 }
 
 /** One object each, because it is by these that containers are known again. */
 const ANY_LIST = { list: ANY } as const;
+const ANY_SET = { set: ANY } as const;
 const ANY_MAP = { map: [ANY, ANY] } as const;
 
 /** Deeper than any data is; only references to what was declared as something else before could lead here. */
-const MAX_DEPTH = 1000;
+const MAX_DEPTH = 500;
+
+/** As many words of 32 bits as a peer may have a number consist of. */
+const MAX_WORDS = 1024;
+
+/** How hessian-lite sends the sets of enums that Java has a class of its own for: their type, and their values. */
+const ENUM_SET = "com.alibaba.com.caucho.hessian.io.EnumSetHandler";
+
+/** A list that was a set in Java, as its type says: `java.util.HashSet`, `java.util.TreeSet`. */
+const isSet = ({ type = "" }: RawList): boolean => type.startsWith("java.util.") && type.endsWith("Set");
 
 /** Classes whose objects are values of a type that TypeScript has as well. */
 const VALUE_CLASSES: ReadonlyMap<string, JavaBuiltIn> = new Map<string, JavaBuiltIn>([
@@ -201,22 +243,6 @@ const VALUE_CLASSES: ReadonlyMap<string, JavaBuiltIn> = new Map<string, JavaBuil
   ["java.sql.Timestamp", "java.util.Date"],
 ]);
 
-/** More exceptions behind each other nobody reads. */
-const MAX_CAUSES = 20;
-const MAX_TRACE = 200;
-const THROWABLE_FIELDS = new Set(["detailMessage", "cause", "stackTrace", "suppressedExceptions"]);
-
-/** One line per call, as Java prints them. */
-function toTrace(raw: RawValue | undefined): string[] {
-  if (!(raw instanceof RawList)) return [];
-  return raw.items.slice(0, MAX_TRACE).flatMap((item) => {
-    if (!(item instanceof RawObject)) return [];
-    const line = item.get("lineNumber");
-    const place = [item.get("fileName") ?? "Unknown Source", ...(Number(line) > 0 ? [line] : [])];
-    return [`${item.get("declaringClass")}.${item.get("methodName")}(${place.join(":")})`];
-  });
-}
-
 function findEntry(raw: RawMap, name: string): RawValue | undefined {
   return raw.entries.find(([key]) => key === name)?.[1];
 }
@@ -224,20 +250,6 @@ function findEntry(raw: RawMap, name: string): RawValue | undefined {
 function toBytes(raw: RawValue): Uint8Array {
   if (raw instanceof Uint8Array) return raw;
   throw mismatch("[B", raw);
-}
-
-/** As many words of 32 bits as a peer may have a number consist of. */
-const MAX_WORDS = 1024;
-
-/** Java sends the fields of its class, the sign and the words of the magnitude; others send digits. */
-function toBigInteger(raw: RawValue): string {
-  if (!(raw instanceof RawObject)) return toDigits("java.math.BigInteger", raw);
-  const [sign, words, digits] = [raw.get("signum"), raw.get("mag"), raw.get("value")];
-  if (digits !== undefined) return toDigits("java.math.BigInteger", digits);
-  if (!(words instanceof RawList) || words.items.length > MAX_WORDS) throw mismatch("java.math.BigInteger", raw);
-  const hex = words.items.map((word) => ((toScalar("int", word) as number) >>> 0).toString(16).padStart(8, "0"));
-  const magnitude = BigInt(`0x0${hex.join("")}`);
-  return String(sign === -1 ? -magnitude : magnitude);
 }
 
 function mismatch(type: JavaType, raw: RawValue): TypeError {

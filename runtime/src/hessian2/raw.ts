@@ -3,6 +3,8 @@
  * here; nothing is looked up or made by them.
  */
 
+import { type CostLimits, DEFAULT_COST_LIMITS } from "../java/cost.ts";
+
 /** A value as it travels: int and double are numbers, long is a bigint. */
 export type RawValue = null | boolean | number | bigint | string | Uint8Array | Date | RawList | RawMap | RawObject;
 
@@ -27,9 +29,17 @@ export class RawMap {
 }
 
 /** What the objects of a class have in common. */
-export interface ClassDefinition {
+export class ClassDefinition {
   readonly name: string;
   readonly fields: readonly string[];
+  /** Where the value of each field is. Of two with one name, as a class and its base may have them, Java takes the last. */
+  readonly places: ReadonlyMap<string, number>;
+
+  constructor(name: string, fields: readonly string[]) {
+    this.name = name;
+    this.fields = fields;
+    this.places = new Map(fields.map((field, index) => [field, index]));
+  }
 }
 
 /** An object: values in the order of the fields of its class. */
@@ -43,26 +53,21 @@ export class RawObject {
 
   /** The value of a field; `undefined` if the class does not have it. */
   get(field: string): RawValue | undefined {
-    const index = this.definition.fields.indexOf(field);
-    return index < 0 ? undefined : this.values[index];
+    const index = this.definition.places.get(field);
+    return index === undefined ? undefined : this.values[index];
   }
 }
 
-/** What data may make of the memory and the stack of whoever reads it. */
-export interface Hessian2Limits {
+/** What data may make of the memory and the stack of whoever reads or writes it. All arguments of a call count together. */
+export interface Hessian2Limits extends CostLimits {
   /** How deep lists, maps and objects may be inside each other. Default: 200. */
   readonly maxDepth?: number;
-  /** How many values there may be altogether. Default: 1,000,000. */
-  readonly maxValues?: number;
-  /** How many of them may be lists, maps and objects. Default: 250,000. */
-  readonly maxContainers?: number;
   /** How many classes may be defined. Default: 1,000. */
   readonly maxClasses?: number;
 }
 
 export const DEFAULT_LIMITS: Required<Hessian2Limits> = {
+  ...DEFAULT_COST_LIMITS,
   maxDepth: 200,
-  maxValues: 1_000_000,
-  maxContainers: 250_000,
   maxClasses: 1_000,
 };

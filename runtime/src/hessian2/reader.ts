@@ -5,9 +5,10 @@
  * The grammar stands above the function that reads it, in the words of the Hessian 2.0 specification; `b0` is the lowest byte.
  * The compact double of four bytes counts thousandths, as every implementation has it, and is not the float of that text.
  */
+import { Cost, limitError } from "../java/cost.ts";
 import { ByteCursor } from "./bytes.ts";
 import {
-  type ClassDefinition,
+  ClassDefinition,
   DEFAULT_LIMITS,
   type Hessian2Limits,
   RawList,
@@ -17,8 +18,8 @@ import {
 } from "./raw.ts";
 
 /** The value that the bytes hold. Throws for anything else, and for more than the limits allow. */
-export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits = {}): RawValue {
-  const reader = new Reader(bytes, { ...DEFAULT_LIMITS, ...limits });
+export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits = {}, cost: Cost = new Cost()): RawValue {
+  const reader = new Reader(bytes, { ...DEFAULT_LIMITS, ...limits }, cost);
   return reader.readAll();
 }
 
@@ -30,12 +31,13 @@ class Reader {
   readonly #references: (RawList | RawMap | RawObject)[] = [];
   readonly #types: string[] = [];
   readonly #classes: ClassDefinition[] = [];
+  readonly #cost: Cost;
   #depth = 0;
-  #values = 0;
 
-  constructor(bytes: Uint8Array, limits: Required<Hessian2Limits>) {
+  constructor(bytes: Uint8Array, limits: Required<Hessian2Limits>, cost: Cost) {
     this.#bytes = new ByteCursor(bytes);
     this.#limits = limits;
+    this.#cost = cost;
   }
 
   readAll(): RawValue {
@@ -45,8 +47,7 @@ class Reader {
   }
 
   #read(): RawValue {
-    this.#values += 1;
-    if (this.#values > this.#limits.maxValues) throw limitError("values", this.#limits.maxValues);
+    this.#cost.addValues(1, this.#limits);
     const bytes = this.#bytes;
     let tag = bytes.uint8();
     // A class may be defined wherever a value begins.
@@ -180,7 +181,7 @@ class Reader {
     const length = this.#length();
     const fields: string[] = [];
     for (let i = 0; i < length; i += 1) fields.push(this.#text());
-    this.#classes.push({ name, fields });
+    this.#classes.push(new ClassDefinition(name, fields));
   }
 
   //     type ::= string | int        ; an int counts the types that were named before
@@ -206,8 +207,7 @@ class Reader {
 
   /** Makes a container known before its contents, which may refer to it. */
   #open<T extends RawList | RawMap | RawObject>(container: T): T {
-    const { maxContainers } = this.#limits;
-    if (this.#references.length >= maxContainers) throw limitError("lists, maps and objects", maxContainers);
+    this.#cost.addContainer(this.#limits);
     this.#references.push(container);
     return container;
   }
@@ -221,7 +221,7 @@ class Reader {
   #text(): string {
     const tag = this.#bytes.uint8();
     if (!isString(tag)) throw this.#unexpected(tag, "a string");
-    this.#values += 1;
+    this.#cost.addValues(1, this.#limits);
     return this.#string(tag);
   }
 
@@ -242,7 +242,3 @@ const isInt = (tag: number): boolean => tag === 0x49 || (tag >= 0x80 && tag < 0x
 const isString = (tag: number): boolean => tag < 0x20 || (tag >= 0x30 && tag < 0x34) || tag === 0x52 || tag === 0x53;
 const isBinary = (tag: number): boolean =>
   (tag >= 0x20 && tag < 0x30) || (tag >= 0x34 && tag < 0x38) || tag === 0x41 || tag === 0x42;
-
-function limitError(what: string, limit: number): Error {
-  return new Error(`there are more than the limit of ${limit} ${what}`);
-}

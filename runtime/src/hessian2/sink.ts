@@ -11,9 +11,17 @@ export class ByteSink {
   #bytes = new Uint8Array(FIRST_BYTES);
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
+  #counted = 0;
+  readonly #count: (length: number) => void;
+
+  /** `count` is told how many bytes have come, before memory is set aside for them, and may throw. */
+  constructor(count: (length: number) => void) {
+    this.#count = count;
+  }
 
   /** What has been written. */
   finish(): Uint8Array {
+    this.#countNew();
     return this.#bytes.slice(0, this.#length);
   }
 
@@ -151,11 +159,17 @@ export class ByteSink {
     }
   }
 
+  #countNew(): void {
+    this.#count(this.#length - this.#counted);
+    this.#counted = this.#length;
+  }
+
   /** Where the next bytes go. It may change the buffer: what writes into that asks for the place first. */
   #grow(length: number): number {
     const start = this.#length;
     this.#length += length;
     if (this.#length > this.#bytes.byteLength) {
+      this.#countNew();
       const larger = new Uint8Array(Math.max(this.#length, 2 * this.#bytes.byteLength));
       larger.set(this.#bytes.subarray(0, start));
       this.#bytes = larger;

@@ -2,6 +2,7 @@
  * Writes Hessian 2 as Dubbo's encoder does: values of declared types in, bytes out. Objects that are there more than once,
  * or inside themselves, are written once and referred to.
  */
+import { Cost } from "../java/cost.ts";
 import { JavaException } from "../java/exception.ts";
 import {
   isBytes,
@@ -9,7 +10,6 @@ import {
   isPrimitive,
   isRecord,
   memberOf,
-  nameOf,
   scalarOf,
   show,
   toDate,
@@ -22,40 +22,50 @@ import {
 } from "../java/type.ts";
 import { runtimeType, TypedValue } from "../java/typed.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
-import { DEFAULT_LIMITS } from "./raw.ts";
+import { DEFAULT_LIMITS, type Hessian2Limits } from "./raw.ts";
 import { ByteSink } from "./sink.ts";
+import { hessianName, structureName } from "./type-name.ts";
 
-/** The bytes of a value. Throws a `TypeError` for what is no value of the type. */
-export function writeHessian2(type: JavaType, value: unknown, maxDepth: number = DEFAULT_LIMITS.maxDepth): Uint8Array {
-  const writer = new Writer(maxDepth);
+/** The bytes of a value. Throws a `TypeError` for what is no value of the type, and for more than the limits allow. */
+export function writeHessian2(
+  type: JavaType,
+  value: unknown,
+  limits: Hessian2Limits = {},
+  cost: Cost = new Cost(),
+): Uint8Array {
+  const writer = new Writer(limits, cost);
   writer.write(type, value);
   return writer.finish();
 }
 
 /** The bytes of an exception. */
-export function writeException(exception: JavaException): Uint8Array {
-  const writer = new Writer(DEFAULT_LIMITS.maxDepth);
+export function writeException(exception: JavaException, limits: Hessian2Limits = {}): Uint8Array {
+  const writer = new Writer(limits, new Cost());
   writer.writeException(exception);
   return writer.finish();
 }
 
-/** An object that has been written: what a reference to it is, and as what. */
-interface Written {
-  readonly index: number;
-  readonly as: string;
-}
+/** What is declared for whatever it is. */
+const ANY: JavaType = "java.lang.Object";
 
 class Writer {
-  readonly #sink = new ByteSink();
+  readonly #sink: ByteSink;
+  readonly #limits: Hessian2Limits;
   readonly #maxDepth: number;
-  readonly #written = new Map<object, Written>();
+  readonly #cost: Cost;
+  /** The references to what has been written, by what it was written as. */
+  readonly #written = new Map<object, Map<string, number>>();
+  readonly #magnitudes = new Map<string, readonly number[]>();
   readonly #types = new Map<string, number>();
   readonly #classes = new Map<string, number>();
   #references = 0;
   #depth = 0;
 
-  constructor(maxDepth: number) {
-    this.#maxDepth = maxDepth;
+  constructor(limits: Hessian2Limits, cost: Cost) {
+    this.#limits = limits;
+    this.#maxDepth = limits.maxDepth ?? DEFAULT_LIMITS.maxDepth;
+    this.#cost = cost;
+    this.#sink = new ByteSink((length) => cost.addBytes(length, limits));
   }
 
   finish(): Uint8Array {
@@ -63,6 +73,11 @@ class Writer {
   }
 
   write(type: JavaType, value: unknown): void {
+    this.#cost.addValues(1, this.#limits);
+    this.#write(type, value);
+  }
+
+  #write(type: JavaType, value: unknown): void {
     if (value === null || value === undefined) {
       if (isPrimitive(type)) throw new TypeError(`${value} is no ${type}`);
       this.#sink.uint8(0x4e);
@@ -96,26 +111,40 @@ class Writer {
     } else if (type === "java.util.Date") this.#sink.date(toDate(value).getTime());
     else if (type === "java.math.BigDecimal") {
       this.#object(type, ["value"], () => this.#sink.string(toDigits(type, value)));
-    } else if (type === "java.math.BigInteger") this.#bigInteger(BigInt(toDigits(type, value)));
+    } else if (type === "java.math.BigInteger") this.#bigInteger(toDigits(type, value));
     else if (type === "java.lang.Object") this.#any(value);
     else throw new TypeError(`nothing is a value of ${type}`);
   }
 
+  /** Whatever the value is; so a reference will do to one that was written as something that was declared. */
   #any(value: unknown): void {
-    if (value instanceof JavaException) this.writeException(value);
-    else this.write(runtimeType(value), value instanceof TypedValue ? value.value : value);
+    const [index] = (typeof value === "object" && value !== null && this.#written.get(value)?.values()) || [];
+    if (index !== undefined) this.#reference(index);
+    else if (value instanceof JavaException) this.writeException(value);
+    else this.#write(runtimeType(value), value instanceof TypedValue ? value.value : value);
   }
 
   /** Java writes its fields: the sign, and the magnitude in words of 32 bits. What else there is, it works out again. */
-  #bigInteger(value: bigint): void {
-    const hex = (value < 0n ? -value : value).toString(16);
-    const words = value === 0n ? [] : (hex.padStart(Math.ceil(hex.length / 8) * 8, "0").match(/.{8}/g) ?? []);
+  #bigInteger(digits: string): void {
+    const words = this.#magnitude(digits.replace(/^[+-]/, ""));
     this.#object("java.math.BigInteger", ["signum", "mag"], () => {
-      this.#sink.int(value === 0n ? 0 : value < 0n ? -1 : 1);
+      this.#sink.int(words.length === 0 ? 0 : digits.startsWith("-") ? -1 : 1);
       this.#references += 1;
       this.#listHead("[int", words.length);
-      for (const word of words) this.#sink.int(Number.parseInt(word, 16) | 0);
+      for (const word of words) this.#sink.int(word);
     });
+  }
+
+  /** The words of a number; of one that is there again they are known, because working them out takes long. */
+  #magnitude(digits: string): readonly number[] {
+    const known = this.#magnitudes.get(digits);
+    if (known !== undefined) return known;
+    const value = BigInt(digits);
+    const hex = value.toString(16);
+    const padded = value === 0n ? "" : hex.padStart(Math.ceil(hex.length / 8) * 8, "0");
+    const words = (padded.match(/.{8}/g) ?? []).map((word) => Number.parseInt(word, 16) | 0);
+    this.#magnitudes.set(digits, words);
+    return words;
   }
 
   #container(type: Exclude<JavaType, string | { readonly enum: unknown }>, value: unknown): void {
@@ -127,7 +156,7 @@ class Writer {
       );
       return;
     }
-    if (this.#refer(value as object, "list" in type ? "list" : hessianName(type))) return;
+    if (this.#refer(value as object, structureName(type))) return;
     this.#depth += 1;
     if (this.#depth > this.#maxDepth) throw new TypeError(`the value is more than ${this.#maxDepth} levels deep`);
     if ("class" in type) this.#fields(type.class(), value);
@@ -138,17 +167,28 @@ class Writer {
     this.#depth -= 1;
   }
 
-  /** Writes a reference to what has been written, and as what it is now. Numbers what has not. */
+  /** Writes a reference to what has been written as what it is now. Numbers what has not. */
   #refer(value: object, as: string): boolean {
     const written = this.#written.get(value);
-    if (written?.as === as) {
-      this.#sink.uint8(0x51);
-      this.#sink.int(written.index);
+    const index = written?.get(as);
+    if (index !== undefined) {
+      this.#reference(index);
       return true;
     }
-    if (written === undefined) this.#written.set(value, { index: this.#references, as });
-    this.#references += 1;
+    if (written === undefined) this.#written.set(value, new Map([[as, this.#references]]));
+    else written.set(as, this.#references);
+    this.#number();
     return false;
+  }
+
+  #reference(index: number): void {
+    this.#sink.uint8(0x51);
+    this.#sink.int(index);
+  }
+
+  #number(): void {
+    this.#cost.addContainer(this.#limits);
+    this.#references += 1;
   }
 
   #items(name: string | undefined, type: JavaType, items: readonly unknown[]): void {
@@ -184,7 +224,7 @@ class Writer {
 
   /** An object that nothing refers to. It has a number nevertheless. */
   #object(name: string, fields: readonly string[], writeValues: () => void): void {
-    this.#references += 1;
+    this.#number();
     this.#head(name, fields);
     writeValues();
   }
@@ -227,19 +267,6 @@ class Writer {
     else this.#sink.uint8(0x4e);
     this.#references += 1;
     this.#listHead("[java.lang.StackTraceElement", 0);
-    for (const [name, value] of own) within(`field "${name}"`, () => this.write("java.lang.Object", value));
+    for (const [name, value] of own) within(`field "${name}"`, () => this.write(ANY, value));
   }
-}
-
-/** How Hessian names the arrays of types that it knows itself. */
-const HESSIAN_NAMES: Readonly<Record<string, string>> = {
-  "java.lang.String": "string",
-  "java.lang.Object": "object",
-  "java.util.Date": "date",
-};
-
-function hessianName(type: JavaType): string {
-  if (typeof type === "object" && "array" in type) return `[${hessianName(type.array)}`;
-  const name = nameOf(type);
-  return HESSIAN_NAMES[name] ?? name;
 }

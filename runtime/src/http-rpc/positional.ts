@@ -40,20 +40,26 @@ export class PositionalCall {
 
   #read(body: ArgumentBody, handlers: readonly Handler[]): unknown[] {
     const readings = new Map(handlers.map((one) => [one, readingsOf(body, one, handlers.length > 1)]));
-    const possible = handlers.filter((one) => readings.get(one)?.length !== 0);
+    // The names of arguments tell overloads apart as well as their types do.
+    const named = handlers.filter((one) => body.namesAll?.(signatureOf(one)));
+    const possible = named.length === 1 ? named : handlers.filter((one) => readings.get(one)?.length !== 0);
     const [first = this.#handler] = possible;
     if (possible.length === 0) throw this.#noSuchArguments(body);
-    if (possible.length === 1) return this.#choose(first, valuesOf(signatureOf(first), readings.get(first) ?? []));
+    if (possible.length === 1)
+      return this.#choose(first, valuesOf(signatureOf(first), readings.get(first) ?? []).values);
     const fitting = possible.flatMap((one) => {
       try {
-        return [{ one, values: valuesOf(signatureOf(one), readings.get(one) ?? []) }];
+        return [{ one, ...valuesOf(signatureOf(one), readings.get(one) ?? []) }];
       } catch {
         return [];
       }
     });
-    const [chosen] = fitting;
-    if (chosen === undefined) throw this.#noSuchArguments(body);
-    if (fitting.length > 1) throw badRequest(`the arguments fit several overloads of ${this.#handler.method.path}`);
+    if (fitting.length === 0) throw this.#noSuchArguments(body);
+    const plain = body.typed === true ? fitting.filter((fit) => fit.plain) : [];
+    const [chosen, ...others] = plain.length > 0 ? plain : fitting;
+    if (chosen === undefined || others.length > 0) {
+      throw badRequest(`the arguments fit several overloads of ${this.#handler.method.path}`);
+    }
     return this.#choose(chosen.one, chosen.values);
   }
 

@@ -7,7 +7,7 @@ import { decodeJsonText } from "../codec.ts";
 import { RpcError, reasonOf } from "../error.ts";
 import { argumentsIn } from "../java/arguments.ts";
 import { parseExactJson } from "../java/json-text.ts";
-import { isBytes, isChars, itemOf, scalarOf, setMember } from "../java/type.ts";
+import { isBytes, isChars, isRecord, itemOf, scalarOf, setMember } from "../java/type.ts";
 import type { JavaClass, JavaType, Parameter, Signature } from "../signature.ts";
 import { parsePairs } from "./form.ts";
 import { badRequest } from "./headers.ts";
@@ -21,6 +21,10 @@ import { type Element, entriesOf, parseXml, textOf } from "./xml.ts";
 export interface ArgumentBody {
   /** The arguments that it can be meant to hold, in the order of likelihood; none if it cannot be for the method at all. */
   readingsFor(signature: Signature): readonly JsonValue[][];
+  /** Whether it names each parameter of the method, and nothing else. */
+  namesAll?(signature: Signature): boolean;
+  /** Whether values say themselves if they are text, numbers or something else. */
+  readonly typed?: true;
   /** The arguments where no name is known, and no other method could be meant. */
   byPosition?(signature: Signature): readonly JsonValue[][];
   /** What is wrong with it for a method that it cannot be for. */
@@ -36,7 +40,9 @@ export function jsonArguments(bytes: Uint8Array): ArgumentBody {
   const body = parseJson(bytes);
   const contents = Array.isArray(body) ? `${body.length} arguments` : "no array";
   return {
+    typed: true,
     readingsFor: (signature) => argumentsIn(signature, body),
+    namesAll: (signature) => isRecord(body) && namesAll(signature, Object.keys(body)),
     problemFor: ({ parameters }) => `the body has ${contents}; it must be a JSON array with ${parameters.length}`,
   };
 }
@@ -46,6 +52,7 @@ export const formArguments: ArgumentFormat = (bytes, mediaType) => {
   const pairs = parsePairs(bytes, mediaType);
   return {
     problemFor: problemOf(pairs),
+    namesAll: namesIn(pairs),
     byPosition: ({ parameters }) => inOrder(parameters, pairs, parseText),
     readingsFor({ parameters }) {
       const type = onlyType(parameters);
@@ -61,6 +68,7 @@ export const multipartArguments: ArgumentFormat = async (bytes, mediaType) => {
   const parts = await parseParts(bytes, mediaType.parameters.get("boundary"));
   return {
     problemFor: problemOf(parts),
+    namesAll: namesIn(parts),
     byPosition: ({ parameters }) => inOrder(parameters, parts, decodePart),
     readingsFor: ({ parameters }) => bind(parameters, parts, decodePart),
   };
@@ -80,6 +88,7 @@ export const xmlArguments: ArgumentFormat = async (bytes, mediaType) => {
   const elements = root.children.map((value) => ({ name: value.name, value }));
   return {
     problemFor: problemOf(elements),
+    namesAll: namesIn(elements),
     readingsFor({ parameters }) {
       if (knowsAny(parameters, elements)) return [valuesIn(parameters, elements, decodeElement)];
       const type = onlyType(parameters);
@@ -96,6 +105,20 @@ const problemOf =
     const names = parameters.map(({ name }) => name).join(", ");
     return `the body has ${values.length} values of unknown names, and the method takes ${parameters.length}: ${names}`;
   };
+
+const namesIn =
+  (values: readonly Named<unknown>[]) =>
+  (signature: Signature): boolean =>
+    namesAll(
+      signature,
+      values.map(({ name }) => name),
+    );
+
+/** Whether there is one of these names for each parameter, and none beside. */
+function namesAll({ parameters }: Signature, names: readonly string[]): boolean {
+  const given = new Set(names);
+  return given.size === parameters.length && parameters.every(({ name }) => given.has(name));
+}
 
 const onlyType = ([parameter, ...others]: readonly Parameter[]): JavaType | undefined =>
   others.length === 0 ? parameter?.type : undefined;

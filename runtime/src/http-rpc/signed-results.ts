@@ -4,6 +4,7 @@
 import { Code, Status } from "../code.ts";
 import { encodeJson } from "../codec.ts";
 import { RpcError } from "../error.ts";
+import { Cost } from "../java/cost.ts";
 import { type Notation, toJson, toPlain } from "../java/json.ts";
 import { itemOf, nameOf, within } from "../java/type.ts";
 import { encodeBase64 } from "../metadata.ts";
@@ -21,7 +22,7 @@ export const textResult: ResultFormat = (_type, value) => new TextEncoder().enco
 
 /** As JAXB writes it: an element for every field that is not null, and one for every item of a list. */
 export const xmlResult: ResultFormat = (type, value) => {
-  const plain = type === "void" ? null : within("the result", () => toPlain(type, value, XML_NOTATION));
+  const plain = type === "void" ? null : within("the result", () => toPlain(type, value, XML_NOTATION, new Cost()));
   if (itemOf(type) !== undefined) return encodeRoot("list", elementsOf("item", type, plain));
   const name = nameOf(type).replace(/^.*[.$]/, "");
   return encodeRoot(ELEMENT_NAME.test(name) ? name : "value", contentOf(type, plain));

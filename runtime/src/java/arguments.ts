@@ -2,13 +2,18 @@
  * The arguments of a method in JSON: by position in an array, or by name in an object (as Dubbo for Java reads them).
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Signature } from "../signature.ts";
+import type { JavaType, Signature } from "../signature.ts";
+import { Cost } from "./cost.ts";
 import { fromJson, toJson } from "./json.ts";
-import { isRecord, within } from "./type.ts";
+import { ExactNumber } from "./json-text.ts";
+import { isBytes, isRecord, scalarOf, within } from "./type.ts";
 
 /** The array of the arguments. */
 export function argumentsToJson({ parameters }: Signature, values: readonly unknown[]): JsonValue[] {
-  return parameters.map(({ name, type }, index) => within(`argument "${name}"`, () => toJson(type, values[index])));
+  const cost = new Cost();
+  return parameters.map(({ name, type }, index) =>
+    within(`argument "${name}"`, () => toJson(type, values[index], cost)),
+  );
 }
 
 /**
@@ -22,21 +27,48 @@ export function argumentsIn({ parameters }: Signature, body: JsonValue): readonl
   if (isRecord(body) && parameters.some(({ name }) => Object.hasOwn(body, name))) {
     readings.push(parameters.map(({ name }) => (Object.hasOwn(body, name) ? (body[name] as JsonValue) : null)));
   }
-  if (parameters.length === 1) readings.push([body]);
+  const [only, ...others] = parameters;
+  if (only !== undefined && others.length === 0 && (!Array.isArray(body) || takesArray(only.type)))
+    readings.push([body]);
   return readings;
 }
 
+/** Arguments that fit the types. */
+export interface Fit {
+  readonly values: unknown[];
+  /** Whether JSON has no other word for any of them: a string that is read as a number has. */
+  readonly plain: boolean;
+}
+
 /** The values of the first reading that fits the types. Throws what is wrong with the first one if none does. */
-export function valuesOf({ parameters }: Signature, readings: readonly JsonValue[][]): unknown[] {
+export function valuesOf({ parameters }: Signature, readings: readonly JsonValue[][]): Fit {
   let problem: unknown;
   for (const reading of readings) {
     try {
-      return parameters.map(({ name, type }, index) =>
-        within(`argument "${name}"`, () => fromJson(type, reading[index] as JsonValue)),
+      const cost = new Cost();
+      const values = parameters.map(({ name, type }, index) =>
+        within(`argument "${name}"`, () => fromJson(type, reading[index] as JsonValue, cost)),
       );
+      return { values, plain: parameters.every(({ type }, index) => isPlain(type, reading[index] as JsonValue)) };
     } catch (reason) {
       problem ??= reason;
     }
   }
   throw problem;
+}
+
+function takesArray(type: JavaType): boolean {
+  if (typeof type === "string") return type === "java.lang.Object" || isBytes(type);
+  return "list" in type || "set" in type || "array" in type;
+}
+
+/** Whether a JSON value is what values of the type are first of all. An `Object` is nothing of its own. */
+function isPlain(type: JavaType, json: JsonValue): boolean {
+  if (json === null) return true;
+  if (typeof type === "object" && ("class" in type || "map" in type)) return isRecord(json);
+  if (takesArray(type)) return type !== "java.lang.Object" && Array.isArray(json);
+  const scalar = scalarOf(type);
+  if (scalar === "boolean") return typeof json === "boolean";
+  if (scalar === "char" || type === "java.lang.String" || typeof type === "object") return typeof json === "string";
+  return typeof json === "number" || (json as unknown) instanceof ExactNumber;
 }

@@ -4,6 +4,9 @@
 import { Code } from "../code.ts";
 import { RpcError, type RpcErrorOptions } from "../error.ts";
 
+/** Longer text is in `detailMessage` alone. */
+const MAX_TEXT = 4096;
+
 const BRAND = Symbol.for("triple-es.JavaException");
 
 export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | "metadata"> {
@@ -32,7 +35,7 @@ export class JavaException extends RpcError {
 
   constructor(className: string, detailMessage: string | null = null, options: JavaExceptionOptions = {}) {
     const { fields = {}, trace = [], code = Code.Unknown } = options;
-    super(code, detailMessage === null ? className : `${className}: ${detailMessage}`, options);
+    super(code, detailMessage === null ? className : `${className}: ${detailMessage}`.slice(0, MAX_TEXT), options);
     this.className = className;
     this.detailMessage = detailMessage;
     this.fields = fields;

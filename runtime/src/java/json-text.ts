@@ -1,39 +1,71 @@
 /**
  * JSON text as Dubbo for Java writes it. A `long` or a `BigDecimal` is a number with all its digits, which `JSON.parse` would
- * round; and keys of a map that are whole numbers have no quotes. Both are put between quotes first.
+ * round; and keys of a map that are whole numbers have no quotes. Such text is written anew before it is parsed.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** Shorter numbers lose nothing. */
-const MANY_DIGITS = /[0-9.]{16}/;
-const BARE_KEY = /[{,]\s*-?[0-9]+\s*:/;
-/** More digits than these say nothing about a number of JavaScript. */
-const SIGNIFICANT_DIGITS = 17;
-const NUMBER_CHARACTER = /[0-9.eE+-]/;
-const QUOTE = '"';
+/** A number of JSON that no number of JavaScript is equal to. It is no string: those who want one do not get it. */
+export class ExactNumber {
+  readonly #text: string;
 
-/** The value of JSON text, in which numbers that would lose digits are strings. */
-export function parseExactJson(text: string): JsonValue {
-  return JSON.parse(MANY_DIGITS.test(text) || BARE_KEY.test(text) ? quoteNumbers(text) : text) as JsonValue;
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
 }
 
-function quoteNumbers(text: string): string {
-  let quoted = "";
+/** Shorter numbers without an exponent lose nothing: a number of JavaScript holds 15 digits, whichever they are. */
+const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
+const BARE_KEY = /[{,]\s*-?[0-9]+\s*:/;
+const NUMBER_CHARACTER = /[0-9.eE+-]/;
+const QUOTE = '"';
+/** What strings begin with while exact numbers are strings, and what these begin with. */
+const STRING_MARK = "'";
+const NUMBER_MARK = "#";
+
+/** The value of JSON text, in which numbers that would lose digits are instances of {@link ExactNumber}. */
+export function parseExactJson(text: string): JsonValue {
+  if (!LONG_NUMBER.test(text) && !BARE_KEY.test(text)) return JSON.parse(text) as JsonValue;
+  const quoted = quote(text, false);
+  if (quoted !== undefined) return JSON.parse(quoted) as JsonValue;
+  return JSON.parse(quote(text, true) ?? text, (_key, value: unknown) => {
+    if (typeof value !== "string") return value;
+    return value.startsWith(NUMBER_MARK) ? new ExactNumber(value.slice(1)) : value.slice(1);
+  }) as JsonValue;
+}
+
+/**
+ * Puts quotes around keys and, with `exact`, around numbers that would lose digits; and a mark into strings then, so that both
+ * are known again. Without it, there is no such text of numbers that would.
+ */
+function quote(text: string, exact: boolean): string | undefined {
+  const pieces: string[] = [];
   let done = 0;
+  const replace = (start: number, end: number, piece: string): void => {
+    pieces.push(text.slice(done, start), piece);
+    done = end;
+  };
   for (let i = 0; i < text.length; i += 1) {
     const character = text[i] as string;
-    if (character === QUOTE) i = endOfString(text, i);
-    else if (character === "-" || (character >= "0" && character <= "9")) {
+    if (character === QUOTE) {
+      const end = endOfString(text, i);
+      if (exact && !isKey(text, end + 1)) replace(i, i + 1, QUOTE + STRING_MARK);
+      i = end;
+    } else if (character === "-" || (character >= "0" && character <= "9")) {
       const end = endOfNumber(text, i);
       const number = text.slice(i, end);
-      if (losesDigits(number) || isKey(text, end)) {
-        quoted += `${text.slice(done, i)}"${number}"`;
-        done = end;
+      if (isKey(text, end)) replace(i, end, QUOTE + number + QUOTE);
+      else if (isNumber(number) && losesDigits(number)) {
+        if (!exact) return undefined;
+        replace(i, end, QUOTE + NUMBER_MARK + number + QUOTE);
       }
       i = end - 1;
     }
   }
-  return quoted + text.slice(done);
+  return pieces.join("") + text.slice(done);
 }
 
 /** Whether what ends there is followed by a colon. */
@@ -43,10 +75,29 @@ function isKey(text: string, end: number): boolean {
   return text[next] === ":";
 }
 
-function losesDigits(number: string): boolean {
-  if (/^-?[0-9]+$/.test(number)) return !Number.isSafeInteger(Number(number));
-  const [mantissa = ""] = number.split(/[eE]/, 1);
-  return mantissa.replace(/^-?0*\.?0*/, "").replace(".", "").length > SIGNIFICANT_DIGITS;
+/** Anything else is left to the parser, which refuses it. */
+function isNumber(text: string): boolean {
+  return /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text);
+}
+
+/** Whether the nearest number of JavaScript, written out, is another one. Whole numbers beyond 2^53 are not relied on. */
+function losesDigits(text: string): boolean {
+  const number = Number(text);
+  if (/^-?[0-9]+$/.test(text)) return !Number.isSafeInteger(number);
+  return !Number.isFinite(number) || normalize(text) !== normalize(String(number));
+}
+
+/** One spelling for all spellings of a number: its digits without zeros around them, and the power of ten behind them. */
+function normalize(text: string): string {
+  const [mantissa = "", exponent = "0"] = text.replace(/^-/, "").split(/[eE]/);
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  const digits = whole + fraction;
+  let start = 0;
+  let end = digits.length;
+  while (start < end && digits[start] === "0") start += 1;
+  while (end > start && digits[end - 1] === "0") end -= 1;
+  if (start === end) return "0";
+  return `${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
 
 function endOfNumber(text: string, start: number): number {

@@ -4,6 +4,10 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../metadata.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
+import { Cost } from "./cost.ts";
+import { dateFromJson } from "./json-date.ts";
+import { ExactNumber } from "./json-text.ts";
+import { toPlainData } from "./plain-data.ts";
 import {
   initialValue,
   isBytes,
@@ -47,28 +51,43 @@ const JSON_NOTATION: Notation = {
   date: (value) => value.getTime(),
 };
 
-/** The JSON value of a value. Throws a `TypeError` for what is no value of the type. */
-export function toJson(type: JavaType, value: unknown): JsonValue {
-  return toPlain(type, value, JSON_NOTATION) as JsonValue;
+/** The JSON value of a value. Throws a `TypeError` for what is no value of the type, and for what costs too much. */
+export function toJson(type: JavaType, value: unknown, cost: Cost = new Cost()): JsonValue {
+  return toPlain(type, value, JSON_NOTATION, cost) as JsonValue;
 }
 
 /** The same for notations like JSON: plain objects, arrays, strings, and what the notation makes of the rest. */
-export function toPlain(type: JavaType, value: unknown, notation: Notation, depth = 0): unknown {
+export function toPlain(type: JavaType, value: unknown, notation: Notation, cost: Cost, depth = 0): unknown {
+  cost.addValues(1);
+  return valueToPlain(type, value, notation, cost, depth);
+}
+
+function valueToPlain(type: JavaType, value: unknown, notation: Notation, cost: Cost, depth: number): unknown {
   if (value === null || value === undefined) {
     if (type !== "void" && isPrimitive(type)) throw new TypeError(`${value} is no ${type}`);
     return null;
   }
   const scalar = scalarOf(type);
   if (scalar !== undefined) return scalarToPlain(toScalar(scalar, value), notation);
-  if (isBytes(type)) return notation.bytes(toBytes(value));
-  if (typeof type === "string") return builtInToPlain(type, value, notation, depth);
+  if (isBytes(type)) {
+    const bytes = toBytes(value);
+    cost.addBytes(bytes.byteLength);
+    return notation.bytes(bytes);
+  }
+  if (type === "java.lang.Object") {
+    return valueToPlain(runtimeType(value), value instanceof TypedValue ? value.value : value, notation, cost, depth);
+  }
+  if (typeof type === "string") return builtInToPlain(type, value, notation, cost);
   if ("enum" in type) return toEnum(type.enum, value);
-  if (isChars(type))
-    return toItems(value)
-      .map((one) => toScalar("char", one))
-      .join("");
+  if (isChars(type)) {
+    const units = toItems(value);
+    cost.addBytes(units.length);
+    return units.map((one) => toScalar("char", one)).join("");
+  }
   if (depth >= MAX_DEPTH) throw new TypeError(`the value is more than ${MAX_DEPTH} levels deep`);
-  const inside = (member: JavaType, one: unknown): unknown => toPlain(member, one, notation, depth + 1);
+  // Nothing can be referred to here: what is there twice is written twice, and counts twice.
+  cost.addContainer();
+  const inside = (member: JavaType, one: unknown): unknown => toPlain(member, one, notation, cost, depth + 1);
   if ("class" in type) return objectToPlain(type.class(), value, inside);
   if ("map" in type) return mapToPlain(type.map, value, inside);
   const item = "list" in type ? type.list : "set" in type ? type.set : type.array;
@@ -85,14 +104,12 @@ function toBytes(value: unknown): Uint8Array {
   throw new TypeError(`${show(value)} is no Uint8Array`);
 }
 
-function builtInToPlain(type: JavaPrimitive | JavaBuiltIn, value: unknown, notation: Notation, depth: number): unknown {
+function builtInToPlain(type: JavaPrimitive | JavaBuiltIn, value: unknown, notation: Notation, cost: Cost): unknown {
   if (type === "java.util.Date") return notation.date(toDate(value));
-  if (type === "java.math.BigDecimal" || type === "java.math.BigInteger") return toDigits(type, value);
-  if (type === "java.lang.String" && typeof value === "string") return value;
-  if (type === "java.lang.Object") {
-    return toPlain(runtimeType(value), value instanceof TypedValue ? value.value : value, notation, depth);
-  }
-  throw new TypeError(`${show(value)} is no ${type}`);
+  const text = type === "java.math.BigDecimal" || type === "java.math.BigInteger" ? toDigits(type, value) : value;
+  if (typeof text !== "string" || type === "void") throw new TypeError(`${show(value)} is no ${type}`);
+  cost.addBytes(text.length);
+  return text;
 }
 
 /** Makes the value of a member. */
@@ -115,18 +132,21 @@ function mapToPlain([keyType, valueType]: readonly [JavaType, JavaType], value: 
   const object = {};
   for (const [key, member] of toEntries(value)) {
     const name = inside(keyType, key);
-    if (name === null || typeof name === "object") throw new TypeError(`${show(key)} cannot be the key of a member`);
-    setMember(object, String(name), inside(valueType, member));
+    const text = name instanceof Date ? name.getTime() : name;
+    if (text === null || typeof text === "object") throw new TypeError(`${show(key)} cannot be the key of a member`);
+    setMember(object, String(text), inside(valueType, member));
   }
   return object;
 }
 
 /**
- * The value of a JSON value. Throws a `TypeError` for what cannot be a value of the type. Bigints, bytes and dates are taken as
- * well, for notations that have them.
+ * The value of a JSON value. Throws a `TypeError` for what cannot be a value of the type, and for what costs too much. Bigints,
+ * bytes and dates are taken as well, for notations that have them, and numbers of JSON text with all their digits.
  */
-export function fromJson(type: JavaType, json: JsonValue): unknown {
+export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost()): unknown {
   if (type === "void") return undefined;
+  if (type === "java.lang.Object") return toPlainData(json, cost);
+  cost.addMade(1);
   if (json === null) {
     if (isPrimitive(type)) throw new TypeError(`null is no ${type}`);
     return null;
@@ -136,23 +156,28 @@ export function fromJson(type: JavaType, json: JsonValue): unknown {
   if (isBytes(type)) return bytesFromJson(json);
   if (typeof type === "string") return builtInFromJson(type, json);
   if ("enum" in type) return toEnum(type.enum, json);
-  if ("class" in type) return objectFromJson(type.class(), json);
-  if ("map" in type) return mapFromJson(type, json);
   if (isChars(type) && typeof json === "string") return json.split("");
+  cost.addContainer();
+  if ("class" in type) return objectFromJson(type.class(), json, cost);
+  if ("map" in type) return mapFromJson(type, json, cost);
   if (!Array.isArray(json)) throw new TypeError(`${show(json)} is no ${nameOf(type)}`);
-  if ("set" in type) return new Set(json.map((one) => fromJson(type.set, one)));
+  if ("set" in type) return new Set(json.map((one) => fromJson(type.set, one, cost)));
   const item = "list" in type ? type.list : type.array;
-  return json.map((one) => fromJson(item, one));
+  return json.map((one) => fromJson(item, one, cost));
 }
 
 const WHOLE = /^-?[0-9]{1,20}$/;
 const NUMBER = /^(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN)$/;
 
 /** Numbers are read from strings too: that is how they keep all their digits. */
-function scalarFromJson(type: JavaPrimitive, json: JsonValue): unknown {
-  if (typeof json !== "string" || type === "char" || type === "boolean") return json;
-  if (type === "float" || type === "double") return NUMBER.test(json) ? Number(json) : json;
-  return WHOLE.test(json) ? BigInt(json) : json;
+function scalarFromJson(type: JavaPrimitive, json: JsonValue | ExactNumber): unknown {
+  const text = json instanceof ExactNumber ? String(json) : json;
+  if (typeof text !== "string" || type === "char" || type === "boolean") return json;
+  if (type !== "float" && type !== "double") return WHOLE.test(text) ? BigInt(text) : json;
+  if (!NUMBER.test(text)) return json;
+  const number = Number(text);
+  // Digits that are beyond every number are not infinity.
+  return Number.isFinite(number) || !/[0-9]/.test(text) ? number : json;
 }
 
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
@@ -165,30 +190,33 @@ function bytesFromJson(json: JsonValue | Uint8Array): Uint8Array {
   throw new TypeError(`${show(json)} is neither base64 nor a list of bytes`);
 }
 
-function builtInFromJson(type: JavaPrimitive | JavaBuiltIn, json: JsonValue): unknown {
-  if (type === "java.util.Date") return toDate(typeof json === "boolean" ? json : new Date(json as number | string));
-  if (type === "java.math.BigDecimal" || type === "java.math.BigInteger") return toDigits(type, json);
-  if (type === "java.lang.Object" || (type === "java.lang.String" && typeof json === "string")) return json;
+function builtInFromJson(type: JavaPrimitive | JavaBuiltIn, json: JsonValue | ExactNumber): unknown {
+  if (type === "java.util.Date") return dateFromJson(json);
+  if (type === "java.math.BigDecimal" || type === "java.math.BigInteger") {
+    return toDigits(type, json instanceof ExactNumber ? String(json) : json);
+  }
+  if (type === "java.lang.String" && typeof json === "string") return json;
   throw new TypeError(`${show(json)} is no ${type}`);
 }
 
 /** What is missing is as Java leaves it; what the class does not have is ignored. */
-function objectFromJson({ name, fields }: JavaClass, json: JsonValue): object {
+function objectFromJson({ name, fields }: JavaClass, json: JsonValue, cost: Cost): object {
   if (!isRecord(json)) throw new TypeError(`${show(json)} is no ${name}`);
   const object = {};
   for (const [field, type] of Object.entries(fields)) {
     const member = Object.hasOwn(json, field) ? (json as JsonObject)[field] : undefined;
-    const decode = (): unknown => (member === undefined ? initialValue(type) : fromJson(type, member));
+    if (member === undefined) cost.addMade(1);
+    const decode = (): unknown => (member === undefined ? initialValue(type) : fromJson(type, member, cost));
     setMember(object, field, within(`field "${field}"`, decode));
   }
   return object;
 }
 
-function mapFromJson(type: Extract<JavaType, { readonly map: unknown }>, json: JsonValue): object {
+function mapFromJson(type: Extract<JavaType, { readonly map: unknown }>, json: JsonValue, cost: Cost): object {
   if (!isRecord(json)) throw new TypeError(`${show(json)} is no ${nameOf(type)}`);
   const [keyType, valueType] = type.map;
   const entries = Object.entries(json as JsonObject).map(
-    ([key, member]) => [keyFromJson(keyType, key), fromJson(valueType, member)] as const,
+    ([key, member]) => [keyFromJson(keyType, key, cost), fromJson(valueType, member, cost)] as const,
   );
   if (type.record !== true) return new Map(entries);
   const record = {};
@@ -197,7 +225,8 @@ function mapFromJson(type: Extract<JavaType, { readonly map: unknown }>, json: J
 }
 
 /** Every key is a string in JSON. */
-function keyFromJson(type: JavaType, key: string): unknown {
-  const boolean = scalarOf(type) === "boolean" && (key === "true" || key === "false");
-  return fromJson(type, boolean ? key === "true" : key);
+function keyFromJson(type: JavaType, key: string, cost: Cost): unknown {
+  if (scalarOf(type) === "boolean" && (key === "true" || key === "false")) return key === "true";
+  const milliseconds = type === "java.util.Date" && /^-?[0-9]{1,16}$/.test(key);
+  return fromJson(type, milliseconds ? Number(key) : key, cost);
 }

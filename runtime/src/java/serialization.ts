@@ -3,6 +3,7 @@
  * content type).
  */
 import type { JavaType } from "../signature.ts";
+import type { Cost } from "./cost.ts";
 import type { JavaException } from "./exception.ts";
 
 /**
@@ -14,8 +15,9 @@ export interface Serialization {
   readonly name: string;
   /** The name it has on the wire, where that is another one; both are read. */
   readonly wireName?: string;
-  encode(type: JavaType, value: unknown): Uint8Array;
-  decode(type: JavaType, bytes: Uint8Array): unknown;
+  /** `cost` counts what all values of a message cost together. Who calls a built-in serialization hands it on. */
+  encode(type: JavaType, value: unknown, cost?: Cost): Uint8Array;
+  decode(type: JavaType, bytes: Uint8Array, cost?: Cost): unknown;
   /** Absent where exceptions cannot travel: then they are errors like any other. */
   encodeException?(exception: JavaException): Uint8Array;
   decodeException?(bytes: Uint8Array): JavaException;

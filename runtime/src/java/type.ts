@@ -3,6 +3,7 @@
  */
 import { reasonOf } from "../error.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "../signature.ts";
+import { ExactNumber } from "./json-text.ts";
 
 /** What a boxed type holds, and for a primitive one itself; the others are absent. */
 const SCALARS: ReadonlyMap<JavaType, JavaPrimitive> = new Map<JavaType, JavaPrimitive>([
@@ -110,8 +111,8 @@ export function toScalar(type: JavaPrimitive, value: unknown): boolean | number 
   if (type === "boolean" && typeof value === "boolean") return value;
   if (type === "char" && typeof value === "string" && value.length === 1) return value;
   if (type === "double" || type === "float") {
-    if (typeof value === "number") return value;
-    if (typeof value === "bigint") return Number(value);
+    const number = typeof value === "bigint" ? Number(value) : value;
+    if (typeof number === "number" && (type === "double" || isFloat(number))) return number;
   }
   if (type === "long" && isWhole(value)) {
     const long = BigInt(value);
@@ -123,6 +124,11 @@ export function toScalar(type: JavaPrimitive, value: unknown): boolean | number 
     if (number >= -limit && number < limit) return number;
   }
   throw new TypeError(`${show(value)} is no ${type}`);
+}
+
+/** Numbers that are none are floats as well; what is too large for one is not. */
+function isFloat(value: number): boolean {
+  return Number.isFinite(Math.fround(value)) || !Number.isFinite(value);
 }
 
 function isWhole(value: unknown): value is number | bigint {
@@ -171,7 +177,8 @@ export function toEntries(value: unknown): Iterable<readonly [unknown, unknown]>
 /** Whether it is an object with members of its own, rather than one that stands for something else. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return !(value instanceof Date || value instanceof Uint8Array || value instanceof Map || value instanceof Set);
+  if (value instanceof Date || value instanceof ExactNumber) return false;
+  return !(value instanceof Uint8Array || value instanceof Map || value instanceof Set);
 }
 
 /** A member of an object, its own or its class's, but none of those that every object has. */
@@ -233,6 +240,7 @@ export function declaredTypes(types: readonly JavaType[]): DeclaredTypes {
 
 /** A value in the text of an error: short, and whatever it is. */
 export function show(value: unknown): string {
+  if (value instanceof ExactNumber) return String(value).slice(0, 40);
   if (typeof value === "string") return JSON.stringify(value.length <= 40 ? value : `${value.slice(0, 40)}…`);
   if (value === null || typeof value === "number" || typeof value === "boolean") return String(value);
   if (typeof value === "bigint") return value < 10n ** 30n && value > -(10n ** 30n) ? `${value}n` : "a long bigint";

@@ -1,0 +1,16 @@
+/**
+ * What has come of pieces of data, by what they were declared as.
+ */
+export class Memo {
+  readonly #results = new Map<object, Map<unknown, unknown>>();
+
+  get(piece: object, as: unknown): unknown {
+    return this.#results.get(piece)?.get(as);
+  }
+
+  set(piece: object, as: unknown, result: unknown): void {
+    const known = this.#results.get(piece);
+    if (known === undefined) this.#results.set(piece, new Map([[as, result]]));
+    else known.set(as, result);
+  }
+}

@@ -1,0 +1,277 @@
+/** Values of Java in JSON and MessagePack: numbers with all their digits, dates, keys, limits, and what is refused. */
+import fc from "fast-check";
+import { createRouter, Metadata } from "triple-es";
+import { type InterfaceMethod, type JavaClass, type JavaType, javaMessage, jsonSerialization } from "triple-es/java";
+import { msgpack } from "triple-es/msgpack";
+import { describe, expect, it } from "vitest";
+import { wholeBody } from "../../runtime/src/exchange.ts";
+import { Cost } from "../../runtime/src/java/cost.ts";
+
+const ANY: JavaType = "java.lang.Object";
+const DECIMAL: JavaType = "java.math.BigDecimal";
+const read = (type: JavaType, text: string): unknown => jsonSerialization.decode(type, Buffer.from(text));
+const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.replaceAll(" ", ""), "hex"));
+
+/** What a decimal number is: a whole one, and how often it is divided by ten. */
+function exactly(text: string): readonly [bigint, number] {
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] =
+    /^(-?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$/.exec(text) ?? [];
+  let digits = BigInt(`${whole}${fraction}` || "0");
+  let scale = fraction.length - Number(exponent);
+  if (digits === 0n) return [0n, 0];
+  for (; digits % 10n === 0n; digits /= 10n) scale -= 1;
+  return [sign === "-" ? -digits : digits, scale];
+}
+
+describe("numbers of JSON", () => {
+  it.each([
+    "99999999999999.99",
+    "9007199254740993.5",
+    "8589973000000000.1",
+    "0.12345678901234567",
+    "123456789012345678901234567890",
+    "1E-400",
+    "-1e400",
+    "4.9406564584124654e-324",
+    "0.30000000000000004",
+  ])("keep all their digits as a BigDecimal: %s", (text) => {
+    expect(exactly(String(read(DECIMAL, text)))).toEqual(exactly(text));
+    expect(read({ map: [DECIMAL, DECIMAL] }, `{"1":${text}}`)).toEqual(new Map([["1", read(DECIMAL, text)]]));
+    expect(read({ list: DECIMAL }, `[${text}]`)).toEqual([read(DECIMAL, text)]);
+  });
+
+  it("are the same BigDecimal, whatever they are", () => {
+    const digits = fc.stringMatching(/^-?(?:0|[1-9][0-9]{0,24})(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?$/);
+    fc.assert(
+      fc.property(digits, (text) => {
+        expect(exactly(String(read(DECIMAL, text)))).toEqual(exactly(text));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("are no strings, however long they are, and strings are no numbers", () => {
+    expect(() => read("java.lang.String", "12345678901234567890")).toThrow(
+      "12345678901234567890 is no java.lang.String",
+    );
+    expect(() => read({ class: () => ({ name: "A", fields: {} }) }, "12345678901234567890")).toThrow("is no A");
+    expect(() => read("java.util.Date", "12345678901234567890")).toThrow("is no date");
+    expect(read("long", "9007199254740993")).toBe(9007199254740993n);
+    expect(read(ANY, '[12345678901234567890,"#1","\'1",{"#2":"\\u0023"}]')).toEqual([
+      "12345678901234567890",
+      "#1",
+      "'1",
+      { "#2": "#" },
+    ]);
+  });
+
+  it("are refused where a type cannot hold them", () => {
+    for (const text of ["1e300", "3.5e38"]) expect(() => read("float", text)).toThrow("is no float");
+    for (const text of ["1e400", '"1e999"']) expect(() => read("double", text)).toThrow("is no double");
+    expect(read("float", "3.4028234663852886e38")).toBe(3.4028234663852886e38);
+    expect(read("double", '"Infinity"')).toBe(Number.POSITIVE_INFINITY);
+    expect(() => read("int", "007")).toThrow();
+    expect(() => read("long", "00712345678901234567")).toThrow();
+  });
+});
+
+describe("dates", () => {
+  it.each<[string, Date]>([
+    ["1700000000000", new Date(1_700_000_000_000)],
+    ["-1", new Date(-1)],
+    ['"2023-11-14"', new Date("2023-11-14T00:00:00Z")],
+    ['"2023-11-14T22:13:20Z"', new Date(1_700_000_000_000)],
+    ['"2023-11-14T22:13:20.123456789Z"', new Date(1_700_000_000_123)],
+    ['"2023-11-15T06:13:20+08:00"', new Date(1_700_000_000_000)],
+    ['"2023-11-15 06:13:20.000+0800"', new Date(1_700_000_000_000)],
+    ['"2023-11-14 22:13:20"', new Date(2023, 10, 14, 22, 13, 20)],
+    ['"+012345-01-01"', new Date("+012345-01-01T00:00:00Z")],
+  ])("are read from %s", (text, date) => {
+    expect(read("java.util.Date", text)).toEqual(date);
+  });
+
+  it.each(["item 42", "2020", "1", "2024-02-30", "2023-13-01", "2023-11-14T25:00", "May 8, 1998", "2023-11-14T22", ""])(
+    "are not read from %j",
+    (text) => {
+      expect(() => read("java.util.Date", JSON.stringify(text))).toThrow(`${JSON.stringify(text)} is no date`);
+    },
+  );
+
+  it.each(["[2020,5]", "{}", "true", "1.5", "8640000000000001", "1e400"])("are not read from %s", (text) => {
+    expect(() => read("java.util.Date", text)).toThrow("is no date");
+  });
+
+  it("come back as the keys of a map", () => {
+    const map = new Map([[new Date(-5), 1]]);
+    const type: JavaType = { map: ["java.util.Date", "int"] };
+    for (const one of [jsonSerialization, msgpack]) expect(one.decode(type, one.encode(type, map))).toEqual(map);
+  });
+});
+
+describe("what a message costs", () => {
+  const shared = (depth: number): unknown => {
+    let value: unknown[] = [];
+    for (let i = 0; i < depth; i += 1) value = [value, value];
+    return value;
+  };
+  const both = [
+    ["json", jsonSerialization],
+    ["msgpack", msgpack],
+  ] as const;
+
+  it.each(both)("is bounded in %s, though what is there twice is written twice", (_name, serialization) => {
+    expect(() => serialization.encode(ANY, shared(40))).toThrow("the limit of 250000 lists, maps and objects");
+    const text = "x".repeat(2 ** 20);
+    expect(() =>
+      serialization.encode(
+        ANY,
+        Array.from({ length: 65 }, () => text),
+      ),
+    ).toThrow("the limit of 67108864 bytes");
+    const bytes = new Uint8Array(2 ** 20);
+    expect(() =>
+      serialization.encode(
+        { list: "[B" },
+        Array.from({ length: 65 }, () => bytes),
+      ),
+    ).toThrow("bytes");
+  });
+
+  it.each(both)("is bounded in %s for all arguments together", (_name, serialization) => {
+    const lists = Array.from({ length: 100_000 }, () => []);
+    const bytes = serialization.encode(ANY, lists);
+    const cost = new Cost();
+    serialization.decode(ANY, bytes, cost);
+    serialization.decode({ list: { list: "int" } }, bytes, cost);
+    expect(() => serialization.decode(ANY, bytes, cost)).toThrow("the limit of 250000 lists, maps and objects");
+    const writing = new Cost();
+    serialization.encode(ANY, lists, writing);
+    serialization.encode(ANY, lists, writing);
+    expect(() => serialization.encode(ANY, lists, writing)).toThrow("the limit of 250000 lists, maps and objects");
+  });
+
+  it("is bounded in MessagePack before anything is made", () => {
+    const announced = new Uint8Array(1_000_005).fill(0xc0);
+    announced.set(hex("dd 000f4240"));
+    expect(() => msgpack.decode(ANY, announced)).toThrow("the limit of 1000000 values");
+  });
+
+  it("counts fields that are made of nothing", () => {
+    const fields = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}`, ANY] as const));
+    const Wide: JavaClass = { name: "W", fields };
+    const text = `[${Array.from({ length: 10_000 }, () => "{}").join()}]`;
+    expect(() => read({ list: { class: () => Wide } }, text)).toThrow("the limit of 1000000 values");
+  });
+});
+
+describe("MessagePack of any value", () => {
+  it.each([
+    ["an extension that nobody knows", "c7 02 05 0102", "the extension 5 is none that is known"],
+    ["another extension", "d4 01 00", "the extension 1 is none that is known"],
+    ["text that is no UTF-8", "a2 fffe", "utf-8"],
+    ["long text that is no UTF-8", `d9 20 ${"ff".repeat(32)}`, "utf-8"],
+    ["a number beyond 64 bits", "cf ffffffffffffffff", "18446744073709551615n is no long"],
+    ["a time of an odd size", "c7 05 ff 0102030405", "a timestamp is none"],
+    ["a time with too many nanoseconds", "d7 ff ffffffff00000000", "a timestamp is none"],
+    ["a time that no date holds", "c7 0c ff 00000000 7fffffffffffffff", "is no date"],
+    ["such a number inside", "91 cf ffffffffffffffff", "is no long"],
+  ])("is refused with %s", (_what, bytes, message) => {
+    expect(() => msgpack.decode(ANY, hex(bytes))).toThrow(message);
+  });
+
+  it("is what can be sent again", () => {
+    const value = { a: [1, 2n ** 60n, "ß", new Date(1_700_000_000_123), Uint8Array.of(255), null, true, 1.5] };
+    const bytes = msgpack.encode(ANY, value);
+    expect(msgpack.decode(ANY, bytes)).toEqual(value);
+    expect(msgpack.decode(ANY, msgpack.encode(ANY, msgpack.decode(ANY, bytes)))).toEqual(value);
+    expect(msgpack.decode("char", msgpack.encode("char", "\ud83d"))).toBe("\ud83d");
+  });
+});
+
+describe("overloads in JSON", () => {
+  const User: JavaClass = { name: "com.acme.User", fields: { a: "java.lang.String" } };
+  const OVERLOADS: Readonly<Record<string, readonly [name: string, parameters: Readonly<Record<string, JavaType>>]>> = {
+    sayText: ["say", { p0: "java.lang.String" }],
+    sayLong: ["say", { p0: "long" }],
+    onText: ["on", { p0: "java.lang.String" }],
+    onDate: ["on", { p0: "java.util.Date" }],
+    putUser: ["put", { p0: { class: () => User } }],
+    putPair: ["put", { p0: "java.lang.String", p1: "int" }],
+    findId: ["find", { id: "long" }],
+    findCustomer: ["find", { customer: "java.lang.String" }],
+    findLimit: ["find", { customer: "java.lang.String", limit: "int" }],
+    anyText: ["any", { p0: "java.lang.String" }],
+    anyObject: ["any", { p0: ANY }],
+    noneInteger: ["none", { p0: "java.lang.Integer" }],
+    noneText: ["none", { p0: "java.lang.String" }],
+  };
+  const methods = Object.fromEntries(
+    Object.entries(OVERLOADS).map(([key, [name, parameters]]): [string, InterfaceMethod] => [
+      key,
+      {
+        kind: "unary",
+        service: "t.S",
+        name,
+        path: `/t.S/${name}`,
+        input: javaMessage,
+        output: javaMessage,
+        signature: {
+          parameters: Object.entries(parameters).map(([parameter, type]) => ({ name: parameter, type })),
+          result: "java.lang.String",
+        },
+      },
+    ]),
+  );
+  const handlers = Object.fromEntries(Object.keys(OVERLOADS).map((key) => [key, () => key]));
+  const router = createRouter().add({ typeName: "t.S", methods }, handlers);
+
+  async function called(path: string, body: string, contentType = "application/json"): Promise<unknown> {
+    const response = await router.exchange({
+      method: "POST",
+      path: `/t.S/${path}`,
+      version: "1.1",
+      headers: new Metadata({ "content-type": contentType, accept: "application/json" }),
+      body: wholeBody(Buffer.from(body)),
+      signal: undefined,
+    });
+    return JSON.parse(Buffer.from(await response.body.bytes(2 ** 20)).toString());
+  }
+
+  it.each([
+    ["say", "[9007199254740993]", "sayLong"],
+    ["say", "[12345678901234567]", "sayLong"],
+    ["say", "[5]", "sayLong"],
+    ["say", '["1"]', "sayText"],
+    ["say", '["9007199254740993"]', "sayText"],
+    ["on", '["2020-01-01"]', "onText"],
+    ["on", "[5]", "onDate"],
+    ["put", '{"p0":"x","p1":1}', "putPair"],
+    ["put", '{"p0":{"a":"x"}}', "putUser"],
+    ["put", '{"a":"x"}', "putUser"],
+    ["put", '["x",1]', "putPair"],
+    ["find", '{"customer":"Ann","limit":1}', "findLimit"],
+    ["find", '{"customer":"Ann"}', "findCustomer"],
+    ["find", '{"id":1}', "findId"],
+    ["any", '["x"]', "anyText"],
+    ["any", "[1]", "anyObject"],
+  ])("are told apart: %s %s", async (path, body, expected) => {
+    expect(await called(path, body)).toBe(expected);
+  });
+
+  it("are told apart by the names in XML as well", async () => {
+    const xml = "<find><customer>Ann</customer><limit>1</limit></find>";
+    expect(await called("find", xml, "application/xml")).toBe("findLimit");
+    expect(await called("find", "<find><customer>5</customer></find>", "application/xml")).toBe("findCustomer");
+  });
+
+  it("say what is wrong with the one that is named, and are refused where two are meant", async () => {
+    expect(await called("find", '{"customer":"Ann","limit":"x"}')).toMatchObject({
+      status: 25,
+      message: expect.stringContaining('argument "limit": "x" is no int'),
+    });
+    expect(await called("none", "[null]")).toMatchObject({
+      status: 40,
+      message: expect.stringContaining("the arguments fit several overloads of /t.S/none"),
+    });
+  });
+});
