@@ -220,12 +220,14 @@ describe("commands", () => {
   const commands = blocks
     .filter(({ language }) => language === "sh")
     .flatMap((block) =>
-      block.text.split("\n").map((line, index, lines) => ({ block, line, answer: answerBelow(lines, index) })),
+      joinContinued(block.text)
+        .split("\n")
+        .map((line, index, lines) => ({ block, line, answer: answerBelow(lines, index) })),
     )
     .filter(({ line }) => line !== "" && !line.startsWith("#"))
     .map(({ block, line, answer }) => [`${block.document}: ${line.replace(/ +# .*$/, "")}`, line, answer] as const);
 
-  const withoutCurl = commands.filter(([, line]) => !isCurl(line));
+  const withoutCurl = commands.filter(([, line]) => !isCurl(line) && !isProtoc(line));
   it.each(withoutCurl)("%s can be run", async (_, commented, answer) => {
     const line = commented.replace(/ +# .*$/, "");
     const [program, verb, ...rest] = line.split(" ");
@@ -246,6 +248,18 @@ describe("commands", () => {
     else expect(RUN_ELSEWHERE).toContain(line);
   });
 
+  const hasProtoc = spawnSync("protoc", ["--version"]).status === 0;
+  const protocs = commands.filter(([, line]) => isProtoc(line));
+  it.skipIf(!hasProtoc).each(protocs)("%s writes what buf does", async (_, line) => {
+    const gen = join(project, "src/gen/greet/v1");
+    const readAll = () => readdirSync(gen).map((name) => [name, readFileSync(join(gen, name), "utf8")] as const);
+    const ofBuf = readAll();
+    rmSync(gen, { recursive: true });
+    // Without the path of the other commands: the line says by itself where the plugins are.
+    await run("sh", ["-c", line], { cwd: project });
+    expect(readAll()).toEqual(ofBuf);
+  });
+
   const hasCurl = spawnSync("curl", ["--version"]).status === 0;
   const curls = commands.filter(([, line]) => isCurl(line));
   it.skipIf(!hasCurl).each(curls)("%s gets the answer below it", async (_, line, answer) => {
@@ -257,6 +271,16 @@ describe("commands", () => {
   /** `curl`, possibly with something before it that makes the body. */
   function isCurl(line: string): boolean {
     return /^(?:printf .*\| )?curl /.test(line);
+  }
+
+  /** `protoc`, possibly with variables before it. */
+  function isProtoc(line: string): boolean {
+    return /^(?:\w+=\S+ )*protoc /.test(line);
+  }
+
+  /** Lines that end in a backslash go on in the next. */
+  function joinContinued(text: string): string {
+    return text.replaceAll(/ *\\\n */g, " ");
   }
 
   /** The comments on the lines that follow. */
