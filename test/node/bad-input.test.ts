@@ -156,11 +156,46 @@ describe("over HTTP/2, the server", () => {
     expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
   });
 
-  it("refuses a host that is not the authority, and says why", async () => {
+  it.each([
+    ["a", "b", JSON_TYPE],
+    ["a", "b", GRPC_TYPE],
+    ["a", "a:8080", JSON_TYPE],
+    ["a", "a:443", JSON_TYPE],
+    ["[::1]", "[::80]", JSON_TYPE],
+  ])("refuses a request to %j whose host is %j, and says why", async (authority, host, type) => {
     const { baseUrl } = await startServer();
     const connection = new Http2Connection(baseUrl);
-    const answer = await connection.post(GREET, { ...JSON_TYPE, ":authority": "a", host: "b" }, "[{}]");
-    expect([answer.status, errorOf(answer)]).toMatchObject([400, { status: 40 }]);
+    const answer = await connection.post(GREET, { ...type, ":authority": authority, host }, "[{}]");
+    expect(answer).toMatchObject({ status: 400, headers: { "content-type": "text/plain" }, trailers: {} });
+    expect(answer.body.toString()).toBe("host and :authority are not the same");
+    expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
+  });
+
+  it.each([
+    ["http", "localhost", "LOCALHOST"],
+    ["http", "localhost", "localhost:80"],
+    ["http", "localhost:", "localhost"],
+    ["http", "[::1]:80", "[::1]"],
+    ["http", "a:8080", "A:8080"],
+    ["https", "a", "a:443"],
+  ])("serves a request for %s, %j, whose host is %j, which is the same", async (scheme, authority, host) => {
+    const { baseUrl } = await startServer();
+    const connection = new Http2Connection(baseUrl);
+    const answer = await connection.post(
+      GREET,
+      { ...JSON_TYPE, ":scheme": scheme, ":authority": authority, host },
+      "[{}]",
+    );
+    expect(answer.status).toBe(200);
+  });
+
+  it("makes room for other calls when it has refused a request", async () => {
+    const { baseUrl } = await startServer({}, { limits: { maxHandlers: 1 } });
+    const connection = new Http2Connection(baseUrl);
+    for (let i = 0; i < 3; i++) {
+      const refused = await connection.post(GREET, { ...JSON_TYPE, ":authority": "a", host: "b" }, "[{}]");
+      expect(refused.status).toBe(400);
+    }
     expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
   });
 

@@ -126,9 +126,9 @@ export class SessionGuard {
   }
 
   /** A handler has ended, and its response has been handed over. */
-  readonly finished = (): void => {
+  finished(): void {
     this.#handlers--;
-  };
+  }
 
   /** Watches a stream, until it is told that the stream has {@link closed}. */
   watch(watched: Watched): void {

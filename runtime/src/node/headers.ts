@@ -1,7 +1,7 @@
 /**
  * The header blocks of `node:http2` as metadata, and back.
  */
-import { constants, type OutgoingHttpHeaders } from "node:http2";
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import { Metadata } from "../metadata.ts";
 import { MAX_HEADER_BYTES, sizeOf } from "../protocol.ts";
 
@@ -27,6 +27,17 @@ function joinCookies(fields: string[]): string[] {
     else others.push(name, value);
   }
   return cookies.length === 0 ? others : [...others, "cookie", cookies.join("; ")];
+}
+
+/** Whether two hosts are asked. Whoever checks one and believes the other would be deceived (RFC 9113, section 8.3.1). */
+export function namesTwoHosts({ host, ":authority": authority, ":scheme": scheme }: IncomingHttpHeaders): boolean {
+  if (host === undefined || authority === undefined || host === authority) return false;
+  return normalizeHost(host, scheme) !== normalizeHost(authority, scheme);
+}
+
+/** In small letters, and without the port that the scheme has anyway (RFC 3986, sections 6.2.2.1 and 6.2.3). */
+function normalizeHost(host: string, scheme: string | undefined): string {
+  return host.toLowerCase().replace(scheme === "https" ? /:(?:443)?$/ : /:(?:80)?$/, "");
 }
 
 /**

@@ -10,14 +10,13 @@ import {
   type ServerOptions,
 } from "node:http2";
 import type { Socket } from "node:net";
-import { Status } from "../code.ts";
 import type { RpcError } from "../error.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
-import type { Metadata } from "../metadata.ts";
+import { type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
+import { Metadata } from "../metadata.ts";
 import { ReadableBody, type StreamOwner } from "./body.ts";
 import { MAX_HEADER_PAIRS } from "./error.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
-import { readFields, toHttp2Headers } from "./headers.ts";
+import { namesTwoHosts, readFields, toHttp2Headers } from "./headers.ts";
 import { discard, pump } from "./pump.ts";
 import { ExchangeSignals, STREAM_REQUEST_BODY } from "./signal.ts";
 
@@ -51,27 +50,22 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     streamResetBurst: 2 * limits.cancelBurst,
     streamResetRate: 2 * limits.cancelsPerSecond,
   } as ServerOptions);
-  /** The connection that a session is being made on. */
-  let accepting: Socket | undefined;
   let sweeping: NodeJS.Timeout | undefined;
 
   function serve(guard: SessionGuard, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: string[]): void {
     // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
     stream.on("error", ignore);
     if (!guard.admit(stream)) return;
-    // Whoever checks one and believes the other would be deceived (RFC 9113, section 8.3.1).
-    if (headers.host !== undefined && headers[":authority"] !== undefined && headers.host !== headers[":authority"]) {
-      stream.respond({ ":status": 400, "content-type": "application/json" });
-      stream.end(JSON.stringify({ status: Status.BadRequest, message: "host and :authority are not the same" }));
-      guard.finished();
+    const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals, guard);
+    guard.watch(request);
+    if (namesTwoHosts(headers)) {
+      answer(guard, request, TWO_HOSTS);
       return;
     }
     if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
-    const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals, guard);
-    guard.watch(request);
     exchange(request).then(
       (response) => answer(guard, request, response),
-      () => finish(guard, request, Promise.reject()),
+      () => fail(guard, request),
     );
   }
 
@@ -81,21 +75,28 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
       pumping = respond(request.stream, response);
     } catch {
       // Such as a header that Node will not send.
-      pumping = Promise.reject();
+      fail(guard, request);
+      return;
     }
-    if (pumping === undefined && request.lingering === undefined) guard.finished();
-    else void finish(guard, request, pumping);
+    if (pumping === undefined) finish(guard, request);
+    else {
+      pumping.then(
+        () => finish(guard, request),
+        () => fail(guard, request),
+      );
+    }
   }
 
-  async function finish(guard: SessionGuard, request: Http2Request, pumping: undefined | Promise<void>): Promise<void> {
-    try {
-      await pumping;
-    } catch {
-      // The call has failed, the session has not.
-      request.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-    }
-    if (request.lingering !== undefined) await request.lingering;
-    guard.finished();
+  /** Ends a call without an answer, or in the middle of it. The session goes on. */
+  function fail(guard: SessionGuard, request: Http2Request): void {
+    request.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    finish(guard, request);
+  }
+
+  /** Makes room for another handler, once all work of this one has ended. */
+  function finish(guard: SessionGuard, { lingering }: Http2Request): void {
+    if (lingering === undefined) guard.finished();
+    else void lingering.then(() => guard.finished());
   }
 
   function sweep(): void {
@@ -103,9 +104,7 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     for (const guard of guards.values()) guard.sweep(now);
   }
 
-  server.on("session", (session) => {
-    const socket = accepting;
-    if (socket === undefined) return;
+  function watchOver(session: ServerHttp2Session, socket: Socket): void {
     const guard = new SessionGuard(session, socket, limits);
     guards.set(session, guard);
     // The session's event and not the server's: a stream that has been reset already does not know its session. Node's own
@@ -127,13 +126,16 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     session.once("remoteSettings", () => {
       if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
-  });
+  }
+
   server.on("sessionError", ignore);
   return {
     accept: (socket) => {
-      accepting = socket;
+      const onSession = (session: ServerHttp2Session): void => watchOver(session, socket);
+      // Node makes the session before it returns, or none at all: no session is without its guard.
+      server.once("session", onSession);
       server.emit("connection", socket);
-      accepting = undefined;
+      server.off("session", onSession);
     },
     drain: () => {
       for (const session of guards.keys()) session.close();
@@ -147,6 +149,14 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
 
 /** For errors that another event tells of too; without a listener they would end the process. */
 const ignore = (): void => {};
+
+/** The answer to a request that {@link namesTwoHosts}: in words, for nobody has looked yet at what the client speaks. */
+const TWO_HOSTS: HttpResponse = {
+  status: 400,
+  headers: new Metadata({ "content-type": "text/plain" }).freeze(),
+  body: wholeBody(Buffer.from("host and :authority are not the same")),
+  trailers: new Metadata().freeze(),
+};
 
 /** A request as `node:http2` hands it out. */
 export class Http2Request implements HttpRequest, StreamOwner, Watched {
@@ -203,12 +213,7 @@ function respond(
   const { whole } = body;
   const headers = toHttp2Headers(metadata);
   headers[":status"] = status;
-  if (whole?.byteLength === 0 && trailers.size === 0) {
-    stream.respond(headers, { endStream: true });
-  } else if (whole !== undefined && trailers.size === 0) {
-    stream.respond(headers);
-    stream.end(whole);
-  } else {
+  if (whole === undefined || trailers.size > 0) {
     stream.respond(headers, WAIT_FOR_TRAILERS);
     (stream as WithTrailers)[TRAILERS] = trailers;
     stream.on("wantTrailers", sendTrailers);
@@ -216,7 +221,12 @@ function respond(
     stream.end(whole);
     return undefined;
   }
-  // Not for a response with trailers: its "finish" comes before they have been sent.
+  if (whole.byteLength === 0) stream.respond(headers, { endStream: true });
+  else {
+    stream.respond(headers);
+    stream.end(whole);
+  }
+  // Where there are trailers, sendTrailers does the same: "finish" comes before they have been sent.
   stream.on("finish", () => setImmediate(closeUnread, stream));
   return undefined;
 }
