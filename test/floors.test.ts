@@ -1,31 +1,16 @@
 /** Who may import whom: the floors of the runtime, its two wings, its doors, and the plugin beside them. */
 import { dirname, join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Project, type SourceFile } from "ts-morph";
 import { describe, expect, it } from "vitest";
+import { ROOT, readDocument } from "./support/documents.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const RUNTIME = "runtime/src/";
 
 /**
- * The rooms of the runtime from the ground up. A name that ends in `/` stands for every file of the folder; generated
- * messages and generated services are rooms of their own.
+ * The rooms of the runtime from the ground up, as the table of runtime/README.md has them. A name that ends in `/` stands
+ * for every file of the folder; generated messages and generated services are rooms of their own.
  */
-const FLOORS: readonly (readonly string[])[] = [
-  ["choice", "code", "metadata", "quality", "signature", "version", "gen/messages"],
-  ["attachments", "error", "call"],
-  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "turn", "interception", "java/"],
-  [
-    ...["protocol", "client", "handler", "plain-json", "observation", "signed-call"],
-    ...["serialization", "protobuf-serialization", "hessian2/", "msgpack/"],
-  ],
-  ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport", "interface-client"],
-  ["node/", "gen/services"],
-  [
-    ...["index", "fetch", "json", "node", "health", "reflection", "opentelemetry", "snappy", "fastify", "proto"],
-    ...["java", "hessian2", "msgpack"],
-  ],
-];
+const FLOORS = readFloors();
 /** What the server half of sub-protocol A parses bodies with. */
 const PARSERS = ["multipasta", "saxes"];
 const DOORS = 6;
@@ -50,6 +35,18 @@ project.addSourceFilesAtPaths([join(ROOT, "runtime/src/**/*.ts"), join(ROOT, "sr
 const nameOf = (file: SourceFile): string => relative(ROOT, file.getFilePath());
 const files = project.getSourceFiles().map(nameOf).sort();
 const imports = project.getSourceFiles().flatMap(importsOf);
+
+function readFloors(): string[][] {
+  const floors: string[][] = [];
+  for (const [, floor, cell = ""] of readDocument("runtime/README.md").matchAll(/^\| (\d) \| ([^|]+) \|/gm)) {
+    const rooms = Array.from(
+      cell.matchAll(/`([^`]+?)\*?`|generated (\w+)/g),
+      ([, room, kind]) => room ?? `gen/${kind}`,
+    );
+    floors[Number(floor)] = [...(floors[Number(floor)] ?? []), ...rooms];
+  }
+  return floors;
+}
 
 /** Every module a file imports or exports again, types and dynamic imports included. */
 function importsOf(file: SourceFile): Import[] {
@@ -140,6 +137,12 @@ describe("the floors", () => {
     const rooms = files.filter((file) => file.startsWith(RUNTIME));
     expect(rooms.length).toBeGreaterThan(30);
     expect(rooms.filter((file) => floorOf(file) < 0)).toEqual([]);
+  });
+
+  it("have no place twice, and none for what is not there", () => {
+    const rooms = files.filter((file) => file.startsWith(RUNTIME)).map(roomOf);
+    expect(FLOORS).toHaveLength(DOORS + 1);
+    expect(FLOORS.flat().sort()).toEqual([...new Set(rooms)].sort());
   });
 
   it("are kept by every import, types included", () => {
