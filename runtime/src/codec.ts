@@ -73,7 +73,7 @@ export function plainBytes(bytes: Uint8Array): Uint8Array {
 
 export interface JsonCodecOptions {
   /** Resolves `google.protobuf.Any` and extensions in JSON. Default: none are known. */
-  readonly registry?: Registry;
+  readonly registry?: Registry | undefined;
 }
 
 /**

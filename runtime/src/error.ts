@@ -14,7 +14,7 @@ export interface ErrorDetail {
 
 export interface RpcErrorOptions {
   /** Typed details for the caller. Default: none. */
-  readonly details?: readonly ErrorDetail[];
+  readonly details?: readonly ErrorDetail[] | undefined;
   /** Metadata that travels with the error, as trailing metadata. Default: none. */
   readonly metadata?: MetadataInit | undefined;
   /** Leading metadata of the response that failed. Default: none. */

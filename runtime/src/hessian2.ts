@@ -18,10 +18,10 @@ export interface Hessian2Options {
    * Classes that may arrive beside those that signatures declare: subclasses of them, and what an `Object` may be. Default:
    * none.
    */
-  readonly classes?: readonly JavaClass[];
+  readonly classes?: readonly JavaClass[] | undefined;
   /** Enums that an `Object` may be. Default: none. */
-  readonly enums?: readonly JavaEnum[];
-  readonly limits?: Hessian2Limits;
+  readonly enums?: readonly JavaEnum[] | undefined;
+  readonly limits?: Hessian2Limits | undefined;
 }
 
 /** Makes the serialization for those who declare more classes, or other limits. */

@@ -47,7 +47,8 @@ export interface Server extends Router {
 
 /** Makes a server that speaks both sub-protocols. Add services, then listen. */
 export function createServer(options: ServerOptions = {}): Server {
-  const router = createRouter({ codecs: [nodeProtoCodec, jsonCodec], compressions: nodeCompressions, ...options });
+  const { codecs = [nodeProtoCodec, jsonCodec], compressions = nodeCompressions } = options;
+  const router = createRouter({ ...options, codecs, compressions });
   const listener = new Listener(router.exchange, options);
   const closing = new Set<() => void>();
   const server: Server = {

@@ -16,7 +16,7 @@ export interface ReflectionOptions extends ServiceOptions {
    * Files to know beside those of the services' messages: a file whose services take and return only messages of other
    * files, or one with extensions. Generated code exports them under names such as `file_greet_v1_greet`.
    */
-  readonly files?: readonly DescFile[];
+  readonly files?: readonly DescFile[] | undefined;
 }
 
 /** Requests answered on one stream, so that a stream ends some day. */

@@ -12,18 +12,18 @@ import { readSelector, type ServerProtocol } from "./protocol.ts";
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
   /** Around the calls of this service, inside those of the router. */
-  readonly interceptors?: readonly Interceptor[];
+  readonly interceptors?: readonly Interceptor[] | undefined;
   /**
    * Bodies that unary methods take over HTTP RPC beside JSON and proto: for all methods, or for each by its name in
    * TypeScript. Default: `["xml"]`, because the others are what a page of any origin may send, see {@link csrf}.
    */
-  readonly bodies?: readonly BodyKind[] | { readonly [method: string]: readonly BodyKind[] };
+  readonly bodies?: readonly BodyKind[] | { readonly [method: string]: readonly BodyKind[] } | undefined;
   /**
    * Whether multipart, form and text bodies must prove that no page of another origin sends them with the user's
    * cookies: by the header `tri-protocol-version`, or by the browser's `sec-fetch-site` or `origin`. Default: true. Say
    * false only for methods that do nothing on behalf of whoever holds a cookie.
    */
-  readonly csrf?: boolean;
+  readonly csrf?: boolean | undefined;
 }
 
 /** A service that has been added to a router, and what it answers to. */
@@ -97,7 +97,7 @@ export function createRouterWith(settings: RouterSettings): Router {
     services,
     add(service, implementation, options = {}) {
       checkService(service, implementation);
-      const { version, group } = { ...service.selector, ...options };
+      const { version = service.selector?.version, group = service.selector?.group } = options;
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       const bodies = bodiesOf(options, Object.keys(service.methods));

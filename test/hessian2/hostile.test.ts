@@ -123,6 +123,8 @@ describe("Hessian 2", () => {
     expect(outcome(ANY, new Uint8Array(100_000).fill(0x57))).toMatchObject({
       message: "there are more than the limit of 200 levels",
     });
+    const unsaid = createHessian2({ limits: { maxDepth: undefined } });
+    expect(() => unsaid.decode(ANY, new Uint8Array(100_000).fill(0x57))).toThrow("the limit of 200 levels");
     const shallow = createHessian2({ limits: { maxDepth: 2 } });
     expect(shallow.decode(ANY, hex("79 79 91"))).toEqual([[1]]);
     expect(() => shallow.decode(ANY, hex("79 79 79 91"))).toThrow("the limit of 2 levels");

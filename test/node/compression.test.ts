@@ -81,6 +81,22 @@ describe.each([["grpc"], ["http-rpc"]] as const)("%s", (protocol) => {
     },
   );
 
+  it("compresses by default, also where the option is undefined", async () => {
+    const sizes: number[] = [];
+    const gzip = nodeCompressions.find((compression) => compression.name === "gzip") as NodeCompression;
+    const counted: Compression = {
+      ...gzip,
+      decompress: (bytes, maxBytes) => {
+        sizes.push(bytes.byteLength);
+        return gzip.decompress(bytes, maxBytes);
+      },
+    };
+    const { baseUrl } = await startServer({}, { compressions: undefined });
+    const client = connectGreeter(baseUrl, { protocol, compressions: [counted] });
+    await client.greet({ name });
+    expect(sizes).toEqual([expect.any(Number)]);
+  });
+
   it("sends a message as it is where a compression declines it", async () => {
     const declining: Compression = {
       name: "gzip",

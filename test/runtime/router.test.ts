@@ -65,7 +65,9 @@ describe.each<Protocol>(["grpc", "http-rpc"])("version and group (%s)", (protoco
 
   it("are the definition's unless the options say otherwise", async () => {
     const service = { ...GreetServiceDef, selector: { version: "1", group: "g" } };
-    const defined = createRouter().add(service, greeting("defined")).add(service, greeting("other"), { version: "2" });
+    const defined = createRouter()
+      .add(service, greeting("defined"), { version: undefined })
+      .add(service, greeting("other"), { version: "2" });
     expect(await ask(defined, protocol, { version: "1", group: "g" })).toBe("defined");
     expect(await ask(defined, protocol, { version: "2", group: "g" })).toBe("other");
   });

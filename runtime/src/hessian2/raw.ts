@@ -3,7 +3,7 @@
  * here; nothing is looked up or made by them.
  */
 
-import { type CostLimits, DEFAULT_COST_LIMITS } from "../java/cost.ts";
+import type { CostLimits } from "../java/cost.ts";
 
 /** A value as it travels: int and double are numbers, long is a bigint. */
 export type RawValue = null | boolean | number | bigint | string | Uint8Array | Date | RawList | RawMap | RawObject;
@@ -61,13 +61,12 @@ export class RawObject {
 /** What data may make of the memory and the stack of whoever reads or writes it. All arguments of a call count together. */
 export interface Hessian2Limits extends CostLimits {
   /** How deep lists, maps and objects may be inside each other. Default: 200. */
-  readonly maxDepth?: number;
+  readonly maxDepth?: number | undefined;
   /** How many classes may be defined. Default: 1,000. */
-  readonly maxClasses?: number;
+  readonly maxClasses?: number | undefined;
 }
 
-export const DEFAULT_LIMITS: Required<Hessian2Limits> = {
-  ...DEFAULT_COST_LIMITS,
+export const DEFAULT_LIMITS = {
   maxDepth: 200,
   maxClasses: 1_000,
 };

@@ -19,7 +19,7 @@ import {
 
 /** The value that the bytes hold. Throws for anything else, and for more than the limits allow. */
 export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits = {}, cost: Cost = new Cost()): RawValue {
-  const reader = new Reader(bytes, { ...DEFAULT_LIMITS, ...limits }, cost);
+  const reader = new Reader(bytes, limits, cost);
   return reader.readAll();
 }
 
@@ -27,16 +27,20 @@ const END = 0x5a; // 'Z'
 
 class Reader {
   readonly #bytes: ByteCursor;
-  readonly #limits: Required<Hessian2Limits>;
+  readonly #limits: Hessian2Limits;
+  readonly #maxDepth: number;
+  readonly #maxClasses: number;
   readonly #references: (RawList | RawMap | RawObject)[] = [];
   readonly #types: string[] = [];
   readonly #classes: ClassDefinition[] = [];
   readonly #cost: Cost;
   #depth = 0;
 
-  constructor(bytes: Uint8Array, limits: Required<Hessian2Limits>, cost: Cost) {
+  constructor(bytes: Uint8Array, limits: Hessian2Limits, cost: Cost) {
     this.#bytes = new ByteCursor(bytes);
     this.#limits = limits;
+    this.#maxDepth = limits.maxDepth ?? DEFAULT_LIMITS.maxDepth;
+    this.#maxClasses = limits.maxClasses ?? DEFAULT_LIMITS.maxClasses;
     this.#cost = cost;
   }
 
@@ -128,7 +132,7 @@ class Reader {
 
   #container(tag: number): RawValue {
     this.#depth += 1;
-    if (this.#depth > this.#limits.maxDepth) throw limitError("levels", this.#limits.maxDepth);
+    if (this.#depth > this.#maxDepth) throw limitError("levels", this.#maxDepth);
     const value = this.#list(tag) ?? this.#map(tag) ?? this.#object(tag);
     if (value === undefined) throw this.#unexpected(tag, "a value");
     this.#depth -= 1;
@@ -176,7 +180,7 @@ class Reader {
 
   //     class-def ::= 'C' string int string*
   #defineClass(): void {
-    if (this.#classes.length >= this.#limits.maxClasses) throw limitError("classes", this.#limits.maxClasses);
+    if (this.#classes.length >= this.#maxClasses) throw limitError("classes", this.#maxClasses);
     const name = this.#text();
     const length = this.#length();
     const fields: string[] = [];

@@ -5,14 +5,14 @@
 
 export interface CostLimits {
   /** How many values there may be altogether. Default: 1,000,000. */
-  readonly maxValues?: number;
+  readonly maxValues?: number | undefined;
   /** How many of them may be lists, maps and objects. Default: 250,000. */
-  readonly maxContainers?: number;
+  readonly maxContainers?: number | undefined;
   /** How many bytes may be written, before they are compressed. Default: 64 MiB. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
 }
 
-export const DEFAULT_COST_LIMITS: Required<CostLimits> = {
+const DEFAULT_COST_LIMITS = {
   maxValues: 1_000_000,
   maxContainers: 250_000,
   maxBytes: 64 * 2 ** 20,

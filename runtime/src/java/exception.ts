@@ -11,11 +11,11 @@ const BRAND = Symbol.for("triple-es.JavaException");
 
 export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | "metadata"> {
   /** What the class has beside its message, by the names of its fields. Default: nothing. */
-  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly fields?: Readonly<Record<string, unknown>> | undefined;
   /** The exception that led to this one, in Java. */
   readonly cause?: JavaException | undefined;
   /** Where in Java it was thrown, one line per call, such as `com.acme.Shop.order(Shop.java:42)`. */
-  readonly trace?: readonly string[];
+  readonly trace?: readonly string[] | undefined;
   /** What peers see that do not understand exceptions of Java. Default: unknown. */
   readonly code?: Code | undefined;
 }

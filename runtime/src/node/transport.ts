@@ -11,9 +11,9 @@ import { createPool } from "./pool.ts";
 /** Trust and identity of a client, as `node:tls` takes them. */
 export interface ClientTlsOptions extends SecureContextOptions {
   /** The name that the server's certificate must have. Default: the host of the base URL. */
-  readonly servername?: string;
+  readonly servername?: string | undefined;
   /** Whether to refuse servers whose certificate cannot be trusted. Default: true. */
-  readonly rejectUnauthorized?: boolean;
+  readonly rejectUnauthorized?: boolean | undefined;
 }
 
 /** How connections are made, kept and left. The two timeouts hold for both versions of HTTP, the rest for HTTP/2. */

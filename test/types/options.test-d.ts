@@ -1,0 +1,66 @@
+/**
+ * Options: what is left out may be `undefined` too, so that one can be passed on that may not be there.
+ */
+import type {
+  CallDefaults,
+  CallOptions,
+  CorsOptions,
+  InMemoryTransportOptions,
+  JsonCodecOptions,
+  RouterOptions,
+  RpcErrorOptions,
+  ServiceOptions,
+} from "triple-es";
+import type { FetchHandlerOptions, TransportOptions as FetchTransportOptions } from "triple-es/fetch";
+import type { Hessian2Limits, Hessian2Options } from "triple-es/hessian2";
+import type { JavaExceptionOptions } from "triple-es/java";
+import type {
+  ClientTlsOptions,
+  CloseOptions,
+  ConnectionLimits,
+  ConnectionOptions,
+  ListenOptions,
+  NodeHandlerOptions,
+  ServerOptions,
+  TransportOptions,
+} from "triple-es/node";
+import type { ClientTelemetryOptions } from "triple-es/opentelemetry";
+import type { ReflectionOptions } from "triple-es/reflection";
+import { describe, expectTypeOf, it } from "vitest";
+
+/** The names of optional members that do not take `undefined`. */
+type Refusing<T> = {
+  [Name in keyof T]-?: object extends Pick<T, Name> ? (undefined extends Required<T>[Name] ? never : Name) : never;
+}[keyof T];
+
+describe("options", () => {
+  it("that take no undefined are found", () => {
+    expectTypeOf<Refusing<{ a?: number; b?: number | undefined; c: number }>>().toEqualTypeOf<"a">();
+  });
+
+  it("all take undefined", () => {
+    expectTypeOf<Refusing<CallDefaults>>().toBeNever();
+    expectTypeOf<Refusing<CallOptions>>().toBeNever();
+    expectTypeOf<Refusing<ClientTelemetryOptions>>().toBeNever();
+    expectTypeOf<Refusing<ClientTlsOptions>>().toBeNever();
+    expectTypeOf<Refusing<CloseOptions>>().toBeNever();
+    expectTypeOf<Refusing<ConnectionLimits>>().toBeNever();
+    expectTypeOf<Refusing<ConnectionOptions>>().toBeNever();
+    expectTypeOf<Refusing<CorsOptions>>().toBeNever();
+    expectTypeOf<Refusing<FetchHandlerOptions>>().toBeNever();
+    expectTypeOf<Refusing<FetchTransportOptions>>().toBeNever();
+    expectTypeOf<Refusing<Hessian2Limits>>().toBeNever();
+    expectTypeOf<Refusing<Hessian2Options>>().toBeNever();
+    expectTypeOf<Refusing<InMemoryTransportOptions>>().toBeNever();
+    expectTypeOf<Refusing<JavaExceptionOptions>>().toBeNever();
+    expectTypeOf<Refusing<JsonCodecOptions>>().toBeNever();
+    expectTypeOf<Refusing<ListenOptions>>().toBeNever();
+    expectTypeOf<Refusing<NodeHandlerOptions>>().toBeNever();
+    expectTypeOf<Refusing<ReflectionOptions>>().toBeNever();
+    expectTypeOf<Refusing<RouterOptions>>().toBeNever();
+    expectTypeOf<Refusing<RpcErrorOptions>>().toBeNever();
+    expectTypeOf<Refusing<ServerOptions>>().toBeNever();
+    expectTypeOf<Refusing<ServiceOptions>>().toBeNever();
+    expectTypeOf<Refusing<TransportOptions>>().toBeNever();
+  });
+});
