@@ -29,7 +29,7 @@ afterEach(() => {
 /** A stream as the guard sees it: what has come of its message, and what of its answer has not gone out. */
 class FakeStream implements Watched {
   readonly close = vi.fn();
-  readonly giveUp = vi.fn();
+  readonly failBytes = vi.fn();
   place = 0;
   collecting = false;
   received = 0;
@@ -303,9 +303,9 @@ describe("the message of a unary call", () => {
     const stream = guarded.open(Object.assign(new FakeStream(), { collecting: true, received: 10 }));
     // The first look is where time begins, and the second sees the bytes that have come.
     guarded.pass(4_000);
-    expect(stream.giveUp).not.toHaveBeenCalled();
+    expect(stream.failBytes).not.toHaveBeenCalled();
     guarded.pass(1_000);
-    expect(stream.giveUp.mock.calls[0]?.[0]).toMatchObject({
+    expect(stream.failBytes.mock.calls[0]?.[0]).toMatchObject({
       code: Code.DeadlineExceeded,
       rawMessage: "no more of the message has arrived within 3000 ms",
     });
@@ -325,9 +325,9 @@ describe("the message of a unary call", () => {
       }
     };
     dribble(seconds + 1);
-    expect(stream.giveUp).not.toHaveBeenCalled();
+    expect(stream.failBytes).not.toHaveBeenCalled();
     dribble(1);
-    expect(stream.giveUp.mock.calls[0]?.[0]).toMatchObject({
+    expect(stream.failBytes.mock.calls[0]?.[0]).toMatchObject({
       rawMessage: `the message has not arrived within ${seconds * 1_000} ms`,
     });
   });
@@ -336,7 +336,7 @@ describe("the message of a unary call", () => {
     const guarded = new Guarded(limits);
     const stream = guarded.open();
     guarded.pass(60_000);
-    expect(stream.giveUp).not.toHaveBeenCalled();
+    expect(stream.failBytes).not.toHaveBeenCalled();
     expect(stream.close).not.toHaveBeenCalled();
   });
 });

@@ -36,10 +36,11 @@ import { okTrailers, userMetadata, writeError } from "./status.ts";
 import { isSigned, WrappedCall } from "./values.ts";
 
 /** One call, from the moment its headers have been understood. */
-interface ServerCall extends ContentType {
+interface ServerCall {
   readonly request: HttpRequest;
   readonly handler: Handler;
   readonly headers: RequestHeaders;
+  readonly contentType: ContentType;
   readonly context: OpenContext;
   /** Of a method without IDL. */
   readonly wrapped: WrappedCall | undefined;
@@ -65,18 +66,19 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
       return Promise.resolve(failed(reason, request, contentType));
     }
     const { context } = call;
-    if (call.handler.method.kind !== "unary") return serveStream(call).catch((reason) => failed(reason, request, call));
+    if (call.handler.method.kind !== "unary")
+      return serveStream(call).catch((reason) => failed(reason, request, call.contentType));
     if (!context.limited) return serveUnary(call);
-    return context.run(() => serveUnary(call)).catch((reason) => failed(reason, request, call));
+    return context.run(() => serveUnary(call)).catch((reason) => failed(reason, request, call.contentType));
   }
 
-  function openCall(request: HttpRequest, handler: Handler | undefined, { codec, fields }: ContentType): ServerCall {
+  function openCall(request: HttpRequest, handler: Handler | undefined, contentType: ContentType): ServerCall {
     if (handler === undefined) throw notFound(request.path);
     const headers = readRequestHeaders(request.headers, options, negotiate);
     const { timeoutMs } = headers;
     const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
     const wrapped = isSigned(handler.method) ? new WrappedCall(serializations, handler) : undefined;
-    return { request, handler, headers, codec, fields, context, wrapped };
+    return { request, handler, headers, contentType, context, wrapped };
   }
 
   /** Never rejects. Only what waits is here: the variables of an async function are memory that every call takes. */
@@ -88,7 +90,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
       const written = writeResponse(call, response);
       return written instanceof Promise ? await written : written;
     } catch (reason) {
-      return failed(reason, call.request, call);
+      return failed(reason, call.request, call.contentType);
     }
   }
 
@@ -195,16 +197,16 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return decompressMessage(data, compression, options, internalError);
   }
 
-  function encode({ codec, handler, wrapped }: ServerCall, message: object): Uint8Array {
+  function encode({ contentType, handler, wrapped }: ServerCall, message: object): Uint8Array {
     if (wrapped !== undefined) return encodeEnvelope(wrapped.encode(message));
-    return encodeMessage(codec, handler.method.output, message);
+    return encodeMessage(contentType.codec, handler.method.output, message);
   }
 
   function decode(call: ServerCall, bytes: Uint8Array): object {
     if (call.wrapped !== undefined) return call.wrapped.decode(bytes);
     const { input } = call.handler.method;
     try {
-      return call.codec.decode(input, bytes);
+      return call.contentType.codec.decode(input, bytes);
     } catch (cause) {
       throw internalError(`request cannot be decoded as ${input.typeName}: ${reasonOf(cause)}`, cause);
     }
@@ -244,14 +246,18 @@ function unaryResponse(
 }
 
 function responseHeaders(call: ServerCall, metadata: Metadata, compression: Compression | undefined): Metadata {
-  if (metadata.size === 0 && compression === undefined) return call.fields;
-  const headers = new Metadata(call.fields);
+  const { fields } = call.contentType;
+  if (metadata.size === 0 && compression === undefined) return fields;
+  const headers = new Metadata(fields);
   if (compression !== undefined) headers.append("grpc-encoding", compression.name);
   appendMetadata(headers, metadata);
   return headers;
 }
 
-/** The one place where an error becomes a response: headers alone, unless the handler had set leading metadata. */
+/**
+ * The response of a call that failed before it had one: headers alone, unless the handler had set leading metadata. A stream
+ * that fails later says so in its trailers.
+ */
 function failure(fields: Metadata, error: RpcError): HttpResponse {
   const headers = new Metadata(fields);
   const leading = error.headers.filter((name) => !isReservedName(name));

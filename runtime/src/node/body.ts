@@ -71,8 +71,8 @@ export class ReadableBody implements Body {
     return this.#waiting !== undefined;
   }
 
-  /** Fails {@link bytes} with that reason, if they have not come yet. */
-  giveUp(reason: RpcError): void {
+  /** Fails {@link bytes} with that reason, if somebody waits for them. */
+  failBytes(reason: RpcError): void {
     const waiting = this.#waiting;
     if (waiting === undefined) return;
     this.#waiting = undefined;
@@ -82,10 +82,10 @@ export class ReadableBody implements Body {
     waiting.reject(reason);
   }
 
-  /** Fails whoever waits for more of the body, or will do so: there is no time left for it. */
+  /** Fails whoever waits for more of the body, be it now or later, whole or in chunks: there is no time left for it. */
   abandon(reason: RpcError): void {
     this.#abandoned = reason;
-    this.giveUp(reason);
+    this.failBytes(reason);
     this.#iterator?.abandon(reason);
   }
 
@@ -94,24 +94,24 @@ export class ReadableBody implements Body {
       const stream = this.#stream;
       this.#waiting = { limit, maxBytes: limit + framing, check, chunks: [], resolve, reject };
       const early: Uint8Array | null = stream.read();
-      if (early !== null) this.collect(early);
+      if (early !== null) this.onChunk(early);
       // Engines of Node push what arrives. Taking it from them at once saves the stream's own buffer and its events, which
       // cost more than all that is done with the bytes.
       stream.push = push;
-      if (stream.readableEnded) this.end();
+      if (stream.readableEnded) this.onEnd();
       else if (mayHaveEnded(stream)) stream.on("end", ended);
       if (stream.destroyed) this.#lose();
-      if (this.#abandoned !== undefined) this.giveUp(this.#abandoned);
+      if (this.#abandoned !== undefined) this.failBytes(this.#abandoned);
     });
   }
 
   /** Takes a chunk that has arrived, if somebody waits for all of them. */
-  collect(chunk: Uint8Array): boolean {
+  onChunk(chunk: Uint8Array): boolean {
     const waiting = this.#waiting;
     if (waiting === undefined) return false;
     this.received += chunk.byteLength;
     waiting.chunks.push(chunk);
-    if (this.received > waiting.maxBytes) this.giveUp(tooLarge(waiting.limit));
+    if (this.received > waiting.maxBytes) this.failBytes(tooLarge(waiting.limit));
     else this.#check(waiting);
     return true;
   }
@@ -120,12 +120,12 @@ export class ReadableBody implements Body {
     try {
       check?.(chunks, this.received, limit);
     } catch (reason) {
-      this.giveUp(reason as RpcError);
+      this.failBytes(reason as RpcError);
     }
   }
 
   /** The stream has ended. */
-  end(): void {
+  onEnd(): void {
     const waiting = this.#waiting;
     if (waiting === undefined || this.#options.cutOff(this.#stream)) return;
     this.#waiting = undefined;
@@ -133,7 +133,7 @@ export class ReadableBody implements Body {
   }
 
   /** The stream has closed. */
-  close(): void {
+  onClose(): void {
     this.#owner?.onClosed();
     this.#lose();
   }
@@ -155,19 +155,19 @@ function closed(this: Carrier): void {
   const body = this[BODY];
   // Node 20 keeps streams until memory is collected in full. What they lead to would be copied over and over until then.
   this[BODY] = undefined;
-  body?.close();
+  body?.onClose();
 }
 
 function ended(this: Carrier): void {
-  this[BODY]?.end();
+  this[BODY]?.onEnd();
 }
 
 /** In place of a stream's own, once all of it is waited for. */
 function push(this: Carrier, chunk: Uint8Array | null): boolean {
   const body = this[BODY];
-  if (chunk === null) body?.end();
+  if (chunk === null) body?.onEnd();
   // Whoever waits for all wants more.
-  else if (body?.collect(chunk)) return true;
+  else if (body?.onChunk(chunk)) return true;
   const more = Readable.prototype.push.call(this, chunk);
   if (chunk === null && body?.readsEnd) this.read(0);
   return more;
@@ -187,7 +187,7 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
   readonly #stream: Readable;
   readonly #options: ReadableBodyOptions;
   readonly #chunks: Uint8Array[] = [];
-  #waiting = 0;
+  #waitingBytes = 0;
   #ended: boolean;
   #failure: RpcError | undefined;
   #wake: (() => void) | undefined;
@@ -199,8 +199,8 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
     if (!this.#ended && stream.destroyed) this.#failure = options.lost();
     stream.on("data", (chunk: Uint8Array) => {
       this.#chunks.push(chunk);
-      this.#waiting += chunk.byteLength;
-      if (this.#waiting > HIGH_WATER_BYTES) stream.pause();
+      this.#waitingBytes += chunk.byteLength;
+      if (this.#waitingBytes > HIGH_WATER_BYTES) stream.pause();
       this.#wake?.();
     });
     stream.once("end", () => {
@@ -224,8 +224,8 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
     for (;;) {
       const chunk = this.#chunks.shift();
       if (chunk !== undefined) {
-        this.#waiting -= chunk.byteLength;
-        if (this.#waiting <= HIGH_WATER_BYTES && this.#stream.isPaused()) this.#stream.resume();
+        this.#waitingBytes -= chunk.byteLength;
+        if (this.#waitingBytes <= HIGH_WATER_BYTES && this.#stream.isPaused()) this.#stream.resume();
         return { done: false, value: chunk };
       }
       if (this.#ended) return { done: true, value: undefined };

@@ -201,8 +201,9 @@ export class SessionGuard {
         progress.receivedAt = now;
       }
       const timeoutMs = messageTimeoutMs * (1 + Math.floor(body.received / MIB));
-      if (now - progress.receivedAt > messageIdleMs) body.giveUp(tooSlow(messageIdleMs, "no more of the message has"));
-      else if (now - progress.since > timeoutMs) body.giveUp(tooSlow(timeoutMs, "the message has not"));
+      if (now - progress.receivedAt > messageIdleMs)
+        body.failBytes(tooSlow(messageIdleMs, "no more of the message has"));
+      else if (now - progress.since > timeoutMs) body.failBytes(tooSlow(timeoutMs, "the message has not"));
     }
     // A stream of messages may be read as slowly as its reader likes: all that waits is one batch of them.
     const unsent = stream.writableEnded ? stream.writableLength : 0;

@@ -19,6 +19,12 @@ const MAX_ANNOUNCEMENTS = 100;
 /** What a server has done whose connection Node gives up without a word. */
 const RULE_BREAKER = "broke the rules of HTTP/2";
 
+/**
+ * Ends in one of four ways, the mildest first. `#leave`: no new streams, whatever happens to the session. `#retire`: the
+ * same, and the session closes after its last stream. `close`: the same as far as streams go, but the session does not wait
+ * for the server then. `destroy`: at once, with all streams. `#hold` and `#letGo` end nothing: they are about whether the
+ * program may end.
+ */
 export class SessionConnection implements Connection {
   streams = 0;
   maxStreams = 0;
@@ -39,8 +45,8 @@ export class SessionConnection implements Connection {
   #reason: RpcError | undefined;
   /** Streams and pings under way, which keep the program running. */
   #holds = 0;
-  /** Ends a connection that is to close when its streams have. */
-  #onIdle: (() => void) | undefined;
+  /** Whether the session is destroyed when its last stream has closed. */
+  #closing = false;
 
   constructor(session: ClientHttp2Session, origin: URL, peer: string, owner: ConnectionOwner) {
     this.#session = session;
@@ -56,18 +62,18 @@ export class SessionConnection implements Connection {
       this.#leave();
     });
     session.once("close", () => this.#leave());
-    let announcements = 0;
-    const count = (): void => {
-      announcements++;
-      if (announcements === MAX_ANNOUNCEMENTS) this.destroy(hostileServer("announces too many other origins"));
-    };
     watchHearing(
       session,
       () => this.streams > 0,
       () => this.destroy(hostileServer(RULE_BREAKER)),
     );
-    session.on("origin", count);
-    session.on("altsvc", count);
+    let announcements = 0;
+    const countAnnouncement = (): void => {
+      announcements++;
+      if (announcements === MAX_ANNOUNCEMENTS) this.destroy(hostileServer("announces too many other origins"));
+    };
+    session.on("origin", countAnnouncement);
+    session.on("altsvc", countAnnouncement);
   }
 
   get open(): boolean {
@@ -116,8 +122,8 @@ export class SessionConnection implements Connection {
       session.ref();
       session.once("close", resolve);
       // Node's own way to close would wait for the peer to do the same.
-      this.#onIdle = () => session.destroy();
-      if (this.streams === 0) this.#onIdle();
+      this.#closing = true;
+      if (this.streams === 0) session.destroy();
       else session.close();
     });
   }
@@ -155,7 +161,7 @@ export class SessionConnection implements Connection {
     this.#letGo();
     if (this.streams > 0) return;
     this.#owner.onIdle(this);
-    if (this.#onIdle !== undefined) setImmediate(this.#onIdle);
+    if (this.#closing) setImmediate(() => this.#session.destroy());
   }
 
   /** Why a stream closed before it had ended; `cause` is what Node said about it, if anything. */
@@ -181,12 +187,13 @@ export class SessionConnection implements Connection {
     return RpcError.from(cause, Code.Internal);
   }
 
-  /** Goes on with the streams that are open, and has new ones opened elsewhere. */
+  /** Goes on with the streams that are open, and closes after them. */
   #retire(): void {
     this.#leave();
     this.#session.close();
   }
 
+  /** Has new streams opened elsewhere. */
   #leave(): void {
     this.#leaving = true;
     this.#owner.onUnusable(this);
