@@ -35,6 +35,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
   const responses = new Responses();
   /** Requests that have not been answered yet, and may not have come to their ends. */
   const arriving = new Roster<Http1Request>();
+  const sockets = new Set<Socket>();
   let draining = false;
   const server = createServer(
     {
@@ -73,8 +74,22 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
   Object.assign(server, { httpAllowHalfOpen: true });
   // The server never listens itself; without this event it would not enforce the timeouts above.
   server.emit("listening");
+
+  /** Node takes a connection for idle whose response has been written and is yet to leave, and would cut it off. */
+  function closeIdle(): void {
+    const sending = [...sockets].filter(({ writableLength }) => writableLength > 0);
+    if (sending.length > 0) {
+      void Promise.all(sending.map(flushed)).then(closeIdle);
+      return;
+    }
+    server.close(() => {});
+    server.closeIdleConnections();
+  }
+
   return {
     accept(socket) {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
       socket.allowHalfOpen = true;
       // Requests in a pipeline each listen for its end.
       socket.setMaxListeners(0);
@@ -82,14 +97,18 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
     },
     drain: () => {
       draining = true;
-      server.close(() => {});
-      server.closeIdleConnections();
+      closeIdle();
     },
     abort: (reason) => {
       signals.abort(reason);
       for (const { body } of arriving) body.abandon(reason);
     },
   };
+}
+
+/** Settles when what has been written has left, or never will. */
+function flushed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.write("", () => resolve()));
 }
 
 /** For errors that another event tells of too; without a listener they would end the process. */
