@@ -3,6 +3,7 @@
  */
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent, type AgentOptions as TlsAgentOptions } from "node:https";
+import type { Socket } from "node:net";
 import { Code } from "../code.ts";
 import { onAbort, startTimer } from "../deadline.ts";
 import { abortError, RpcError } from "../error.ts";
