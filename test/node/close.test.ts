@@ -66,18 +66,17 @@ describe("closing a server", () => {
     const greeting = "x".repeat(40_000_000);
     const { server, port } = await startServer({ greet: () => ({ greeting }) });
     const socket = await openSocket(port);
-    let bytes = 0;
-    socket.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-    });
-    socket.pause();
     socket.write(
       `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`,
     );
     await new Promise((resolve) => socket.once("readable", resolve));
     const closed = server.close();
     expect(await within(50, closed)).toBe(false);
-    socket.resume();
+    // Not before: Node resumes a socket with such a listener when it loses the one for "readable".
+    let bytes = 0;
+    socket.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
     await closed;
     await new Promise((resolve) => socket.once("end", resolve));
     expect(bytes).toBeGreaterThan(greeting.length);
