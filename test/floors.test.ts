@@ -14,9 +14,9 @@ const RUNTIME = "runtime/src/";
 const FLOORS: readonly (readonly string[])[] = [
   ["choice", "code", "metadata", "quality", "signature", "version", "gen/messages"],
   ["attachments", "error", "call"],
-  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "turn", "interception", "java/"],
+  ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "turn", "interception", "answer", "java/"],
   [
-    ...["protocol", "client", "handler", "plain-json", "observation", "signed-call"],
+    ...["protocol", "client", "handler", "plain-json", "observation", "signed-call", "server-context"],
     ...["serialization", "protobuf-serialization", "hessian2/", "msgpack/"],
   ],
   ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport", "interface-client"],

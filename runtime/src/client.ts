@@ -1,9 +1,9 @@
 /**
  * Clients: turns the methods of a service into functions that make calls. The four kinds become two shapes here.
  */
+import { shapeError } from "./answer.ts";
 import {
   type Call,
-  type CallResponse,
   type ContextValues,
   type Method,
   oneMessage,
@@ -274,10 +274,4 @@ function mergeHeaders(defaults: MetadataInit | undefined, own: MetadataInit | un
 /** The error of a call that its caller got wrong. */
 function clientError(message: string, cause?: unknown): RpcError {
   return new RpcError(Code.InvalidArgument, message, { status: Status.ClientError, cause });
-}
-
-/** The error of an interceptor or transport that did not answer as the kind of the method wants it. */
-function shapeError({ path, kind }: Method, response: CallResponse | undefined): RpcError {
-  const received = response === undefined ? "nothing instead of next(request)" : `a response that is not ${kind}`;
-  return new RpcError(Code.Internal, `an interceptor or transport answered ${path} with ${received}`);
 }

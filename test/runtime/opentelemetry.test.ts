@@ -180,6 +180,24 @@ describe("a call that fails", () => {
     expect(found.server.attributes["error.type"]).toBe(blamed ? name : undefined);
   });
 
+  it.each<[string, "greet" | "greetEach", Partial<GreetServiceHandler>]>([
+    ["an answer", "greet", { greet: () => ({ greeting: 5 as unknown as string }) }],
+    [
+      "a message of a stream",
+      "greetEach",
+      {
+        async *greetEach() {
+          yield { greeting: 5 as unknown as string };
+        },
+      },
+    ],
+  ])("has the code that its caller gets at both ends, where %s cannot be encoded", async (_, method, handler) => {
+    await failureOf(connect(handler)[method]({}));
+    for (const { attributes, status } of Object.values(await bothSpans())) {
+      expect([attributes["rpc.response.status_code"], status.code]).toEqual(["INTERNAL", SpanStatusCode.ERROR]);
+    }
+  });
+
   it("tells the server's span, and nobody else, what was hidden", async () => {
     const client = connect({
       // biome-ignore lint/correctness/useYield: it fails before it yields
