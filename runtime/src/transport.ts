@@ -37,8 +37,9 @@ export function closableTransport(call: Call, connections: Connections): Transpo
         throw reason;
       }
     },
-    close(options = {}) {
-      closing ??= end(gracePeriod(options));
+    async close(options = {}) {
+      const graceMs = gracePeriod(options);
+      closing ??= end(graceMs);
       return closing;
     },
   };

@@ -180,14 +180,20 @@ describe("a call that fails", () => {
     expect(found.server.attributes["error.type"]).toBe(blamed ? name : undefined);
   });
 
+  const unspeakable = {
+    get greeting(): string {
+      throw new Error("not today");
+    },
+  };
+
   it.each<[string, "greet" | "greetEach", Partial<GreetServiceHandler>]>([
-    ["an answer", "greet", { greet: () => ({ greeting: 5 as unknown as string }) }],
+    ["an answer", "greet", { greet: () => unspeakable }],
     [
       "a message of a stream",
       "greetEach",
       {
         async *greetEach() {
-          yield { greeting: 5 as unknown as string };
+          yield unspeakable;
         },
       },
     ],
