@@ -16,7 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["attachments", "error", "call"],
   ["codec", "compression", "deadline", "exchange", "file-index", "snappy/", "turn", "interception", "answer", "java/"],
   [
-    ...["protocol", "client", "handler", "plain-json", "observation", "signed-call", "server-context"],
+    ...["protocol", "client", "handler", "plain-json", "observation", "signed-call", "server-context", "in-memory"],
     ...["serialization", "protobuf-serialization", "hessian2/", "msgpack/"],
   ],
   ["http-rpc/", "grpc/", "router", "cors", "stub", "logger", "transport", "interface-client"],

@@ -23,7 +23,8 @@ export interface Transport {
   /**
    * Ends the connections when the calls that have begun are over, streams to their last message included, or when the grace
    * period is: calls that still run then fail as unavailable. So do calls made later. Calling it again waits for the same end.
-   * Rejects with a `TypeError`, and ends nothing, for a grace period that is none.
+   * Transports without connections of their own say what they do instead. Rejects with a `TypeError`, and ends nothing, for a
+   * grace period that is none.
    */
   close(options?: CloseOptions): Promise<void>;
 }

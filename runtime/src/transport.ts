@@ -65,6 +65,9 @@ export function closableTransport(call: Call, connections: Connections): Transpo
   }
 }
 
+/** Those of a transport that has none of its own: its calls end by themselves. */
+export const NO_CONNECTIONS: Connections = { close: async () => {}, destroy: () => {} };
+
 function closedError(): RpcError {
   return new RpcError(Code.Unavailable, "the transport is closed", { status: Status.ChannelInactive });
 }
