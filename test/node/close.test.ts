@@ -62,6 +62,27 @@ describe("closing a server", () => {
     expect(await within(SOON_MS, server.close())).toBe(true);
   });
 
+  it("lets a response leave that is waiting for its reader", async () => {
+    const greeting = "x".repeat(40_000_000);
+    const { server, port } = await startServer({ greet: () => ({ greeting }) });
+    const socket = await openSocket(port);
+    let bytes = 0;
+    socket.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+    socket.pause();
+    socket.write(
+      `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`,
+    );
+    await new Promise((resolve) => socket.once("readable", resolve));
+    const closed = server.close();
+    expect(await within(50, closed)).toBe(false);
+    socket.resume();
+    await closed;
+    await new Promise((resolve) => socket.once("end", resolve));
+    expect(bytes).toBeGreaterThan(greeting.length);
+  });
+
   it("does not wait for connections that have said nothing yet, or half of what they are", async () => {
     const { server, port } = await startServer();
     await openSocket(port);

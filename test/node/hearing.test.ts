@@ -1,8 +1,10 @@
 /** Servers that break the rules of HTTP/2 in ways that Node 20 tells nobody of: calls without a deadline end all the same. */
+import { createServer } from "node:http2";
+import { type AddressInfo, connect } from "node:net";
 import { Code } from "triple-es";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { block, Flag, frame, greet, type RawStream, respond, startRawServer, Type, words } from "../support/frames.ts";
-import { connectGreeter, failureOf, greetings } from "../support/server.ts";
+import { arriving, connectGreeter, failureOf, greetings, signalled, startPeer } from "../support/server.ts";
 
 const LOOK_MS = 5_000;
 
@@ -94,6 +96,45 @@ describe("a server that takes its time", () => {
     // It is asked once, and not again while it has nothing to say.
     const asked = server.connections[0]?.received.filter(({ type, flags }) => type === Type.settings && flags === 0);
     expect(asked).toHaveLength(2);
+  });
+
+  it("to read what it is sent keeps its connection, however little has left by then", async () => {
+    const WINDOW_BYTES = 2 ** 30;
+    const server = createServer({ settings: { initialWindowSize: WINDOW_BYTES } });
+    server.on("session", (session) => session.on("remoteSettings", () => session.setLocalWindowSize(WINDOW_BYTES)));
+    server.on("stream", (stream) => {
+      stream.resume().on("end", () => {
+        stream.respond({ "content-type": "application/grpc" }, { waitForTrailers: true });
+        stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+        stream.end(Buffer.from([0, 0, 0, 0, 4, 0x0a, 2, 0x48, 0x69]));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const stopped = signalled();
+    const going = signalled();
+    const port = await startPeer((socket) => {
+      // What is read goes to the server, and nothing is read for a while once the upload has begun.
+      const near = connect((server.address() as AddressInfo).port, "127.0.0.1");
+      near.pipe(socket);
+      let bytes = 0;
+      socket.on("data", async (chunk) => {
+        near.write(chunk);
+        bytes += chunk.length;
+        if (bytes < 256 * 1024 || bytes - chunk.length >= 256 * 1024) return;
+        socket.pause();
+        stopped.resolve();
+        await going.promise;
+        socket.resume();
+      });
+    });
+    const name = "x".repeat(2 ** 20);
+    const client = connectGreeter(`http://127.0.0.1:${port}`);
+    const called = client.greetTogether(arriving(...Array<string>(32).fill(name)));
+    await stopped.promise;
+    expect(await lookUntil(called, 20)).toBe(20);
+    going.resolve();
+    expect((await called).greeting).toBe("Hi");
   });
 
   it("over many messages keeps it too", async () => {

@@ -8,7 +8,7 @@ import { repeat } from "./timer.ts";
 
 /** How often a session with calls is looked at. */
 const LOOK_MS = 5_000;
-/** A session that could not send at so many looks in a row is deaf. A network that is slow has taken something by then. */
+/** A session that sent nothing at so many looks in a row, though nothing held it up, is deaf. */
 const MAX_FAILURES = 3;
 /** Of what it is asked, a server may leave so much unanswered before it is asked no more. Node gives it up after 10. */
 const MAX_UNANSWERED = 7;
@@ -44,7 +44,7 @@ export function watchHearing(session: ClientHttp2Session, isBusy: () => boolean,
     });
     setImmediate(() => {
       if (session.destroyed) return;
-      failures = queued() > before ? failures + 1 : 0;
+      failures = queued() > before && !isHeldUp(session.socket) ? failures + 1 : 0;
       if (failures === MAX_FAILURES) onDeaf();
     });
   }
@@ -54,4 +54,13 @@ export function watchHearing(session: ClientHttp2Session, isBusy: () => boolean,
   }
 
   session.once("close", repeat(LOOK_MS, look));
+}
+
+/**
+ * Whether bytes wait for the network, or for the peer, to take them. Node 20, for which this is, knows it in private; where
+ * it is not told, they may.
+ */
+function isHeldUp(socket: object): boolean {
+  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null };
+  return handle?.writeQueueSize !== 0;
 }

@@ -5,7 +5,7 @@ import type { SecureContextOptions } from "node:tls";
 import type { Connections, Exchange } from "../exchange.ts";
 import { BackOff } from "./back-off.ts";
 import { connectSessions } from "./handshake.ts";
-import { connectHttp1 } from "./http1.ts";
+import { connectHttp1 } from "./http1-client.ts";
 import { createPool } from "./pool.ts";
 
 /** Trust and identity of a client, as `node:tls` takes them. */
