@@ -1,9 +1,9 @@
 /**
  * Clients: turns the methods of a service into functions that make calls. The four kinds become two shapes here.
  */
+import { shapeError } from "./answer.ts";
 import {
   type Call,
-  type CallResponse,
   type ContextValues,
   type Method,
   oneMessage,
@@ -23,6 +23,8 @@ export interface Transport {
   /**
    * Ends the connections when the calls that have begun are over, streams to their last message included, or when the grace
    * period is: calls that still run then fail as unavailable. So do calls made later. Calling it again waits for the same end.
+   * Transports without connections of their own say what they do instead. Rejects with a `TypeError`, and ends nothing, for a
+   * grace period that is none.
    */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -274,10 +276,4 @@ function mergeHeaders(defaults: MetadataInit | undefined, own: MetadataInit | un
 /** The error of a call that its caller got wrong. */
 function clientError(message: string, cause?: unknown): RpcError {
   return new RpcError(Code.InvalidArgument, message, { status: Status.ClientError, cause });
-}
-
-/** The error of an interceptor or transport that did not answer as the kind of the method wants it. */
-function shapeError({ path, kind }: Method, response: CallResponse | undefined): RpcError {
-  const received = response === undefined ? "nothing instead of next(request)" : `a response that is not ${kind}`;
-  return new RpcError(Code.Internal, `an interceptor or transport answered ${path} with ${received}`);
 }

@@ -103,6 +103,21 @@ export function abortError(signal: AbortSignal): RpcError {
 /** Told of an error that was not an `RpcError`, with the path of the call it happened in. What it throws is printed. */
 export type ErrorHook = (error: unknown, path: string) => void;
 
+/** Fixed text for a failure whose own words must stay inside the process. */
+const HIDDEN_FAILURE = "the service failed to handle the call";
+
+/** What the peer sees of an error that is not meant for it. */
+export function hiddenError(cause: unknown): RpcError {
+  return new RpcError(Code.Unknown, HIDDEN_FAILURE, { cause });
+}
+
+/** Lets an `RpcError` pass; hides every other failure of a user's code from the peer and tells the error hook of it. */
+export function hideForeign(reason: unknown, path: string, onError: ErrorHook): RpcError {
+  if (reason instanceof RpcError) return reason;
+  onError(reason, path);
+  return hiddenError(reason);
+}
+
 /** Calls a user's hook. What it throws, at once or later, is printed, because it must not become the failure of a call. */
 export function callHook(name: string, hook: () => unknown): void {
   const report = (reason: unknown): void => reportFailure(name, reason);

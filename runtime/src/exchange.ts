@@ -140,6 +140,11 @@ export function concat(chunks: readonly Uint8Array[], length: number): Uint8Arra
   return joined;
 }
 
+/** Why a server's exchange ends early: nothing more than this is known of its client. */
+export function clientGone(): RpcError {
+  return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
+}
+
 /** The error of a message or body over the limit. */
 export function tooLarge(limit: number): RpcError {
   return new RpcError(

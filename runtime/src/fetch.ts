@@ -15,6 +15,7 @@ import { Metadata } from "./metadata.ts";
 import { resolveClientOptions } from "./protocol.ts";
 import type { Router } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
+import { closableTransport, NO_CONNECTIONS } from "./transport.ts";
 
 export interface TransportOptions {
   /** Where the server is: an absolute URL, or in a browser a path on the page's own origin. */
@@ -41,7 +42,10 @@ export interface TransportOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Makes a transport on `fetch`. It carries unary calls. Closing it does nothing: its connections are those of `fetch`. */
+/**
+ * Makes a transport on `fetch`. It carries unary calls. Closing it refuses new ones and waits for those that have begun, up to
+ * the grace period; it ends none, because its connections are those of `fetch`.
+ */
 export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
   oneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
@@ -50,7 +54,7 @@ export function createTransport(options: TransportOptions): Transport {
   const resolved = resolveClientOptions({ ...options, codec, compressions: [] });
   const open = (one: Codec): Call => refuseStreams(createUnaryCall(exchange, { ...resolved, codec: one }));
   const all = withSignedCalls(open(codec), open, resolved.jsonBody);
-  return { call: intercept(all, options.interceptors), close: async () => {} };
+  return closableTransport(intercept(all, options.interceptors), NO_CONNECTIONS);
 }
 
 /** An absolute URL, or a path on the page's own origin. The empty one is its root. */

@@ -8,7 +8,6 @@ import {
   type CallRequest,
   type ContextValues,
   type Handler,
-  type Interceptor,
   iteration,
   type Method,
   oneMessage,
@@ -18,8 +17,8 @@ import {
   type UnaryRequest,
 } from "./call.ts";
 import { Code, Status } from "./code.ts";
-import { type ErrorHook, RpcError } from "./error.ts";
-import { interceptHandler } from "./interception.ts";
+import { type ErrorHook, hideForeign, RpcError } from "./error.ts";
+import { type HandlerOptions, interceptHandler } from "./interception.ts";
 import { withMessages } from "./java/positional.ts";
 import { Metadata } from "./metadata.ts";
 
@@ -38,17 +37,8 @@ export interface HandlerContext extends CallContext {
   sendHeader(): void;
 }
 
-/** Fixed text for a failure whose own words must stay inside the process. */
-const HIDDEN_FAILURE = "the service failed to handle the call";
-
 /** A method's implementation: one message or all of them in, one or all of them out. */
 type Implementation = (input: never, context: HandlerContext) => unknown;
-
-export interface HandlerOptions {
-  /** Around every call, the first one outermost. */
-  readonly interceptors: readonly Interceptor[];
-  readonly onError: ErrorHook;
-}
 
 /** Throws a `TypeError` for what cannot be added: mistakes that a type checker would have told of. */
 export function checkService(service: unknown, implementation: unknown): void {
@@ -73,7 +63,7 @@ export function createHandlers<H extends object>(
       run === undefined
         ? async () => unimplemented({ method })
         : implementations[method.kind](run, method, options.onError);
-    return { method, call: interceptHandler(call, options.interceptors) };
+    return { method, call: interceptHandler(call, options) };
   });
 }
 
@@ -130,7 +120,7 @@ function streamCall(start: Start, onError: ErrorHook): Call {
       // The response begins with its first message, so that a failure before it is a failure of the whole call.
       const first = outputs.next();
       await Promise.race([first, headerSent]);
-      const messages = resume(first, outputs, (reason) => hideForeign(reason, request.method, onError));
+      const messages = resume(first, outputs, (reason) => hideForeign(reason, request.method.path, onError));
       return { stream: true, messages, headers: context.responseHeader, trailers: context.responseTrailer };
     } catch (reason) {
       throw context.failure(reason, onError);
@@ -173,13 +163,6 @@ function cardinalityError(method: Method, received: string): RpcError {
   return new RpcError(Code.Unimplemented, `${method.path} takes one message, but ${received} was received`);
 }
 
-/** Lets an `RpcError` pass; hides every other failure from the peer and tells the error hook of it, once. */
-function hideForeign(reason: unknown, method: Method, onError: ErrorHook): RpcError {
-  if (reason instanceof RpcError) return reason;
-  onError(reason, method.path);
-  return new RpcError(Code.Unknown, HIDDEN_FAILURE, { cause: reason });
-}
-
 class OpenHandlerContext implements HandlerContext {
   readonly #request: CallRequest;
   readonly responseHeader = new Metadata();
@@ -219,7 +202,7 @@ class OpenHandlerContext implements HandlerContext {
    * of the handler's own loses the leading metadata and the status it had there.
    */
   failure(reason: unknown, onError: ErrorHook): RpcError {
-    const error = hideForeign(reason, this.method, onError);
+    const error = hideForeign(reason, this.method.path, onError);
     const { code, rawMessage, details, metadata, headers, status } = error;
     const own = headers.size === 0 && status === undefined;
     if (own && this.responseHeader.size + this.responseTrailer.size === 0) return error;

@@ -8,16 +8,16 @@ import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
 import type { ErrorHook } from "./error.ts";
-import type { Exchange } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
+import { connectInMemory } from "./in-memory.ts";
 import type { Serialization } from "./java/serialization.ts";
-import { Metadata } from "./metadata.ts";
 import { resolveClientOptions, resolveServerOptions } from "./protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
+import { closableTransport, NO_CONNECTIONS } from "./transport.ts";
 
 export { type AttachmentValue, attachments, readAttachments } from "./attachments.ts";
 export {
@@ -114,17 +114,17 @@ export interface InMemoryTransportOptions {
 
 /**
  * Makes a transport that calls a router in the same process. Everything but the network takes part: messages are
- * encoded, metadata is checked, errors are rendered and read.
+ * encoded, metadata is checked, errors are rendered and read. Closing it refuses new calls and waits for those that have no
+ * response yet, up to the grace period; it ends none.
  */
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto", serializations } = options;
   oneOf("protocol", protocol, ["grpc", "http-rpc"]);
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
-  // A network would hand out headers of their own at each end.
-  const exchange: Exchange = (request) => router.exchange({ ...request, headers: new Metadata(request.headers) });
+  const exchange = connectInMemory((request) => router.exchange(request));
   const resolved = { ...resolveClientOptions({ codec: findCodec(codec), compressions: [] }), serializations };
   const call = createProtocol(exchange, resolved);
   const open = (one: Codec): Call => createProtocol(exchange, { ...resolved, codec: one });
   const all = protocol === "grpc" ? call : withSignedCalls(call, open, resolved.jsonBody);
-  return { call: intercept(all, options.interceptors), close: async () => {} };
+  return closableTransport(intercept(all, options.interceptors), NO_CONNECTIONS);
 }

@@ -10,14 +10,20 @@ import {
   intercept,
   type StreamResponse,
 } from "./call.ts";
-import { RpcError } from "./error.ts";
+import { type ErrorHook, hideForeign, RpcError } from "./error.ts";
+
+export interface HandlerOptions {
+  /** Around every call, the first one outermost. */
+  readonly interceptors: readonly Interceptor[];
+  readonly onError: ErrorHook;
+}
 
 /**
  * Wraps a handler's call in interceptors. Where they do not hand on the stream that the handler has begun, it is ended,
- * so that the handler's own `finally` runs. An error of theirs loses the leading metadata and the status it may have from
- * a call of their own; one of the handler's has been judged already.
+ * so that the handler's own `finally` runs. An error of theirs is hidden as a handler's is, or loses the leading
+ * metadata and the status it may have from a call of their own; one of the handler's has been judged already.
  */
-export function interceptHandler(call: Call, interceptors: readonly Interceptor[]): Call {
+export function interceptHandler(call: Call, { interceptors, onError }: HandlerOptions): Call {
   if (interceptors.length === 0) return call;
   const begun = new WeakMap<CallContext, StreamResponse>();
   const judged = new WeakSet<object>();
@@ -40,7 +46,8 @@ export function interceptHandler(call: Call, interceptors: readonly Interceptor[
       response = await intercepted(request);
       return response;
     } catch (reason) {
-      throw reason instanceof RpcError && !judged.has(reason) ? asOwn(reason) : reason;
+      const error = hideForeign(reason, request.method.path, onError);
+      throw judged.has(error) ? error : asOwn(error);
     } finally {
       const left = response?.stream ? undefined : begun.get(request.context);
       if (left !== undefined) endMessages(left).catch(() => {});

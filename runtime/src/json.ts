@@ -27,8 +27,8 @@ export { plainMessage } from "./plain-json.ts";
 export type JsonTransportOptions = Omit<TransportOptions, "codec">;
 
 /**
- * Makes a transport on `fetch` for clients whose messages are plain JSON. Closing it does nothing: its connections are those
- * of `fetch`.
+ * Makes a transport on `fetch` for clients whose messages are plain JSON. Closing it does nothing, to
+ * keep pages small: its connections are those of `fetch`, and calls can still be made.
  */
 export function createTransport(options: JsonTransportOptions): Transport {
   const resolved = resolveClientOptions({ ...options, codec: plainJsonCodec, compressions: [] });

@@ -7,7 +7,7 @@ import { oneOf } from "./choice.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
-import type { CloseOptions } from "./deadline.ts";
+import { type CloseOptions, gracePeriod } from "./deadline.ts";
 import { callHook } from "./error.ts";
 import { pathsBelow } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
@@ -39,7 +39,10 @@ export interface Server extends Router {
   listen(options: ListenOptions): Promise<this>;
   /** Where the server listens. Throws before it does, and for a Unix socket, which has no address. */
   readonly address: AddressInfo;
-  /** Stops listening and waits for running calls, up to the grace period. Always settles. */
+  /**
+   * Stops listening and waits for running calls, up to the grace period. Always settles: rejects with a `TypeError`, and
+   * closes nothing, for a grace period that is none.
+   */
   close(options?: CloseOptions): Promise<void>;
   readonly onClose: (callback: () => void) => void;
   [Symbol.asyncDispose](): Promise<void>;
@@ -68,10 +71,12 @@ export function createServer(options: ServerOptions = {}): Server {
     onClose: (callback) => {
       closing.add(callback);
     },
-    close(closeOptions = {}) {
+    async close(closeOptions = {}) {
+      // Before anybody is told of an end that will not come.
+      const graceMs = gracePeriod(closeOptions);
       for (const callback of closing) callHook("the hook onClose", callback);
       closing.clear();
-      return listener.close(closeOptions);
+      return listener.close(graceMs);
     },
     [Symbol.asyncDispose]: () => server.close(),
   };

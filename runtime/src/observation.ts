@@ -1,10 +1,11 @@
 /**
  * Calls as seen from outside, where they start and how they end: what logs, traces and metrics have in common.
  */
+import { isAnswered, shapeError } from "./answer.ts";
 import type { Call, CallRequest, CallResponse, StreamResponse } from "./call.ts";
 import { Code } from "./code.ts";
 import { onAbort } from "./deadline.ts";
-import { abortError, RpcError } from "./error.ts";
+import { abortError, hiddenError, RpcError } from "./error.ts";
 
 export interface Observer {
   /** Does a piece of the call's work: starts it, or goes on to its next message. A place to set up a context. */
@@ -15,18 +16,21 @@ export interface Observer {
 
 /**
  * Makes a call and tells the observer when it is over: with its one message, or when its stream has ended, failed, or
- * been left. A call that came too late for its deadline has failed, whatever it came to.
+ * been left. A call that came too late for its deadline has failed, whatever it came to; so has one on a server whose
+ * caller gets an error in the end, because what it came to cannot be sent.
  */
 export async function observe(next: Call, request: CallRequest, observer: Observer): Promise<CallResponse> {
   let response: CallResponse;
   try {
     response = await observer.run(() => next(request));
   } catch (reason) {
-    observer.ended(RpcError.from(reason));
+    observer.ended(failure(request, reason));
     throw reason;
   }
-  if (response.stream) return { ...response, messages: observeEach(response, request, observer) };
-  observer.ended(cutShort(request));
+  if (response?.stream) return { ...response, messages: observeEach(response, request, observer) };
+  const { context, method } = request;
+  if (isAnswered(context)) context.onAnswered((error) => observer.ended(cutShort(request) ?? error));
+  else observer.ended(cutShort(request) ?? (response === undefined ? shapeError(method, response) : undefined));
   return response;
 }
 
@@ -41,6 +45,9 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
   // A stream that nobody reads ends with its call.
   let release = (): void => {};
   release = onAbort(request.context.signal, end);
+  const { context } = request;
+  const answered = isAnswered(context);
+  if (answered) context.onAnswered((error) => end(cutShort(request) ?? error));
   if (over) release();
   return {
     [Symbol.asyncIterator]() {
@@ -49,10 +56,10 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
         async next() {
           try {
             const result = await observer.run(() => messages.next());
-            if (result.done) end(cutShort(request));
+            if (result.done && !answered) end(cutShort(request));
             return result;
           } catch (reason) {
-            end(RpcError.from(reason));
+            end(failure(request, reason));
             throw reason;
           }
         },
@@ -64,6 +71,11 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
       };
     },
   };
+}
+
+/** What the caller sees of what a call threw: on a server, nothing of an error that is not meant for it. */
+function failure({ context }: CallRequest, reason: unknown): RpcError {
+  return reason instanceof RpcError || !isAnswered(context) ? RpcError.from(reason) : hiddenError(reason);
 }
 
 /** Why the other side, or the caller, waits no longer. */

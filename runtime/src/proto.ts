@@ -9,15 +9,16 @@ import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol.ts";
 import { refuseSignedCalls } from "./signed-call.ts";
+import { closableTransport, NO_CONNECTIONS } from "./transport.ts";
 
 export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
 
 /**
- * Makes a transport on `fetch` for messages in binary. It carries unary calls. Closing it does nothing: its connections are
- * those of `fetch`.
+ * Makes a transport on `fetch` for messages in binary. It carries unary calls. Closing it refuses new ones and waits for those
+ * that have begun, up to the grace period; it ends none, because its connections are those of `fetch`.
  */
 export function createTransport(options: ProtoTransportOptions): Transport {
   const resolved = resolveClientOptions({ ...options, codec: protoCodec, compressions: [] });
   const call = refuseSignedCalls(refuseStreams(createUnaryCall(connectFetch(options), resolved)));
-  return { call: intercept(call, options.interceptors), close: async () => {} };
+  return closableTransport(intercept(call, options.interceptors), NO_CONNECTIONS);
 }

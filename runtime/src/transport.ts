@@ -37,8 +37,9 @@ export function closableTransport(call: Call, connections: Connections): Transpo
         throw reason;
       }
     },
-    close(options = {}) {
-      closing ??= end(gracePeriod(options));
+    async close(options = {}) {
+      const graceMs = gracePeriod(options);
+      closing ??= end(graceMs);
       return closing;
     },
   };
@@ -63,6 +64,9 @@ export function closableTransport(call: Call, connections: Connections): Transpo
     });
   }
 }
+
+/** Those of a transport that has none of its own: its calls end by themselves. */
+export const NO_CONNECTIONS: Connections = { close: async () => {}, destroy: () => {} };
 
 function closedError(): RpcError {
   return new RpcError(Code.Unavailable, "the transport is closed", { status: Status.ChannelInactive });

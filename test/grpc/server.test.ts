@@ -200,10 +200,14 @@ describe("a failure without messages", () => {
     });
   });
 
-  it("of the server itself is hidden, and told once", async () => {
+  it("of an interceptor is hidden as a handler's is, and told once", async () => {
     const secret = new Error("password is 1234");
     const { exchange, errors } = routeGreeter({}, { interceptors: [() => () => Promise.reject(secret)] });
-    expect(await call({}, exchange)).toEqual({ status: "13", message: "internal server error", greetings: [] });
+    expect(await call({}, exchange)).toEqual({
+      status: "2",
+      message: "the service failed to handle the call",
+      greetings: [],
+    });
     expect(errors).toEqual([secret]);
   });
 });

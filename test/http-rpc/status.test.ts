@@ -190,10 +190,24 @@ describe("a status of the specification", () => {
 
   it("80 is sent when the server itself fails, with a fixed text", async () => {
     const secret = new Error("password is 1234");
-    const { exchange, errors } = routeGreeter({}, { interceptors: [() => () => Promise.reject(secret)] });
+    const unspeakable = {
+      get greeting(): string {
+        throw secret;
+      },
+    };
+    const { exchange, errors } = routeGreeter({ greet: () => unspeakable });
     const answer = await exchange(rpcRequest());
     expect(answer.status).toBe(500);
     expect(await jsonOf(answer)).toEqual({ status: 80, message: "internal server error" });
+    expect(errors).toEqual([secret]);
+  });
+
+  it("70 is sent when an interceptor fails, as when a handler does", async () => {
+    const secret = new Error("password is 1234");
+    const { exchange, errors } = routeGreeter({}, { interceptors: [() => () => Promise.reject(secret)] });
+    const answer = await exchange(rpcRequest());
+    expect(answer.status).toBe(500);
+    expect(await jsonOf(answer)).toEqual({ status: 70, message: "the service failed to handle the call" });
     expect(errors).toEqual([secret]);
   });
 

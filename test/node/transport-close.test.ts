@@ -138,7 +138,7 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
     const { baseUrl } = await startServer();
     const transport = openTransport(baseUrl, options);
     const message = `graceMs must be 0 or more milliseconds, not ${graceMs}`;
-    expect(() => transport.close({ graceMs: graceMs as never })).toThrow(new TypeError(message));
+    await expect(transport.close({ graceMs: graceMs as never })).rejects.toThrow(new TypeError(message));
     expect((await createGreetServiceClient(transport).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
   });
 });
@@ -197,7 +197,10 @@ describe("a stream that an interceptor has not read", () => {
 it.each([-1, Number.NaN, "5s", null])("a server is not closed with the grace period %s", async (graceMs) => {
   const { server } = await startServer();
   const message = `graceMs must be 0 or more milliseconds, not ${graceMs}`;
-  expect(() => server.close({ graceMs: graceMs as never })).toThrow(new TypeError(message));
+  let told = 0;
+  server.onClose(() => told++);
+  await expect(server.close({ graceMs: graceMs as never })).rejects.toThrow(new TypeError(message));
+  expect(told).toBe(0);
 });
 
 it("a server waits for its calls as long as they like, if it is told to", async () => {

@@ -6,8 +6,10 @@ import {
   createRouter,
   createServerLogger,
   type FinishedCall,
+  type InMemoryTransportOptions,
   type Interceptor,
   RpcError,
+  type StreamResponse,
 } from "triple-es";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
@@ -33,13 +35,20 @@ interface Logged {
 }
 
 /** A greeter in memory, with a logger at each end. */
-function connect(handler: Partial<GreetServiceHandler> = {}, inside: readonly Interceptor[] = []): Logged {
+function connect(
+  handler: Partial<GreetServiceHandler> = {},
+  inside: readonly Interceptor[] = [],
+  options: InMemoryTransportOptions = {},
+): Logged {
   const calls: FinishedCall[] = [];
   const server = createServerLogger((call) => calls.push(call));
   const router = createRouter({ interceptors: [server, ...inside], onError: () => {} });
   router.add(GreetServiceDef, { ...greeter, ...handler });
   const client = createClientLogger((call) => calls.push(call));
-  return { client: createGreetServiceClient(createInMemoryTransport(router, { interceptors: [client] })), calls };
+  return {
+    client: createGreetServiceClient(createInMemoryTransport(router, { ...options, interceptors: [client] })),
+    calls,
+  };
 }
 
 const summary = (calls: readonly FinishedCall[]) =>
@@ -116,6 +125,132 @@ describe("a call that fails", () => {
     await expect
       .poll(() => calls.map((call) => `${call.side} ${call.code}`).sort())
       .toEqual(["client deadline_exceeded", "server deadline_exceeded"]);
+  });
+});
+
+/** Both ends of one call, as they were reported. */
+const outcomes = (calls: readonly FinishedCall[]) =>
+  Object.fromEntries(calls.map(({ side, code, error }) => [side, [code, error?.rawMessage]]));
+
+describe("a call that fails behind the last interceptor of a server", () => {
+  const secret = new Error("not today");
+  const unspeakable = {
+    get greeting(): string {
+      throw secret;
+    },
+  };
+  const PROTOCOLS = ["grpc", "http-rpc"] as const;
+
+  it.each(PROTOCOLS)("is reported as its caller sees it, where the answer cannot be encoded: %s", async (protocol) => {
+    const { client, calls } = connect({ greet: () => unspeakable }, [], { protocol });
+    expect((await failureOf(client.greet({}))).code).toBe(Code.Internal);
+    const told = ["internal", "internal server error"];
+    expect(calls).toHaveLength(2);
+    expect(outcomes(calls)).toEqual({ client: told, server: told });
+    expect(calls.find(({ side }) => side === "server")?.error?.cause).toBe(secret);
+  });
+
+  it.each<[string, Partial<GreetServiceHandler>]>([
+    [
+      "its only message",
+      {
+        greetEach: async function* () {
+          yield unspeakable;
+        },
+      },
+    ],
+    [
+      "a later message",
+      {
+        greetEach: async function* () {
+          yield {};
+          yield unspeakable;
+          yield {};
+        },
+      },
+    ],
+    [
+      "the trailing metadata",
+      {
+        async *greetEach(_, { responseTrailer }) {
+          yield {};
+          responseTrailer.set("grpc-status", "0");
+        },
+      },
+    ],
+  ])("is reported as its caller sees it, where of a stream %s cannot be sent", async (_, handler) => {
+    const { client, calls } = connect(handler);
+    expect((await failureOf(client.greetEach({}))).code).toBe(Code.Internal);
+    const told = ["internal", "internal server error"];
+    expect(calls).toHaveLength(2);
+    expect(outcomes(calls)).toEqual({ client: told, server: told });
+  });
+
+  it.each(PROTOCOLS)("is reported where the metadata of the answer is reserved: %s", async (protocol) => {
+    const { client, calls } = connect(
+      {
+        greet(_, { responseHeader }) {
+          responseHeader.set("content-type", "text/html");
+          return {};
+        },
+      },
+      [],
+      { protocol },
+    );
+    await failureOf(client.greet({}));
+    expect(summary(calls)).toEqual(["client Greet unary internal", "server Greet unary internal"]);
+  });
+
+  it.each(PROTOCOLS)("is reported at both ends where an interceptor returns nothing: %s", async (protocol) => {
+    const forgetful: Interceptor = (next) => async (request) => {
+      await next(request);
+      return undefined as never;
+    };
+    const { client, calls } = connect({}, [forgetful], { protocol });
+    expect((await failureOf(client.greet({}))).code).toBe(Code.Internal);
+    expect(summary(calls)).toEqual(["client Greet unary internal", "server Greet unary internal"]);
+    const { error } = calls.find(({ side }) => side === "server") as FinishedCall;
+    expect(String(error?.cause)).toContain("must return the response of next(request)");
+  });
+});
+
+it("a client's interceptor that returns nothing is reported, and its caller is told why", async () => {
+  const calls: FinishedCall[] = [];
+  const logger = createClientLogger((call) => calls.push(call));
+  const interceptors: Interceptor[] = [logger, () => async () => undefined as never];
+  const transport = createInMemoryTransport(createRouter().add(GreetServiceDef, greeter), { interceptors });
+  const { message } = await failureOf(createGreetServiceClient(transport).greet({}));
+  expect(message).toContain("with nothing instead of next(request)");
+  expect(calls.map(({ error }) => error?.message)).toEqual([message]);
+});
+
+describe("an interceptor's error that is not for the caller", () => {
+  const secret = new Error("the cache is gone");
+  const told = ["unknown", "the service failed to handle the call"];
+  const failing: Interceptor = (next) => async (request) => {
+    const response = (await next(request)) as StreamResponse;
+    return { ...response, messages: failAfterFirst(response.messages) };
+  };
+
+  async function* failAfterFirst(messages: AsyncIterable<object>): AsyncGenerator<object, void> {
+    for await (const message of messages) {
+      yield message;
+      throw secret;
+    }
+  }
+
+  it.each<[string, "greet" | "greetEach", "grpc" | "http-rpc", Interceptor]>([
+    ["a unary call of B", "greet", "grpc", () => () => Promise.reject(secret)],
+    ["a unary call of A", "greet", "http-rpc", () => () => Promise.reject(secret)],
+    ["a stream that does not begin", "greetEach", "grpc", () => () => Promise.reject(secret)],
+    ["a stream that has begun", "greetEach", "grpc", failing],
+  ])("has one code and text for the caller and the logger: %s", async (_, method, protocol, interceptor) => {
+    const { client, calls } = connect({}, [interceptor], { protocol });
+    const error = await failureOf(client[method]({ names: ["Ada", "Bob"] } as object));
+    expect([error.code, error.rawMessage]).toEqual([Code.Unknown, told[1]]);
+    expect(calls).toHaveLength(2);
+    expect(outcomes(calls)).toEqual({ client: told, server: told });
+    expect(calls.find(({ side }) => side === "server")?.error?.cause).toBe(secret);
   });
 });
 

@@ -180,6 +180,30 @@ describe("a call that fails", () => {
     expect(found.server.attributes["error.type"]).toBe(blamed ? name : undefined);
   });
 
+  const unspeakable = {
+    get greeting(): string {
+      throw new Error("not today");
+    },
+  };
+
+  it.each<[string, "greet" | "greetEach", Partial<GreetServiceHandler>]>([
+    ["an answer", "greet", { greet: () => unspeakable }],
+    [
+      "a message of a stream",
+      "greetEach",
+      {
+        async *greetEach() {
+          yield unspeakable;
+        },
+      },
+    ],
+  ])("has the code that its caller gets at both ends, where %s cannot be encoded", async (_, method, handler) => {
+    await failureOf(connect(handler)[method]({}));
+    for (const { attributes, status } of Object.values(await bothSpans())) {
+      expect([attributes["rpc.response.status_code"], status.code]).toEqual(["INTERNAL", SpanStatusCode.ERROR]);
+    }
+  });
+
   it("tells the server's span, and nobody else, what was hidden", async () => {
     const client = connect({
       // biome-ignore lint/correctness/useYield: it fails before it yields

@@ -4,8 +4,8 @@
 import { type CallResponse, DONE, endMessages, type Handler, iteration, type StreamResponse } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
-import { eachWithin, OpenContext } from "../deadline.ts";
-import { RpcError, reasonOf } from "../error.ts";
+import { eachWithin } from "../deadline.ts";
+import { hideForeign, RpcError, reasonOf } from "../error.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
 import {
@@ -20,6 +20,7 @@ import {
   type ServerOptions,
   type ServerProtocol,
 } from "../protocol.ts";
+import { ServerContext } from "../server-context.ts";
 import { countPiece } from "../turn.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
 import {
@@ -41,7 +42,7 @@ interface ServerCall {
   readonly handler: Handler;
   readonly headers: RequestHeaders;
   readonly contentType: ContentType;
-  readonly context: OpenContext;
+  readonly context: ServerContext;
   /** Of a method without IDL. */
   readonly wrapped: WrappedCall | undefined;
 }
@@ -63,20 +64,19 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     try {
       call = openCall(request, handler, contentType);
     } catch (reason) {
-      return Promise.resolve(failed(reason, request, contentType));
+      return Promise.resolve(failure(contentType.fields, asRpcError(reason, request.path)));
     }
     const { context } = call;
-    if (call.handler.method.kind !== "unary")
-      return serveStream(call).catch((reason) => failed(reason, request, call.contentType));
+    if (call.handler.method.kind !== "unary") return serveStream(call).catch((reason) => failed(reason, call));
     if (!context.limited) return serveUnary(call);
-    return context.run(() => serveUnary(call)).catch((reason) => failed(reason, request, call.contentType));
+    return context.run(() => serveUnary(call)).catch((reason) => failed(reason, call));
   }
 
   function openCall(request: HttpRequest, handler: Handler | undefined, contentType: ContentType): ServerCall {
     if (handler === undefined) throw notFound(request.path);
     const headers = readRequestHeaders(request.headers, options, negotiate);
     const { timeoutMs } = headers;
-    const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
+    const context = new ServerContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
     const wrapped = isSigned(handler.method) ? new WrappedCall(serializations, handler) : undefined;
     return { request, handler, headers, contentType, context, wrapped };
   }
@@ -88,9 +88,11 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
       const message = readMessage(call, body);
       const response = await callUnary(call, message instanceof Promise ? await message : message);
       const written = writeResponse(call, response);
-      return written instanceof Promise ? await written : written;
+      const answer = written instanceof Promise ? await written : written;
+      call.context.answered();
+      return answer;
     } catch (reason) {
-      return failed(reason, call.request, call.contentType);
+      return failed(reason, call);
     }
   }
 
@@ -163,7 +165,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
 
   /** The envelopes of a response. When they end, well or not, the trailers say how. */
   function writeMessages(call: ServerCall, response: StreamResponse, trailers: Metadata): AsyncIterable<Uint8Array> {
-    const { context, headers, request } = call;
+    const { context, handler, headers, request } = call;
     const messages = eachWithin(context, response.messages)[Symbol.asyncIterator]();
     const leave = (): Promise<unknown> | undefined => {
       context.close();
@@ -171,22 +173,33 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     };
     const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
       try {
-        const step = await messages.next();
+        let step: IteratorResult<object>;
+        try {
+          step = await messages.next();
+        } catch (reason) {
+          throw hideForeign(reason, handler.method.path, options.onError);
+        }
         if (!step.done) {
           const envelope = encode(call, step.value);
           const compressing = compressEnvelope(envelope, headers.responseCompression, options);
           return { done: false, value: compressing === undefined ? envelope : await compressing };
         }
         trailers.appendAll(okTrailers(response.trailers));
+        context.answered();
         context.close();
       } catch (reason) {
-        writeError(trailers, asRpcError(reason, request.path));
+        const error = asRpcError(reason, request.path);
+        context.answered(error);
+        writeError(trailers, error);
         trailers.appendAll(userMetadata(response.trailers));
         await leave()?.catch(() => {});
       }
       return DONE;
     };
-    return iteration(next, leave);
+    return iteration(next, () => {
+      context.answered(new RpcError(Code.Canceled, "the stream was left before its end"));
+      return leave();
+    });
   }
 
   function inflate(call: ServerCall, data: Uint8Array): Promise<Uint8Array> {
@@ -212,11 +225,13 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     }
   }
 
-  function failed(reason: unknown, { path }: HttpRequest, { fields }: ContentType): HttpResponse {
-    return failure(fields, asRpcError(reason, path));
+  function failed(reason: unknown, { request, contentType, context }: ServerCall): HttpResponse {
+    const error = asRpcError(reason, request.path);
+    context.answered(error);
+    return failure(contentType.fields, error);
   }
 
-  /** An error that is not meant for the peer is told to the hook and replaced by a fixed text. */
+  /** What fails outside of users' code, such as an answer that cannot be encoded, is hidden and told to the hook too. */
   function asRpcError(reason: unknown, path: string): RpcError {
     if (reason instanceof RpcError) return reason;
     options.onError(reason, path);

@@ -4,7 +4,6 @@
 import type { CallResponse, Handler } from "../call.ts";
 import { Code, Status } from "../code.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
-import { OpenContext } from "../deadline.ts";
 import { RpcError, reasonOf } from "../error.ts";
 import { type HttpRequest, type HttpResponse, tooLarge, wholeBody } from "../exchange.ts";
 import { Metadata } from "../metadata.ts";
@@ -20,6 +19,7 @@ import {
   type ServerOptions,
   type ServerProtocol,
 } from "../protocol.ts";
+import { ServerContext } from "../server-context.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
 import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
 import { PositionalCall } from "./positional.ts";
@@ -32,7 +32,7 @@ interface ServerCall {
   readonly requestFormat: RequestFormat;
   readonly responseFormat: ResponseFormat;
   readonly headers: RequestHeaders;
-  readonly context: OpenContext;
+  readonly context: ServerContext;
   /** Of a method without IDL. */
   readonly positional: PositionalCall | undefined;
 }
@@ -44,15 +44,20 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
   const content = createContent(options);
 
   function serve(request: HttpRequest, found: Handler | undefined): Promise<HttpResponse> {
-    const failed = (reason: unknown): HttpResponse =>
-      failure(asRpcError(reason, request.path), wantsCode(request.headers));
+    let context: ServerContext | undefined;
+    const failed = (reason: unknown): HttpResponse => {
+      const error = asRpcError(reason, request.path);
+      context?.answered(error);
+      return failure(error, wantsCode(request.headers));
+    };
     let call: ServerCall;
     try {
       call = openCall(request, found);
     } catch (reason) {
       return Promise.resolve(failed(reason));
     }
-    return call.context.run(() => serveUnary(call)).catch(failed);
+    context = call.context;
+    return context.run(() => serveUnary(call)).catch(failed);
   }
 
   function openCall(request: HttpRequest, found: Handler | undefined): ServerCall {
@@ -62,7 +67,7 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request.headers);
     const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;
-    const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
+    const context = new ServerContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
     const positional = handler.method.signature === undefined ? undefined : new PositionalCall(handler);
     return { request, handler, headers, requestFormat, responseFormat, context, positional };
   }
@@ -97,15 +102,12 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
         : positional.encode(result, responseFormat);
     const compressing = compressMessage(data, responseCompression, options);
     const compressed = compressing === undefined ? undefined : await compressing;
-    return {
-      status: 200,
-      headers: responseHeaders(responseFormat, response, compressed && responseCompression),
-      body: wholeBody(compressed ?? data),
-      trailers: NO_TRAILERS,
-    };
+    const fields = responseHeaders(responseFormat, response, compressed && responseCompression);
+    context.answered();
+    return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: NO_TRAILERS };
   }
 
-  /** An error that is not meant for the peer is told to the hook and replaced by a fixed text. */
+  /** What fails outside of users' code, such as an answer that cannot be encoded, is hidden and told to the hook too. */
   function asRpcError(reason: unknown, path: string): RpcError {
     if (reason instanceof RpcError) return reason;
     options.onError(reason, path);

@@ -5,7 +5,7 @@
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "../code.ts";
-import { type CloseOptions, gracePeriod, startTimer } from "../deadline.ts";
+import { startTimer } from "../deadline.ts";
 import { RpcError } from "../error.ts";
 import type { Exchange } from "../exchange.ts";
 import { type ConnectionLimits, resolveLimits } from "./guard.ts";
@@ -100,8 +100,8 @@ export class Listener {
    * Stops listening, lets running calls finish, and cancels those that take longer than the grace period. Always
    * settles; calling it again waits for the same end.
    */
-  close(options: CloseOptions): Promise<void> {
-    this.#closing ??= this.#close(gracePeriod(options));
+  close(graceMs: number): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
     return this.#closing;
   }
 

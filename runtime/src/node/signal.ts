@@ -3,8 +3,8 @@
  */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
-import { Code } from "../code.ts";
-import { RpcError } from "../error.ts";
+import type { RpcError } from "../error.ts";
+import { clientGone } from "../exchange.ts";
 import type { ReadableBodyOptions } from "./body.ts";
 import { type Member, Roster } from "./roster.ts";
 
@@ -45,10 +45,6 @@ export class ExchangeSignals {
     this.#aborted = reason;
     for (const { controller } of this.#running) controller.abort(reason);
   }
-}
-
-function clientGone(): RpcError {
-  return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
 }
 
 /** How a server reads the body of a request. What is not read flows on into nothing. */

@@ -1,0 +1,26 @@
+/**
+ * Answers of calls: how a server's observers hear of them, and what is wrong with one that an interceptor made up.
+ */
+import type { CallContext, CallResponse, Method } from "./call.ts";
+import { Code } from "./code.ts";
+import { RpcError } from "./error.ts";
+
+/** The context of a call on a server. */
+export interface AnsweredContext extends CallContext {
+  /**
+   * Calls back once when the call has been answered, at once if it has: with the error that the caller gets, if it gets
+   * one. That may be for what comes after the last interceptor, such as a message that cannot be encoded.
+   */
+  onAnswered(callback: (error: RpcError | undefined) => void): void;
+}
+
+/** Whether the call is on a server of ours, which will tell how it was answered. */
+export function isAnswered(context: CallContext): context is AnsweredContext {
+  return "onAnswered" in context;
+}
+
+/** The error of an interceptor or transport that did not answer as the kind of the method wants it. */
+export function shapeError({ path, kind }: Method, response: CallResponse | undefined): RpcError {
+  const received = response === undefined ? "nothing instead of next(request)" : `a response that is not ${kind}`;
+  return new RpcError(Code.Internal, `an interceptor or transport answered ${path} with ${received}`);
+}

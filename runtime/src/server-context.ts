@@ -1,0 +1,27 @@
+/**
+ * The context of a call on a server, which knows how the call was answered.
+ */
+import type { AnsweredContext } from "./answer.ts";
+import { OpenContext } from "./deadline.ts";
+import type { RpcError } from "./error.ts";
+
+type AnswerListener = (error: RpcError | undefined) => void;
+
+export class ServerContext extends OpenContext implements AnsweredContext {
+  #answer: RpcError | "ok" | undefined;
+  #listeners: readonly AnswerListener[] | undefined;
+
+  onAnswered(callback: AnswerListener): void {
+    if (this.#answer === undefined) this.#listeners = [...(this.#listeners ?? []), callback];
+    else callback(this.#answer === "ok" ? undefined : this.#answer);
+  }
+
+  /** The protocol has made the answer, or the error that takes its place. Only the first one counts. */
+  answered(error?: RpcError): void {
+    if (this.#answer !== undefined) return;
+    this.#answer = error ?? "ok";
+    if (this.#listeners === undefined) return;
+    for (const tell of this.#listeners) tell(error);
+    this.#listeners = undefined;
+  }
+}

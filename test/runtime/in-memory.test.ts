@@ -1,0 +1,138 @@
+/** Transports in memory: what they do as a network would. */
+import { Code, createInMemoryTransport, createRouter, RpcError, Status, type Transport } from "triple-es";
+import { describe, expect, it } from "vitest";
+import {
+  createGreetServiceClient,
+  GreetServiceDef,
+  type GreetServiceHandler,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+import { aborted, failureOf, greeter, greetings, openTransport, signalled, startServer } from "../support/server.ts";
+
+type Protocol = "grpc" | "http-rpc";
+
+/** The same handler, in memory and behind a socket. */
+const WAYS: Record<string, (handler: Partial<GreetServiceHandler>, protocol: Protocol) => Promise<Transport>> = {
+  "in memory": async (handler, protocol) =>
+    createInMemoryTransport(createRouter().add(GreetServiceDef, { ...greeter, ...handler }), { protocol }),
+  "over a socket": async (handler, protocol) => openTransport((await startServer(handler)).baseUrl, { protocol }),
+};
+
+const abortedFor = (reason?: unknown) => (begun: Promise<void>) => {
+  const controller = new AbortController();
+  void begun.then(() => controller.abort(reason));
+  return controller.signal;
+};
+const SIGNALS: Record<string, (begun: Promise<void>) => AbortSignal> = {
+  "an error of the client's own": abortedFor(new Error("mine")),
+  "an RpcError of the client's own": abortedFor(new RpcError(Code.NotFound, "mine", { metadata: { mine: "1" } })),
+  "no reason": abortedFor(),
+  "a time that is up": abortedFor(new DOMException("the time is up", "TimeoutError")),
+};
+
+describe.each(Object.entries(WAYS))("a handler %s", (_, connect) => {
+  it.each(
+    Object.entries(SIGNALS).flatMap(([reason, signal]) => [
+      [reason, "greet", "grpc", signal] as const,
+      [reason, "greetEach", "grpc", signal] as const,
+      [reason, "greet", "http-rpc", signal] as const,
+    ]),
+  )(
+    "whose caller gives up with %s hears that it was cancelled, and nothing else: %s, %s",
+    async (_, method, protocol, open) => {
+      const [begun, told] = [signalled(), signalled<unknown>()];
+      const hear = async (signal: AbortSignal): Promise<void> => {
+        begun.resolve();
+        told.resolve(await aborted(signal));
+      };
+      const transport = await connect(
+        {
+          greet: async (_, { signal }) => {
+            await hear(signal);
+            return {};
+          },
+          async *greetEach(_, { signal }) {
+            yield {};
+            await hear(signal);
+          },
+        },
+        protocol,
+      );
+      await failureOf(createGreetServiceClient(transport)[method]({}, { signal: open(begun.promise) }));
+      const reason = (await told.promise) as RpcError;
+      expect(reason).toBeInstanceOf(RpcError);
+      expect([reason.code, reason.rawMessage, reason.cause, reason.metadata.size]).toEqual([
+        Code.Canceled,
+        "the client has cancelled the call or is gone",
+        undefined,
+        0,
+      ]);
+    },
+  );
+});
+
+it("a signal that many calls share is not listened to once they are over", async () => {
+  const counts = { add: 0, remove: 0 };
+  const { signal } = new AbortController();
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (...given: Parameters<typeof addEventListener>) => {
+    counts.add += 1;
+    addEventListener.apply(signal, given);
+  };
+  signal.removeEventListener = (...given: Parameters<typeof removeEventListener>) => {
+    counts.remove += 1;
+    removeEventListener.apply(signal, given);
+  };
+  const heard: boolean[] = [];
+  const router = createRouter().add(GreetServiceDef, {
+    ...greeter,
+    greet: (_, context) => {
+      heard.push(context.signal.aborted);
+      return {};
+    },
+  });
+  const client = createGreetServiceClient(createInMemoryTransport(router));
+  for (let call = 0; call < 3; call += 1) await client.greet({}, { signal });
+  expect(heard).toEqual([false, false, false]);
+  expect(counts.add).toBeGreaterThan(0);
+  expect(counts.remove).toBe(counts.add);
+});
+
+describe("a transport that is closed", () => {
+  it.each<Protocol>(["grpc", "http-rpc"])(
+    "takes no more calls, and waits for the one that has begun: %s",
+    async (protocol) => {
+      const [begun, finish] = [signalled(), signalled()];
+      const router = createRouter().add(GreetServiceDef, {
+        ...greeter,
+        async greet() {
+          begun.resolve();
+          await finish.promise;
+          return { greeting: "at last" };
+        },
+      });
+      const transport = createInMemoryTransport(router, { protocol });
+      const client = createGreetServiceClient(transport);
+      const events: unknown[] = [];
+      const called = client.greet({}).then(({ greeting }) => events.push(greeting));
+      await begun.promise;
+      const closed = transport.close().then(() => events.push("closed"));
+      const refusal = { message: "[unavailable] the transport is closed", status: Status.ChannelInactive };
+      expect(await failureOf(client.greet({}))).toMatchObject(refusal);
+      finish.resolve();
+      await Promise.all([called, closed]);
+      expect(events).toEqual(["at last", "closed"]);
+    },
+  );
+
+  it("begins no more streams, and lets those go on that have begun", async () => {
+    const transport = createInMemoryTransport(createRouter().add(GreetServiceDef, greeter));
+    const client = createGreetServiceClient(transport);
+    const read: string[] = [];
+    for await (const { greeting } of client.greetEach({ names: ["Ada", "Bob"] })) {
+      read.push(greeting);
+      await transport.close();
+    }
+    expect(read).toEqual(["Hello, Ada!", "Hello, Bob!"]);
+    await expect(greetings(client.greetEach({}))).rejects.toThrow("[unavailable] the transport is closed");
+  });
+});
