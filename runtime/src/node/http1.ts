@@ -105,7 +105,11 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
 
 /** Settles when what has been written has left, or never will. */
 function flushed(socket: Socket): Promise<void> {
-  return new Promise((resolve) => socket.write("", () => resolve()));
+  return new Promise((resolve) => {
+    // What has ended closes when all has left, and nothing more may be written to it.
+    if (socket.writableEnded || socket.destroyed) socket.once("close", () => resolve());
+    else socket.write("", () => resolve());
+  });
 }
 
 /** For errors that another event tells of too; without a listener they would end the process. */
