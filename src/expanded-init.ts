@@ -7,11 +7,11 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { scalarTypeScriptType, wktPublicImportPaths } from "@bufbuild/protobuf/codegenv2";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import type { SourceText } from "./comments.ts";
-import type { InterfaceDeclaration } from "./declaration.ts";
-import type { ImportedModule } from "./imports.ts";
-import { jsDoc } from "./jsdoc.ts";
-import { literal, propertyKey } from "./literal.ts";
 import { fieldDocs } from "./message-docs.ts";
+import type { InterfaceDeclaration } from "./print/declaration.ts";
+import type { ImportedModule } from "./print/imports.ts";
+import { jsDoc } from "./print/jsdoc.ts";
+import { literal, propertyKey } from "./print/literal.ts";
 
 /** How the types that fields refer to are called. */
 export interface InitNames {

@@ -2,7 +2,7 @@
 import type { DescEnum, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { DescriptorProtoSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { SourcePath, SourceText } from "./comments.ts";
-import { describe } from "./jsdoc.ts";
+import { describe } from "./print/jsdoc.ts";
 
 const { messageType, enumType: fileEnumType } = FileDescriptorProtoSchema.field;
 const { nestedType, enumType, field, oneofDecl } = DescriptorProtoSchema.field;

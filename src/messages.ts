@@ -1,10 +1,10 @@
 /** What generated code says about messages, whoever declares them. */
 import type { DescFile, DescMessage } from "@bufbuild/protobuf";
 import type { SourceText } from "./comments.ts";
-import type { Declaration } from "./declaration.ts";
-import type { ImportedModule, Imports } from "./imports.ts";
 import type { TripleOptions } from "./options.ts";
 import type { PbNames } from "./pb.ts";
+import type { Declaration } from "./print/declaration.ts";
+import type { ImportedModule, Imports } from "./print/imports.ts";
 
 /** A message that a service takes or returns, as generated code writes it. */
 export interface MessageOutline {

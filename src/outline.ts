@@ -2,13 +2,13 @@
 import type { DescFile, DescMethod, DescService } from "@bufbuild/protobuf";
 import { ServiceDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { type Position, servicePath } from "./comments.ts";
-import type { Declaration } from "./declaration.ts";
-import { type ImportedModule, Imports } from "./imports.ts";
-import type { Documented } from "./jsdoc.ts";
 import { jsonMessages } from "./json-messages.ts";
 import type { MessageOutline, Messages, Tools } from "./messages.ts";
-import { methodName, Scope, unbindable } from "./names.ts";
 import { pbMessages } from "./pb-messages.ts";
+import type { Declaration } from "./print/declaration.ts";
+import { type ImportedModule, Imports } from "./print/imports.ts";
+import type { Documented } from "./print/jsdoc.ts";
+import { methodName, Scope, unbindable } from "./print/names.ts";
 
 export interface FileOutline {
   readonly services: readonly ServiceOutline[];

@@ -7,12 +7,12 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { createEcmaScriptPlugin, type Plugin, type Schema } from "@bufbuild/protoplugin";
 import { indexSource } from "./comments.ts";
-import type { Target } from "./declaration.ts";
 import { generatedFile } from "./generated-file.ts";
 import { checkPaths, checkServices, explain, InputError } from "./input.ts";
-import { memo } from "./memo.ts";
 import { OptionsError, type OwnOptions, readOptions } from "./options.ts";
 import { createPbNames } from "./pb.ts";
+import type { Target } from "./print/declaration.ts";
+import { memo } from "./print/memoize.ts";
 import { version } from "./version.ts";
 
 const identity = { name: "protoc-gen-triple-es", version };

@@ -5,9 +5,9 @@
 import type { DescFile } from "@bufbuild/protobuf";
 import { Edition, EditionSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { SourceText } from "./comments.ts";
-import { lineComments } from "./jsdoc.ts";
-import { literal } from "./literal.ts";
 import type { TripleOptions } from "./options.ts";
+import { lineComments } from "./print/jsdoc.ts";
+import { literal } from "./print/literal.ts";
 
 const { field } = FileDescriptorProtoSchema;
 

@@ -2,7 +2,7 @@
 /** The executable `triple-es`, for what needs more of a project than buf and protoc hand to a plugin. */
 import { ArgumentsError, helpText, readArguments } from "./interface/arguments.ts";
 import type { Outcome } from "./interface/command.ts";
-import { suggestion } from "./spelling.ts";
+import { suggestion } from "./print/did-you-mean.ts";
 import { version } from "./version.ts";
 
 const usage = `triple-es: services without a proto file.

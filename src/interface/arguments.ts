@@ -1,8 +1,8 @@
 /** The arguments of `triple-es interface`: what they may be, and how they are explained. */
 import { parseArgs } from "node:util";
-import type { Target } from "../declaration.ts";
-import type { PathOptions } from "../imports.ts";
-import { suggestion } from "../spelling.ts";
+import type { Target } from "../print/declaration.ts";
+import { suggestion } from "../print/did-you-mean.ts";
+import type { PathOptions } from "../print/imports.ts";
 
 export interface Arguments {
   /** Paths and globs of contracts. One that begins with `!` leaves files out. */

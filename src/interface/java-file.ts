@@ -1,6 +1,7 @@
 /** The Java side of contracts: an interface for each service, and classes for what it exchanges. */
+
+import { fileHead } from "../print/file-head.ts";
 import type { Contract, Method } from "./contract.ts";
-import { fileHead } from "./file-head.ts";
 import { accessorsOf, type Declared } from "./java-check.ts";
 import { JavaImports, splitName } from "./java-imports.ts";
 import { classOfJdk, isException, isJavaName } from "./java-name.ts";

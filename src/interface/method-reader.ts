@@ -1,6 +1,6 @@
 /** Reads the methods of services: their names, what they take, and what they answer with. */
 import { type MethodSignature, Node, type ParameterDeclaration, type TypeNode } from "ts-morph";
-import { unsafeMethodNames } from "../names.ts";
+import { unsafeMethodNames } from "../print/names.ts";
 import type { DataType, Method, Parameter, Service } from "./contract.ts";
 import { isJavaName } from "./java-name.ts";
 import { boxed } from "./java-type.ts";

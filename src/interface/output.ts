@@ -1,7 +1,7 @@
 /** Writes generated files, and finds those of earlier runs that have lost their contract. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { sourceOf } from "./file-head.ts";
+import { sourceOf } from "../print/file-head.ts";
 
 export interface Change {
   readonly kind: "missing" | "different" | "stale";

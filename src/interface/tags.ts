@@ -1,6 +1,6 @@
 /** JSDoc of contracts: the author's words, and the tags that say what something is in Java. */
 import type { JSDoc, JSDocTag } from "ts-morph";
-import { prose } from "../jsdoc.ts";
+import { prose } from "../print/jsdoc.ts";
 import { isException } from "./java-name.ts";
 import type { Problems } from "./problem.ts";
 

@@ -4,8 +4,8 @@
  */
 
 import { Node, SyntaxKind, type TypeNode, type TypeReferenceNode } from "ts-morph";
-import { literal } from "../literal.ts";
-import { suggestion } from "../spelling.ts";
+import { suggestion } from "../print/did-you-mean.ts";
+import { literal } from "../print/literal.ts";
 import type { DataType } from "./contract.ts";
 import { boxed, listOf, mapOf, named, objectType } from "./java-type.ts";
 import { brands, globals, JAVA_MODULE, keywords } from "./known-types.ts";

@@ -1,5 +1,5 @@
 /** Contracts for tests: read from text, without a disk. */
-import type { Target } from "../../../src/declaration.ts";
+
 import type { Contract } from "../../../src/interface/contract.ts";
 import { openProject, readContracts } from "../../../src/interface/contract-reader.ts";
 import { checkJava } from "../../../src/interface/java-check.ts";
@@ -7,6 +7,7 @@ import { type JavaFile, javaFiles } from "../../../src/interface/java-file.ts";
 import { Problems } from "../../../src/interface/problem.ts";
 import { type StubFile, stubFile } from "../../../src/interface/stub-file.ts";
 import { outlineStubs } from "../../../src/interface/stub-outline.ts";
+import type { Target } from "../../../src/print/declaration.ts";
 
 export interface Reading {
   readonly contracts: readonly Contract[];
