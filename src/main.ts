@@ -2,8 +2,8 @@
 /** The executable that buf and protoc start: a request on stdin, generated files on stdout. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { CodeGeneratorRequestSchema, CodeGeneratorResponseSchema } from "@bufbuild/protobuf/wkt";
-import { helpText } from "./options.ts";
-import { plugin } from "./plugin.ts";
+import { helpText } from "./plugin/options.ts";
+import { plugin } from "./plugin/plugin.ts";
 
 const [argument] = process.argv.slice(2);
 if (argument === "--help" || argument === "-h") {

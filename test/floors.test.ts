@@ -182,8 +182,8 @@ describe("the rules themselves", () => {
     ["MessagePack outside its door", "runtime/src/serialization.ts", "@msgpack/msgpack"],
     ["sub-protocol B knowing a serialization", "runtime/src/grpc/values.ts", "runtime/src/hessian2.ts"],
     ["OpenTelemetry outside its door", "runtime/src/logger.ts", "@opentelemetry/api"],
-    ["the plugin running the runtime", "src/client.ts", "triple-es"],
-    ["the plugin reaching into the runtime", "src/client.ts", "runtime/src/call.ts"],
+    ["the plugin running the runtime", "src/plugin/client.ts", "triple-es"],
+    ["the plugin reaching into the runtime", "src/plugin/client.ts", "runtime/src/call.ts"],
   ])("forbid %s, naming the file and the import", (_rule, from, to) => {
     expect(forbidden(from, to)).toEqual([expect.stringContaining(`${from} imports ${to}: `)]);
   });

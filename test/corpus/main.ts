@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { CodeGeneratorRequestSchema, type FileDescriptorProto } from "@bufbuild/protobuf/wkt";
-import { plugin } from "../../src/plugin.ts";
+import { plugin } from "../../src/plugin/plugin.ts";
 import { root } from "../plugin/support/protos.ts";
 import { compileCorpus } from "./descriptors.ts";
 import { typeCheck, writeMessages } from "./messages.ts";

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { plugin } from "../../src/plugin.ts";
+import { plugin } from "../../src/plugin/plugin.ts";
 import { compile, generate, requestFor, root } from "./support/protos.ts";
 
 describe("options", () => {

@@ -9,7 +9,7 @@ import {
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { plugin } from "../../src/plugin.ts";
+import { plugin } from "../../src/plugin/plugin.ts";
 import { compile, requestFor, root } from "./support/protos.ts";
 
 const set = compile({ "a.proto": 'syntax = "proto3";\npackage a;\nservice S { rpc R(M) returns (M); }\nmessage M {}' });

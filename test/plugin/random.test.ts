@@ -7,7 +7,7 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { plugin } from "../../src/plugin.ts";
+import { plugin } from "../../src/plugin/plugin.ts";
 import { hostileNames, hostileStrings } from "./support/hostile.ts";
 import { Project } from "./support/project.ts";
 import { foreignShapes } from "./support/shapes.ts";

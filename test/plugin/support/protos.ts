@@ -12,7 +12,7 @@ import {
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
 import type { Plugin } from "@bufbuild/protoplugin";
-import { plugin } from "../../../src/plugin.ts";
+import { plugin } from "../../../src/plugin/plugin.ts";
 
 /** The repository, with a slash at the end. */
 export const root: string = fileURLToPath(new URL("../../../", import.meta.url));

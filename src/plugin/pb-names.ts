@@ -2,7 +2,7 @@
 import type { DescEnum, DescFile, DescMessage } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { safeIdentifier } from "@bufbuild/protoplugin";
-import { memo } from "./print/memoize.ts";
+import { memo } from "../print/memoize.ts";
 
 /** The type and the schema of a message or enum, and where to import both from. */
 export interface PbType {

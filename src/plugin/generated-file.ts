@@ -1,14 +1,14 @@
 /** A generated file from top to bottom. */
 import type { DescFile } from "@bufbuild/protobuf";
+import { type Declaration, exportStatements, printDeclaration, type Target } from "../print/declaration.ts";
+import { relativePath } from "../print/imports.ts";
 import { clientFactory, clientInterface, fakeFactory } from "./client.ts";
 import { methodConstant, serviceDefinition } from "./definition.ts";
 import { handlerBase, handlerInterface } from "./handler.ts";
-import type { Tools } from "./messages.ts";
+import type { Tools } from "./message-types.ts";
 import type { TripleOptions } from "./options.ts";
 import { type FileOutline, outline } from "./outline.ts";
 import { type Generator, preamble } from "./preamble.ts";
-import { type Declaration, exportStatements, printDeclaration, type Target } from "./print/declaration.ts";
-import { relativePath } from "./print/imports.ts";
 import { type Anchor, mark, noAnchor, sourceMap, unmark } from "./source-map.ts";
 
 /** The text without its last line break, and the text of its source map if it has one. */

@@ -1,12 +1,12 @@
 /** The client half of a generated file: the interface that callers see, and the functions that make a client. */
 
+import type { FunctionDeclaration, InterfaceDeclaration, Parameter } from "../print/declaration.ts";
+import type { ImportedModule } from "../print/imports.ts";
+import { describe, jsDoc } from "../print/jsdoc.ts";
 import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
-import type { FunctionDeclaration, InterfaceDeclaration, Parameter } from "./print/declaration.ts";
-import type { ImportedModule } from "./print/imports.ts";
-import { describe, jsDoc } from "./print/jsdoc.ts";
 import type { Anchor } from "./source-map.ts";
-import { givenStream } from "./stream.ts";
+import { givenStream } from "./stream-type.ts";
 
 /** Method syntax, not properties: editors scaffold an implementation of it, and a fake is an object literal. */
 export function clientInterface(

@@ -1,6 +1,6 @@
 /** The plugin's options: what `opt:` in buf.gen.yaml or `--triple-es_opt` may say, and how it is explained. */
 import type { EcmaScriptPluginOptions } from "@bufbuild/protoplugin";
-import { suggestion } from "./print/did-you-mean.ts";
+import { suggestion } from "../print/did-you-mean.ts";
 
 export interface OwnOptions {
   /** What to generate of each service. */

@@ -4,10 +4,10 @@
  */
 import type { DescFile } from "@bufbuild/protobuf";
 import { Edition, EditionSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { lineComments } from "../print/jsdoc.ts";
+import { literal } from "../print/literal.ts";
 import type { SourceText } from "./comments.ts";
 import type { TripleOptions } from "./options.ts";
-import { lineComments } from "./print/jsdoc.ts";
-import { literal } from "./print/literal.ts";
 
 const { field } = FileDescriptorProtoSchema;
 

@@ -6,14 +6,14 @@ import {
   CodeGeneratorResponseSchema,
 } from "@bufbuild/protobuf/wkt";
 import { createEcmaScriptPlugin, type Plugin, type Schema } from "@bufbuild/protoplugin";
+import type { Target } from "../print/declaration.ts";
+import { memo } from "../print/memoize.ts";
+import { version } from "../version.ts";
 import { indexSource } from "./comments.ts";
 import { generatedFile } from "./generated-file.ts";
-import { checkPaths, checkServices, explain, InputError } from "./input.ts";
 import { OptionsError, type OwnOptions, readOptions } from "./options.ts";
-import { createPbNames } from "./pb.ts";
-import type { Target } from "./print/declaration.ts";
-import { memo } from "./print/memoize.ts";
-import { version } from "./version.ts";
+import { createPbNames } from "./pb-names.ts";
+import { checkPaths, checkServices, explain, InputError } from "./request-check.ts";
 
 const identity = { name: "protoc-gen-triple-es", version };
 

@@ -1,12 +1,12 @@
 /** The facts of a generated file: a constant for each method, and one for the service. */
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
-import { javaNames } from "./java.ts";
+import { type ConstantDeclaration, objectLiteral } from "../print/declaration.ts";
+import type { ImportedModule } from "../print/imports.ts";
+import { describe } from "../print/jsdoc.ts";
+import { literal } from "../print/literal.ts";
+import { javaNames } from "./java-names.ts";
 import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
-import { type ConstantDeclaration, objectLiteral } from "./print/declaration.ts";
-import type { ImportedModule } from "./print/imports.ts";
-import { describe } from "./print/jsdoc.ts";
-import { literal } from "./print/literal.ts";
 import type { Anchor } from "./source-map.ts";
 
 /** The runtime's type for each kind of method. */

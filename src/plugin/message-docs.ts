@@ -1,8 +1,8 @@
 /** Comments of messages, enums, fields and oneofs, for types that are written out field by field. */
 import type { DescEnum, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { DescriptorProtoSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { describe } from "../print/jsdoc.ts";
 import type { SourcePath, SourceText } from "./comments.ts";
-import { describe } from "./print/jsdoc.ts";
 
 const { messageType, enumType: fileEnumType } = FileDescriptorProtoSchema.field;
 const { nestedType, enumType, field, oneofDecl } = DescriptorProtoSchema.field;

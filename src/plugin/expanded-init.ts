@@ -6,12 +6,12 @@ import type { DescEnum, DescField, DescMessage, DescOneof } from "@bufbuild/prot
 import { ScalarType } from "@bufbuild/protobuf";
 import { scalarTypeScriptType, wktPublicImportPaths } from "@bufbuild/protobuf/codegenv2";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import type { InterfaceDeclaration } from "../print/declaration.ts";
+import type { ImportedModule } from "../print/imports.ts";
+import { jsDoc } from "../print/jsdoc.ts";
+import { literal, propertyKey } from "../print/literal.ts";
 import type { SourceText } from "./comments.ts";
 import { fieldDocs } from "./message-docs.ts";
-import type { InterfaceDeclaration } from "./print/declaration.ts";
-import type { ImportedModule } from "./print/imports.ts";
-import { jsDoc } from "./print/jsdoc.ts";
-import { literal, propertyKey } from "./print/literal.ts";
 
 /** How the types that fields refer to are called. */
 export interface InitNames {

@@ -1,10 +1,10 @@
 /** What generated code says about messages, whoever declares them. */
 import type { DescFile, DescMessage } from "@bufbuild/protobuf";
+import type { Declaration } from "../print/declaration.ts";
+import type { ImportedModule, Imports } from "../print/imports.ts";
 import type { SourceText } from "./comments.ts";
 import type { TripleOptions } from "./options.ts";
-import type { PbNames } from "./pb.ts";
-import type { Declaration } from "./print/declaration.ts";
-import type { ImportedModule, Imports } from "./print/imports.ts";
+import type { PbNames } from "./pb-names.ts";
 
 /** A message that a service takes or returns, as generated code writes it. */
 export interface MessageOutline {

@@ -1,14 +1,14 @@
 /** The outline of a generated file: its services and what they exchange, with every identifier and comment settled. */
 import type { DescFile, DescMethod, DescService } from "@bufbuild/protobuf";
 import { ServiceDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import type { Declaration } from "../print/declaration.ts";
+import { type ImportedModule, Imports } from "../print/imports.ts";
+import type { Documented } from "../print/jsdoc.ts";
+import { methodName, Scope, unbindable } from "../print/names.ts";
 import { type Position, servicePath } from "./comments.ts";
 import { jsonMessages } from "./json-messages.ts";
-import type { MessageOutline, Messages, Tools } from "./messages.ts";
+import type { MessageOutline, Messages, Tools } from "./message-types.ts";
 import { pbMessages } from "./pb-messages.ts";
-import type { Declaration } from "./print/declaration.ts";
-import { type ImportedModule, Imports } from "./print/imports.ts";
-import type { Documented } from "./print/jsdoc.ts";
-import { methodName, Scope, unbindable } from "./print/names.ts";
 
 export interface FileOutline {
   readonly services: readonly ServiceOutline[];

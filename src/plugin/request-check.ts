@@ -1,7 +1,7 @@
 /** Mistakes in a request: told in words that name the file, the service and the rpc, all of them at once. */
 import type { DescFile, DescMethod } from "@bufbuild/protobuf";
 import type { CodeGeneratorRequest } from "@bufbuild/protobuf/wkt";
-import { methodName } from "./print/names.ts";
+import { methodName } from "../print/names.ts";
 
 /** A mistake in what the plugin was asked to do. */
 export class InputError extends Error {

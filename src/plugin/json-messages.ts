@@ -5,14 +5,14 @@
 import type { DescEnum, DescField, DescFile, DescMessage } from "@bufbuild/protobuf";
 import { scalarJsonType } from "@bufbuild/protobuf/codegenv2";
 import { safeIdentifier } from "@bufbuild/protoplugin";
+import { type Declaration, unionOf } from "../print/declaration.ts";
+import { jsDoc } from "../print/jsdoc.ts";
+import { literal, propertyKey } from "../print/literal.ts";
+import { memo } from "../print/memoize.ts";
+import type { Scope } from "../print/names.ts";
 import { fieldDocs, typeDocs } from "./message-docs.ts";
-import type { MessageOutline, Messages, Tools } from "./messages.ts";
-import { flatName } from "./pb.ts";
-import { type Declaration, unionOf } from "./print/declaration.ts";
-import { jsDoc } from "./print/jsdoc.ts";
-import { literal, propertyKey } from "./print/literal.ts";
-import { memo } from "./print/memoize.ts";
-import type { Scope } from "./print/names.ts";
+import type { MessageOutline, Messages, Tools } from "./message-types.ts";
+import { flatName } from "./pb-names.ts";
 
 type JsonType = DescMessage | DescEnum;
 

@@ -1,11 +1,11 @@
 /** The messages of protoc-gen-es: imported from its modules, with a named type for what may be passed as each. */
 import type { DescEnum, DescFile, DescMessage } from "@bufbuild/protobuf";
+import type { Declaration } from "../print/declaration.ts";
+import { jsDoc } from "../print/jsdoc.ts";
+import { memo } from "../print/memoize.ts";
+import type { Scope } from "../print/names.ts";
 import { expandedInit, reachedBy } from "./expanded-init.ts";
-import type { MessageOutline, Messages, Tools } from "./messages.ts";
-import type { Declaration } from "./print/declaration.ts";
-import { jsDoc } from "./print/jsdoc.ts";
-import { memo } from "./print/memoize.ts";
-import type { Scope } from "./print/names.ts";
+import type { MessageOutline, Messages, Tools } from "./message-types.ts";
 
 export function pbMessages(
   file: DescFile,

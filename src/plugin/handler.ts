@@ -1,12 +1,12 @@
 /** The server half of a generated file: the interface that users implement, and a base class to start from. */
 
+import type { Callable, ClassDeclaration, InterfaceDeclaration } from "../print/declaration.ts";
+import type { ImportedModule } from "../print/imports.ts";
+import { describe, jsDoc } from "../print/jsdoc.ts";
 import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
-import type { Callable, ClassDeclaration, InterfaceDeclaration } from "./print/declaration.ts";
-import type { ImportedModule } from "./print/imports.ts";
-import { describe, jsDoc } from "./print/jsdoc.ts";
 import type { Anchor } from "./source-map.ts";
-import { givenStream } from "./stream.ts";
+import { givenStream } from "./stream-type.ts";
 
 /** Full messages come in, and whatever makes a message goes out. Named types only: editors copy them faithfully. */
 export function handlerInterface(

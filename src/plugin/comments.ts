@@ -1,7 +1,7 @@
 /** Comments of the proto file, found in one pass. */
 import type { DescFile } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, type SourceCodeInfo_Location } from "@bufbuild/protobuf/wkt";
-import { prose } from "./print/jsdoc.ts";
+import { prose } from "../print/jsdoc.ts";
 
 /** Where a descriptor stands in its file, as numbers of fields and indexes. */
 export type SourcePath = readonly number[];
