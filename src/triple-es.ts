@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The executable `triple-es`, for what needs more of a project than buf and protoc hand to a plugin. */
-import { ArgumentsError, helpText, readArguments } from "./interface/arguments.ts";
-import type { Outcome } from "./interface/command.ts";
+import { ArgumentsError, helpText, readArguments } from "./contract/arguments.ts";
+import type { Outcome } from "./contract/command.ts";
 import { suggestion } from "./print/did-you-mean.ts";
 import { version } from "./version.ts";
 
@@ -35,9 +35,9 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
 }
 
 /** Loaded when it is needed: the compiler behind it is big, and whoever wants it has installed it. */
-async function loadCommand(): Promise<typeof import("./interface/command.ts")["runInterface"]> {
+async function loadCommand(): Promise<typeof import("./contract/command.ts")["runInterface"]> {
   try {
-    return (await import("./interface/command.ts")).runInterface;
+    return (await import("./contract/command.ts")).runInterface;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== "ERR_MODULE_NOT_FOUND" || !message.includes("'ts-morph'")) throw error;

@@ -69,18 +69,33 @@ function floorOf(file: string): number {
   return FLOORS.findIndex((rooms) => rooms.includes(roomOf(file)));
 }
 
+/**
+ * Modules of `src` that a folder of it may import besides its own, and the packages. The entry points import what they
+ * start; `src/version.ts` is open to all of them.
+ */
+const GENERATOR: readonly (readonly [folder: string, folders: readonly string[], packages: RegExp])[] = [
+  ["src/print/", [], /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/],
+  ["src/plugin/", ["src/print/"], /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/],
+  ["src/contract/model/", ["src/print/"], /^ts-morph$/],
+  ["src/contract/read/", ["src/print/", "src/contract/model/"], /^ts-morph$/],
+  ["src/contract/stub/", ["src/print/", "src/contract/model/"], /^$/],
+  ["src/contract/java/", ["src/print/", "src/contract/model/"], /^ts-morph$/],
+  ["src/contract/", ["src/print/"], /^ts-morph$/],
+  ["src/main.ts", ["src/plugin/"], /^@bufbuild\/protobuf(?:\/|$)/],
+  ["src/triple-es.ts", ["src/contract/", "src/print/"], /^$/],
+  ["src/version.ts", [], /^$/],
+];
+
+function objectionInGenerator(from: string, to: string): string | undefined {
+  const [folder, folders, packages] = GENERATOR.find(([name]) => from.startsWith(name)) ?? [from, [], /^$/];
+  if (to.startsWith("node:") || packages.test(to) || to === "src/version.ts") return undefined;
+  if ([folder, ...folders].some((name) => to.startsWith(name))) return undefined;
+  return `${folder} may import ${["node:*", ...folders].join(", ")} and its own modules`;
+}
+
 /** Why the import is forbidden; `undefined` if it is allowed. */
 function objection({ from, to }: Import): string | undefined {
-  if (from.startsWith("src/")) {
-    if (to.startsWith("node:")) return undefined;
-    const ofInterface = from.startsWith("src/interface/");
-    if (to === "ts-morph") return ofInterface ? undefined : "the plugin is started without a compiler";
-    if (to.startsWith("src/interface/")) {
-      return ofInterface || from === "src/triple-es.ts" ? undefined : "the plugin knows nothing of contracts";
-    }
-    const allowed = to.startsWith("src/") || (!ofInterface && /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/.test(to));
-    return allowed ? undefined : "the plugin may import only itself, the plugin kit and node:*";
-  }
+  if (from.startsWith("src/")) return objectionInGenerator(from, to);
   const floor = floorOf(from);
   const room = roomOf(from);
   if (to.startsWith("node:")) {
@@ -184,6 +199,12 @@ describe("the rules themselves", () => {
     ["OpenTelemetry outside its door", "runtime/src/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/plugin/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/plugin/client.ts", "runtime/src/call.ts"],
+    ["the plugin importing a compiler", "src/plugin/client.ts", "ts-morph"],
+    ["the plugin knowing contracts", "src/plugin/client.ts", "src/contract/model/contract.ts"],
+    ["the printer knowing the plugin", "src/print/imports.ts", "src/plugin/options.ts"],
+    ["a contract's model knowing its reader", "src/contract/model/contract.ts", "src/contract/read/tags.ts"],
+    ["the stubs knowing the Java files", "src/contract/stub/stub-file.ts", "src/contract/java/java-check.ts"],
+    ["the plugin kit in the command for contracts", "src/contract/command.ts", "@bufbuild/protobuf"],
   ])("forbid %s, naming the file and the import", (_rule, from, to) => {
     expect(forbidden(from, to)).toEqual([expect.stringContaining(`${from} imports ${to}: `)]);
   });

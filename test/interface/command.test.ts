@@ -16,8 +16,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ArgumentsError, readArguments } from "../../src/interface/arguments.ts";
-import { type Outcome, runInterface } from "../../src/interface/command.ts";
+import { ArgumentsError, readArguments } from "../../src/contract/arguments.ts";
+import { type Outcome, runInterface } from "../../src/contract/command.ts";
 import { root } from "../plugin/support/protos.ts";
 
 const greeter = "/** @service a.Greeter */ export interface Greeter { greet(name: string): Promise<string> }\n";

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readArguments } from "../../src/interface/arguments.ts";
-import { runInterface } from "../../src/interface/command.ts";
+import { readArguments } from "../../src/contract/arguments.ts";
+import { runInterface } from "../../src/contract/command.ts";
 import { root } from "../plugin/support/protos.ts";
 
 const scripts = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).scripts;

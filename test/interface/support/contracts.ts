@@ -1,12 +1,12 @@
 /** Contracts for tests: read from text, without a disk. */
 
-import type { Contract } from "../../../src/interface/contract.ts";
-import { openProject, readContracts } from "../../../src/interface/contract-reader.ts";
-import { checkJava } from "../../../src/interface/java-check.ts";
-import { type JavaFile, javaFiles } from "../../../src/interface/java-file.ts";
-import { Problems } from "../../../src/interface/problem.ts";
-import { type StubFile, stubFile } from "../../../src/interface/stub-file.ts";
-import { outlineStubs } from "../../../src/interface/stub-outline.ts";
+import { checkJava } from "../../../src/contract/java/java-check.ts";
+import { type JavaFile, javaFiles } from "../../../src/contract/java/java-file.ts";
+import type { Contract } from "../../../src/contract/model/contract.ts";
+import { Problems } from "../../../src/contract/model/diagnostics.ts";
+import { openProject, readContracts } from "../../../src/contract/read/contract-reader.ts";
+import { type StubFile, stubFile } from "../../../src/contract/stub/stub-file.ts";
+import { outlineStubs } from "../../../src/contract/stub/stub-outline.ts";
 import type { Target } from "../../../src/print/declaration.ts";
 
 export interface Reading {

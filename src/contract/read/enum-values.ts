@@ -1,7 +1,7 @@
 /** The names of an enum's values, in their order: of a union of strings, of an `enum`, or of a constant object. */
 import { type IndexedAccessTypeNode, Node, SyntaxKind, type TypeNode } from "ts-morph";
-import { isJavaName } from "./java-name.ts";
-import type { Problems } from "./problem.ts";
+import type { Problems } from "../model/diagnostics.ts";
+import { isJavaName } from "../model/java-name.ts";
 
 export function enumValues(declaration: Node, problems: Problems): string[] {
   const found = Node.isEnumDeclaration(declaration)

@@ -1,6 +1,6 @@
 /** What the compiler cannot read: files with mistakes of syntax, and files nested deeper than its stack. */
 import { type SourceFile, ts } from "ts-morph";
-import type { Problems } from "./problem.ts";
+import type { Problems } from "../model/diagnostics.ts";
 
 /** Tells the compiler's own objections. Whether there are none. */
 export function checkSyntax(file: SourceFile, problems: Problems): boolean {

@@ -6,10 +6,9 @@ import {
   Node,
   type TypeAliasDeclaration,
 } from "ts-morph";
-import type { DataType } from "./contract.ts";
-import { enumValues } from "./enum-values.ts";
-import { ownFields } from "./field-reader.ts";
-import { isClassName } from "./java-name.ts";
+import type { DataType } from "../model/contract.ts";
+import type { Problems } from "../model/diagnostics.ts";
+import { isClassName } from "../model/java-name.ts";
 import {
   boxed,
   type ClassShape,
@@ -19,9 +18,10 @@ import {
   type JavaType,
   objectType,
   typeKey,
-} from "./java-type.ts";
+} from "../model/java-type.ts";
+import { enumValues } from "./enum-values.ts";
+import { ownFields } from "./field-reader.ts";
 import { DEEPEST } from "./nesting.ts";
-import type { Problems } from "./problem.ts";
 import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, hasTag, tagValue } from "./tags.ts";
 import { type Declarations, type Declared, type Place, TypeReader } from "./type-reader.ts";

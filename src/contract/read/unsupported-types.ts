@@ -1,7 +1,7 @@
 /** Why a type has no counterpart in Java, and what to write instead. */
 import { type Node, SyntaxKind } from "ts-morph";
-import { suggestion } from "../print/did-you-mean.ts";
-import { brands, globals, JAVA_MODULE } from "./known-types.ts";
+import { suggestion } from "../../print/did-you-mean.ts";
+import { brands, globals, JAVA_MODULE } from "../model/known-types.ts";
 
 /** Of a name that is declared nowhere. */
 export function globalObjection(name: string): string {

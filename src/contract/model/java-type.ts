@@ -1,6 +1,6 @@
 /** Types of Java: what a contract's types are on the other side, and how they are told to the runtime. */
 import type { Node } from "ts-morph";
-import { literal } from "../print/literal.ts";
+import { literal } from "../../print/literal.ts";
 
 export type JavaType =
   /** A primitive type or a class of the JDK, as `Class.getName` writes it. */

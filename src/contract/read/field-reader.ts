@@ -1,8 +1,8 @@
 /** Reads the fields that classes declare. */
 import { Node, type TypeNode } from "ts-morph";
-import { isJavaName } from "./java-name.ts";
-import { boxed, type Field } from "./java-type.ts";
-import type { Problems } from "./problem.ts";
+import type { Problems } from "../model/diagnostics.ts";
+import { isJavaName } from "../model/java-name.ts";
+import { boxed, type Field } from "../model/java-type.ts";
 import { commentOf } from "./tags.ts";
 import type { Place, TypeReader } from "./type-reader.ts";
 

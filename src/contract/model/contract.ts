@@ -1,6 +1,6 @@
 /** Contracts: services declared as interfaces of TypeScript, and the data they exchange. */
 import type { Node } from "ts-morph";
-import type { Documented } from "../print/jsdoc.ts";
+import type { Documented } from "../../print/jsdoc.ts";
 import type { ClassShape, EnumShape, Home, JavaType } from "./java-type.ts";
 
 /** What one file declares. */

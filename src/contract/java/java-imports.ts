@@ -1,6 +1,6 @@
 /** Names of classes in one Java file: short where that is clear, with an import where it takes one. */
-import { classOfJdk } from "./java-name.ts";
-import type { JavaType } from "./java-type.ts";
+import { classOfJdk } from "../model/java-name.ts";
+import type { JavaType } from "../model/java-type.ts";
 
 /** A full name in its parts: `com.acme.Outer$Inner` is in `com.acme`, inside `Outer`. */
 export function splitName(javaName: string): { packageName: string; names: [top: string, ...nested: string[]] } {

@@ -1,8 +1,8 @@
 /** JSDoc of contracts: the author's words, and the tags that say what something is in Java. */
 import type { JSDoc, JSDocTag } from "ts-morph";
-import { prose } from "../print/jsdoc.ts";
-import { isException } from "./java-name.ts";
-import type { Problems } from "./problem.ts";
+import { prose } from "../../print/jsdoc.ts";
+import type { Problems } from "../model/diagnostics.ts";
+import { isException } from "../model/java-name.ts";
 
 /** The tags that mean something to us. */
 export type TagName = "service" | "group" | "version" | "serialization" | "method" | "class" | "enum";

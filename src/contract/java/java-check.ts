@@ -1,11 +1,11 @@
 /** What TypeScript can declare and Java cannot, though each part of it is fine. */
 import type { Node } from "ts-morph";
-import type { Contract, Service } from "./contract.ts";
+import type { Contract, Service } from "../model/contract.ts";
+import { type Problems, placeOf } from "../model/diagnostics.ts";
+import { isClassName } from "../model/java-name.ts";
+import { serviceKey } from "../model/java-signature.ts";
+import { type ClassShape, type EnumShape, type Field, type JavaType, partsOf } from "../model/java-type.ts";
 import { splitName } from "./java-imports.ts";
-import { isClassName } from "./java-name.ts";
-import { serviceKey } from "./java-signature.ts";
-import { type ClassShape, type EnumShape, type Field, type JavaType, partsOf } from "./java-type.ts";
-import { type Problems, placeOf } from "./problem.ts";
 
 /** What becomes an interface, a class or an enum of Java. */
 export type Declared = Service | ClassShape | EnumShape;

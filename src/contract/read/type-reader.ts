@@ -4,15 +4,15 @@
  */
 
 import { Node, SyntaxKind, type TypeNode, type TypeReferenceNode } from "ts-morph";
-import { suggestion } from "../print/did-you-mean.ts";
-import { literal } from "../print/literal.ts";
-import type { DataType } from "./contract.ts";
-import { boxed, listOf, mapOf, named, objectType } from "./java-type.ts";
-import { brands, globals, JAVA_MODULE, keywords } from "./known-types.ts";
+import { suggestion } from "../../print/did-you-mean.ts";
+import { literal } from "../../print/literal.ts";
+import type { DataType } from "../model/contract.ts";
+import type { Problems } from "../model/diagnostics.ts";
+import { boxed, listOf, mapOf, named, objectType } from "../model/java-type.ts";
+import { brands, globals, JAVA_MODULE, keywords } from "../model/known-types.ts";
 import { Nesting } from "./nesting.ts";
-import { globalObjection, objection } from "./objection.ts";
-import type { Problems } from "./problem.ts";
 import { homeOf, type Resolved, resolve } from "./resolve.ts";
+import { globalObjection, objection } from "./unsupported-types.ts";
 
 /** Where a type stands. */
 export interface Place {

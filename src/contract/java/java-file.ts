@@ -1,11 +1,11 @@
 /** The Java side of contracts: an interface for each service, and classes for what it exchanges. */
 
-import { fileHead } from "../print/file-head.ts";
-import type { Contract, Method } from "./contract.ts";
+import { fileHead } from "../../print/file-head.ts";
+import type { Contract, Method } from "../model/contract.ts";
+import { classOfJdk, isException, isJavaName } from "../model/java-name.ts";
+import { boxed, type ClassShape, type Field, type JavaType } from "../model/java-type.ts";
 import { accessorsOf, type Declared } from "./java-check.ts";
 import { JavaImports, splitName } from "./java-imports.ts";
-import { classOfJdk, isException, isJavaName } from "./java-name.ts";
-import { boxed, type ClassShape, type Field, type JavaType } from "./java-type.ts";
 
 export interface JavaFile {
   /** Under the output folder. */

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { InMemoryFileSystemHost, type Project, type SourceFile } from "ts-morph";
 import { type Arguments, ArgumentsError } from "./arguments.ts";
-import { openProject } from "./contract-reader.ts";
-import { TOO_DEEP } from "./syntax.ts";
+import { openProject } from "./read/contract-reader.ts";
+import { TOO_DEEP } from "./read/syntax.ts";
 
 export interface ContractFiles {
   readonly files: readonly SourceFile[];

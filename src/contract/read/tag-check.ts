@@ -1,7 +1,7 @@
 /** Tags that were meant to be ours, and would go without a word: misspelled ones, and those where nobody sees them. */
 import type { JSDoc, SourceFile } from "ts-morph";
-import { suggestion } from "../print/did-you-mean.ts";
-import type { Problems } from "./problem.ts";
+import { suggestion } from "../../print/did-you-mean.ts";
+import type { Problems } from "../model/diagnostics.ts";
 
 const ofDeclarations = ["service", "group", "version", "serialization", "class", "enum"];
 const ofMethods = ["method", "throws"];

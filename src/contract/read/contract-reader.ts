@@ -1,10 +1,10 @@
 /** Reads contracts from files of TypeScript. Nothing is resolved that a contract does not refer to. */
 
 import { type ModuleDeclaration, Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
-import type { Contract } from "./contract.ts";
-import type { ClassShape, EnumShape, JavaType } from "./java-type.ts";
-import { JAVA_MODULE } from "./known-types.ts";
-import type { Problems } from "./problem.ts";
+import type { Contract } from "../model/contract.ts";
+import type { Problems } from "../model/diagnostics.ts";
+import type { ClassShape, EnumShape, JavaType } from "../model/java-type.ts";
+import { JAVA_MODULE } from "../model/known-types.ts";
 import { homeOf } from "./resolve.ts";
 import { readService } from "./service-reader.ts";
 import { ShapeReader, type TypeDeclaration } from "./shape-reader.ts";

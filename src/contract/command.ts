@@ -2,15 +2,15 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { type Arguments, ArgumentsError } from "./arguments.ts";
-import type { Contract } from "./contract.ts";
 import { findContracts } from "./contract-files.ts";
-import { readContracts } from "./contract-reader.ts";
-import { checkJava } from "./java-check.ts";
-import { javaFiles } from "./java-file.ts";
+import { checkJava } from "./java/java-check.ts";
+import { javaFiles } from "./java/java-file.ts";
+import type { Contract } from "./model/contract.ts";
+import { Problems } from "./model/diagnostics.ts";
 import { apply, type Change, changes, type OutputFile, obstacles } from "./output.ts";
-import { Problems } from "./problem.ts";
-import { stubFile } from "./stub-file.ts";
-import { outlineStubs } from "./stub-outline.ts";
+import { readContracts } from "./read/contract-reader.ts";
+import { stubFile } from "./stub/stub-file.ts";
+import { outlineStubs } from "./stub/stub-outline.ts";
 
 /** What a run has to say, and how it ended. */
 export interface Outcome {

@@ -1,15 +1,15 @@
 /** A file generated from a contract, from top to bottom: what a proto file gets, for a service that has none. */
 
 import { relative } from "node:path";
-import { type Declaration, objectLiteral, printDeclaration, type Target } from "../print/declaration.ts";
-import { fileHead } from "../print/file-head.ts";
-import { type ImportedModule, Imports, type PathOptions } from "../print/imports.ts";
-import { describe, jsDoc } from "../print/jsdoc.ts";
-import { literal, propertyKey } from "../print/literal.ts";
-import { Scope } from "../print/names.ts";
-import type { Method, Parameter, TypeNames } from "./contract.ts";
-import { type JavaType, typeLiteral } from "./java-type.ts";
-import { JAVA_MODULE } from "./known-types.ts";
+import { type Declaration, objectLiteral, printDeclaration, type Target } from "../../print/declaration.ts";
+import { fileHead } from "../../print/file-head.ts";
+import { type ImportedModule, Imports, type PathOptions } from "../../print/imports.ts";
+import { describe, jsDoc } from "../../print/jsdoc.ts";
+import { literal, propertyKey } from "../../print/literal.ts";
+import { Scope } from "../../print/names.ts";
+import type { Method, Parameter, TypeNames } from "../model/contract.ts";
+import { type JavaType, typeLiteral } from "../model/java-type.ts";
+import { JAVA_MODULE } from "../model/known-types.ts";
 import { reserved, type ServiceOutline, type Shape, type StubOutline, sourceExtension } from "./stub-outline.ts";
 
 export interface StubOptions {

@@ -1,5 +1,5 @@
 /** How much one type may consist of. Beyond that a contract is a mistake or an attack, and must not take a build with it. */
-import { type JavaType, sizeOf } from "./java-type.ts";
+import { type JavaType, sizeOf } from "../model/java-type.ts";
 
 /** What may be inside of each other: types, aliases that stand for aliases, and classes that extend classes. */
 export const DEEPEST = 100;

@@ -1,8 +1,8 @@
 /** What a name in a contract stands for. */
 
 import { Node, SyntaxKind, type Symbol as TypeSymbol } from "ts-morph";
-import type { Home } from "./java-type.ts";
-import { JAVA_MODULE } from "./known-types.ts";
+import type { Home } from "../model/java-type.ts";
+import { JAVA_MODULE } from "../model/known-types.ts";
 
 export type Resolved =
   | { readonly kind: "brand"; readonly name: string }

@@ -1,8 +1,8 @@
 /** The outline of the files generated from contracts: what each exports under which name, and what it takes from others. */
 import { relative } from "node:path";
-import { Scope, unbindable } from "../print/names.ts";
-import type { Contract, Method, Service } from "./contract.ts";
-import { type ClassShape, type EnumShape, type JavaType, shapesOf } from "./java-type.ts";
+import { Scope, unbindable } from "../../print/names.ts";
+import type { Contract, Method, Service } from "../model/contract.ts";
+import { type ClassShape, type EnumShape, type JavaType, shapesOf } from "../model/java-type.ts";
 
 export type Shape = ClassShape | EnumShape;
 

@@ -1,10 +1,10 @@
 /** Reads the methods of services: their names, what they take, and what they answer with. */
 import { type MethodSignature, Node, type ParameterDeclaration, type TypeNode } from "ts-morph";
-import { unsafeMethodNames } from "../print/names.ts";
-import type { DataType, Method, Parameter, Service } from "./contract.ts";
-import { isJavaName } from "./java-name.ts";
-import { boxed } from "./java-type.ts";
-import type { Problems } from "./problem.ts";
+import { unsafeMethodNames } from "../../print/names.ts";
+import type { DataType, Method, Parameter, Service } from "../model/contract.ts";
+import type { Problems } from "../model/diagnostics.ts";
+import { isJavaName } from "../model/java-name.ts";
+import { boxed } from "../model/java-type.ts";
 import { resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, exceptionsOf, hasTag, parameterDocs, tagValue } from "./tags.ts";
 import { type Place, type TypeReader, unreadable } from "./type-reader.ts";

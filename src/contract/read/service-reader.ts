@@ -1,11 +1,11 @@
 /** Reads the services of a contract: exported interfaces with the tag `@service`. */
 import { type InterfaceDeclaration, type MethodSignature, Node } from "ts-morph";
-import type { Method, Service } from "./contract.ts";
-import { isClassName } from "./java-name.ts";
-import { erasedSignature, methodKey, ofObject } from "./java-signature.ts";
+import type { Method, Service } from "../model/contract.ts";
+import type { Problems } from "../model/diagnostics.ts";
+import { isClassName } from "../model/java-name.ts";
+import { erasedSignature, methodKey, ofObject } from "../model/java-signature.ts";
 import { MethodReader } from "./method-reader.ts";
 import { DEEPEST } from "./nesting.ts";
-import type { Problems } from "./problem.ts";
 import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "./tags.ts";
 import type { TypeReader } from "./type-reader.ts";
