@@ -45,7 +45,7 @@ for (const [name, parameter, withMessages] of modes.filter(([name]) => (values.o
   writeFiles(outputs, generated);
   say(`${name}: type-checking ${generated.length} files`);
   const start = performance.now();
-  const diagnostics = (await typeCheck(outputs, ["**/*_triple.ts", "**/*_triple.d.ts"])).split("\n").filter(Boolean);
+  const diagnostics = await typeCheck(outputs, ["**/*_triple.ts", "**/*_triple.d.ts"]);
   const checked = (performance.now() - start) / 1000;
   for (const { name } of generated) rmSync(join(outputs, name));
   failures += diagnostics.length;

@@ -10,6 +10,7 @@ import {
   type FileDescriptorProto,
   type FileDescriptorSet,
 } from "@bufbuild/protobuf/wkt";
+import { judgedDiagnostics, PLANTED_NAME, PLANTED_SOURCE } from "../plugin/support/planted-mistake.ts";
 import { root } from "../plugin/support/protos.ts";
 import { importsOf } from "./descriptors.ts";
 import { writeFiles } from "./output.ts";
@@ -60,14 +61,22 @@ async function runProtocGenEs(protoFile: FileDescriptorProto[], fileToGenerate: 
   return response.file;
 }
 
-/** Compiles a folder the way a strict user does, and gives what the compiler says. */
-export async function typeCheck(folder: string, include: readonly string[], compiler = "typescript"): Promise<string> {
+/**
+ * Compiles a folder with strict flags, and gives the diagnostics. Throws if a file does not parse, or if a planted mistake
+ * is not reported: nothing has been type-checked then.
+ */
+export async function typeCheck(
+  folder: string,
+  include: readonly string[],
+  compiler = "typescript",
+): Promise<string[]> {
   const project = join(folder, "tsconfig.json");
   const config = {
     extends: join(root, "test/plugin/support/tsconfig.json"),
     compilerOptions: { rewriteRelativeImportExtensions: false },
-    include,
+    include: [...include, PLANTED_NAME],
   };
+  writeFileSync(join(folder, PLANTED_NAME), PLANTED_SOURCE);
   writeFileSync(project, JSON.stringify(config));
   const child = spawn(
     process.execPath,
@@ -79,5 +88,5 @@ export async function typeCheck(folder: string, include: readonly string[], comp
     output += text;
   });
   await once(child, "close");
-  return output;
+  return judgedDiagnostics(output);
 }

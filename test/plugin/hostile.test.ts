@@ -1,4 +1,4 @@
-/** Every word that means something, as the name of a message, a service and an rpc: the output type-checks all the same. */
+/** Output for messages, services and rpcs that are named like words with a meaning in TypeScript: it type-checks. */
 import { create } from "@bufbuild/protobuf";
 import {
   type CodeGeneratorRequest,
@@ -7,7 +7,7 @@ import {
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
 import { afterAll, describe, expect, it } from "vitest";
-import { hostileNames } from "./support/hostile.ts";
+import { hostileNames, mutant, unprintableMessages } from "./support/hostile.ts";
 import { Project } from "./support/project.ts";
 
 /** Words that are one method once their first letter is small cannot share a service. */
@@ -17,73 +17,77 @@ const methodNames = [
 
 const fields = ["then", "constructor", "hasOwnProperty", "delete", "name", "toString"];
 
-/** A file where the words are messages, services in turn, and rpcs of a service. */
-const everything = create(FileDescriptorProtoSchema, {
-  name: "hostile/everything.proto",
-  package: "hostile",
-  syntax: "proto3",
-  messageType: hostileNames.map((name) => ({
-    name,
-    field: fields.map((name, i) => ({ name, number: i + 1, type: 9, label: 1, jsonName: name })),
-  })),
-  service: [
-    service("Words", methodNames),
-    // A service and a message cannot share a name, so these services have names of other words' parts.
-    ...hostileNames.map((name, i) => service(`${name}_`, [name], i)),
-  ],
-});
-
-/** Services named by the words themselves, with messages of another file. */
-const services = create(FileDescriptorProtoSchema, {
-  name: "hostile/services.proto",
-  package: "hostile.services",
-  dependency: ["hostile/everything.proto"],
-  syntax: "proto3",
-  service: hostileNames.map((name, i) => service(name, ["Call"], i)),
-});
-
-function service(name: string, methods: readonly string[], offset = 0) {
-  const message = (i: number): string => `.hostile.${hostileNames[(i + offset) % hostileNames.length]}`;
-  return {
-    name,
-    method: methods.map((name, i) => ({
+/**
+ * Two files: one where words are messages, services in turn, and rpcs of a service, and one with services named by the
+ * words themselves, whose messages are those of the first file.
+ */
+function hostileFiles(messages: readonly string[]): FileDescriptorProto[] {
+  const service = (name: string, methods: readonly string[], offset = 0) => {
+    const message = (i: number): string => `.hostile.${messages[(i + offset) % messages.length]}`;
+    return {
       name,
-      inputType: message(i),
-      outputType: message(i + 1),
-      clientStreaming: i % 4 > 1,
-      serverStreaming: i % 2 > 0,
-    })),
+      method: methods.map((name, i) => ({
+        name,
+        inputType: message(i),
+        outputType: message(i + 1),
+        clientStreaming: i % 4 > 1,
+        serverStreaming: i % 2 > 0,
+      })),
+    };
   };
+  return [
+    create(FileDescriptorProtoSchema, {
+      name: "hostile/everything.proto",
+      package: "hostile",
+      syntax: "proto3",
+      messageType: messages.map((name) => ({
+        name,
+        field: fields.map((name, i) => ({ name, number: i + 1, type: 9, label: 1, jsonName: name })),
+      })),
+      service: [
+        service("Words", methodNames),
+        // A service and a message cannot share a name, so these services have names of other words' parts.
+        ...hostileNames.map((name, i) => service(`${name}_`, [name], i)),
+      ],
+    }),
+    create(FileDescriptorProtoSchema, {
+      name: "hostile/services.proto",
+      package: "hostile.services",
+      dependency: ["hostile/everything.proto"],
+      syntax: "proto3",
+      service: hostileNames.map((name, i) => service(name, ["Call"], i)),
+    }),
+  ];
 }
 
-const request = (parameter: string): CodeGeneratorRequest =>
-  create(CodeGeneratorRequestSchema, {
-    parameter,
-    protoFile: [everything, services] satisfies FileDescriptorProto[],
-    fileToGenerate: ["hostile/everything.proto", "hostile/services.proto"],
-  });
+const printable = hostileFiles(hostileNames.filter((name) => !unprintableMessages.includes(name)));
+const everything = hostileFiles(hostileNames);
+
+const request = (parameter: string, protoFile: FileDescriptorProto[] = printable): CodeGeneratorRequest =>
+  create(CodeGeneratorRequestSchema, { parameter, protoFile, fileToGenerate: protoFile.map(({ name }) => name) });
+
+const MESSAGES = "target=ts,import_extension=js,erasable_syntax=true";
 
 describe("hostile names", () => {
   const project = new Project();
   afterAll(() => project[Symbol.dispose]());
-  project.generateMessages(request("target=ts,import_extension=js,erasable_syntax=true"));
+  // Generated code imports messages only, so the modules of files without messages are not needed.
+  project.generateMessages(request(MESSAGES, printable.slice(0, 1)));
 
-  it.each([
-    "server_base=true,fakes=true",
-    "init_types=expanded",
-    "parts=client",
-    "parts=server",
-    "messages=json",
-    "messages=none",
-  ])(
+  it.each(["server_base=true,fakes=true", "init_types=expanded", "init_types=alias", "parts=client", "parts=server"])(
     "type-check with %s",
     (options) => {
       expect(hostileNames.length).toBeGreaterThan(150);
       project.generate(request(`target=ts,import_extension=js,${options}`));
-      expect(project.diagnostics().filter((line) => line.includes("_triple"))).toEqual([]);
+      expect(project.diagnostics()).toEqual([]);
     },
     60_000,
   );
+
+  it("do not type-check where the plugin misspells a type", () => {
+    project.generate(request("target=ts,import_extension=js"), "", mutant);
+    expect(project.diagnostics()).toContainEqual(expect.stringMatching(/_triple\.ts.*Cannot find name 'Promis'/));
+  }, 60_000);
 
   it("run as modules and as CommonJS", () => {
     project.write("esm/package.json", '{ "type": "module" }');
@@ -106,4 +110,38 @@ describe("hostile names", () => {
     const cjs = run(script('Promise.resolve(require("./cjs/hostile/everything_triple.js"))'));
     expect([cjs.stderr.toString(), cjs.stdout.toString().trim()]).toEqual(["", String(methodNames.length)]);
   }, 60_000);
+});
+
+describe("hostile names without messages of protoc-gen-es", () => {
+  const project = new Project();
+  afterAll(() => project[Symbol.dispose]());
+
+  it.each(["messages=json", "messages=none"])(
+    "type-check with %s",
+    (options) => {
+      project.generate(request(`target=ts,import_extension=js,${options}`, everything));
+      expect(project.diagnostics()).toEqual([]);
+    },
+    60_000,
+  );
+
+  it("do not type-check where the plugin misspells a type", () => {
+    project.generate(request("target=ts,import_extension=js,messages=json", everything), "", mutant);
+    expect(project.diagnostics()).toContainEqual(expect.stringMatching(/_triple\.ts.*Cannot find name 'Promis'/));
+  }, 60_000);
+});
+
+describe("words that are left out of messages", () => {
+  const project = new Project();
+  afterAll(() => project[Symbol.dispose]());
+
+  it.each(unprintableMessages)(
+    "%s is one that protoc-gen-es cannot print",
+    (word) => {
+      project.generateMessages(request(MESSAGES, hostileFiles([word])));
+      const problems = () => project.diagnostics().filter((line) => /_pb\.ts/.test(line));
+      expect(() => expect(problems()).toEqual([])).toThrow();
+    },
+    60_000,
+  );
 });

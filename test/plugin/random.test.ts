@@ -8,7 +8,7 @@ import {
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { plugin } from "../../src/plugin/plugin.ts";
-import { hostileNames, hostileStrings } from "./support/hostile.ts";
+import { hostileNames, hostileStrings, mutant, unprintableMessages } from "./support/hostile.ts";
 import { Project } from "./support/project.ts";
 import { foreignShapes } from "./support/shapes.ts";
 
@@ -112,33 +112,70 @@ const parameters = [
 ];
 
 describe("random requests", () => {
-  const project = new Project();
-  afterAll(() => project[Symbol.dispose]());
-
   // The seed is fixed, so that a compiler is started once for files that stay the same.
-  const protoFile = fc
-    .sample(draft, { numRuns: 60, seed: 36 })
-    .map((draft, i) =>
-      fileOf({ ...draft, file: `r${i}/a.proto`, packageName: `r${i}${draft.packageName === "" ? "" : ".nested"}` }),
-    );
+  const drafts = fc.sample(draft, { numRuns: 60, seed: 36 });
+  /** Files of the drafts, with other names for what protoc-gen-es cannot print where its modules are in the program. */
+  const filesOf = (isPrintable: (name: string) => boolean): FileDescriptorProto[] =>
+    drafts
+      .map((draft, i) => ({
+        ...draft,
+        file: `r${i}/a.proto`,
+        packageName: `r${i}${draft.packageName === "" ? "" : ".nested"}`,
+        messages: draft.messages.map((name, j) => (isPrintable(name) ? name : `Replaced${j}`)),
+        fields: draft.fields.map((name, j) => (isPrintable(name) ? name : `replaced_${j}`)),
+      }))
+      .map((draft) => {
+        const file = fileOf(draft);
+        // Compilers refuse two fields of a message with one JSON name, and TypeScript refuses the interface.
+        for (const { field } of file.messageType) for (const [j, one] of field.entries()) one.jsonName += `_${j}`;
+        return file;
+      })
+      .filter((file) => plugin.run(request("target=ts", [file])).error === "");
   const request = (parameter: string, protoFile: FileDescriptorProto[]) =>
     create(CodeGeneratorRequestSchema, { parameter, protoFile, fileToGenerate: protoFile.map(({ name }) => name) });
-  const usable = protoFile.filter((file) => plugin.run(request("target=ts", [file])).error === "");
+  // The properties of fields like `_1st` and `__` are `1st` and nothing for protoc-gen-es, which prints no quotes.
+  const printable = filesOf((name) => !unprintableMessages.includes(name) && !/^_+(?:\d|$)/.test(name));
 
-  beforeAll(
-    () => project.generateMessages(request("target=ts,import_extension=js,erasable_syntax=true", usable)),
-    60_000,
-  );
+  const check = (project: Project, files: FileDescriptorProto[], options: string, by = plugin): string[] => {
+    expect(files.length).toBeGreaterThan(40);
+    project.generate(request(`target=ts,import_extension=js,${options}`, files), "", by);
+    return project.diagnostics();
+  };
+  const misspelled = expect.stringMatching(/_triple\.ts.*Cannot find name 'Promis'/);
 
-  it.each(["server_base=true,fakes=true,java_names=true", "init_types=expanded", "messages=json"])(
-    "type-check with %s",
-    (options) => {
-      expect(usable.length).toBeGreaterThan(40);
-      project.generate(request(`target=ts,import_extension=js,${options}`, usable));
-      expect(project.diagnostics().filter((line) => line.includes("_triple"))).toEqual([]);
-    },
-    60_000,
-  );
+  describe("with messages of protoc-gen-es", () => {
+    const project = new Project();
+    afterAll(() => project[Symbol.dispose]());
+    beforeAll(() => {
+      // Without comments, of which protoc-gen-es makes directives.
+      const files = printable.map(({ sourceCodeInfo: _, ...file }) => create(FileDescriptorProtoSchema, file));
+      project.generateMessages(request("target=ts,import_extension=js,erasable_syntax=true", files));
+    }, 60_000);
+
+    it.each(["server_base=true,fakes=true,java_names=true", "init_types=expanded", "init_types=alias"])(
+      "type-check with %s",
+      (options) => expect(check(project, printable, options)).toEqual([]),
+      60_000,
+    );
+
+    it("do not type-check where the plugin misspells a type", () => {
+      expect(check(project, printable, "init_types=alias", mutant)).toContainEqual(misspelled);
+    }, 60_000);
+  });
+
+  describe("without messages of protoc-gen-es", () => {
+    const project = new Project();
+    afterAll(() => project[Symbol.dispose]());
+    const files = filesOf(() => true);
+
+    it("type-check with messages=json", () => {
+      expect(check(project, files, "messages=json")).toEqual([]);
+    }, 60_000);
+
+    it("do not type-check where the plugin misspells a type", () => {
+      expect(check(project, files, "messages=json", mutant)).toContainEqual(misspelled);
+    }, 60_000);
+  });
 });
 
 const numRuns = Number(process.env["RANDOM_REQUESTS"] ?? 300);

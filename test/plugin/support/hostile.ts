@@ -1,4 +1,6 @@
-/** Names and strings that mean something to TypeScript, to JavaScript or to the tools around them. */
+/** Names and strings with a meaning in TypeScript, in JavaScript or in the tools around them. */
+import type { Plugin } from "@bufbuild/protoplugin";
+import { plugin } from "../../../src/plugin/plugin.ts";
 
 const keywords =
   `abstract accessor any as asserts assert async await bigint boolean break case catch class const constructor continue
@@ -17,6 +19,13 @@ unimplemented plainMessage JsonObject Then Catch Finally ServiceClient ServiceHa
 export const hostileNames: readonly string[] = [
   ...new Set([...keywords, ...prototypeMembers, ...ours, ...Object.getOwnPropertyNames(globalThis)]),
 ].filter((name) => /^[A-Za-z_]\w*$/.test(name));
+
+/**
+ * Words that protoc-gen-es 2.17 cannot print as the name of a message: its module does not parse with the first six, and
+ * does not type-check with the others. They are messages only where no module of protoc-gen-es is in the program.
+ */
+export const unprintableMessages: readonly string[] =
+  "as await infer keyof readonly unique any never symbol undefined unknown".split(" ");
 
 /** Parts of comments and strings. */
 export const hostileStrings: readonly string[] = [
@@ -53,3 +62,13 @@ export const hostileStrings: readonly string[] = [
   "__proto__",
   "plain text",
 ];
+
+/** A mutant of the plugin: it misspells a type in every signature. Tests that type-check must notice. */
+export const mutant: Plugin = {
+  ...plugin,
+  run(request) {
+    const response = plugin.run(request);
+    for (const file of response.file) file.content = file.content.replaceAll("Promise<", "Promis<");
+    return response;
+  },
+};

@@ -1,4 +1,4 @@
-/** Folders with generated code that other programs run and compile. They lie where packages of the repository are found. */
+/** Folders with generated code that other programs run and compile, where the repository's packages can be resolved. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,6 +8,9 @@ import {
   CodeGeneratorRequestSchema,
   CodeGeneratorResponseSchema,
 } from "@bufbuild/protobuf/wkt";
+import type { Plugin } from "@bufbuild/protoplugin";
+import { plugin } from "../../../src/plugin/plugin.ts";
+import { judgedDiagnostics, PLANTED_NAME, PLANTED_SOURCE } from "./planted-mistake.ts";
 import { root, run } from "./protos.ts";
 
 export class Project {
@@ -25,9 +28,9 @@ export class Project {
     writeFileSync(full, content);
   }
 
-  /** Generates with our plugin. */
-  generate(request: CodeGeneratorRequest, into = ""): void {
-    for (const [path, content] of run(request)) this.write(join(into, path), content);
+  /** Generates with our plugin, or with a mutant of it. */
+  generate(request: CodeGeneratorRequest, into = "", by: Plugin = plugin): void {
+    for (const [path, content] of run(request, by)) this.write(join(into, path), content);
   }
 
   /** Generates messages with protoc-gen-es. */
@@ -45,17 +48,20 @@ export class Project {
     return spawnSync(process.execPath, args, { cwd: this.folder, input, maxBuffer: 2 ** 28 });
   }
 
-  /** What a compiler says of the project, with the strict flags of our own fixtures. */
+  /**
+   * Diagnostics of the whole project, with the strict flags of our own fixtures. Throws if a file does not parse, or if a
+   * planted mistake is not reported: nothing has been type-checked then.
+   */
   diagnostics(compilerOptions: object = {}, compiler = "typescript"): string[] {
+    this.write(PLANTED_NAME, PLANTED_SOURCE);
     this.write(
       "tsconfig.json",
       JSON.stringify({ extends: join(root, "test/plugin/support/tsconfig.json"), compilerOptions, include: ["."] }),
     );
     const tsc = join(root, `node_modules/${compiler}/bin/tsc`);
     const { stdout } = this.node([tsc, "--project", ".", "--pretty", "false"]);
-    // One entry is a line and the indented ones below it. What others' declarations get wrong is theirs to mend.
-    const entries = stdout.toString().split(/\n(?! )/);
-    return entries.filter((entry) => entry !== "" && !/^[^(]*node_modules\//.test(entry));
+    // Mistakes in the declarations of other packages are not ours to mend.
+    return judgedDiagnostics(stdout.toString()).filter((entry) => !/^[^(]*node_modules\//.test(entry));
   }
 
   [Symbol.dispose](): void {

@@ -1,0 +1,22 @@
+/**
+ * A mistake planted beside the files that a test type-checks. A compiler checks no types at all in a program in which one
+ * file does not parse, so the absence of diagnostics proves something only where the planted mistake has been reported.
+ */
+export const PLANTED_NAME = "planted-mistake.ts";
+export const PLANTED_SOURCE = "export const planted: MissingOnPurpose = 1;\n";
+
+/** One entry is a line and the indented lines below it. */
+const ENTRY = /\n(?! )/;
+
+/**
+ * The diagnostics in a compiler's output, without the planted one. Throws if the planted mistake is missing, and for a
+ * file that does not parse (TS1000 to TS1999): the compiler has then checked nothing.
+ */
+export function judgedDiagnostics(output: string): string[] {
+  const entries = output.split(ENTRY).filter((entry) => entry.trim() !== "");
+  const syntactic = entries.filter((entry) => /error TS1\d{3}:/.test(entry));
+  if (syntactic.length > 0) throw new Error(`no types were checked, because of:\n${syntactic.join("\n")}`);
+  const isPlanted = (entry: string): boolean => entry.includes(PLANTED_NAME) && entry.includes("'MissingOnPurpose'");
+  if (!entries.some(isPlanted)) throw new Error(`no types were checked: ${PLANTED_NAME} was not reported:\n${output}`);
+  return entries.filter((entry) => !isPlanted(entry));
+}
