@@ -1,7 +1,7 @@
 /**
  * Clients: turns the methods of a service into functions that make calls. The four kinds become two shapes here.
  */
-import { shapeError } from "./answer.ts";
+
 import {
   type Call,
   type ContextValues,
@@ -11,11 +11,12 @@ import {
   type Selector,
   type ServiceDef,
   type UnaryRequest,
-} from "./call.ts";
-import { Code, Status } from "./code.ts";
-import { type CloseOptions, eachWithin, OpenContext } from "./deadline.ts";
-import { RpcError, reasonOf } from "./error.ts";
-import { Metadata, type MetadataInit } from "./metadata.ts";
+} from "./call/call.ts";
+import { Code, Status } from "./call/code.ts";
+import { type CloseOptions, eachWithin, OpenContext } from "./call/context.ts";
+import { RpcError, reasonOf } from "./call/error.ts";
+import { Metadata, type MetadataInit } from "./call/metadata.ts";
+import { shapeError } from "./call/outcome.ts";
 
 /** What a client is built on: something that makes calls, usually over connections of its own. */
 export interface Transport {

@@ -2,16 +2,16 @@
  * The door for browsers, and for servers that answer `Request` with `Response`. It speaks sub-protocol A: fetch has no
  * way to read or write the trailers that sub-protocol B needs.
  */
-import { type Call, type Interceptor, intercept } from "./call.ts";
-import { oneOf } from "./choice.ts";
+import { type Call, type Interceptor, intercept } from "./call/call.ts";
+import { Code } from "./call/code.ts";
+import { onAbort } from "./call/context.ts";
+import { abortError, RpcError, reasonOf } from "./call/error.ts";
+import { Metadata } from "./call/metadata.ts";
+import { oneOf } from "./call/option.ts";
 import type { Transport } from "./client.ts";
-import { Code } from "./code.ts";
 import { type Codec, findCodec } from "./codec.ts";
-import { onAbort } from "./deadline.ts";
-import { abortError, RpcError, reasonOf } from "./error.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./exchange.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
-import { Metadata } from "./metadata.ts";
 import { resolveClientOptions } from "./protocol.ts";
 import type { Router } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";

@@ -2,8 +2,8 @@
  * The door to the health service of gRPC, which load balancers, Kubernetes and Dubbo clients ask whether a server is
  * able to handle calls. One line adds it to a server.
  */
-import { Code } from "./code.ts";
-import { RpcError } from "./error.ts";
+import { Code } from "./call/code.ts";
+import { RpcError } from "./call/error.ts";
 import { HealthCheckResponse_ServingStatus as ServingStatus } from "./gen/grpc/health/v1/health_pb.ts";
 import { HealthDef, type HealthHandler } from "./gen/grpc/health/v1/health_triple.ts";
 import type { AddedService, Router, ServiceOptions } from "./router.ts";

@@ -1,11 +1,11 @@
 /**
  * What stands for a network in memory: each end has headers and a signal of its own.
  */
-import { Status } from "./code.ts";
-import { onAbort } from "./deadline.ts";
-import { RpcError } from "./error.ts";
+import { Status } from "./call/code.ts";
+import { onAbort } from "./call/context.ts";
+import { RpcError } from "./call/error.ts";
+import { Metadata } from "./call/metadata.ts";
 import { type Body, clientGone, type Exchange, type HttpRequest } from "./exchange.ts";
-import { Metadata } from "./metadata.ts";
 
 /** Hands requests over to the exchange of a server as if they had come over a connection. */
 export function connectInMemory(exchange: Exchange): Exchange {

@@ -1,13 +1,13 @@
 /**
  * The door for every platform: what generated code and users need wherever they run.
  */
-import { type Call, type Interceptor, intercept } from "./call.ts";
-import { oneOf } from "./choice.ts";
+import { type Call, type Interceptor, intercept } from "./call/call.ts";
+import type { ErrorHook } from "./call/error.ts";
+import { oneOf } from "./call/option.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
 import type { Compression } from "./compression.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
-import type { ErrorHook } from "./error.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { createHttpRpcClient } from "./http-rpc/compression.ts";
@@ -38,7 +38,11 @@ export {
   type StreamResponse,
   type UnaryRequest,
   type UnaryResponse,
-} from "./call.ts";
+} from "./call/call.ts";
+export { Code, codeFromName, codeName, Status } from "./call/code.ts";
+export { createContextValues } from "./call/context.ts";
+export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";
+export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
 export {
   type BidiStreamingMethod,
   type CallDefaults,
@@ -51,15 +55,11 @@ export {
   type Transport,
   type UnaryMethod,
 } from "./client.ts";
-export { Code, codeFromName, codeName, Status } from "./code.ts";
 export { type Codec, createJsonCodec, type JsonCodecOptions, type JsonValues, jsonCodec, protoCodec } from "./codec.ts";
 export type { Compression } from "./compression.ts";
 export type { CorsOptions } from "./cors.ts";
-export { createContextValues } from "./deadline.ts";
-export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./error.ts";
 export { type HandlerContext, unimplemented } from "./handler.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./logger.ts";
-export { Metadata, type MetadataInit, TripleHeader } from "./metadata.ts";
 export type { AddedService, Router, ServiceOptions, VersionMatch } from "./router.ts";
 
 export interface RouterOptions {

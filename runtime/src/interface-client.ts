@@ -2,11 +2,11 @@
  * Clients of services without IDL: functions with arguments by position, whose messages are arrays of values.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Method, ServiceDef } from "./call.ts";
+import type { Method, ServiceDef } from "./call/call.ts";
+import { Code } from "./call/code.ts";
+import { RpcError, reasonOf } from "./call/error.ts";
 import { type CallDefaults, type CallOptions, createClient, type Transport } from "./client.ts";
-import { Code } from "./code.ts";
 import { type Codec, decodeJsonText, encodeJson, type SignedMessage } from "./codec.ts";
-import { RpcError, reasonOf } from "./error.ts";
 import { argumentsToJson } from "./java/arguments.ts";
 import { fromJson } from "./java/json.ts";
 import { parseExactJson } from "./java/json-text.ts";

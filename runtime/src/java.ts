@@ -2,7 +2,7 @@
  * The door for services without IDL: what code generated from TypeScript interfaces needs, on either side, and the names
  * of Java's types.
  */
-export type { ServiceDef } from "./call.ts";
+export type { ServiceDef } from "./call/call.ts";
 export type { CallDefaults, CallOptions, Transport } from "./client.ts";
 export type { HandlerContext } from "./handler.ts";
 export { createInterfaceClient, type InterfaceMethod, javaMessage } from "./interface-client.ts";

@@ -2,14 +2,17 @@
  * The door for clients without protobuf: unary calls of sub-protocol A on `fetch`, whose messages are plain JSON. Code
  * generated with `messages=json` imports nothing else.
  */
-import { type Call, intercept } from "./call.ts";
+import { type Call, intercept } from "./call/call.ts";
 import type { Transport } from "./client.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall } from "./http-rpc/client.ts";
 import { plainJsonCodec } from "./plain-json.ts";
 import { resolveClientOptions } from "./protocol.ts";
 
-export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call.ts";
+export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call/call.ts";
+export { Code, codeName } from "./call/code.ts";
+export { RpcError } from "./call/error.ts";
+export { Metadata, type MetadataInit } from "./call/metadata.ts";
 export {
   type CallDefaults,
   type CallOptions,
@@ -19,9 +22,6 @@ export {
   type Transport,
   type UnaryMethod,
 } from "./client.ts";
-export { Code, codeName } from "./code.ts";
-export { RpcError } from "./error.ts";
-export { Metadata, type MetadataInit } from "./metadata.ts";
 export { plainMessage } from "./plain-json.ts";
 
 export type JsonTransportOptions = Omit<TransportOptions, "codec">;

@@ -1,9 +1,9 @@
 /**
  * Logging: interceptors that report every call when it is over. What is done with the report is the user's business.
  */
-import type { CallRequest, Interceptor, MethodKind } from "./call.ts";
-import { codeName } from "./code.ts";
-import { callHook, type RpcError } from "./error.ts";
+import type { CallRequest, Interceptor, MethodKind } from "./call/call.ts";
+import { codeName } from "./call/code.ts";
+import { callHook, type RpcError } from "./call/error.ts";
 import { observe } from "./observation.ts";
 
 /** A call that is over. It holds no metadata, so that no credentials end up in a log. */

@@ -2,13 +2,13 @@
  * The door for Node: servers that listen, and transports over HTTP/1.1 and HTTP/2.
  */
 import type { AddressInfo } from "node:net";
-import { type Call, type Interceptor, intercept } from "./call.ts";
-import { oneOf } from "./choice.ts";
+import { type Call, type Interceptor, intercept } from "./call/call.ts";
+import { type CloseOptions, gracePeriod } from "./call/context.ts";
+import { callHook } from "./call/error.ts";
+import { oneOf } from "./call/option.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec, jsonCodec } from "./codec.ts";
 import { type Compression, findCompression } from "./compression.ts";
-import { type CloseOptions, gracePeriod } from "./deadline.ts";
-import { callHook } from "./error.ts";
 import { pathsBelow } from "./exchange.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/compression.ts";
@@ -24,7 +24,7 @@ import { isServed } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
 import { closableTransport } from "./transport.ts";
 
-export type { CloseOptions } from "./deadline.ts";
+export type { CloseOptions } from "./call/context.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { ConnectionLimits } from "./node/guard.ts";
 export type { NodeHandler, NodeRequest, NodeResponse } from "./node/handler.ts";

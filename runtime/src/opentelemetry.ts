@@ -19,10 +19,10 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import type { CallRequest, Interceptor } from "./call.ts";
-import { Code, codeName } from "./code.ts";
-import type { RpcError } from "./error.ts";
-import { type Metadata, TripleHeader } from "./metadata.ts";
+import type { CallRequest, Interceptor } from "./call/call.ts";
+import { Code, codeName } from "./call/code.ts";
+import type { RpcError } from "./call/error.ts";
+import { type Metadata, TripleHeader } from "./call/metadata.ts";
 import { observe } from "./observation.ts";
 import { VERSION } from "./version.ts";
 

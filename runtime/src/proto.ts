@@ -2,7 +2,7 @@
  * The door for clients whose messages travel in binary: unary calls of sub-protocol A on `fetch`. A page that uses it, and
  * not the door `fetch`, does not load what reads and writes messages as JSON.
  */
-import { intercept } from "./call.ts";
+import { intercept } from "./call/call.ts";
 import type { Transport } from "./client.ts";
 import { protoCodec } from "./codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";

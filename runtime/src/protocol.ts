@@ -1,14 +1,14 @@
 /**
  * What the two sub-protocols have in common: the shape of their halves, their options, and the headers both read.
  */
-import type { Call, Handler, Method, Selector } from "./call.ts";
-import { Code, Status } from "./code.ts";
+import type { Call, Handler, Method, Selector } from "./call/call.ts";
+import { Code, Status } from "./call/code.ts";
+import { callHook, type ErrorHook, RpcError, reasonOf } from "./call/error.ts";
+import { isBinaryValue, type Metadata } from "./call/metadata.ts";
 import { type Codec, plainBytes } from "./codec.ts";
 import type { Compression } from "./compression.ts";
-import { callHook, type ErrorHook, RpcError, reasonOf } from "./error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import type { Serialization } from "./java/serialization.ts";
-import { isBinaryValue, type Metadata } from "./metadata.ts";
 
 /** A protocol's client half: turns an exchange into a call. */
 export type ClientProtocol = (exchange: Exchange, options: ClientOptions) => Call;

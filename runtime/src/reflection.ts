@@ -3,9 +3,9 @@
  * line adds it to a server. It shows the schema to whoever may call it.
  */
 import type { DescFile } from "@bufbuild/protobuf";
-import type { ServiceDef } from "./call.ts";
-import { Code } from "./code.ts";
-import { RpcError } from "./error.ts";
+import type { ServiceDef } from "./call/call.ts";
+import { Code } from "./call/code.ts";
+import { RpcError } from "./call/error.ts";
 import { FileIndex } from "./file-index.ts";
 import { ServerReflectionDef as ReflectionDef } from "./gen/grpc/reflection/v1/reflection_triple.ts";
 import { ServerReflectionDef as AlphaReflectionDef } from "./gen/grpc/reflection/v1alpha/reflection_triple.ts";

@@ -2,8 +2,15 @@
  * The router: finds the handler behind a path and lets the protocol of the request answer. It only chooses; what is
  * said, even "not found", is the protocol's business.
  */
-import { BODY_KINDS, type BodyKind, type Handler, type Interceptor, type Selector, type ServiceDef } from "./call.ts";
-import type { ErrorHook } from "./error.ts";
+import {
+  BODY_KINDS,
+  type BodyKind,
+  type Handler,
+  type Interceptor,
+  type Selector,
+  type ServiceDef,
+} from "./call/call.ts";
+import type { ErrorHook } from "./call/error.ts";
 import type { Exchange } from "./exchange.ts";
 import { checkService, createHandlers } from "./handler.ts";
 import { parameterNames, pathSuffix } from "./java/type.ts";

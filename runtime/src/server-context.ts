@@ -1,9 +1,10 @@
 /**
  * The context of a call on a server, which knows how the call was answered.
  */
-import type { AnsweredContext } from "./answer.ts";
-import { OpenContext } from "./deadline.ts";
-import type { RpcError } from "./error.ts";
+
+import { OpenContext } from "./call/context.ts";
+import type { RpcError } from "./call/error.ts";
+import type { AnsweredContext } from "./call/outcome.ts";
 
 type AnswerListener = (error: RpcError | undefined) => void;
 

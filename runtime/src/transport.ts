@@ -1,11 +1,11 @@
 /**
  * Transports that can be closed: what calls are made over, and the end of it.
  */
-import type { Call } from "./call.ts";
+import type { Call } from "./call/call.ts";
+import { Code, Status } from "./call/code.ts";
+import { gracePeriod, startTimer } from "./call/context.ts";
+import { RpcError } from "./call/error.ts";
 import type { Transport } from "./client.ts";
-import { Code, Status } from "./code.ts";
-import { gracePeriod, startTimer } from "./deadline.ts";
-import { RpcError } from "./error.ts";
 import type { Connections } from "./exchange.ts";
 
 /**

@@ -3,8 +3,8 @@
  */
 import { Code, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";
+import { Metadata } from "../../runtime/src/call/metadata.ts";
 import { emptyBody, type HttpRequest } from "../../runtime/src/exchange.ts";
-import { Metadata } from "../../runtime/src/metadata.ts";
 import { BackOff } from "../../runtime/src/node/back-off.ts";
 import type { Connect, Connection } from "../../runtime/src/node/connection.ts";
 import { createPool, type Pool } from "../../runtime/src/node/pool.ts";

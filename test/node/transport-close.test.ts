@@ -3,7 +3,7 @@ import { type CallRequest, Code, type Interceptor, Status, type StreamRequest, t
 import type { TransportOptions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { oneMessage } from "../../runtime/src/call.ts";
+import { oneMessage } from "../../runtime/src/call/call.ts";
 import {
   aborted,
   connectGreeter,

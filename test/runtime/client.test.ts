@@ -13,12 +13,12 @@ import {
   createContextKey,
   type StreamRequest,
   type UnaryRequest,
-} from "../../runtime/src/call.ts";
+} from "../../runtime/src/call/call.ts";
+import { Code, Status } from "../../runtime/src/call/code.ts";
+import { createContextValues } from "../../runtime/src/call/context.ts";
+import { RpcError } from "../../runtime/src/call/error.ts";
+import { Metadata } from "../../runtime/src/call/metadata.ts";
 import { type CallDefaults, type CallOptions, createClient, createStub } from "../../runtime/src/client.ts";
-import { Code, Status } from "../../runtime/src/code.ts";
-import { createContextValues } from "../../runtime/src/deadline.ts";
-import { RpcError } from "../../runtime/src/error.ts";
-import { Metadata } from "../../runtime/src/metadata.ts";
 import { arriving, failureOf, greetings } from "../support/server.ts";
 
 const greeting = (text: string): CallResponse => ({

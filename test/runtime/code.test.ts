@@ -1,6 +1,6 @@
 /** The codes of gRPC and the statuses of sub-protocol A: numbers and names. */
 import { describe, expect, it } from "vitest";
-import { Code, codeFromName, codeFromNumber, codeName, Status } from "../../runtime/src/code.ts";
+import { Code, codeFromName, codeFromNumber, codeName, Status } from "../../runtime/src/call/code.ts";
 
 const CODES: readonly (readonly [number, string, Code])[] = [
   [1, "canceled", Code.Canceled],

@@ -1,7 +1,7 @@
 /** Deadlines and cancellation of one call. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createContextKey } from "../../runtime/src/call.ts";
-import { Code, Status } from "../../runtime/src/code.ts";
+import { createContextKey } from "../../runtime/src/call/call.ts";
+import { Code, Status } from "../../runtime/src/call/code.ts";
 import {
   type ContextOptions,
   createContextValues,
@@ -9,8 +9,8 @@ import {
   OpenContext,
   onAbort,
   startTimer,
-} from "../../runtime/src/deadline.ts";
-import { RpcError } from "../../runtime/src/error.ts";
+} from "../../runtime/src/call/context.ts";
+import { RpcError } from "../../runtime/src/call/error.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

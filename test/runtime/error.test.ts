@@ -3,8 +3,8 @@ import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it, vi } from "vitest";
 import { GreetRequestSchema, GreetResponseSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
-import { Code, Status } from "../../runtime/src/code.ts";
-import { abortError, findDetails, RpcError } from "../../runtime/src/error.ts";
+import { Code, Status } from "../../runtime/src/call/code.ts";
+import { abortError, findDetails, RpcError } from "../../runtime/src/call/error.ts";
 
 describe("an RpcError", () => {
   it("shows its code in front of the message, which travels without it", () => {
@@ -36,7 +36,7 @@ describe("an RpcError", () => {
   it("is recognised across two copies of the package", async () => {
     const own = new RpcError(Code.Aborted, "x");
     vi.resetModules();
-    const copy = await import("../../runtime/src/error.ts");
+    const copy = await import("../../runtime/src/call/error.ts");
     expect(copy.RpcError).not.toBe(RpcError);
     expect(own).toBeInstanceOf(copy.RpcError);
     expect(new copy.RpcError(Code.Aborted, "x")).toBeInstanceOf(RpcError);

@@ -1,7 +1,7 @@
 /** Bodies: known from the start or in pieces, and the limit on them. */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { Code } from "../../runtime/src/code.ts";
+import { Code } from "../../runtime/src/call/code.ts";
 import { type Body, concat, emptyBody, streamBody, wholeBody } from "../../runtime/src/exchange.ts";
 import { chunked } from "../support/greeter.ts";
 

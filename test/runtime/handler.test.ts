@@ -8,9 +8,9 @@ import {
   GreetServiceDef,
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { Code, Status } from "../../runtime/src/code.ts";
-import { RpcError } from "../../runtime/src/error.ts";
-import type { Metadata } from "../../runtime/src/metadata.ts";
+import { Code, Status } from "../../runtime/src/call/code.ts";
+import { RpcError } from "../../runtime/src/call/error.ts";
+import type { Metadata } from "../../runtime/src/call/metadata.ts";
 import { envelope, grpcRequest, routeGreeter } from "../support/greeter.ts";
 import { arriving, failureOf, greeter, greetings, signalled } from "../support/server.ts";
 

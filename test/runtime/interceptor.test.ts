@@ -17,8 +17,8 @@ import {
   GreetServiceDef,
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { intercept } from "../../runtime/src/call.ts";
-import { Code } from "../../runtime/src/code.ts";
+import { intercept } from "../../runtime/src/call/call.ts";
+import { Code } from "../../runtime/src/call/code.ts";
 import { arriving, failureOf, greeter, greetings, signalled } from "../support/server.ts";
 
 interface Ends {

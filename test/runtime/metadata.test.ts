@@ -2,7 +2,7 @@
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isBinaryValue, Metadata } from "../../runtime/src/metadata.ts";
+import { isBinaryValue, Metadata } from "../../runtime/src/call/metadata.ts";
 
 const NAME_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz_.-";
 const names = fc

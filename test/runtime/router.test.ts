@@ -9,7 +9,7 @@ import {
 } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { Code, Status } from "../../runtime/src/code.ts";
+import { Code, Status } from "../../runtime/src/call/code.ts";
 import type { HttpResponse } from "../../runtime/src/exchange.ts";
 import type { ServerProtocol } from "../../runtime/src/protocol.ts";
 import { createRouterWith } from "../../runtime/src/router.ts";

@@ -1,10 +1,19 @@
 /**
  * Sub-protocol B, client half: turns an exchange over HTTP/2 into a call (spec: Sub-protocol B).
  */
-import { type Call, type CallRequest, iteration, type Method, type StreamRequest, type UnaryRequest } from "../call.ts";
-import { Code } from "../code.ts";
+import {
+  type Call,
+  type CallRequest,
+  iteration,
+  type Method,
+  type StreamRequest,
+  type UnaryRequest,
+} from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { RpcError, reasonOf } from "../call/error.ts";
+import { countPiece } from "../call/event-loop.ts";
+import { Metadata } from "../call/metadata.ts";
 import type { Compression } from "../compression.ts";
-import { RpcError, reasonOf } from "../error.ts";
 import {
   type Body,
   cancelBody,
@@ -15,9 +24,7 @@ import {
   wholeBody,
 } from "../exchange.ts";
 import { nameOf } from "../java/type.ts";
-import { Metadata } from "../metadata.ts";
 import { appendCallerMetadata, type ClientProtocol, decompressMessage, javaPath, writeSelector } from "../protocol.ts";
-import { countPiece } from "../turn.ts";
 import { VERSION } from "../version.ts";
 import {
   checkPrefix,

@@ -2,10 +2,10 @@
  * Content: what the content type of a request and its method decide about how messages are encoded, and the answers to
  * requests that are not gRPC's at all.
  */
-import type { Handler } from "../call.ts";
+import type { Handler } from "../call/call.ts";
+import { Metadata } from "../call/metadata.ts";
 import { type Codec, protoCodec } from "../codec.ts";
 import { type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
-import { Metadata } from "../metadata.ts";
 import type { ServerOptions } from "../protocol.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 import { isSigned } from "./values.ts";

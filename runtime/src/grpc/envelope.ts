@@ -6,10 +6,10 @@
  *     Message-Length          → {length of Message}    ; four bytes, unsigned, big endian
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { Code } from "../code.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
 import type { Codec } from "../codec.ts";
 import type { Compression } from "../compression.ts";
-import { RpcError } from "../error.ts";
 import { type BodyCheck, concat, tooLarge } from "../exchange.ts";
 import { compressMessage, type ProtocolOptions } from "../protocol.ts";
 

@@ -1,10 +1,10 @@
 /**
  * The headers of sub-protocol B as typed values (spec: Sub-protocol B request headers). No other room reads them by name.
  */
-import { Code, Status } from "../code.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
 import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
-import { RpcError } from "../error.ts";
-import { Metadata } from "../metadata.ts";
 import { type ClientOptions, checkHeaders, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]

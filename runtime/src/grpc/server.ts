@@ -1,13 +1,14 @@
 /**
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
-import { type CallResponse, DONE, endMessages, type Handler, iteration, type StreamResponse } from "../call.ts";
-import { Code, Status } from "../code.ts";
+import { type CallResponse, DONE, endMessages, type Handler, iteration, type StreamResponse } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { eachWithin } from "../call/context.ts";
+import { hideForeign, RpcError, reasonOf } from "../call/error.ts";
+import { countPiece } from "../call/event-loop.ts";
+import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
-import { eachWithin } from "../deadline.ts";
-import { hideForeign, RpcError, reasonOf } from "../error.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
-import { Metadata } from "../metadata.ts";
 import {
   appendMetadata,
   checkHeaders,
@@ -21,7 +22,6 @@ import {
   type ServerProtocol,
 } from "../protocol.ts";
 import { ServerContext } from "../server-context.ts";
-import { countPiece } from "../turn.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
 import {
   checkPrefix,

@@ -1,11 +1,11 @@
 /**
  * Sub-protocol A, client half: turns an HTTP exchange into a unary call (spec: Sub-protocol A: unary call).
  */
-import type { Call, Method, UnaryRequest, UnaryResponse } from "../call.ts";
-import { Code, Status } from "../code.ts";
-import { RpcError, reasonOf } from "../error.ts";
+import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError, reasonOf } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
 import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
-import { Metadata } from "../metadata.ts";
 import { appendCallerMetadata, type ClientOptions, javaPath, writeSelector } from "../protocol.ts";
 import { encodeArguments } from "./arguments.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";

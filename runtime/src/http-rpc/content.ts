@@ -3,10 +3,10 @@
  * and the response encoded.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { Handler } from "../call.ts";
-import { Code } from "../code.ts";
+import type { Handler } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { Metadata } from "../call/metadata.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec.ts";
-import { Metadata } from "../metadata.ts";
 import type { ServerOptions } from "../protocol.ts";
 import { decodeArguments } from "./arguments.ts";
 import { BODY_FORMATS, type BodyFormat } from "./bodies.ts";

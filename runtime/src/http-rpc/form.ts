@@ -2,7 +2,7 @@
  * Form bodies: `application/x-www-form-urlencoded` (spec: Additional request content types).
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
-import { Code } from "../code.ts";
+import { Code } from "../call/code.ts";
 import { badRequest } from "./headers.ts";
 import type { MediaType } from "./media-type.ts";
 import { type BodyInput, bindParameters, messageFrom, type Named, parseItem, parseText } from "./parameters.ts";

@@ -1,10 +1,10 @@
 /**
  * The headers of sub-protocol A as typed values (spec: Call addressing fields). No other room reads them by name.
  */
-import { Code, Status } from "../code.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
 import { encodingList, findCompression, IDENTITY, type Negotiation } from "../compression.ts";
-import { RpcError } from "../error.ts";
-import { Metadata } from "../metadata.ts";
 import { checkHeaders, isReservedName, type RequestHeaders, type ServerOptions } from "../protocol.ts";
 import { canonicalType } from "./media-type.ts";
 import { Refusal } from "./refusal.ts";

@@ -4,9 +4,9 @@
  */
 import { type DescField, fromBinary, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import type { MultipartError, PartInfo } from "multipasta";
-import { Code } from "../code.ts";
+import { Code } from "../call/code.ts";
+import type { RpcError } from "../call/error.ts";
 import { decodeJson, type JsonValues } from "../codec.ts";
-import type { RpcError } from "../error.ts";
 import { badRequest } from "./headers.ts";
 import { canonicalType, type MediaType, parseMediaType } from "./media-type.ts";
 import { type BodyInput, bindParameters, type FieldValue, messageFrom, type Named, parseText } from "./parameters.ts";

@@ -11,9 +11,9 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { type ReflectList, reflect } from "@bufbuild/protobuf/reflect";
-import { Code } from "../code.ts";
+import { Code } from "../call/code.ts";
+import { reasonOf } from "../call/error.ts";
 import { decodeJson, type JsonValues } from "../codec.ts";
-import { reasonOf } from "../error.ts";
 import { badRequest } from "./headers.ts";
 import type { MediaType } from "./media-type.ts";
 import { Refusal } from "./refusal.ts";

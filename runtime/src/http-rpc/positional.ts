@@ -2,9 +2,9 @@
  * Methods without IDL in sub-protocol A: the arguments of a body, and which of several methods of one path they are for.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Handler } from "../call.ts";
-import { Code, Status } from "../code.ts";
-import { RpcError } from "../error.ts";
+import type { Handler } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
 import { valuesOf } from "../java/arguments.ts";
 import type { Signature } from "../signature.ts";
 import type { RequestFormat, ResponseFormat } from "./content.ts";

@@ -2,10 +2,10 @@
  * How a server of sub-protocol A says how a call failed: the tables of the specification, and the error body.
  */
 
-import { Code, codeName, Status } from "../code.ts";
+import { Code, codeName, Status } from "../call/code.ts";
+import { type ErrorDetail, RpcError } from "../call/error.ts";
+import { encodeBase64 } from "../call/metadata.ts";
 import { encodeJson } from "../codec.ts";
-import { type ErrorDetail, RpcError } from "../error.ts";
-import { encodeBase64 } from "../metadata.ts";
 import { clipText } from "../protocol.ts";
 import { CODE_OF_STATUS, codeOfHttpStatus } from "./status.ts";
 

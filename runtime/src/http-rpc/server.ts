@@ -1,12 +1,12 @@
 /**
  * Sub-protocol A, server half: answers an HTTP request by making a unary call (spec: Sub-protocol A: unary call).
  */
-import type { CallResponse, Handler } from "../call.ts";
-import { Code, Status } from "../code.ts";
+import type { CallResponse, Handler } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError, reasonOf } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
-import { RpcError, reasonOf } from "../error.ts";
 import { type HttpRequest, type HttpResponse, tooLarge, wholeBody } from "../exchange.ts";
-import { Metadata } from "../metadata.ts";
 import {
   appendMetadata,
   compressMessage,

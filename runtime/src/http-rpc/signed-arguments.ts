@@ -3,8 +3,8 @@
  * text they become what the type of their parameter says.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
+import { RpcError, reasonOf } from "../call/error.ts";
 import { decodeJsonText } from "../codec.ts";
-import { RpcError, reasonOf } from "../error.ts";
 import { argumentsIn } from "../java/arguments.ts";
 import { parseExactJson } from "../java/json-text.ts";
 import { isBytes, isChars, isRecord, itemOf, scalarOf, setMember } from "../java/type.ts";

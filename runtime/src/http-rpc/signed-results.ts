@@ -1,13 +1,13 @@
 /**
  * Results of methods without IDL, in every type that a response may have (spec: Additional request content types).
  */
-import { Code, Status } from "../code.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { encodeBase64 } from "../call/metadata.ts";
 import { encodeJson } from "../codec.ts";
-import { RpcError } from "../error.ts";
 import { Cost } from "../java/cost.ts";
 import { type Notation, toJson, toPlain } from "../java/json.ts";
 import { itemOf, nameOf, within } from "../java/type.ts";
-import { encodeBase64 } from "../metadata.ts";
 import type { JavaType } from "../signature.ts";
 import { ELEMENT_NAME, elementOf, encodeRoot, escapeText } from "./xml.ts";
 

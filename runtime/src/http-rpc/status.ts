@@ -2,11 +2,11 @@
  * How sub-protocol A says how a call failed, as a client reads it: the tables of the specification, and the error body.
  */
 
-import { Code, codeFromName, codeFromNumber, Status } from "../code.ts";
+import { Code, codeFromName, codeFromNumber, Status } from "../call/code.ts";
+import { type ErrorDetail, RpcError } from "../call/error.ts";
+import type { Metadata } from "../call/metadata.ts";
+import { decodeBase64 } from "../call/metadata.ts";
 import { parseJson } from "../codec.ts";
-import { type ErrorDetail, RpcError } from "../error.ts";
-import type { Metadata } from "../metadata.ts";
-import { decodeBase64 } from "../metadata.ts";
 
 const STATUSES: ReadonlySet<number> = new Set(Object.values(Status));
 

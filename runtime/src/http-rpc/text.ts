@@ -2,7 +2,7 @@
  * Text bodies: bytes in a charset, bound to the one string parameter of a method (spec: Additional request content types).
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
-import { Code } from "../code.ts";
+import { Code } from "../call/code.ts";
 import { type BodyInput, messageFrom } from "./parameters.ts";
 import { Refusal } from "./refusal.ts";
 

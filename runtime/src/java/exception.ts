@@ -1,8 +1,8 @@
 /**
  * Exceptions of Java: what a method without IDL throws, on either side.
  */
-import { Code } from "../code.ts";
-import { RpcError, type RpcErrorOptions } from "../error.ts";
+import { Code } from "../call/code.ts";
+import { RpcError, type RpcErrorOptions } from "../call/error.ts";
 
 /** Longer text is in `detailMessage` alone. */
 const MAX_TEXT = 4096;

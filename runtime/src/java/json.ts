@@ -2,7 +2,7 @@
  * Values of declared types as JSON values and back, as Dubbo writes and reads them in sub-protocol A.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { decodeBase64 } from "../metadata.ts";
+import { decodeBase64 } from "../call/metadata.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
 import { Cost } from "./cost.ts";
 import { dateFromJson } from "./json-date.ts";

@@ -2,7 +2,7 @@
  * Methods without IDL take arguments by position and give values, and their messages are arrays: here one becomes the other,
  * on either side.
  */
-import type { MethodKind } from "../call.ts";
+import type { MethodKind } from "../call/call.ts";
 
 /** What an array of one is made of. */
 type Message = readonly unknown[];

@@ -1,7 +1,7 @@
 /**
  * Types of Java: their names, and what values of the simple ones are in TypeScript.
  */
-import { reasonOf } from "../error.ts";
+import { reasonOf } from "../call/error.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "../signature.ts";
 import { ExactNumber } from "./json-text.ts";
 

@@ -2,7 +2,7 @@
  * Bodies that come from a Node stream: the request of a server, the response of a client, over HTTP/1.1 and HTTP/2.
  */
 import { Readable } from "node:stream";
-import type { RpcError } from "../error.ts";
+import type { RpcError } from "../call/error.ts";
 import { type Body, type BodyCheck, concat, tooLarge } from "../exchange.ts";
 
 /** Chunks are taken from the stream until this many bytes wait to be read. */

@@ -2,7 +2,7 @@
  * What the pool knows of an HTTP/2 connection of a client: enough to choose one, to replace it and to ask whether it
  * still lives. An engine makes connections; the pool does not know which engine.
  */
-import type { RpcError } from "../error.ts";
+import type { RpcError } from "../call/error.ts";
 import type { Exchange } from "../exchange.ts";
 
 export interface Connection {

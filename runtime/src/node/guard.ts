@@ -4,8 +4,8 @@
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import { Code, Status } from "../code.ts";
-import { RpcError } from "../error.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
 import type { ReadableBody } from "./body.ts";
 import { type Member, Roster } from "./roster.ts";
 

@@ -2,7 +2,7 @@
  * The header blocks of `node:http2` as metadata, and back.
  */
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
-import { Metadata } from "../metadata.ts";
+import { Metadata } from "../call/metadata.ts";
 import { MAX_HEADER_BYTES, sizeOf } from "../protocol.ts";
 
 /** The fields of a received header block; the pseudo-headers come first in it. */

@@ -3,11 +3,11 @@
  */
 import { Agent, request as httpRequest } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent, type AgentOptions as TlsAgentOptions } from "node:https";
-import { Code } from "../code.ts";
-import { onAbort, startTimer } from "../deadline.ts";
-import { abortError, RpcError } from "../error.ts";
+import { Code } from "../call/code.ts";
+import { onAbort, startTimer } from "../call/context.ts";
+import { abortError, RpcError } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
 import type { Exchange } from "../exchange.ts";
-import { Metadata } from "../metadata.ts";
 import { ReadableBody } from "./body.ts";
 import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "./error.ts";
 import { lowerNames } from "./http1.ts";

@@ -3,8 +3,8 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { Metadata } from "../call/metadata.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
-import { Metadata } from "../metadata.ts";
 import { ReadableBody } from "./body.ts";
 import { MAX_HEADER_BYTES } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";

@@ -2,8 +2,8 @@
  * The HTTP/2 connections of a transport to its origin: made when they are needed, asked whether they live after a rest,
  * left for new ones when they go away. What a server never looked at is sent again.
  */
-import { Code } from "../code.ts";
-import { abortError, RpcError } from "../error.ts";
+import { Code } from "../call/code.ts";
+import { abortError, RpcError } from "../call/error.ts";
 import type { Connections, Exchange, HttpRequest } from "../exchange.ts";
 import type { BackOff } from "./back-off.ts";
 import { type Connect, type Connection, type ConnectionOwner, isUnprocessed } from "./connection.ts";

@@ -4,9 +4,9 @@
  */
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, TLSSocket, type TlsOptions } from "node:tls";
-import { Code } from "../code.ts";
-import { startTimer } from "../deadline.ts";
-import { RpcError } from "../error.ts";
+import { Code } from "../call/code.ts";
+import { startTimer } from "../call/context.ts";
+import { RpcError } from "../call/error.ts";
 import type { Exchange } from "../exchange.ts";
 import { type ConnectionLimits, resolveLimits } from "./guard.ts";
 import { serveHttp1 } from "./http1.ts";

@@ -2,9 +2,9 @@
  * A client's HTTP/2 connection on `node:http2`: one session, which moves exchanges over its streams.
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
-import { Code } from "../code.ts";
-import { startTimer } from "../deadline.ts";
-import { RpcError } from "../error.ts";
+import { Code } from "../call/code.ts";
+import { startTimer } from "../call/context.ts";
+import { RpcError } from "../call/error.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import { type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer, resetError } from "./error.ts";

@@ -3,7 +3,7 @@
  */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
-import type { RpcError } from "../error.ts";
+import type { RpcError } from "../call/error.ts";
 import { clientGone } from "../exchange.ts";
 import type { ReadableBodyOptions } from "./body.ts";
 import { type Member, Roster } from "./roster.ts";

@@ -9,11 +9,11 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from "node:http2";
-import { Code } from "../code.ts";
-import { onAbort } from "../deadline.ts";
-import { RpcError } from "../error.ts";
+import { Code } from "../call/code.ts";
+import { onAbort } from "../call/context.ts";
+import { RpcError } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
 import { type Body, emptyBody, type HttpResponse } from "../exchange.ts";
-import { Metadata } from "../metadata.ts";
 import { sizeOf } from "../protocol.ts";
 import { ReadableBody, type ReadableBodyOptions, type StreamOwner } from "./body.ts";
 import { hostileServer } from "./error.ts";

@@ -3,8 +3,8 @@
  * half and a user's handler all speak it, on both ends of the wire.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
+import type { Signature } from "../signature.ts";
 import type { Metadata } from "./metadata.ts";
-import type { Signature } from "./signature.ts";
 
 /** The four kinds of call. Sub-protocol A carries only `unary` (spec: What the service does). */
 export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
