@@ -11,9 +11,9 @@ import type { GreetServiceClient, GreetServiceHandler } from "../examples/gen/gr
 import { ParametersServiceDef } from "../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
 import { type Codec, jsonCodec, protoCodec } from "../runtime/src/codec.ts";
 import type { Compression } from "../runtime/src/compression.ts";
-import { streamBody } from "../runtime/src/exchange.ts";
 import { createGrpcClient } from "../runtime/src/grpc/client.ts";
 import type { HandlerContext } from "../runtime/src/handler.ts";
+import { streamBody } from "../runtime/src/http/exchange.ts";
 import { createHttpRpcClient } from "../runtime/src/http-rpc/compression.ts";
 import { chunked, routeGreeter, wireClient } from "./support/greeter.ts";
 import { ECHO, EVERY_BODY } from "./support/parameters.ts";

@@ -10,7 +10,7 @@ import { Metadata } from "./call/metadata.ts";
 import { oneOf } from "./call/option.ts";
 import type { Transport } from "./client.ts";
 import { type Codec, findCodec } from "./codec.ts";
-import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./exchange.ts";
+import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./http/exchange.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol.ts";
 import type { Router } from "./router.ts";

@@ -7,7 +7,7 @@ import { callHook, type ErrorHook, RpcError, reasonOf } from "./call/error.ts";
 import { isBinaryValue, type Metadata } from "./call/metadata.ts";
 import { type Codec, plainBytes } from "./codec.ts";
 import type { Compression } from "./compression.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
 import type { Serialization } from "./java/serialization.ts";
 
 /** A protocol's client half: turns an exchange into a call. */

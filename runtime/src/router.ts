@@ -11,8 +11,8 @@ import {
   type ServiceDef,
 } from "./call/call.ts";
 import type { ErrorHook } from "./call/error.ts";
-import type { Exchange } from "./exchange.ts";
 import { checkService, createHandlers } from "./handler.ts";
+import type { Exchange } from "./http/exchange.ts";
 import { parameterNames, pathSuffix } from "./java/type.ts";
 import { readSelector, type ServerProtocol } from "./protocol.ts";
 

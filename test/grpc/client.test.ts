@@ -3,8 +3,8 @@ import { Code, jsonCodec, RpcError } from "triple-es";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it, vi } from "vitest";
 import type { CallOptions } from "../../runtime/src/client.ts";
-import { type Exchange, type HttpResponse, streamBody } from "../../runtime/src/exchange.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
+import { type Exchange, type HttpResponse, streamBody } from "../../runtime/src/http/exchange.ts";
 import type { ClientOptions } from "../../runtime/src/protocol.ts";
 import {
   envelope,

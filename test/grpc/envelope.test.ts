@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { Code } from "triple-es";
 import { describe, expect, it, vi } from "vitest";
 import { RpcError } from "../../runtime/src/call/error.ts";
-import { type Body, streamBody } from "../../runtime/src/exchange.ts";
 import { type Envelope, EnvelopeReader, encodeEnvelope, onlyEnvelope } from "../../runtime/src/grpc/envelope.ts";
+import { type Body, streamBody } from "../../runtime/src/http/exchange.ts";
 import { readEnvelopes } from "../support/envelopes.ts";
 import { chunked, envelope, joined } from "../support/greeter.ts";
 

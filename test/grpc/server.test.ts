@@ -2,8 +2,8 @@
 import { Code, RpcError } from "triple-es";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
-import type { HttpResponse } from "../../runtime/src/exchange.ts";
 import { encodeEnvelope } from "../../runtime/src/grpc/envelope.ts";
+import type { HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { readEnvelopes } from "../support/envelopes.ts";
 import {
   envelope,

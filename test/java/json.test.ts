@@ -4,7 +4,7 @@ import { createRouter, Metadata } from "triple-es";
 import { type InterfaceMethod, type JavaClass, type JavaType, javaMessage, jsonSerialization } from "triple-es/java";
 import { msgpack } from "triple-es/msgpack";
 import { describe, expect, it } from "vitest";
-import { wholeBody } from "../../runtime/src/exchange.ts";
+import { wholeBody } from "../../runtime/src/http/exchange.ts";
 import { Cost } from "../../runtime/src/java/cost.ts";
 
 const ANY: JavaType = "java.lang.Object";

@@ -4,7 +4,7 @@
 import { Code, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
-import { emptyBody, type HttpRequest } from "../../runtime/src/exchange.ts";
+import { emptyBody, type HttpRequest } from "../../runtime/src/http/exchange.ts";
 import { BackOff } from "../../runtime/src/node/back-off.ts";
 import type { Connect, Connection } from "../../runtime/src/node/connection.ts";
 import { createPool, type Pool } from "../../runtime/src/node/pool.ts";

@@ -4,7 +4,7 @@
 import { constants } from "node:http2";
 import { Code, Metadata } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { emptyBody, wholeBody } from "../../runtime/src/exchange.ts";
+import { emptyBody, wholeBody } from "../../runtime/src/http/exchange.ts";
 import { readFields, toHttp2Headers } from "../../runtime/src/node/headers.ts";
 import { Listener } from "../../runtime/src/node/server.ts";
 import { createConnector } from "../../runtime/src/node/transport.ts";

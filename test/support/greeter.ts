@@ -21,7 +21,7 @@ import {
   type HttpResponse,
   streamBody,
   wholeBody,
-} from "../../runtime/src/exchange.ts";
+} from "../../runtime/src/http/exchange.ts";
 import { type ClientOptions, type ClientProtocol, resolveClientOptions } from "../../runtime/src/protocol.ts";
 import { greeter } from "./server.ts";
 

@@ -4,7 +4,7 @@ import {
   ParametersServiceDef,
   type ParametersServiceHandler,
 } from "../../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
-import type { HttpResponse } from "../../runtime/src/exchange.ts";
+import type { HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { type Bytes, type Fields, rpcRequest, textOf } from "./greeter.ts";
 
 export const ECHO: ParametersServiceHandler = {

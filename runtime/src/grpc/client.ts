@@ -22,7 +22,7 @@ import {
   type HttpResponse,
   streamBody,
   wholeBody,
-} from "../exchange.ts";
+} from "../http/exchange.ts";
 import { nameOf } from "../java/type.ts";
 import { appendCallerMetadata, type ClientProtocol, decompressMessage, javaPath, writeSelector } from "../protocol.ts";
 import { VERSION } from "../version.ts";

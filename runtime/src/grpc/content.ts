@@ -5,7 +5,7 @@
 import type { Handler } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Codec, protoCodec } from "../codec.ts";
-import { type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
+import { type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
 import type { ServerOptions } from "../protocol.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 import { isSigned } from "./values.ts";

@@ -10,7 +10,7 @@ import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Codec } from "../codec.ts";
 import type { Compression } from "../compression.ts";
-import { type BodyCheck, concat, tooLarge } from "../exchange.ts";
+import { type BodyCheck, concat, tooLarge } from "../http/exchange.ts";
 import { compressMessage, type ProtocolOptions } from "../protocol.ts";
 
 /** One message as it travels. */

@@ -8,7 +8,7 @@ import { hideForeign, RpcError, reasonOf } from "../call/error.ts";
 import { countPiece } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
-import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../exchange.ts";
+import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../http/exchange.ts";
 import {
   appendMetadata,
   checkHeaders,

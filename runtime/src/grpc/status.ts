@@ -7,8 +7,8 @@ import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { Code, codeFromNumber } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { HttpResponse } from "../exchange.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
+import type { HttpResponse } from "../http/exchange.ts";
 import { appendMetadata, checkHeaders, clipText, isReservedName } from "../protocol.ts";
 
 /** gRPC's own mapping as the conformance suite has it, for responses without `grpc-status`. Not the table of sub-protocol A. */

@@ -3,7 +3,7 @@
  * not load it, because `fetch` inflates by itself.
  */
 import { encodingList, findCompression, IDENTITY } from "../compression.ts";
-import { type Body, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
+import { type Body, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
 import { type ClientOptions, type ClientProtocol, compressMessage, decompressMessage } from "../protocol.ts";
 import { badResponse, createUnaryCall, refuseStreams } from "./client.ts";
 

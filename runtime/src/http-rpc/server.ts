@@ -6,7 +6,7 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation } from "../compression.ts";
-import { type HttpRequest, type HttpResponse, tooLarge, wholeBody } from "../exchange.ts";
+import { type HttpRequest, type HttpResponse, tooLarge, wholeBody } from "../http/exchange.ts";
 import {
   appendMetadata,
   compressMessage,

@@ -3,7 +3,7 @@
  */
 import { Readable } from "node:stream";
 import type { RpcError } from "../call/error.ts";
-import { type Body, type BodyCheck, concat, tooLarge } from "../exchange.ts";
+import { type Body, type BodyCheck, concat, tooLarge } from "../http/exchange.ts";
 
 /** Chunks are taken from the stream until this many bytes wait to be read. */
 const HIGH_WATER_BYTES = 64 * 1024;

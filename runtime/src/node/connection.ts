@@ -3,7 +3,7 @@
  * still lives. An engine makes connections; the pool does not know which engine.
  */
 import type { RpcError } from "../call/error.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Exchange } from "../http/exchange.ts";
 
 export interface Connection {
   /** Streams that are open, those that wait for the peer's leave included. */

@@ -7,7 +7,7 @@ import { Code } from "../call/code.ts";
 import { onAbort, startTimer } from "../call/context.ts";
 import { abortError, RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { ReadableBody } from "./body.ts";
 import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "./error.ts";
 import { lowerNames } from "./http1.ts";

@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Metadata } from "../call/metadata.ts";
-import type { Body, Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
+import type { Body, Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { ReadableBody } from "./body.ts";
 import { MAX_HEADER_BYTES } from "./error.ts";
 import type { ServerEngine } from "./http2.ts";

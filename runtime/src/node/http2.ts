@@ -12,7 +12,7 @@ import {
 import type { Socket } from "node:net";
 import type { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import { type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../exchange.ts";
+import { type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
 import { ReadableBody, type StreamOwner } from "./body.ts";
 import { MAX_HEADER_PAIRS } from "./error.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";

@@ -4,7 +4,7 @@
  */
 import { Code } from "../call/code.ts";
 import { abortError, RpcError } from "../call/error.ts";
-import type { Connections, Exchange, HttpRequest } from "../exchange.ts";
+import type { Connections, Exchange, HttpRequest } from "../http/exchange.ts";
 import type { BackOff } from "./back-off.ts";
 import { type Connect, type Connection, type ConnectionOwner, isUnprocessed } from "./connection.ts";
 import { ReplayBody } from "./replay.ts";

@@ -7,7 +7,7 @@ import { createServer as createTlsServer, TLSSocket, type TlsOptions } from "nod
 import { Code } from "../call/code.ts";
 import { startTimer } from "../call/context.ts";
 import { RpcError } from "../call/error.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { type ConnectionLimits, resolveLimits } from "./guard.ts";
 import { serveHttp1 } from "./http1.ts";
 import { type ServerEngine, serveHttp2 } from "./http2.ts";

@@ -5,7 +5,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node
 import { Code } from "../call/code.ts";
 import { startTimer } from "../call/context.ts";
 import { RpcError } from "../call/error.ts";
-import type { HttpRequest, HttpResponse } from "../exchange.ts";
+import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer, resetError } from "./error.ts";
 import { toHttp2Headers } from "./headers.ts";

@@ -4,7 +4,7 @@
 import type { ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
 import type { RpcError } from "../call/error.ts";
-import { clientGone } from "../exchange.ts";
+import { clientGone } from "../http/exchange.ts";
 import type { ReadableBodyOptions } from "./body.ts";
 import { type Member, Roster } from "./roster.ts";
 

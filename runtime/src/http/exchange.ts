@@ -2,9 +2,9 @@
  * The language of the wire: one HTTP request and its response as plain values. Engines move them, protocols make and
  * read them, and because both ends use the same types a server's exchange can stand in for a network.
  */
-import { Code, Status } from "./call/code.ts";
-import { RpcError } from "./call/error.ts";
-import type { Metadata } from "./call/metadata.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import type { Metadata } from "../call/metadata.ts";
 
 export interface HttpRequest {
   readonly method: string;
