@@ -4,7 +4,7 @@
  */
 import { Status } from "./call/code.ts";
 import { Metadata } from "./call/metadata.ts";
-import { encodeJson } from "./codec.ts";
+import { encodeJson } from "./codec/codec.ts";
 import { type Exchange, emptyBody, type HttpRequest, type HttpResponse, wholeBody } from "./http/exchange.ts";
 
 export interface CorsOptions {

@@ -9,7 +9,7 @@ import { abortError, RpcError, reasonOf } from "./call/error.ts";
 import { Metadata } from "./call/metadata.ts";
 import { oneOf } from "./call/option.ts";
 import type { Transport } from "./client.ts";
-import { type Codec, findCodec } from "./codec.ts";
+import { type Codec, findCodec } from "./codec/codec.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./http/exchange.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol.ts";

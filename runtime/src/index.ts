@@ -5,8 +5,8 @@ import { type Call, type Interceptor, intercept } from "./call/call.ts";
 import type { ErrorHook } from "./call/error.ts";
 import { oneOf } from "./call/option.ts";
 import type { Transport } from "./client.ts";
-import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec.ts";
-import type { Compression } from "./compression.ts";
+import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec/codec.ts";
+import type { Compression } from "./codec/compression.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
@@ -55,8 +55,15 @@ export {
   type Transport,
   type UnaryMethod,
 } from "./client.ts";
-export { type Codec, createJsonCodec, type JsonCodecOptions, type JsonValues, jsonCodec, protoCodec } from "./codec.ts";
-export type { Compression } from "./compression.ts";
+export {
+  type Codec,
+  createJsonCodec,
+  type JsonCodecOptions,
+  type JsonValues,
+  jsonCodec,
+  protoCodec,
+} from "./codec/codec.ts";
+export type { Compression } from "./codec/compression.ts";
 export type { CorsOptions } from "./cors.ts";
 export { type HandlerContext, unimplemented } from "./handler.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./logger.ts";

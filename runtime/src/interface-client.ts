@@ -6,13 +6,13 @@ import type { Method, ServiceDef } from "./call/call.ts";
 import { Code } from "./call/code.ts";
 import { RpcError, reasonOf } from "./call/error.ts";
 import { type CallDefaults, type CallOptions, createClient, type Transport } from "./client.ts";
-import { type Codec, decodeJsonText, encodeJson, type SignedMessage } from "./codec.ts";
+import { type Codec, decodeJsonText, encodeJson, type SignedMessage } from "./codec/codec.ts";
+import { nameOnly } from "./codec/plain-json.ts";
 import { argumentsToJson } from "./java/arguments.ts";
 import { fromJson } from "./java/json.ts";
 import { parseExactJson } from "./java/json-text.ts";
 import { toMessages, toValues } from "./java/positional.ts";
 import { pathSuffix } from "./java/type.ts";
-import { nameOnly } from "./plain-json.ts";
 import type { Signature } from "./signature.ts";
 
 /** A method without IDL, as generated code declares it. */

@@ -4,9 +4,9 @@
  */
 import { type Call, intercept } from "./call/call.ts";
 import type { Transport } from "./client.ts";
+import { plainJsonCodec } from "./codec/plain-json.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall } from "./http-rpc/client.ts";
-import { plainJsonCodec } from "./plain-json.ts";
 import { resolveClientOptions } from "./protocol.ts";
 
 export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call/call.ts";
@@ -22,7 +22,7 @@ export {
   type Transport,
   type UnaryMethod,
 } from "./client.ts";
-export { plainMessage } from "./plain-json.ts";
+export { plainMessage } from "./codec/plain-json.ts";
 
 export type JsonTransportOptions = Omit<TransportOptions, "codec">;
 

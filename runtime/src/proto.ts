@@ -4,7 +4,7 @@
  */
 import { intercept } from "./call/call.ts";
 import type { Transport } from "./client.ts";
-import { protoCodec } from "./codec.ts";
+import { protoCodec } from "./codec/codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol.ts";

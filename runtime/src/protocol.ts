@@ -5,8 +5,8 @@ import type { Call, Handler, Method, Selector } from "./call/call.ts";
 import { Code, Status } from "./call/code.ts";
 import { callHook, type ErrorHook, RpcError, reasonOf } from "./call/error.ts";
 import { isBinaryValue, type Metadata } from "./call/metadata.ts";
-import { type Codec, plainBytes } from "./codec.ts";
-import type { Compression } from "./compression.ts";
+import { type Codec, plainBytes } from "./codec/codec.ts";
+import type { Compression } from "./codec/compression.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
 import type { Serialization } from "./java/serialization.ts";
 

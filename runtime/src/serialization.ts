@@ -1,7 +1,7 @@
 /**
  * The serialization that needs no library: JSON, for peers that are ours or have been given it.
  */
-import { decodeJsonText, encodeJson } from "./codec.ts";
+import { decodeJsonText, encodeJson } from "./codec/codec.ts";
 import { fromJson, toJson } from "./java/json.ts";
 import { parseExactJson } from "./java/json-text.ts";
 import type { Serialization } from "./java/serialization.ts";

@@ -5,9 +5,9 @@
  * Peers mean two formats by that name: Dubbo the raw block, peers in Go the framed stream. They cannot be mistaken for
  * each other, so both compressions read both; which one to register is a question of who has to read what we send.
  */
-import type { Compression } from "./compression.ts";
-import { compressBlock, decompressBlock } from "./snappy/block.ts";
-import { compressFrames, decompressFrames, isFramed } from "./snappy/frame.ts";
+import type { Compression } from "./codec/compression.ts";
+import { compressBlock, decompressBlock } from "./codec/snappy/block.ts";
+import { compressFrames, decompressFrames, isFramed } from "./codec/snappy/frame.ts";
 
 /** snappy that sends raw blocks, as Dubbo does. */
 export const snappy: Compression = { name: "snappy", compress: compressBlock, decompress };

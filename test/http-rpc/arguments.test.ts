@@ -4,7 +4,7 @@ import { DurationSchema, EmptySchema, ListValueSchema, ValueSchema } from "@bufb
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
-import { jsonCodec, protoCodec } from "../../runtime/src/codec.ts";
+import { jsonCodec, protoCodec } from "../../runtime/src/codec/codec.ts";
 import { decodeArguments, encodeArguments } from "../../runtime/src/http-rpc/arguments.ts";
 import { greetRequest, jsonOf, routeGreeter, rpcRequest } from "../support/greeter.ts";
 

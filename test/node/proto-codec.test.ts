@@ -15,7 +15,7 @@ import {
   CallRequestSchema as RequiredSchema,
 } from "../../fixtures/gen/fixture/proto2/v1/proto2_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../fixtures/gen/google/rpc/error_details_pb.ts";
-import { protoCodec } from "../../runtime/src/codec.ts";
+import { protoCodec } from "../../runtime/src/codec/codec.ts";
 import { nodeProtoCodec } from "../../runtime/src/node/proto-codec.ts";
 
 type FieldInit = NonNullable<

@@ -12,7 +12,7 @@ import {
   findCodec,
   jsonCodec,
   protoCodec,
-} from "../../runtime/src/codec.ts";
+} from "../../runtime/src/codec/codec.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -1,7 +1,12 @@
 /** The choice of a compression: what a peer wishes for against what there is. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Compression, createNegotiation, encodingList, findCompression } from "../../runtime/src/compression.ts";
+import {
+  type Compression,
+  createNegotiation,
+  encodingList,
+  findCompression,
+} from "../../runtime/src/codec/compression.ts";
 
 const named = (name: string): Compression => ({ name, compress: (bytes) => bytes, decompress: (bytes) => bytes });
 const ours = [named("gzip"), named("br"), named("deflate")];

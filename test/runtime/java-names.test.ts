@@ -3,7 +3,7 @@ import { Code, Status } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createThingsServiceClient } from "../../fixtures/options/gen/expanded/fixture/options/v1/options_triple.ts";
-import { protoCodec } from "../../runtime/src/codec.ts";
+import { protoCodec } from "../../runtime/src/codec/codec.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/compression.ts";
 import { resolveClientOptions } from "../../runtime/src/protocol.ts";

@@ -12,7 +12,7 @@ import {
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
 import type { CallDefaults } from "../../runtime/src/client.ts";
-import { protoCodec } from "../../runtime/src/codec.ts";
+import { protoCodec } from "../../runtime/src/codec/codec.ts";
 import {
   type Body,
   concat,

@@ -13,7 +13,7 @@ import { Code } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { countPiece } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { Compression } from "../compression.ts";
+import type { Compression } from "../codec/compression.ts";
 import {
   type Body,
   cancelBody,

@@ -4,7 +4,7 @@
  */
 import type { Handler } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
-import { type Codec, protoCodec } from "../codec.ts";
+import { type Codec, protoCodec } from "../codec/codec.ts";
 import { type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
 import type { ServerOptions } from "../protocol.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";

@@ -8,8 +8,8 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import type { Codec } from "../codec.ts";
-import type { Compression } from "../compression.ts";
+import type { Codec } from "../codec/codec.ts";
+import type { Compression } from "../codec/compression.ts";
 import { type BodyCheck, concat, tooLarge } from "../http/exchange.ts";
 import { compressMessage, type ProtocolOptions } from "../protocol.ts";
 

@@ -7,7 +7,7 @@ import { eachWithin } from "../call/context.ts";
 import { hideForeign, RpcError, reasonOf } from "../call/error.ts";
 import { countPiece } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
-import { type Compression, createNegotiation } from "../compression.ts";
+import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../http/exchange.ts";
 import {
   appendMetadata,

@@ -5,8 +5,8 @@
  * Every known peer but the specification sends that argument bare, so both are read.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { Codec } from "../codec.ts";
-import { decodeJson, encodeJson } from "../codec.ts";
+import type { Codec } from "../codec/codec.ts";
+import { decodeJson, encodeJson } from "../codec/codec.ts";
 import { badRequest } from "./headers.ts";
 
 /** Messages whose own JSON may be an array: for them an array with one element is the array of arguments. */

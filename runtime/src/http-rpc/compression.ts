@@ -2,7 +2,7 @@
  * Compression on the client's side of sub-protocol A, where it is all HTTP's: an exchange around an exchange. Pages do
  * not load it, because `fetch` inflates by itself.
  */
-import { encodingList, findCompression, IDENTITY } from "../compression.ts";
+import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
 import { type Body, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
 import { type ClientOptions, type ClientProtocol, compressMessage, decompressMessage } from "../protocol.ts";
 import { badResponse, createUnaryCall, refuseStreams } from "./client.ts";

@@ -6,7 +6,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
-import { type Codec, type JsonValues, jsonCodec } from "../codec.ts";
+import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
 import type { ServerOptions } from "../protocol.ts";
 import { decodeArguments } from "./arguments.ts";
 import { BODY_FORMATS, type BodyFormat } from "./bodies.ts";

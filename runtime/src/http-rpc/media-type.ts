@@ -1,7 +1,7 @@
 /**
  * Media types: what a `content-type` names, and which of several an `accept` wants.
  */
-import { parseWishes } from "../quality.ts";
+import { parseWishes } from "../codec/quality-values.ts";
 
 /** A media type taken apart. */
 export interface MediaType {

@@ -6,7 +6,7 @@ import { type DescField, fromBinary, type JsonValue, ScalarType } from "@bufbuil
 import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
-import { decodeJson, type JsonValues } from "../codec.ts";
+import { decodeJson, type JsonValues } from "../codec/codec.ts";
 import { badRequest } from "./headers.ts";
 import { canonicalType, type MediaType, parseMediaType } from "./media-type.ts";
 import { type BodyInput, bindParameters, type FieldValue, messageFrom, type Named, parseText } from "./parameters.ts";

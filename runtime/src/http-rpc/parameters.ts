@@ -13,7 +13,7 @@ import {
 import { type ReflectList, reflect } from "@bufbuild/protobuf/reflect";
 import { Code } from "../call/code.ts";
 import { reasonOf } from "../call/error.ts";
-import { decodeJson, type JsonValues } from "../codec.ts";
+import { decodeJson, type JsonValues } from "../codec/codec.ts";
 import { badRequest } from "./headers.ts";
 import type { MediaType } from "./media-type.ts";
 import { Refusal } from "./refusal.ts";

@@ -5,7 +5,7 @@
 import { Code, codeName, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
 import { encodeBase64 } from "../call/metadata.ts";
-import { encodeJson } from "../codec.ts";
+import { encodeJson } from "../codec/codec.ts";
 import { clipText } from "../protocol.ts";
 import { CODE_OF_STATUS, codeOfHttpStatus } from "./status.ts";
 

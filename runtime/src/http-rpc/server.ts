@@ -5,7 +5,7 @@ import type { CallResponse, Handler } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import { type Compression, createNegotiation } from "../compression.ts";
+import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { type HttpRequest, type HttpResponse, tooLarge, wholeBody } from "../http/exchange.ts";
 import {
   appendMetadata,

@@ -4,7 +4,7 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../call/error.ts";
-import { decodeJsonText } from "../codec.ts";
+import { decodeJsonText } from "../codec/codec.ts";
 import { argumentsIn } from "../java/arguments.ts";
 import { parseExactJson } from "../java/json-text.ts";
 import { isBytes, isChars, isRecord, itemOf, scalarOf, setMember } from "../java/type.ts";

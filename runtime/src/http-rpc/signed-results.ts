@@ -4,7 +4,7 @@
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { encodeBase64 } from "../call/metadata.ts";
-import { encodeJson } from "../codec.ts";
+import { encodeJson } from "../codec/codec.ts";
 import { Cost } from "../java/cost.ts";
 import { type Notation, toJson, toPlain } from "../java/json.ts";
 import { itemOf, nameOf, within } from "../java/type.ts";

@@ -6,7 +6,7 @@ import { Code, codeFromName, codeFromNumber, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import { decodeBase64 } from "../call/metadata.ts";
-import { parseJson } from "../codec.ts";
+import { parseJson } from "../codec/codec.ts";
 
 const STATUSES: ReadonlySet<number> = new Set(Object.values(Status));
 

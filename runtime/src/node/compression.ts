@@ -3,7 +3,7 @@
  */
 import { promisify } from "node:util";
 import zlib from "node:zlib";
-import type { Compression } from "../compression.ts";
+import type { Compression } from "../codec/compression.ts";
 
 /** Up to this many bytes the thread pool costs more time than it saves. */
 const SYNC_LIMIT_BYTES = 32 * 1024;

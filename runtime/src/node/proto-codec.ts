@@ -7,7 +7,7 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import { type Codec, protoCodec, toMessage } from "../codec.ts";
+import { type Codec, protoCodec, toMessage } from "../codec/codec.ts";
 import { ProtoOutput } from "./proto-output.ts";
 import { scalars, UNFIT } from "./proto-scalars.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Compressions of message bytes, and the choice between them. The wire name of a compression is an encoding.
  */
-import { parseWishes } from "./quality.ts";
+import { parseWishes } from "./quality-values.ts";
 
 /** A way to make bytes smaller. Public and stable: register your own beside the built-in ones. */
 export interface Compression {

@@ -15,8 +15,8 @@ import {
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
-import type { Method } from "./call/call.ts";
-import { oneOf } from "./call/option.ts";
+import type { Method } from "../call/call.ts";
+import { oneOf } from "../call/option.ts";
 
 /**
  * Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. Public and stable,
