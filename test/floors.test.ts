@@ -175,7 +175,7 @@ describe("the rules themselves", () => {
 
   it.each([
     ["a floor importing from one above", "runtime/src/call/error.ts", "runtime/src/call/call.ts"],
-    ["a room importing from its own floor", "runtime/src/handler.ts", "runtime/src/protocol.ts"],
+    ["a room importing from its own floor", "runtime/src/handler.ts", "runtime/src/protocol/protocol.ts"],
     ["one wing importing the other", "runtime/src/grpc/client.ts", "runtime/src/http-rpc/status.ts"],
     ["the router knowing a wing", "runtime/src/router.ts", "runtime/src/grpc/server.ts"],
     ["a wing knowing the router", "runtime/src/http-rpc/server.ts", "runtime/src/router.ts"],
@@ -212,7 +212,7 @@ describe("the rules themselves", () => {
   it.each([
     ["runtime/src/grpc/client.ts", "runtime/src/grpc/envelope.ts"],
     ["runtime/src/grpc/status.ts", "runtime/src/gen/google/rpc/status_pb.ts"],
-    ["runtime/src/node/http2.ts", "runtime/src/protocol.ts"],
+    ["runtime/src/node/http2.ts", "runtime/src/protocol/protocol.ts"],
     ["runtime/src/http-rpc/xml.ts", "saxes"],
     ["runtime/src/gen/a_triple.ts", "runtime/src/stub.ts"],
     ["runtime/src/gen/a_triple.ts", "runtime/src/gen/a_pb.ts"],

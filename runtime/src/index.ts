@@ -14,7 +14,7 @@ import { connectInMemory } from "./http/in-memory.ts";
 import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import type { Serialization } from "./java/serialization.ts";
-import { resolveClientOptions, resolveServerOptions } from "./protocol.ts";
+import { resolveClientOptions, resolveServerOptions } from "./protocol/protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
 import { closableTransport, NO_CONNECTIONS } from "./transport.ts";

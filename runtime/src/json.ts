@@ -7,7 +7,7 @@ import type { Transport } from "./client.ts";
 import { plainJsonCodec } from "./codec/plain-json.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall } from "./http-rpc/client.ts";
-import { resolveClientOptions } from "./protocol.ts";
+import { resolveClientOptions } from "./protocol/protocol.ts";
 
 export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call/call.ts";
 export { Code, codeName } from "./call/code.ts";

@@ -19,7 +19,7 @@ import { createNodeHandler, type NodeHandler } from "./node/handler.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
-import { resolveClientOptions, type WrapperContentType } from "./protocol.ts";
+import { resolveClientOptions, type WrapperContentType } from "./protocol/protocol.ts";
 import { isServed } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
 import { closableTransport } from "./transport.ts";

@@ -7,7 +7,7 @@ import type { Transport } from "./client.ts";
 import { protoCodec } from "./codec/codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
-import { resolveClientOptions } from "./protocol.ts";
+import { resolveClientOptions } from "./protocol/protocol.ts";
 import { refuseSignedCalls } from "./signed-call.ts";
 import { closableTransport, NO_CONNECTIONS } from "./transport.ts";
 

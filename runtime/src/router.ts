@@ -14,7 +14,7 @@ import type { ErrorHook } from "./call/error.ts";
 import { checkService, createHandlers } from "./handler.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { parameterNames, pathSuffix } from "./java/type.ts";
-import { readSelector, type ServerProtocol } from "./protocol.ts";
+import { readSelector, type ServerProtocol } from "./protocol/protocol.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {

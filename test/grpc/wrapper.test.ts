@@ -22,7 +22,7 @@ import {
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { decodeWrapper, encodeWrapper } from "../../runtime/src/grpc/wrapper.ts";
 import { wholeBody } from "../../runtime/src/http/exchange.ts";
-import { resolveClientOptions } from "../../runtime/src/protocol.ts";
+import { resolveClientOptions } from "../../runtime/src/protocol/protocol.ts";
 import { ROOT } from "../support/documents.ts";
 import { createShopClient, everything, ShopDef, type ShopHandler, shop } from "../support/shop.ts";
 

@@ -11,7 +11,7 @@ import { describe, expect, it } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Code, Status } from "../../runtime/src/call/code.ts";
 import type { HttpResponse } from "../../runtime/src/http/exchange.ts";
-import type { ServerProtocol } from "../../runtime/src/protocol.ts";
+import type { ServerProtocol } from "../../runtime/src/protocol/protocol.ts";
 import { createRouterWith } from "../../runtime/src/router.ts";
 import { GREET, grpcRequest, jsonOf, response, rpcRequest } from "../support/greeter.ts";
 import { failureOf, greeter } from "../support/server.ts";

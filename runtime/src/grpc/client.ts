@@ -24,7 +24,13 @@ import {
   wholeBody,
 } from "../http/exchange.ts";
 import { nameOf } from "../java/type.ts";
-import { appendCallerMetadata, type ClientProtocol, decompressMessage, javaPath, writeSelector } from "../protocol.ts";
+import {
+  appendCallerMetadata,
+  type ClientProtocol,
+  decompressMessage,
+  javaPath,
+  writeSelector,
+} from "../protocol/protocol.ts";
 import { VERSION } from "../version.ts";
 import {
   checkPrefix,

@@ -5,7 +5,7 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../codec/compression.ts";
-import { type ClientOptions, checkHeaders, type ProtocolOptions, type RequestHeaders } from "../protocol.ts";
+import { type ClientOptions, checkHeaders, type ProtocolOptions, type RequestHeaders } from "../protocol/protocol.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;

@@ -20,7 +20,7 @@ import {
   readSelector,
   type ServerOptions,
   type ServerProtocol,
-} from "../protocol.ts";
+} from "../protocol/protocol.ts";
 import { ServerContext } from "../server-context.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
 import {

@@ -6,7 +6,7 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
-import { appendCallerMetadata, type ClientOptions, javaPath, writeSelector } from "../protocol.ts";
+import { appendCallerMetadata, type ClientOptions, javaPath, writeSelector } from "../protocol/protocol.ts";
 import { encodeArguments } from "./arguments.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";

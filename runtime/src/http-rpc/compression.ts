@@ -4,7 +4,7 @@
  */
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
 import { type Body, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
-import { type ClientOptions, type ClientProtocol, compressMessage, decompressMessage } from "../protocol.ts";
+import { type ClientOptions, type ClientProtocol, compressMessage, decompressMessage } from "../protocol/protocol.ts";
 import { badResponse, createUnaryCall, refuseStreams } from "./client.ts";
 
 /** Makes the client half of sub-protocol A, with the compressions of the options. */

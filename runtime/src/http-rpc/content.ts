@@ -7,7 +7,7 @@ import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
-import type { ServerOptions } from "../protocol.ts";
+import type { ServerOptions } from "../protocol/protocol.ts";
 import { decodeArguments } from "./arguments.ts";
 import { BODY_FORMATS, type BodyFormat } from "./bodies.ts";
 import { canonicalType, chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";

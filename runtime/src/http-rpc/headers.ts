@@ -5,7 +5,7 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { encodingList, findCompression, IDENTITY, type Negotiation } from "../codec/compression.ts";
-import { checkHeaders, isReservedName, type RequestHeaders, type ServerOptions } from "../protocol.ts";
+import { checkHeaders, isReservedName, type RequestHeaders, type ServerOptions } from "../protocol/protocol.ts";
 import { canonicalType } from "./media-type.ts";
 import { Refusal } from "./refusal.ts";
 

@@ -18,7 +18,7 @@ import {
   readSelector,
   type ServerOptions,
   type ServerProtocol,
-} from "../protocol.ts";
+} from "../protocol/protocol.ts";
 import { ServerContext } from "../server-context.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
 import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";

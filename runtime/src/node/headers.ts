@@ -3,7 +3,7 @@
  */
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import { Metadata } from "../call/metadata.ts";
-import { MAX_HEADER_BYTES, sizeOf } from "../protocol.ts";
+import { MAX_HEADER_BYTES, sizeOf } from "../protocol/protocol.ts";
 
 /** The fields of a received header block; the pseudo-headers come first in it. */
 export function readFields(raw: string[]): Metadata {

@@ -14,7 +14,7 @@ import { onAbort } from "../call/context.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Body, emptyBody, type HttpResponse } from "../http/exchange.ts";
-import { sizeOf } from "../protocol.ts";
+import { sizeOf } from "../protocol/protocol.ts";
 import { ReadableBody, type ReadableBodyOptions, type StreamOwner } from "./body.ts";
 import { hostileServer } from "./error.ts";
 import { readFields } from "./headers.ts";

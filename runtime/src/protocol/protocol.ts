@@ -1,14 +1,14 @@
 /**
  * What the two sub-protocols have in common: the shape of their halves, their options, and the headers both read.
  */
-import type { Call, Handler, Method, Selector } from "./call/call.ts";
-import { Code, Status } from "./call/code.ts";
-import { callHook, type ErrorHook, RpcError, reasonOf } from "./call/error.ts";
-import { isBinaryValue, type Metadata } from "./call/metadata.ts";
-import { type Codec, plainBytes } from "./codec/codec.ts";
-import type { Compression } from "./codec/compression.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
-import type { Serialization } from "./java/serialization.ts";
+import type { Call, Handler, Method, Selector } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { callHook, type ErrorHook, RpcError, reasonOf } from "../call/error.ts";
+import { isBinaryValue, type Metadata } from "../call/metadata.ts";
+import { type Codec, plainBytes } from "../codec/codec.ts";
+import type { Compression } from "../codec/compression.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import type { Serialization } from "../java/serialization.ts";
 
 /** A protocol's client half: turns an exchange into a call. */
 export type ClientProtocol = (exchange: Exchange, options: ClientOptions) => Call;
