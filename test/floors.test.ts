@@ -196,7 +196,7 @@ describe("the rules themselves", () => {
     ["a framework outside its door", "runtime/src/node.ts", "fastify"],
     ["MessagePack outside its door", "runtime/src/serialization.ts", "@msgpack/msgpack"],
     ["sub-protocol B knowing a serialization", "runtime/src/grpc/values.ts", "runtime/src/hessian2.ts"],
-    ["OpenTelemetry outside its door", "runtime/src/logger.ts", "@opentelemetry/api"],
+    ["OpenTelemetry outside its door", "runtime/src/observe/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/plugin/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/plugin/client.ts", "runtime/src/call/call.ts"],
     ["the plugin importing a compiler", "src/plugin/client.ts", "ts-morph"],

@@ -66,7 +66,7 @@ export {
 export type { Compression } from "./codec/compression.ts";
 export type { CorsOptions } from "./cors.ts";
 export { type HandlerContext, unimplemented } from "./handler.ts";
-export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./logger.ts";
+export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { AddedService, Router, ServiceOptions, VersionMatch } from "./router.ts";
 
 export interface RouterOptions {

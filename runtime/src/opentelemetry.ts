@@ -23,7 +23,7 @@ import type { CallRequest, Interceptor } from "./call/call.ts";
 import { Code, codeName } from "./call/code.ts";
 import type { RpcError } from "./call/error.ts";
 import { type Metadata, TripleHeader } from "./call/metadata.ts";
-import { observe } from "./observation.ts";
+import { observe } from "./observe/observer.ts";
 import { VERSION } from "./version.ts";
 
 export interface TelemetryOptions {

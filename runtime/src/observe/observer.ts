@@ -2,11 +2,11 @@
  * Calls as seen from outside, where they start and how they end: what logs, traces and metrics have in common.
  */
 
-import type { Call, CallRequest, CallResponse, StreamResponse } from "./call/call.ts";
-import { Code } from "./call/code.ts";
-import { onAbort } from "./call/context.ts";
-import { abortError, hiddenError, RpcError } from "./call/error.ts";
-import { isAnswered, shapeError } from "./call/outcome.ts";
+import type { Call, CallRequest, CallResponse, StreamResponse } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { onAbort } from "../call/context.ts";
+import { abortError, hiddenError, RpcError } from "../call/error.ts";
+import { isAnswered, shapeError } from "../call/outcome.ts";
 
 export interface Observer {
   /** Does a piece of the call's work: starts it, or goes on to its next message. A place to set up a context. */

@@ -1,10 +1,10 @@
 /**
  * Logging: interceptors that report every call when it is over. What is done with the report is the user's business.
  */
-import type { CallRequest, Interceptor, MethodKind } from "./call/call.ts";
-import { codeName } from "./call/code.ts";
-import { callHook, type RpcError } from "./call/error.ts";
-import { observe } from "./observation.ts";
+import type { CallRequest, Interceptor, MethodKind } from "../call/call.ts";
+import { codeName } from "../call/code.ts";
+import { callHook, type RpcError } from "../call/error.ts";
+import { observe } from "./observer.ts";
 
 /** A call that is over. It holds no metadata, so that no credentials end up in a log. */
 export interface FinishedCall {
