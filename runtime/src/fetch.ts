@@ -8,14 +8,14 @@ import { onAbort } from "./call/context.ts";
 import { abortError, RpcError, reasonOf } from "./call/error.ts";
 import { Metadata } from "./call/metadata.ts";
 import { oneOf } from "./call/option.ts";
-import type { Transport } from "./client.ts";
+import type { Transport } from "./client/client.ts";
+import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec } from "./codec/codec.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./http/exchange.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol/protocol.ts";
 import type { Router } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
-import { closableTransport, NO_CONNECTIONS } from "./transport.ts";
 
 export interface TransportOptions {
   /** Where the server is: an absolute URL, or in a browser a path on the page's own origin. */

@@ -4,7 +4,8 @@
 import { type Call, type Interceptor, intercept } from "./call/call.ts";
 import type { ErrorHook } from "./call/error.ts";
 import { oneOf } from "./call/option.ts";
-import type { Transport } from "./client.ts";
+import type { Transport } from "./client/client.ts";
+import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec/codec.ts";
 import type { Compression } from "./codec/compression.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
@@ -17,7 +18,6 @@ import type { Serialization } from "./java/serialization.ts";
 import { resolveClientOptions, resolveServerOptions } from "./protocol/protocol.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
-import { closableTransport, NO_CONNECTIONS } from "./transport.ts";
 
 export { type AttachmentValue, attachments, readAttachments } from "./attachments.ts";
 export {
@@ -54,7 +54,7 @@ export {
   type ServerStreamingMethod,
   type Transport,
   type UnaryMethod,
-} from "./client.ts";
+} from "./client/client.ts";
 export {
   type Codec,
   createJsonCodec,

@@ -5,7 +5,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Method, ServiceDef } from "./call/call.ts";
 import { Code } from "./call/code.ts";
 import { RpcError, reasonOf } from "./call/error.ts";
-import { type CallDefaults, type CallOptions, createClient, type Transport } from "./client.ts";
+import { type CallDefaults, type CallOptions, createClient, type Transport } from "./client/client.ts";
 import { type Codec, decodeJsonText, encodeJson, type SignedMessage } from "./codec/codec.ts";
 import { nameOnly } from "./codec/plain-json.ts";
 import { argumentsToJson } from "./java/arguments.ts";

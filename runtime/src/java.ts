@@ -3,7 +3,7 @@
  * of Java's types.
  */
 export type { ServiceDef } from "./call/call.ts";
-export type { CallDefaults, CallOptions, Transport } from "./client.ts";
+export type { CallDefaults, CallOptions, Transport } from "./client/client.ts";
 export type { HandlerContext } from "./handler.ts";
 export { createInterfaceClient, type InterfaceMethod, javaMessage } from "./interface-client.ts";
 export type {

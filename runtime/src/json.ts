@@ -3,7 +3,7 @@
  * generated with `messages=json` imports nothing else.
  */
 import { type Call, intercept } from "./call/call.ts";
-import type { Transport } from "./client.ts";
+import type { Transport } from "./client/client.ts";
 import { plainJsonCodec } from "./codec/plain-json.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall } from "./http-rpc/client.ts";
@@ -21,7 +21,7 @@ export {
   createUnaryStub as createStub,
   type Transport,
   type UnaryMethod,
-} from "./client.ts";
+} from "./client/client.ts";
 export { plainMessage } from "./codec/plain-json.ts";
 
 export type JsonTransportOptions = Omit<TransportOptions, "codec">;

@@ -6,7 +6,8 @@ import { type Call, type Interceptor, intercept } from "./call/call.ts";
 import { type CloseOptions, gracePeriod } from "./call/context.ts";
 import { callHook } from "./call/error.ts";
 import { oneOf } from "./call/option.ts";
-import type { Transport } from "./client.ts";
+import type { Transport } from "./client/client.ts";
+import { closableTransport } from "./client/transport.ts";
 import { type Codec, findCodec, jsonCodec } from "./codec/codec.ts";
 import { type Compression, findCompression } from "./codec/compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
@@ -22,7 +23,6 @@ import { type ConnectOptions, createConnector } from "./node/transport.ts";
 import { resolveClientOptions, type WrapperContentType } from "./protocol/protocol.ts";
 import { isServed } from "./router.ts";
 import { withSignedCalls } from "./signed-call.ts";
-import { closableTransport } from "./transport.ts";
 
 export type { CloseOptions } from "./call/context.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";

@@ -3,13 +3,13 @@
  * not the door `fetch`, does not load what reads and writes messages as JSON.
  */
 import { intercept } from "./call/call.ts";
-import type { Transport } from "./client.ts";
+import type { Transport } from "./client/client.ts";
+import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { protoCodec } from "./codec/codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol/protocol.ts";
 import { refuseSignedCalls } from "./signed-call.ts";
-import { closableTransport, NO_CONNECTIONS } from "./transport.ts";
 
 export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
 

@@ -11,5 +11,5 @@ export {
   type ServerStreamingMethod,
   type Transport,
   type UnaryMethod,
-} from "./client.ts";
+} from "./client/client.ts";
 export type { HandlerContext } from "./handler.ts";

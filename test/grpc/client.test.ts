@@ -2,7 +2,7 @@
 import { Code, jsonCodec, RpcError } from "triple-es";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it, vi } from "vitest";
-import type { CallOptions } from "../../runtime/src/client.ts";
+import type { CallOptions } from "../../runtime/src/client/client.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { type Exchange, type HttpResponse, streamBody } from "../../runtime/src/http/exchange.ts";
 import type { ClientOptions } from "../../runtime/src/protocol/protocol.ts";

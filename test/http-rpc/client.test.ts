@@ -2,7 +2,7 @@
 import { Code, jsonCodec, Metadata, RpcError, Status } from "triple-es";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
-import type { CallOptions } from "../../runtime/src/client.ts";
+import type { CallOptions } from "../../runtime/src/client/client.ts";
 import type { Exchange, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/compression.ts";
 import type { ClientOptions } from "../../runtime/src/protocol/protocol.ts";

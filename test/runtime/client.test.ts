@@ -18,7 +18,7 @@ import { Code, Status } from "../../runtime/src/call/code.ts";
 import { createContextValues } from "../../runtime/src/call/context.ts";
 import { RpcError } from "../../runtime/src/call/error.ts";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
-import { type CallDefaults, type CallOptions, createClient, createStub } from "../../runtime/src/client.ts";
+import { type CallDefaults, type CallOptions, createClient, createStub } from "../../runtime/src/client/client.ts";
 import { arriving, failureOf, greetings } from "../support/server.ts";
 
 const greeting = (text: string): CallResponse => ({

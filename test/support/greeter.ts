@@ -11,7 +11,7 @@ import {
   GreetServiceDef,
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
-import type { CallDefaults } from "../../runtime/src/client.ts";
+import type { CallDefaults } from "../../runtime/src/client/client.ts";
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
 import {
   type Body,

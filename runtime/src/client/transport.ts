@@ -1,12 +1,12 @@
 /**
  * Transports that can be closed: what calls are made over, and the end of it.
  */
-import type { Call } from "./call/call.ts";
-import { Code, Status } from "./call/code.ts";
-import { gracePeriod, startTimer } from "./call/context.ts";
-import { RpcError } from "./call/error.ts";
+import type { Call } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { gracePeriod, startTimer } from "../call/context.ts";
+import { RpcError } from "../call/error.ts";
+import type { Connections } from "../http/exchange.ts";
 import type { Transport } from "./client.ts";
-import type { Connections } from "./http/exchange.ts";
 
 /**
  * Makes a transport of a call and of the connections below it. Their end waits for the calls that have begun, which may not

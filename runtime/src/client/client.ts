@@ -11,12 +11,12 @@ import {
   type Selector,
   type ServiceDef,
   type UnaryRequest,
-} from "./call/call.ts";
-import { Code, Status } from "./call/code.ts";
-import { type CloseOptions, eachWithin, OpenContext } from "./call/context.ts";
-import { RpcError, reasonOf } from "./call/error.ts";
-import { Metadata, type MetadataInit } from "./call/metadata.ts";
-import { shapeError } from "./call/outcome.ts";
+} from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { type CloseOptions, eachWithin, OpenContext } from "../call/context.ts";
+import { RpcError, reasonOf } from "../call/error.ts";
+import { Metadata, type MetadataInit } from "../call/metadata.ts";
+import { shapeError } from "../call/outcome.ts";
 
 /** What a client is built on: something that makes calls, usually over connections of its own. */
 export interface Transport {
