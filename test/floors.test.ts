@@ -175,12 +175,12 @@ describe("the rules themselves", () => {
 
   it.each([
     ["a floor importing from one above", "runtime/src/call/error.ts", "runtime/src/call/call.ts"],
-    ["a room importing from its own floor", "runtime/src/handler.ts", "runtime/src/protocol/protocol.ts"],
+    ["a room importing from its own floor", "runtime/src/server/handler.ts", "runtime/src/protocol/protocol.ts"],
     ["one wing importing the other", "runtime/src/grpc/client.ts", "runtime/src/http-rpc/status.ts"],
-    ["the router knowing a wing", "runtime/src/router.ts", "runtime/src/grpc/server.ts"],
-    ["a wing knowing the router", "runtime/src/http-rpc/server.ts", "runtime/src/router.ts"],
+    ["the router knowing a wing", "runtime/src/server/router.ts", "runtime/src/grpc/server.ts"],
+    ["a wing knowing the router", "runtime/src/http-rpc/server.ts", "runtime/src/server/router.ts"],
     ["an engine importing a wing", "runtime/src/node/http2.ts", "runtime/src/grpc/envelope.ts"],
-    ["an engine importing the router", "runtime/src/node/server.ts", "runtime/src/router.ts"],
+    ["an engine importing the router", "runtime/src/node/server.ts", "runtime/src/server/router.ts"],
     ["a room below importing a door", "runtime/src/node/server.ts", "runtime/src/index.ts"],
     [
       "a door importing another, other than node importing index and json importing fetch",
@@ -218,7 +218,7 @@ describe("the rules themselves", () => {
     ["runtime/src/gen/a_triple.ts", "runtime/src/gen/a_pb.ts"],
     ["runtime/src/health.ts", "runtime/src/gen/a_triple.ts"],
     ["runtime/src/node.ts", "runtime/src/index.ts"],
-    ["runtime/src/fetch.ts", "runtime/src/router.ts"],
+    ["runtime/src/fetch.ts", "runtime/src/server/router.ts"],
   ])("allow %s to import %s", (from, to) => {
     expect(forbidden(from, to)).toEqual([]);
   });

@@ -3,7 +3,7 @@
  */
 import type { FastifyPluginCallback } from "fastify";
 import { nodeHandler } from "./node.ts";
-import type { Router } from "./router.ts";
+import type { Router } from "./server/router.ts";
 
 export interface FastifyRpcOptions {
   /** What answers. Its services must have been added before Fastify loads the plug-in. */

@@ -14,7 +14,7 @@ import { type Codec, findCodec } from "./codec/codec.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./http/exchange.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol/protocol.ts";
-import type { Router } from "./router.ts";
+import type { Router } from "./server/router.ts";
 import { withSignedCalls } from "./signed-call.ts";
 
 export interface TransportOptions {

@@ -6,7 +6,7 @@ import { Code } from "./call/code.ts";
 import { RpcError } from "./call/error.ts";
 import { HealthCheckResponse_ServingStatus as ServingStatus } from "./gen/grpc/health/v1/health_pb.ts";
 import { HealthDef, type HealthHandler } from "./gen/grpc/health/v1/health_triple.ts";
-import type { AddedService, Router, ServiceOptions } from "./router.ts";
+import type { AddedService, Router, ServiceOptions } from "./server/router.ts";
 
 export { HealthCheckResponse_ServingStatus as ServingStatus } from "./gen/grpc/health/v1/health_pb.ts";
 export { createHealthClient, type HealthClient, HealthDef } from "./gen/grpc/health/v1/health_triple.ts";

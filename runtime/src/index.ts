@@ -8,7 +8,6 @@ import type { Transport } from "./client/client.ts";
 import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec/codec.ts";
 import type { Compression } from "./codec/compression.ts";
-import { type CorsOptions, withCors } from "./cors.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { connectInMemory } from "./http/in-memory.ts";
@@ -16,7 +15,8 @@ import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { resolveClientOptions, resolveServerOptions } from "./protocol/protocol.ts";
-import { createRouterWith, type Router, type VersionMatch } from "./router.ts";
+import { type CorsOptions, withCors } from "./server/cors.ts";
+import { createRouterWith, type Router, type VersionMatch } from "./server/router.ts";
 import { withSignedCalls } from "./signed-call.ts";
 
 export { type AttachmentValue, attachments, readAttachments } from "./attachments.ts";
@@ -64,10 +64,10 @@ export {
   protoCodec,
 } from "./codec/codec.ts";
 export type { Compression } from "./codec/compression.ts";
-export type { CorsOptions } from "./cors.ts";
-export { type HandlerContext, unimplemented } from "./handler.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
-export type { AddedService, Router, ServiceOptions, VersionMatch } from "./router.ts";
+export type { CorsOptions } from "./server/cors.ts";
+export { type HandlerContext, unimplemented } from "./server/handler.ts";
+export type { AddedService, Router, ServiceOptions, VersionMatch } from "./server/router.ts";
 
 export interface RouterOptions {
   /** Around every call of every service, the first one outermost. */

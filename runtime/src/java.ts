@@ -4,7 +4,6 @@
  */
 export type { ServiceDef } from "./call/call.ts";
 export type { CallDefaults, CallOptions, Transport } from "./client/client.ts";
-export type { HandlerContext } from "./handler.ts";
 export { createInterfaceClient, type InterfaceMethod, javaMessage } from "./interface-client.ts";
 export type {
   BigDecimal,
@@ -24,6 +23,7 @@ export type { Serialization } from "./java/serialization.ts";
 export { typed } from "./java/typed.ts";
 export { createProtobufSerialization } from "./protobuf-serialization.ts";
 export { jsonSerialization } from "./serialization.ts";
+export type { HandlerContext } from "./server/handler.ts";
 export type {
   JavaBuiltIn,
   JavaClass,

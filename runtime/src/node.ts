@@ -21,7 +21,7 @@ import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
 import { resolveClientOptions, type WrapperContentType } from "./protocol/protocol.ts";
-import { isServed } from "./router.ts";
+import { isServed } from "./server/router.ts";
 import { withSignedCalls } from "./signed-call.ts";
 
 export type { CloseOptions } from "./call/context.ts";

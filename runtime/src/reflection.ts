@@ -9,7 +9,7 @@ import { RpcError } from "./call/error.ts";
 import { FileIndex } from "./file-index.ts";
 import { ServerReflectionDef as ReflectionDef } from "./gen/grpc/reflection/v1/reflection_triple.ts";
 import { ServerReflectionDef as AlphaReflectionDef } from "./gen/grpc/reflection/v1alpha/reflection_triple.ts";
-import type { Router, ServiceOptions } from "./router.ts";
+import type { Router, ServiceOptions } from "./server/router.ts";
 
 export interface ReflectionOptions extends ServiceOptions {
   /**

@@ -12,4 +12,4 @@ export {
   type Transport,
   type UnaryMethod,
 } from "./client/client.ts";
-export type { HandlerContext } from "./handler.ts";
+export type { HandlerContext } from "./server/handler.ts";

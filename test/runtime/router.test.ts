@@ -12,7 +12,7 @@ import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/gr
 import { Code, Status } from "../../runtime/src/call/code.ts";
 import type { HttpResponse } from "../../runtime/src/http/exchange.ts";
 import type { ServerProtocol } from "../../runtime/src/protocol/protocol.ts";
-import { createRouterWith } from "../../runtime/src/router.ts";
+import { createRouterWith } from "../../runtime/src/server/router.ts";
 import { GREET, grpcRequest, jsonOf, response, rpcRequest } from "../support/greeter.ts";
 import { failureOf, greeter } from "../support/server.ts";
 

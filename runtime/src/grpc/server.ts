@@ -21,7 +21,7 @@ import {
   type ServerOptions,
   type ServerProtocol,
 } from "../protocol/protocol.ts";
-import { ServerContext } from "../server-context.ts";
+import { ServerContext } from "../server/call-context.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
 import {
   checkPrefix,

@@ -19,7 +19,7 @@ import {
   type ServerOptions,
   type ServerProtocol,
 } from "../protocol/protocol.ts";
-import { ServerContext } from "../server-context.ts";
+import { ServerContext } from "../server/call-context.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
 import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
 import { PositionalCall } from "./positional.ts";

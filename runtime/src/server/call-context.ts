@@ -2,9 +2,9 @@
  * The context of a call on a server, which knows how the call was answered.
  */
 
-import { OpenContext } from "./call/context.ts";
-import type { RpcError } from "./call/error.ts";
-import type { AnsweredContext } from "./call/outcome.ts";
+import { OpenContext } from "../call/context.ts";
+import type { RpcError } from "../call/error.ts";
+import type { AnsweredContext } from "../call/outcome.ts";
 
 type AnswerListener = (error: RpcError | undefined) => void;
 

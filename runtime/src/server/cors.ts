@@ -2,10 +2,10 @@
  * CORS: lets the pages of other origins call a server, and read the metadata of its answers. It wraps an exchange, so it
  * works under every server and handler and knows neither protocols nor services.
  */
-import { Status } from "./call/code.ts";
-import { Metadata } from "./call/metadata.ts";
-import { encodeJson } from "./codec/codec.ts";
-import { type Exchange, emptyBody, type HttpRequest, type HttpResponse, wholeBody } from "./http/exchange.ts";
+import { Status } from "../call/code.ts";
+import { Metadata } from "../call/metadata.ts";
+import { encodeJson } from "../codec/codec.ts";
+import { type Exchange, emptyBody, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
 
 export interface CorsOptions {
   /** The origins whose pages may call, such as `https://app.example.com`, or `"*"` for all of them. */

@@ -9,8 +9,8 @@ import {
   type Interceptor,
   intercept,
   type StreamResponse,
-} from "./call/call.ts";
-import { type ErrorHook, hideForeign, RpcError } from "./call/error.ts";
+} from "../call/call.ts";
+import { type ErrorHook, hideForeign, RpcError } from "../call/error.ts";
 
 export interface HandlerOptions {
   /** Around every call, the first one outermost. */

@@ -15,12 +15,12 @@ import {
   type ServiceDef,
   type StreamRequest,
   type UnaryRequest,
-} from "./call/call.ts";
-import { Code, Status } from "./call/code.ts";
-import { type ErrorHook, hideForeign, RpcError } from "./call/error.ts";
-import { Metadata } from "./call/metadata.ts";
-import { type HandlerOptions, interceptHandler } from "./interception.ts";
-import { withMessages } from "./java/positional.ts";
+} from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { type ErrorHook, hideForeign, RpcError } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
+import { withMessages } from "../java/positional.ts";
+import { type HandlerOptions, interceptHandler } from "./interceptors.ts";
 
 /** What a handler knows of its call, and may add to the response. */
 export interface HandlerContext extends CallContext {

@@ -9,12 +9,12 @@ import {
   type Interceptor,
   type Selector,
   type ServiceDef,
-} from "./call/call.ts";
-import type { ErrorHook } from "./call/error.ts";
+} from "../call/call.ts";
+import type { ErrorHook } from "../call/error.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { parameterNames, pathSuffix } from "../java/type.ts";
+import { readSelector, type ServerProtocol } from "../protocol/protocol.ts";
 import { checkService, createHandlers } from "./handler.ts";
-import type { Exchange } from "./http/exchange.ts";
-import { parameterNames, pathSuffix } from "./java/type.ts";
-import { readSelector, type ServerProtocol } from "./protocol/protocol.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
