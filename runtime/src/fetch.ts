@@ -13,9 +13,9 @@ import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec } from "./codec/codec.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./http/exchange.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
+import { withSignedCalls } from "./java/http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol/protocol.ts";
 import type { Router } from "./server/router.ts";
-import { withSignedCalls } from "./signed-call.ts";
 
 export interface TransportOptions {
   /** Where the server is: an absolute URL, or in a browser a path on the page's own origin. */

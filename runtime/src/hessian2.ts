@@ -2,16 +2,17 @@
  * The door to Hessian 2, the serialization that Dubbo has for interfaces without IDL. Only data: no class is looked up, no
  * code is run by what arrives, and a class that nobody declared is refused.
  */
-import { Decoder } from "./hessian2/decoder.ts";
-import type { Hessian2Limits } from "./hessian2/raw.ts";
-import { readHessian2 } from "./hessian2/reader.ts";
-import { writeException, writeHessian2 } from "./hessian2/writer.ts";
-import { Cost } from "./java/cost.ts";
-import type { Serialization } from "./java/serialization.ts";
-import { type DeclaredTypes, declaredTypes } from "./java/type.ts";
-import type { JavaClass, JavaEnum, JavaType } from "./signature.ts";
 
-export type { Hessian2Limits } from "./hessian2/raw.ts";
+import { Cost } from "./java/cost.ts";
+import { Decoder } from "./java/hessian2/decoder.ts";
+import type { Hessian2Limits } from "./java/hessian2/raw.ts";
+import { readHessian2 } from "./java/hessian2/reader.ts";
+import { writeException, writeHessian2 } from "./java/hessian2/writer.ts";
+import type { Serialization } from "./java/serialization.ts";
+import type { JavaClass, JavaEnum, JavaType } from "./java/signature.ts";
+import { type DeclaredTypes, declaredTypes } from "./java/type.ts";
+
+export type { Hessian2Limits } from "./java/hessian2/raw.ts";
 
 export interface Hessian2Options {
   /**

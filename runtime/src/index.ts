@@ -13,13 +13,12 @@ import { createGrpcServer } from "./grpc/server.ts";
 import { connectInMemory } from "./http/in-memory.ts";
 import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
+import { withSignedCalls } from "./java/http-rpc/client.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { resolveClientOptions, resolveServerOptions } from "./protocol/protocol.ts";
 import { type CorsOptions, withCors } from "./server/cors.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./server/router.ts";
-import { withSignedCalls } from "./signed-call.ts";
 
-export { type AttachmentValue, attachments, readAttachments } from "./attachments.ts";
 export {
   type BodyKind,
   type Call,
@@ -64,6 +63,7 @@ export {
   protoCodec,
 } from "./codec/codec.ts";
 export type { Compression } from "./codec/compression.ts";
+export { type AttachmentValue, attachments, readAttachments } from "./java/attachments.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";

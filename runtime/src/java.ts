@@ -4,7 +4,6 @@
  */
 export type { ServiceDef } from "./call/call.ts";
 export type { CallDefaults, CallOptions, Transport } from "./client/client.ts";
-export { createInterfaceClient, type InterfaceMethod, javaMessage } from "./interface-client.ts";
 export type {
   BigDecimal,
   BigInteger,
@@ -17,13 +16,12 @@ export type {
   long,
   short,
 } from "./java/brand.ts";
+export { createInterfaceClient, type InterfaceMethod, javaMessage } from "./java/client.ts";
 export type { Cost } from "./java/cost.ts";
 export { findException, JavaException, type JavaExceptionOptions } from "./java/exception.ts";
+export { jsonSerialization } from "./java/json-serialization.ts";
+export { createProtobufSerialization } from "./java/protobuf-serialization.ts";
 export type { Serialization } from "./java/serialization.ts";
-export { typed } from "./java/typed.ts";
-export { createProtobufSerialization } from "./protobuf-serialization.ts";
-export { jsonSerialization } from "./serialization.ts";
-export type { HandlerContext } from "./server/handler.ts";
 export type {
   JavaBuiltIn,
   JavaClass,
@@ -32,4 +30,6 @@ export type {
   JavaType,
   Parameter,
   Signature,
-} from "./signature.ts";
+} from "./java/signature.ts";
+export { typed } from "./java/typed.ts";
+export type { HandlerContext } from "./server/handler.ts";

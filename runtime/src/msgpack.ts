@@ -5,8 +5,8 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { Decoder, Encoder } from "@msgpack/msgpack";
 import { Cost } from "./java/cost.ts";
 import { fromJson, type Notation, toPlain } from "./java/json.ts";
+import { checkShape } from "./java/msgpack/shape.ts";
 import type { Serialization } from "./java/serialization.ts";
-import { checkShape } from "./msgpack/shape.ts";
 
 /** What JSON has to spell out, MessagePack has. */
 const NOTATION: Notation = {

@@ -14,6 +14,7 @@ import { createGrpcClient } from "./grpc/client.ts";
 import { pathsBelow } from "./http/exchange.ts";
 import { createHttpRpcClient } from "./http-rpc/compression.ts";
 import { createRouter, type Router, type RouterOptions } from "./index.ts";
+import { withSignedCalls } from "./java/http-rpc/client.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { createNodeHandler, type NodeHandler } from "./node/handler.ts";
@@ -22,7 +23,6 @@ import { Listener, type ListenerOptions, type ListenOptions } from "./node/serve
 import { type ConnectOptions, createConnector } from "./node/transport.ts";
 import { resolveClientOptions, type WrapperContentType } from "./protocol/protocol.ts";
 import { isServed } from "./server/router.ts";
-import { withSignedCalls } from "./signed-call.ts";
 
 export type { CloseOptions } from "./call/context.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";

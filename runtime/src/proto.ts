@@ -8,8 +8,8 @@ import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { protoCodec } from "./codec/codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
+import { refuseSignedCalls } from "./java/http-rpc/client.ts";
 import { resolveClientOptions } from "./protocol/protocol.ts";
-import { refuseSignedCalls } from "./signed-call.ts";
 
 export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
 

@@ -20,8 +20,8 @@ import {
   TripleResponseWrapperSchema,
 } from "../../fixtures/gen/org/apache/dubbo/triple/triple_wrapper_pb.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
-import { decodeWrapper, encodeWrapper } from "../../runtime/src/grpc/wrapper.ts";
 import { wholeBody } from "../../runtime/src/http/exchange.ts";
+import { decodeWrapper, encodeWrapper } from "../../runtime/src/java/wrapper/wrapper.ts";
 import { resolveClientOptions } from "../../runtime/src/protocol/protocol.ts";
 import { ROOT } from "../support/documents.ts";
 import { createShopClient, everything, ShopDef, type ShopHandler, shop } from "../support/shop.ts";

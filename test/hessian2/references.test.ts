@@ -2,7 +2,7 @@
 import { createHessian2, hessian2 } from "triple-es/hessian2";
 import { type JavaClass, type JavaType, typed } from "triple-es/java";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ClassDefinition, RawObject } from "../../runtime/src/hessian2/raw.ts";
+import { ClassDefinition, RawObject } from "../../runtime/src/java/hessian2/raw.ts";
 
 const ANY: JavaType = "java.lang.Object";
 const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.replaceAll(" ", ""), "hex"));

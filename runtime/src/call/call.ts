@@ -3,7 +3,7 @@
  * half and a user's handler all speak it, on both ends of the wire.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { Signature } from "../signature.ts";
+import type { Signature } from "../java/signature.ts";
 import type { Metadata } from "./metadata.ts";
 
 /** The four kinds of call. Sub-protocol A carries only `unary` (spec: What the service does). */

@@ -24,6 +24,7 @@ import {
   wholeBody,
 } from "../http/exchange.ts";
 import { nameOf } from "../java/type.ts";
+import { decodeResponse, encodeRequest, isSigned, readException } from "../java/wrapper/wrapped-call.ts";
 import {
   appendCallerMetadata,
   type ClientProtocol,
@@ -44,7 +45,6 @@ import {
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
 import { httpStatusError, readEnd, toldFailure, userMetadata } from "./status.ts";
-import { decodeResponse, encodeRequest, isSigned, readException } from "./values.ts";
 
 /** Makes the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {

@@ -6,9 +6,9 @@ import type { Handler } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Codec, protoCodec } from "../codec/codec.ts";
 import { type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
+import { isSigned } from "../java/wrapper/wrapped-call.ts";
 import type { ServerOptions } from "../protocol/protocol.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
-import { isSigned } from "./values.ts";
 
 /** What a content type decides. */
 export interface ContentType {

@@ -9,6 +9,7 @@ import { countPiece } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../http/exchange.ts";
+import { isSigned, WrappedCall } from "../java/wrapper/wrapped-call.ts";
 import {
   appendMetadata,
   checkHeaders,
@@ -34,7 +35,6 @@ import {
 } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
-import { isSigned, WrappedCall } from "./values.ts";
 
 /** One call, from the moment its headers have been understood. */
 interface ServerCall {

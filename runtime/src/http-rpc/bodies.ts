@@ -2,16 +2,16 @@
  * The kinds of body that a request may have beside those of the codecs (spec: Additional request content types).
  */
 import type { BodyKind } from "../call/call.ts";
-import { decodeForm } from "./form.ts";
-import { decodeMultipart } from "./multipart.ts";
-import type { BodyInput } from "./parameters.ts";
 import {
   type ArgumentFormat,
   formArguments,
   multipartArguments,
   textArguments,
   xmlArguments,
-} from "./signed-arguments.ts";
+} from "../java/http-rpc/arguments.ts";
+import { decodeForm } from "./form.ts";
+import { decodeMultipart } from "./multipart.ts";
+import type { BodyInput } from "./parameters.ts";
 import { decodeTextBody } from "./text.ts";
 import { decodeXml } from "./xml.ts";
 

@@ -7,13 +7,13 @@ import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
+import { type ArgumentBody, jsonArguments } from "../java/http-rpc/arguments.ts";
+import { jsonResult, type ResultFormat, textResult, xmlResult } from "../java/http-rpc/results.ts";
 import type { ServerOptions } from "../protocol/protocol.ts";
 import { decodeArguments } from "./arguments.ts";
 import { BODY_FORMATS, type BodyFormat } from "./bodies.ts";
 import { canonicalType, chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
 import { Refusal } from "./refusal.ts";
-import { type ArgumentBody, jsonArguments } from "./signed-arguments.ts";
-import { jsonResult, type ResultFormat, textResult, xmlResult } from "./signed-results.ts";
 import { encodeTextBody, isText } from "./text.ts";
 import { encodeXml } from "./xml.ts";
 

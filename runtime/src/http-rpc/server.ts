@@ -7,6 +7,7 @@ import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { type HttpRequest, type HttpResponse, tooLarge, wholeBody } from "../http/exchange.ts";
+import { PositionalCall } from "../java/http-rpc/overload.ts";
 import {
   appendMetadata,
   compressMessage,
@@ -22,7 +23,6 @@ import {
 import { ServerContext } from "../server/call-context.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
 import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
-import { PositionalCall } from "./positional.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./refusal.ts";
 
 /** One call, from the moment its headers have been understood. */

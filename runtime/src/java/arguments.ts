@@ -2,10 +2,10 @@
  * The arguments of a method in JSON: by position in an array, or by name in an object (as Dubbo for Java reads them).
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { JavaType, Signature } from "../signature.ts";
 import { Cost } from "./cost.ts";
 import { fromJson, toJson } from "./json.ts";
 import { ExactNumber } from "./json-text.ts";
+import type { JavaType, Signature } from "./signature.ts";
 import { isBytes, isRecord, scalarOf, within } from "./type.ts";
 
 /** The array of the arguments. */

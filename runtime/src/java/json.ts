@@ -3,11 +3,11 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/metadata.ts";
-import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
 import { Cost } from "./cost.ts";
 import { dateFromJson } from "./json-date.ts";
 import { ExactNumber } from "./json-text.ts";
 import { toPlainData } from "./plain-data.ts";
+import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "./signature.ts";
 import {
   initialValue,
   isBytes,

@@ -2,9 +2,10 @@
  * Serializations: how sub-protocol B carries single values of methods without IDL (spec: Payload schema of the extended
  * content type).
  */
-import type { JavaType } from "../signature.ts";
+
 import type { Cost } from "./cost.ts";
 import type { JavaException } from "./exception.ts";
+import type { JavaType } from "./signature.ts";
 
 /**
  * Turns values of a declared type into bytes and back. Throws whatever it likes; the protocol turns it into an `RpcError`.

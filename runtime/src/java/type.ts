@@ -2,8 +2,8 @@
  * Types of Java: their names, and what values of the simple ones are in TypeScript.
  */
 import { reasonOf } from "../call/error.ts";
-import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "../signature.ts";
 import { ExactNumber } from "./json-text.ts";
+import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
 
 /** What a boxed type holds, and for a primitive one itself; the others are absent. */
 const SCALARS: ReadonlyMap<JavaType, JavaPrimitive> = new Map<JavaType, JavaPrimitive>([

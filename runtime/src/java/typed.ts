@@ -1,7 +1,7 @@
 /**
  * Values that say their own type, for parameters that Java declares as `Object`.
  */
-import type { JavaType } from "../signature.ts";
+import type { JavaType } from "./signature.ts";
 
 export class TypedValue {
   readonly type: JavaType;

@@ -2,16 +2,16 @@
  * The values of methods without IDL as wrapped messages: which serialization carries them, what they are declared as, and
  * which of several methods of one path a request means.
  */
-import type { CallResponse, Handler, Method, UnaryRequest } from "../call/call.ts";
-import { Code } from "../call/code.ts";
-import { RpcError, reasonOf } from "../call/error.ts";
-import { Metadata } from "../call/metadata.ts";
-import { Cost } from "../java/cost.ts";
-import { JavaException, thrownException } from "../java/exception.ts";
-import { findSerialization, type Serialization, wireNameOf } from "../java/serialization.ts";
-import { nameOf, parameterNames, show, within } from "../java/type.ts";
+import type { CallResponse, Handler, Method, UnaryRequest } from "../../call/call.ts";
+import { Code } from "../../call/code.ts";
+import { RpcError, reasonOf } from "../../call/error.ts";
+import { Metadata } from "../../call/metadata.ts";
+import { userMetadata } from "../../grpc/status.ts";
+import { Cost } from "../cost.ts";
+import { JavaException, thrownException } from "../exception.ts";
+import { findSerialization, type Serialization, wireNameOf } from "../serialization.ts";
 import type { Signature } from "../signature.ts";
-import { userMetadata } from "./status.ts";
+import { nameOf, parameterNames, show, within } from "../type.ts";
 import { decodeWrapper, encodeWrapper, type Wrapper } from "./wrapper.ts";
 
 const DEFAULT_SERIALIZATION = "hessian2";

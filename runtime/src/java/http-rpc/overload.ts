@@ -2,15 +2,15 @@
  * Methods without IDL in sub-protocol A: the arguments of a body, and which of several methods of one path they are for.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Handler } from "../call/call.ts";
-import { Code, Status } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
-import { valuesOf } from "../java/arguments.ts";
+import type { Handler } from "../../call/call.ts";
+import { Code, Status } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import type { RequestFormat, ResponseFormat } from "../../http-rpc/content.ts";
+import { badRequest } from "../../http-rpc/headers.ts";
+import { valuesOf } from "../arguments.ts";
 import type { Signature } from "../signature.ts";
-import type { RequestFormat, ResponseFormat } from "./content.ts";
-import { badRequest } from "./headers.ts";
-import type { ArgumentBody } from "./signed-arguments.ts";
-import type { ResultFormat } from "./signed-results.ts";
+import type { ArgumentBody } from "./arguments.ts";
+import type { ResultFormat } from "./results.ts";
 
 /** One call of such a method on a server. */
 export class PositionalCall {

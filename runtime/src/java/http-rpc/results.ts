@@ -1,15 +1,15 @@
 /**
  * Results of methods without IDL, in every type that a response may have (spec: Additional request content types).
  */
-import { Code, Status } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
-import { encodeBase64 } from "../call/metadata.ts";
-import { encodeJson } from "../codec/codec.ts";
-import { Cost } from "../java/cost.ts";
-import { type Notation, toJson, toPlain } from "../java/json.ts";
-import { itemOf, nameOf, within } from "../java/type.ts";
+import { Code, Status } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import { encodeBase64 } from "../../call/metadata.ts";
+import { encodeJson } from "../../codec/codec.ts";
+import { ELEMENT_NAME, elementOf, encodeRoot, escapeText } from "../../http-rpc/xml.ts";
+import { Cost } from "../cost.ts";
+import { type Notation, toJson, toPlain } from "../json.ts";
 import type { JavaType } from "../signature.ts";
-import { ELEMENT_NAME, elementOf, encodeRoot, escapeText } from "./xml.ts";
+import { itemOf, nameOf, within } from "../type.ts";
 
 /** Writes the result of a method. */
 export type ResultFormat = (type: JavaType, value: unknown) => Uint8Array;

@@ -3,7 +3,7 @@
  * may only announce what it can contain: every item takes a byte at least. Nor does the library mind text that is no UTF-8,
  * extensions that nobody knows, and times that are none.
  */
-import type { Cost } from "../java/cost.ts";
+import type { Cost } from "../cost.ts";
 
 /** Deeper data is refused, as it is in JSON. */
 const MAX_DEPTH = 100;

@@ -1,7 +1,7 @@
 /**
  * Metadata as Dubbo for Java has it, where it is called attachments: names keep their capitals, and values have types.
  */
-import { Metadata } from "./call/metadata.ts";
+import { Metadata } from "../call/metadata.ts";
 
 /** A value that Dubbo for Java sends as text or, if it is bytes, under a name that ends in `-bin`. */
 export type AttachmentValue = string | number | bigint | boolean | Date | Uint8Array;

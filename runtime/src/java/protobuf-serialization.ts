@@ -14,9 +14,9 @@ import {
   timestampDate,
   timestampFromDate,
 } from "@bufbuild/protobuf/wkt";
-import type { Serialization } from "./java/serialization.ts";
-import { isBytes, nameOf, scalarOf, show, toDate, toScalar } from "./java/type.ts";
+import type { Serialization } from "./serialization.ts";
 import type { JavaPrimitive, JavaType } from "./signature.ts";
+import { isBytes, nameOf, scalarOf, show, toDate, toScalar } from "./type.ts";
 
 /** The messages of Protocol Buffers around one value. */
 const WRAPPERS: Readonly<Partial<Record<JavaPrimitive, DescMessage>>> = {

@@ -2,8 +2,9 @@
  * Writes Hessian 2 as Dubbo's encoder does: values of declared types in, bytes out. Objects that are there more than once,
  * or inside themselves, are written once and referred to.
  */
-import { Cost } from "../java/cost.ts";
-import { JavaException } from "../java/exception.ts";
+import { Cost } from "../cost.ts";
+import { JavaException } from "../exception.ts";
+import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
 import {
   isBytes,
   isChars,
@@ -19,9 +20,8 @@ import {
   toItems,
   toScalar,
   within,
-} from "../java/type.ts";
-import { runtimeType, TypedValue } from "../java/typed.ts";
-import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
+} from "../type.ts";
+import { runtimeType, TypedValue } from "../typed.ts";
 import { DEFAULT_LIMITS, type Hessian2Limits } from "./raw.ts";
 import { ByteSink } from "./sink.ts";
 import { hessianName, structureName } from "./type-name.ts";

@@ -2,10 +2,10 @@
  * Methods without IDL in the client half of sub-protocol A, which knows codecs and nothing of signatures: each of these
  * methods has a codec of its own.
  */
-import type { Call, Method } from "./call/call.ts";
-import { Code, Status } from "./call/code.ts";
-import { RpcError } from "./call/error.ts";
-import type { Codec, SignedMessage } from "./codec/codec.ts";
+import type { Call, Method } from "../../call/call.ts";
+import { Code, Status } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import type { Codec, SignedMessage } from "../../codec/codec.ts";
 
 /** Makes calls of methods without IDL with what `open` makes of their codec, and the others as they were. */
 export function withSignedCalls(call: Call, open: (codec: Codec) => Call, jsonBody: "array" | "object"): Call {

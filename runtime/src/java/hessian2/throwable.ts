@@ -2,8 +2,8 @@
  * Exceptions as Hessian 2 has them: objects with a message, a cause and a trace. The names of their classes are words, so any
  * will do.
  */
-import { JavaException } from "../java/exception.ts";
-import { setMember } from "../java/type.ts";
+import { JavaException } from "../exception.ts";
+import { setMember } from "../type.ts";
 import { RawList, RawObject, type RawValue } from "./raw.ts";
 
 /** More exceptions behind each other, more lines and more fields nobody reads. */

@@ -3,19 +3,19 @@
  * text they become what the type of their parameter says.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import { RpcError, reasonOf } from "../call/error.ts";
-import { decodeJsonText } from "../codec/codec.ts";
-import { argumentsIn } from "../java/arguments.ts";
-import { parseExactJson } from "../java/json-text.ts";
-import { isBytes, isChars, isRecord, itemOf, scalarOf, setMember } from "../java/type.ts";
+import { RpcError, reasonOf } from "../../call/error.ts";
+import { decodeJsonText } from "../../codec/codec.ts";
+import { parsePairs } from "../../http-rpc/form.ts";
+import { badRequest } from "../../http-rpc/headers.ts";
+import type { MediaType } from "../../http-rpc/media-type.ts";
+import { type Part, parseParts, unsupportedPart } from "../../http-rpc/multipart.ts";
+import { type Named, parseBoolean } from "../../http-rpc/parameters.ts";
+import { decodeText } from "../../http-rpc/text.ts";
+import { type Element, entriesOf, parseXml, textOf } from "../../http-rpc/xml.ts";
+import { argumentsIn } from "../arguments.ts";
+import { parseExactJson } from "../json-text.ts";
 import type { JavaClass, JavaType, Parameter, Signature } from "../signature.ts";
-import { parsePairs } from "./form.ts";
-import { badRequest } from "./headers.ts";
-import type { MediaType } from "./media-type.ts";
-import { type Part, parseParts, unsupportedPart } from "./multipart.ts";
-import { type Named, parseBoolean } from "./parameters.ts";
-import { decodeText } from "./text.ts";
-import { type Element, entriesOf, parseXml, textOf } from "./xml.ts";
+import { isBytes, isChars, isRecord, itemOf, scalarOf, setMember } from "../type.ts";
 
 /** What a body holds, to be read for one of several methods of a path. */
 export interface ArgumentBody {

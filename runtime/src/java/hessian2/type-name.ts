@@ -1,8 +1,9 @@
 /**
  * Names of types where Hessian 2 is written: on the wire, and for telling what has been written as what.
  */
-import { nameOf } from "../java/type.ts";
+
 import type { JavaType } from "../signature.ts";
+import { nameOf } from "../type.ts";
 
 /** How Hessian names the arrays of types that it knows itself. */
 const HESSIAN_NAMES: ReadonlyMap<string, string> = new Map([

@@ -2,8 +2,9 @@
  * From inert data to values of declared types. Only classes that a signature or the registry declares become objects, with
  * the fields that are declared; every other name of a class is refused, whatever it is the name of.
  */
-import { Cost, type CostLimits } from "../java/cost.ts";
-import type { JavaException } from "../java/exception.ts";
+import { Cost, type CostLimits } from "../cost.ts";
+import type { JavaException } from "../exception.ts";
+import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "../signature.ts";
 import {
   type DeclaredTypes,
   initialValue,
@@ -18,8 +19,7 @@ import {
   toEnum,
   toScalar,
   within,
-} from "../java/type.ts";
-import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "../signature.ts";
+} from "../type.ts";
 import { Memo } from "./memo.ts";
 import { RawList, RawMap, RawObject, type RawValue } from "./raw.ts";
 import { readThrowable } from "./throwable.ts";

@@ -3,7 +3,7 @@
  * here; nothing is looked up or made by them.
  */
 
-import type { CostLimits } from "../java/cost.ts";
+import type { CostLimits } from "../cost.ts";
 
 /** A value as it travels: int and double are numbers, long is a bigint. */
 export type RawValue = null | boolean | number | bigint | string | Uint8Array | Date | RawList | RawMap | RawObject;

@@ -1,10 +1,10 @@
 /**
  * The serialization that needs no library: JSON, for peers that are ours or have been given it.
  */
-import { decodeJsonText, encodeJson } from "./codec/codec.ts";
-import { fromJson, toJson } from "./java/json.ts";
-import { parseExactJson } from "./java/json-text.ts";
-import type { Serialization } from "./java/serialization.ts";
+import { decodeJsonText, encodeJson } from "../codec/codec.ts";
+import { fromJson, toJson } from "./json.ts";
+import { parseExactJson } from "./json-text.ts";
+import type { Serialization } from "./serialization.ts";
 
 /** Values as JSON text: `json` on the wire. Dubbo for Java has no such serialization of its own. */
 export const jsonSerialization: Serialization = {

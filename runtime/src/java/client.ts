@@ -2,18 +2,18 @@
  * Clients of services without IDL: functions with arguments by position, whose messages are arrays of values.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Method, ServiceDef } from "./call/call.ts";
-import { Code } from "./call/code.ts";
-import { RpcError, reasonOf } from "./call/error.ts";
-import { type CallDefaults, type CallOptions, createClient, type Transport } from "./client/client.ts";
-import { type Codec, decodeJsonText, encodeJson, type SignedMessage } from "./codec/codec.ts";
-import { nameOnly } from "./codec/plain-json.ts";
-import { argumentsToJson } from "./java/arguments.ts";
-import { fromJson } from "./java/json.ts";
-import { parseExactJson } from "./java/json-text.ts";
-import { toMessages, toValues } from "./java/positional.ts";
-import { pathSuffix } from "./java/type.ts";
+import type { Method, ServiceDef } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { RpcError, reasonOf } from "../call/error.ts";
+import { type CallDefaults, type CallOptions, createClient, type Transport } from "../client/client.ts";
+import { type Codec, decodeJsonText, encodeJson, type SignedMessage } from "../codec/codec.ts";
+import { nameOnly } from "../codec/plain-json.ts";
+import { argumentsToJson } from "./arguments.ts";
+import { fromJson } from "./json.ts";
+import { parseExactJson } from "./json-text.ts";
+import { toMessages, toValues } from "./positional.ts";
 import type { Signature } from "./signature.ts";
+import { pathSuffix } from "./type.ts";
 
 /** A method without IDL, as generated code declares it. */
 export interface InterfaceMethod extends Method {

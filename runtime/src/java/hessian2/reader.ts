@@ -5,7 +5,7 @@
  * The grammar stands above the function that reads it, in the words of the Hessian 2.0 specification; `b0` is the lowest byte.
  * The compact double of four bytes counts thousandths, as every implementation has it, and is not the float of that text.
  */
-import { Cost, limitError } from "../java/cost.ts";
+import { Cost, limitError } from "../cost.ts";
 import { ByteCursor } from "./bytes.ts";
 import {
   ClassDefinition,
