@@ -213,7 +213,7 @@ describe("the rules themselves", () => {
     ["runtime/src/grpc/client.ts", "runtime/src/grpc/envelope.ts"],
     ["runtime/src/grpc/status.ts", "runtime/src/gen/google/rpc/status_pb.ts"],
     ["runtime/src/node/http2.ts", "runtime/src/protocol/protocol.ts"],
-    ["runtime/src/http-rpc/xml.ts", "saxes"],
+    ["runtime/src/http-rpc/body/xml.ts", "saxes"],
     ["runtime/src/gen/a_triple.ts", "runtime/src/stub.ts"],
     ["runtime/src/gen/a_triple.ts", "runtime/src/gen/a_pb.ts"],
     ["runtime/src/health.ts", "runtime/src/gen/a_triple.ts"],

@@ -44,7 +44,7 @@ describe("the bundle of a page", () => {
 describe("the bundle of a server", () => {
   it("loads the parsers of bodies when they are needed", async () => {
     const files = await filesOf(SERVER);
-    expect(files).toContain("runtime/src/http-rpc/xml.ts");
+    expect(files).toContain("runtime/src/http-rpc/body/xml.ts");
     expect(files.filter((file) => /multipasta|saxes/.test(file))).toEqual([]);
   });
 });

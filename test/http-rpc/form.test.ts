@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseForm } from "../../runtime/src/http-rpc/form.ts";
+import { parseForm } from "../../runtime/src/http-rpc/body/form.ts";
 import { routeParameters } from "../support/parameters.ts";
 
 const FORM = "application/x-www-form-urlencoded";

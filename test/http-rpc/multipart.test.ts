@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AllParametersSchema } from "../../fixtures/gen/fixture/parameters/v1/parameters_pb.ts";
-import { parseParts } from "../../runtime/src/http-rpc/multipart.ts";
+import { parseParts } from "../../runtime/src/http-rpc/body/multipart.ts";
 import { joined } from "../support/greeter.ts";
 import { routeParameters } from "../support/parameters.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeText } from "../../runtime/src/http-rpc/text.ts";
+import { decodeText } from "../../runtime/src/http-rpc/body/text.ts";
 import { routeParameters } from "../support/parameters.ts";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

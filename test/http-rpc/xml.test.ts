@@ -2,7 +2,7 @@ import { create, type JsonValue, toJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AllParametersSchema } from "../../fixtures/gen/fixture/parameters/v1/parameters_pb.ts";
-import { decodeXml, encodeXml } from "../../runtime/src/http-rpc/xml.ts";
+import { decodeXml, encodeXml } from "../../runtime/src/http-rpc/body/xml.ts";
 import { routeParameters } from "../support/parameters.ts";
 
 const send = routeParameters({ bodies: ["xml"] });

@@ -6,8 +6,8 @@ import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { encodingList, findCompression, IDENTITY, type Negotiation } from "../codec/compression.ts";
 import { checkHeaders, isReservedName, type RequestHeaders, type ServerOptions } from "../protocol/protocol.ts";
+import { Refusal } from "./error-response.ts";
 import { canonicalType } from "./media-type.ts";
-import { Refusal } from "./refusal.ts";
 
 /** The value of `tri-protocol-version` that clients send (spec: Versioning, points 1 and 3). */
 export const PROTOCOL_VERSION = "1.0.0";

@@ -21,9 +21,9 @@ import {
   type ServerProtocol,
 } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
-import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content.ts";
+import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content-type.ts";
+import { encodeErrorBody, httpStatusOf, Refusal } from "./error-response.ts";
 import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
-import { encodeErrorBody, httpStatusOf, Refusal } from "./refusal.ts";
 
 /** One call, from the moment its headers have been understood. */
 interface ServerCall {

@@ -5,13 +5,13 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import { decodeJsonText } from "../../codec/codec.ts";
-import { parsePairs } from "../../http-rpc/form.ts";
+import { parsePairs } from "../../http-rpc/body/form.ts";
+import { type Part, parseParts, unsupportedPart } from "../../http-rpc/body/multipart.ts";
+import { type Named, parseBoolean } from "../../http-rpc/body/parameters.ts";
+import { decodeText } from "../../http-rpc/body/text.ts";
+import { type Element, entriesOf, parseXml, textOf } from "../../http-rpc/body/xml.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import type { MediaType } from "../../http-rpc/media-type.ts";
-import { type Part, parseParts, unsupportedPart } from "../../http-rpc/multipart.ts";
-import { type Named, parseBoolean } from "../../http-rpc/parameters.ts";
-import { decodeText } from "../../http-rpc/text.ts";
-import { type Element, entriesOf, parseXml, textOf } from "../../http-rpc/xml.ts";
 import { argumentsIn } from "../arguments.ts";
 import { parseExactJson } from "../json-text.ts";
 import type { JavaClass, JavaType, Parameter, Signature } from "../signature.ts";

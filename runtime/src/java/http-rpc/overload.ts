@@ -5,7 +5,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Handler } from "../../call/call.ts";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import type { RequestFormat, ResponseFormat } from "../../http-rpc/content.ts";
+import type { RequestFormat, ResponseFormat } from "../../http-rpc/content-type.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { valuesOf } from "../arguments.ts";
 import type { Signature } from "../signature.ts";

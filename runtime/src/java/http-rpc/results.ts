@@ -5,7 +5,7 @@ import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { encodeBase64 } from "../../call/metadata.ts";
 import { encodeJson } from "../../codec/codec.ts";
-import { ELEMENT_NAME, elementOf, encodeRoot, escapeText } from "../../http-rpc/xml.ts";
+import { ELEMENT_NAME, elementOf, encodeRoot, escapeText } from "../../http-rpc/body/xml.ts";
 import { Cost } from "../cost.ts";
 import { type Notation, toJson, toPlain } from "../json.ts";
 import type { JavaType } from "../signature.ts";

@@ -2,9 +2,9 @@
  * Text bodies: bytes in a charset, bound to the one string parameter of a method (spec: Additional request content types).
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
-import { Code } from "../call/code.ts";
+import { Code } from "../../call/code.ts";
+import { Refusal } from "../error-response.ts";
 import { type BodyInput, messageFrom } from "./parameters.ts";
-import { Refusal } from "./refusal.ts";
 
 /** Decodes a `text/plain` body into the request message of a method with one string parameter. */
 export function decodeTextBody({ type, bytes, mediaType, json }: BodyInput): object {

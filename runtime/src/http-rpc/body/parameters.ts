@@ -11,12 +11,12 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { type ReflectList, reflect } from "@bufbuild/protobuf/reflect";
-import { Code } from "../call/code.ts";
-import { reasonOf } from "../call/error.ts";
-import { decodeJson, type JsonValues } from "../codec/codec.ts";
-import { badRequest } from "./headers.ts";
-import type { MediaType } from "./media-type.ts";
-import { Refusal } from "./refusal.ts";
+import { Code } from "../../call/code.ts";
+import { reasonOf } from "../../call/error.ts";
+import { decodeJson, type JsonValues } from "../../codec/codec.ts";
+import { Refusal } from "../error-response.ts";
+import { badRequest } from "../headers.ts";
+import type { MediaType } from "../media-type.ts";
 
 /** A body to decode into the parameters of a method. */
 export interface BodyInput {

@@ -11,11 +11,11 @@ import { type ArgumentBody, jsonArguments } from "../java/http-rpc/arguments.ts"
 import { jsonResult, type ResultFormat, textResult, xmlResult } from "../java/http-rpc/results.ts";
 import type { ServerOptions } from "../protocol/protocol.ts";
 import { decodeArguments } from "./arguments.ts";
-import { BODY_FORMATS, type BodyFormat } from "./bodies.ts";
+import { BODY_FORMATS, type BodyFormat } from "./body/formats.ts";
+import { encodeTextBody, isText } from "./body/text.ts";
+import { encodeXml } from "./body/xml.ts";
+import { Refusal } from "./error-response.ts";
 import { canonicalType, chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
-import { Refusal } from "./refusal.ts";
-import { encodeTextBody, isText } from "./text.ts";
-import { encodeXml } from "./xml.ts";
 
 /** How a request is decoded, and what its response looks like if nothing else is asked for. */
 export interface RequestFormat {

@@ -8,8 +8,8 @@
  * hold any JSON are written as JSON text.
  */
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { Code, Status } from "../call/code.ts";
-import { RpcError, reasonOf } from "../call/error.ts";
+import { Code, Status } from "../../call/code.ts";
+import { RpcError, reasonOf } from "../../call/error.ts";
 import { findField, holdsJson, isTextual, parseItem, parseMessageText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
 

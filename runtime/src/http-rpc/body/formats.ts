@@ -1,14 +1,14 @@
 /**
  * The kinds of body that a request may have beside those of the codecs (spec: Additional request content types).
  */
-import type { BodyKind } from "../call/call.ts";
+import type { BodyKind } from "../../call/call.ts";
 import {
   type ArgumentFormat,
   formArguments,
   multipartArguments,
   textArguments,
   xmlArguments,
-} from "../java/http-rpc/arguments.ts";
+} from "../../java/http-rpc/arguments.ts";
 import { decodeForm } from "./form.ts";
 import { decodeMultipart } from "./multipart.ts";
 import type { BodyInput } from "./parameters.ts";

@@ -4,13 +4,13 @@
  */
 import { type DescField, fromBinary, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import type { MultipartError, PartInfo } from "multipasta";
-import { Code } from "../call/code.ts";
-import type { RpcError } from "../call/error.ts";
-import { decodeJson, type JsonValues } from "../codec/codec.ts";
-import { badRequest } from "./headers.ts";
-import { canonicalType, type MediaType, parseMediaType } from "./media-type.ts";
+import { Code } from "../../call/code.ts";
+import type { RpcError } from "../../call/error.ts";
+import { decodeJson, type JsonValues } from "../../codec/codec.ts";
+import { Refusal } from "../error-response.ts";
+import { badRequest } from "../headers.ts";
+import { canonicalType, type MediaType, parseMediaType } from "../media-type.ts";
 import { type BodyInput, bindParameters, type FieldValue, messageFrom, type Named, parseText } from "./parameters.ts";
-import { Refusal } from "./refusal.ts";
 import { decodeText } from "./text.ts";
 import { decodeXml } from "./xml.ts";
 

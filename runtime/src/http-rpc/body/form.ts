@@ -2,11 +2,11 @@
  * Form bodies: `application/x-www-form-urlencoded` (spec: Additional request content types).
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
-import { Code } from "../call/code.ts";
-import { badRequest } from "./headers.ts";
-import type { MediaType } from "./media-type.ts";
+import { Code } from "../../call/code.ts";
+import { Refusal } from "../error-response.ts";
+import { badRequest } from "../headers.ts";
+import type { MediaType } from "../media-type.ts";
 import { type BodyInput, bindParameters, messageFrom, type Named, parseItem, parseText } from "./parameters.ts";
-import { Refusal } from "./refusal.ts";
 import { decodeText } from "./text.ts";
 
 /** More pairs than this are refused. */
