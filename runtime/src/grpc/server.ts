@@ -23,7 +23,7 @@ import {
   type ServerProtocol,
 } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
-import { type ContentType, createContent, isGrpcContentType } from "./content.ts";
+import { type ContentType, createContent, isGrpcContentType } from "./content-type.ts";
 import {
   checkPrefix,
   compressEnvelope,
