@@ -6,10 +6,10 @@ import type { DescFile } from "@bufbuild/protobuf";
 import type { ServiceDef } from "./call/call.ts";
 import { Code } from "./call/code.ts";
 import { RpcError } from "./call/error.ts";
-import { FileIndex } from "./file-index.ts";
 import { ServerReflectionDef as ReflectionDef } from "./gen/grpc/reflection/v1/reflection_triple.ts";
 import { ServerReflectionDef as AlphaReflectionDef } from "./gen/grpc/reflection/v1alpha/reflection_triple.ts";
 import type { Router, ServiceOptions } from "./server/router.ts";
+import { FileIndex } from "./services/file-index.ts";
 
 export interface ReflectionOptions extends ServiceOptions {
   /**

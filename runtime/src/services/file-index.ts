@@ -5,7 +5,7 @@
 import { type DescExtension, type DescFile, toBinary } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import type { ServiceDef } from "./call/call.ts";
+import type { ServiceDef } from "../call/call.ts";
 
 export class FileIndex {
   readonly #files = new Map<string, DescFile>();
