@@ -16,20 +16,20 @@ import { createHttpRpcClient } from "./http-rpc/compressed-exchange.ts";
 import { createRouter, type Router, type RouterOptions } from "./index.ts";
 import { withSignedCalls } from "./java/http-rpc/client.ts";
 import type { Serialization } from "./java/serialization.ts";
+import { type ConnectOptions, createConnector } from "./node/client/connector.ts";
 import { nodeCompressions } from "./node/compression.ts";
-import { createNodeHandler, type NodeHandler } from "./node/handler.ts";
-import { nodeProtoCodec } from "./node/proto-codec.ts";
-import { Listener, type ListenerOptions, type ListenOptions } from "./node/server.ts";
-import { type ConnectOptions, createConnector } from "./node/transport.ts";
+import { nodeProtoCodec } from "./node/protobuf/codec.ts";
+import { createNodeHandler, type NodeHandler } from "./node/server/adapter.ts";
+import { Listener, type ListenerOptions, type ListenOptions } from "./node/server/listener.ts";
 import { resolveClientOptions, type WrapperContentType } from "./protocol/protocol.ts";
 import { isServed } from "./server/router.ts";
 
 export type { CloseOptions } from "./call/context.ts";
+export type { ClientTlsOptions, ConnectionOptions } from "./node/client/connector.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
-export type { ConnectionLimits } from "./node/guard.ts";
-export type { NodeHandler, NodeRequest, NodeResponse } from "./node/handler.ts";
-export type { ListenOptions } from "./node/server.ts";
-export type { ClientTlsOptions, ConnectionOptions } from "./node/transport.ts";
+export type { NodeHandler, NodeRequest, NodeResponse } from "./node/server/adapter.ts";
+export type { ConnectionLimits } from "./node/server/guard.ts";
+export type { ListenOptions } from "./node/server/listener.ts";
 
 export interface ServerOptions extends RouterOptions, ListenerOptions {}
 

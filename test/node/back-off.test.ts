@@ -5,9 +5,9 @@ import { Code, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
 import { emptyBody, type HttpRequest } from "../../runtime/src/http/exchange.ts";
-import { BackOff } from "../../runtime/src/node/back-off.ts";
-import type { Connect, Connection } from "../../runtime/src/node/connection.ts";
-import { createPool, type Pool } from "../../runtime/src/node/pool.ts";
+import { BackOff } from "../../runtime/src/node/client/backoff.ts";
+import type { Connect, Connection } from "../../runtime/src/node/client/connection.ts";
+import { createPool, type Pool } from "../../runtime/src/node/client/pool.ts";
 import { connectGreeter, failureOf, freePort, startServer } from "../support/server.ts";
 
 const REFUSED = new RpcError(Code.Unavailable, "connection to host:1 failed: connect ECONNREFUSED");

@@ -6,7 +6,7 @@ import { createServer as createHttp2Server, type Http2Server } from "node:http2"
 import type { AddressInfo, Server } from "node:net";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { connectionError } from "../../runtime/src/node/error.ts";
+import { connectionError } from "../../runtime/src/node/io/error.ts";
 import { createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { connectGreeter, failureOf, startPeer, startServer } from "../support/server.ts";
 

@@ -6,14 +6,14 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node
 import type { Socket } from "node:net";
 import { Code } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { ReadableBody } from "../../runtime/src/node/body.ts";
+import type { ReadableBody } from "../../runtime/src/node/io/body.ts";
 import {
   type ConnectionLimits,
   resolveLimits,
   SessionGuard,
   sweepIntervalMs,
   type Watched,
-} from "../../runtime/src/node/guard.ts";
+} from "../../runtime/src/node/server/guard.ts";
 import { Flag, frame, RawConnection, Reset, request, Type, words } from "../support/frames.ts";
 import { signalled, startServer } from "../support/server.ts";
 

@@ -4,7 +4,7 @@
 import { queryObjects } from "node:v8";
 import { Code, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";
-import { ReadableBody } from "../../runtime/src/node/body.ts";
+import { ReadableBody } from "../../runtime/src/node/io/body.ts";
 import { arriving, connectGreeter, failureOf, greetings, startServer } from "../support/server.ts";
 
 const CALLS = 50;

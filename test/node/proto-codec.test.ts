@@ -16,7 +16,7 @@ import {
 } from "../../fixtures/gen/fixture/proto2/v1/proto2_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../fixtures/gen/google/rpc/error_details_pb.ts";
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
-import { nodeProtoCodec } from "../../runtime/src/node/proto-codec.ts";
+import { nodeProtoCodec } from "../../runtime/src/node/protobuf/codec.ts";
 
 type FieldInit = NonNullable<
   NonNullable<MessageInitShape<typeof FileDescriptorProtoSchema>["messageType"]>[0]["field"]

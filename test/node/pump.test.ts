@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { streamBody } from "../../runtime/src/http/exchange.ts";
-import { pump } from "../../runtime/src/node/pump.ts";
+import { pump } from "../../runtime/src/node/io/pump.ts";
 import { joined } from "../support/greeter.ts";
 
 /** A stream that keeps what is written to it, write by write, and takes its time if it is told to. */

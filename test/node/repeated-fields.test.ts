@@ -5,9 +5,9 @@ import { constants } from "node:http2";
 import { Code, Metadata } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { emptyBody, wholeBody } from "../../runtime/src/http/exchange.ts";
-import { readFields, toHttp2Headers } from "../../runtime/src/node/headers.ts";
-import { Listener } from "../../runtime/src/node/server.ts";
-import { createConnector } from "../../runtime/src/node/transport.ts";
+import { createConnector } from "../../runtime/src/node/client/connector.ts";
+import { readFields, toHttp2Headers } from "../../runtime/src/node/io/headers.ts";
+import { Listener } from "../../runtime/src/node/server/listener.ts";
 import { Http2Connection } from "../support/connection.ts";
 import { connectGreeter, failureOf, startServer } from "../support/server.ts";
 

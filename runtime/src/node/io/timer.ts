@@ -1,7 +1,7 @@
 /**
  * Timers that do not keep a program running, and waits that a signal ends.
  */
-import { onAbort, startTimer } from "../call/context.ts";
+import { onAbort, startTimer } from "../../call/context.ts";
 
 /** The longest delay `setTimeout` takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -4,7 +4,7 @@
  * their deadlines, or for ever. Later versions of Node end the session.
  */
 import type { ClientHttp2Session } from "node:http2";
-import { repeat } from "./timer.ts";
+import { repeat } from "../io/timer.ts";
 
 /** How often a session with calls is looked at. */
 const LOOK_MS = 5_000;

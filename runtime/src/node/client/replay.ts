@@ -1,7 +1,7 @@
 /**
  * Request bodies that may have to be sent again, because the server they were sent to did not look at them.
  */
-import { type Body, streamBody } from "../http/exchange.ts";
+import { type Body, streamBody } from "../../http/exchange.ts";
 
 /** This much of a request is kept until its response begins. What has sent more cannot be sent again. */
 const MAX_KEPT_BYTES = 64 * 1024;

@@ -2,8 +2,8 @@
  * Bodies that come from a Node stream: the request of a server, the response of a client, over HTTP/1.1 and HTTP/2.
  */
 import { Readable } from "node:stream";
-import type { RpcError } from "../call/error.ts";
-import { type Body, type BodyCheck, concat, tooLarge } from "../http/exchange.ts";
+import type { RpcError } from "../../call/error.ts";
+import { type Body, type BodyCheck, concat, tooLarge } from "../../http/exchange.ts";
 
 /** Chunks are taken from the stream until this many bytes wait to be read. */
 const HIGH_WATER_BYTES = 64 * 1024;

@@ -2,7 +2,7 @@
  * TLS of a server: what it agrees on, how long it may take, and the user's code that it asks.
  */
 import type { TlsOptions } from "node:tls";
-import { reportFailure } from "../call/error.ts";
+import { reportFailure } from "../../call/error.ts";
 
 /** How long a new connection may take to say what it is, TLS included, in milliseconds. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;

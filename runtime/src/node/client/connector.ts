@@ -2,10 +2,10 @@
  * Connecting: an origin becomes an exchange, over HTTP/1.1 or HTTP/2.
  */
 import type { SecureContextOptions } from "node:tls";
-import type { Connections, Exchange } from "../http/exchange.ts";
-import { BackOff } from "./back-off.ts";
-import { connectSessions } from "./handshake.ts";
-import { connectHttp1 } from "./http1-client.ts";
+import type { Connections, Exchange } from "../../http/exchange.ts";
+import { BackOff } from "./backoff.ts";
+import { connectSessions } from "./connect.ts";
+import { connectHttp1 } from "./http1.ts";
 import { createPool } from "./pool.ts";
 
 /** Trust and identity of a client, as `node:tls` takes them. */

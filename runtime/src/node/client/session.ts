@@ -2,14 +2,14 @@
  * A client's HTTP/2 connection on `node:http2`: one session, which moves exchanges over its streams.
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
-import { Code } from "../call/code.ts";
-import { startTimer } from "../call/context.ts";
-import { RpcError } from "../call/error.ts";
-import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { Code } from "../../call/code.ts";
+import { startTimer } from "../../call/context.ts";
+import { RpcError } from "../../call/error.ts";
+import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { CLOSED_BY_PEER, connectionError, hostileServer, resetError } from "../io/error.ts";
+import { toHttp2Headers } from "../io/headers.ts";
 import { type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
-import { CLOSED_BY_PEER, connectionError, hostileServer, resetError } from "./error.ts";
-import { toHttp2Headers } from "./headers.ts";
-import { watchHearing } from "./hearing.ts";
+import { watchHearing } from "./stall-detector.ts";
 import { type SessionOfStream, StreamExchange } from "./stream.ts";
 
 /** Stream ids are never used twice. A connection that has used this many is left before they run out (RFC 9113, 5.1.1). */

@@ -3,15 +3,15 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Metadata } from "../call/metadata.ts";
-import type { Body, Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { ReadableBody } from "./body.ts";
-import { MAX_HEADER_BYTES } from "./error.ts";
+import { Metadata } from "../../call/metadata.ts";
+import type { Body, Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { ReadableBody } from "../io/body.ts";
+import { MAX_HEADER_BYTES } from "../io/error.ts";
+import { discard, pump } from "../io/pump.ts";
+import { type Member, Roster } from "../io/swap-list.ts";
+import { NO_EXPECTATION, NO_TUNNEL, objectionTo, Responses, refusalOf, refuseRequest } from "./http1-errors.ts";
 import type { ServerEngine } from "./http2.ts";
-import { discard, pump } from "./pump.ts";
-import { NO_EXPECTATION, NO_TUNNEL, objectionTo, Responses, refusalOf, refuseRequest } from "./refusal.ts";
-import { type Member, Roster } from "./roster.ts";
-import { ExchangeSignals, REQUEST_BODY } from "./signal.ts";
+import { ExchangeSignals, REQUEST_BODY } from "./signals.ts";
 
 /** How long the headers, and a whole request, may take to arrive; and how long a connection may be idle. */
 const HEADERS_TIMEOUT_MS = 10_000;

@@ -2,8 +2,8 @@
  * What the pool knows of an HTTP/2 connection of a client: enough to choose one, to replace it and to ask whether it
  * still lives. An engine makes connections; the pool does not know which engine.
  */
-import type { RpcError } from "../call/error.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { RpcError } from "../../call/error.ts";
+import type { Exchange } from "../../http/exchange.ts";
 
 export interface Connection {
   /** Streams that are open, those that wait for the peer's leave included. */

@@ -9,16 +9,16 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from "node:http2";
-import { Code } from "../call/code.ts";
-import { onAbort } from "../call/context.ts";
-import { RpcError } from "../call/error.ts";
-import { Metadata } from "../call/metadata.ts";
-import { type Body, emptyBody, type HttpResponse } from "../http/exchange.ts";
-import { sizeOf } from "../protocol/protocol.ts";
-import { ReadableBody, type ReadableBodyOptions, type StreamOwner } from "./body.ts";
-import { hostileServer } from "./error.ts";
-import { readFields } from "./headers.ts";
-import { pump } from "./pump.ts";
+import { Code } from "../../call/code.ts";
+import { onAbort } from "../../call/context.ts";
+import { RpcError } from "../../call/error.ts";
+import { Metadata } from "../../call/metadata.ts";
+import { type Body, emptyBody, type HttpResponse } from "../../http/exchange.ts";
+import { sizeOf } from "../../protocol/protocol.ts";
+import { ReadableBody, type ReadableBodyOptions, type StreamOwner } from "../io/body.ts";
+import { hostileServer } from "../io/error.ts";
+import { readFields } from "../io/headers.ts";
+import { pump } from "../io/pump.ts";
 
 /** What a server may say beside the response to a call before it is taken to be hostile. */
 const MAX_INTERIM_RESPONSES = 10;

@@ -4,10 +4,10 @@
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import { Code, Status } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
-import type { ReadableBody } from "./body.ts";
-import { type Member, Roster } from "./roster.ts";
+import { Code, Status } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import type { ReadableBody } from "../io/body.ts";
+import { type Member, Roster } from "../io/swap-list.ts";
 
 /** What one HTTP/2 connection to a server may do. Times are in milliseconds, and kept to about a second. */
 export interface ConnectionLimits {

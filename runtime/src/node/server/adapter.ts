@@ -4,14 +4,14 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
-import { Code, Status } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
-import type { Body, Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { toHttp2Headers } from "./headers.ts";
+import { Code, Status } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import type { Body, Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { toHttp2Headers } from "../io/headers.ts";
+import { discard, pump } from "../io/pump.ts";
 import { Http1Request, writeBody } from "./http1.ts";
 import { closeUnread, Http2Request } from "./http2.ts";
-import { discard, pump } from "./pump.ts";
-import { ExchangeSignals } from "./signal.ts";
+import { ExchangeSignals } from "./signals.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 export type NodeResponse = ServerResponse | Http2ServerResponse;

@@ -2,13 +2,13 @@
  * The HTTP/2 connections of a transport to its origin: made when they are needed, asked whether they live after a rest,
  * left for new ones when they go away. What a server never looked at is sent again.
  */
-import { Code } from "../call/code.ts";
-import { abortError, RpcError } from "../call/error.ts";
-import type { Connections, Exchange, HttpRequest } from "../http/exchange.ts";
-import type { BackOff } from "./back-off.ts";
+import { Code } from "../../call/code.ts";
+import { abortError, RpcError } from "../../call/error.ts";
+import type { Connections, Exchange, HttpRequest } from "../../http/exchange.ts";
+import { delay, repeat, startQuietTimer, unlessAborted } from "../io/timer.ts";
+import type { BackOff } from "./backoff.ts";
 import { type Connect, type Connection, type ConnectionOwner, isUnprocessed } from "./connection.ts";
 import { ReplayBody } from "./replay.ts";
-import { delay, repeat, startQuietTimer, unlessAborted } from "./timer.ts";
 
 export interface PoolOptions {
   /** Connections that are open for new streams at a time. */

@@ -2,8 +2,8 @@
  * How long a client leaves a server alone that could not be connected to, as gRPC's document on connection back-off has
  * it: a second at first, then longer and longer. Only the first retry does not wait, for a server that was just restarted.
  */
-import { Code } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
+import { Code } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
 
 const INITIAL_MS = 1_000;
 const MULTIPLIER = 1.6;

@@ -4,7 +4,7 @@
  */
 import { ScalarType } from "@bufbuild/protobuf";
 import { FLOAT32_MAX, WireType } from "@bufbuild/protobuf/wire";
-import type { ProtoOutput } from "./proto-output.ts";
+import type { ProtoOutput } from "./writer.ts";
 
 /** Thrown for what cannot be written. */
 export const UNFIT: Error = new Error("not a value of its type");

@@ -2,8 +2,8 @@
  * Node's errors as `RpcError`s: what sockets, sessions and streams fail with.
  */
 import { constants } from "node:http2";
-import { Code, Status } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
+import { Code, Status } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
 
 /** Headers of HTTP/1.1 beyond this are not read, on either side. */
 export const MAX_HEADER_BYTES: number = 32 * 1024;

@@ -3,8 +3,8 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { Status } from "../call/code.ts";
-import type { Metadata } from "../call/metadata.ts";
+import { Status } from "../../call/code.ts";
+import type { Metadata } from "../../call/metadata.ts";
 
 /** An answer that ends the connection, in the words of the specification's error body. */
 export interface Refusal {

@@ -2,8 +2,8 @@
  * The header blocks of `node:http2` as metadata, and back.
  */
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
-import { Metadata } from "../call/metadata.ts";
-import { MAX_HEADER_BYTES, sizeOf } from "../protocol/protocol.ts";
+import { Metadata } from "../../call/metadata.ts";
+import { MAX_HEADER_BYTES, sizeOf } from "../../protocol/protocol.ts";
 
 /** The fields of a received header block; the pseudo-headers come first in it. */
 export function readFields(raw: string[]): Metadata {

@@ -10,15 +10,15 @@ import {
   type ServerOptions,
 } from "node:http2";
 import type { Socket } from "node:net";
-import type { RpcError } from "../call/error.ts";
-import { Metadata } from "../call/metadata.ts";
-import { type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
-import { ReadableBody, type StreamOwner } from "./body.ts";
-import { MAX_HEADER_PAIRS } from "./error.ts";
+import type { RpcError } from "../../call/error.ts";
+import { Metadata } from "../../call/metadata.ts";
+import { type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../../http/exchange.ts";
+import { ReadableBody, type StreamOwner } from "../io/body.ts";
+import { MAX_HEADER_PAIRS } from "../io/error.ts";
+import { namesTwoHosts, readFields, toHttp2Headers } from "../io/headers.ts";
+import { discard, pump } from "../io/pump.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
-import { namesTwoHosts, readFields, toHttp2Headers } from "./headers.ts";
-import { discard, pump } from "./pump.ts";
-import { ExchangeSignals, STREAM_REQUEST_BODY } from "./signal.ts";
+import { ExchangeSignals, STREAM_REQUEST_BODY } from "./signals.ts";
 
 /** Bytes a peer may send ahead of what is read: on one stream, and on one connection. */
 const STREAM_WINDOW_BYTES = 256 * 1024;

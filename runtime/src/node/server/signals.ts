@@ -3,10 +3,10 @@
  */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
-import type { RpcError } from "../call/error.ts";
-import { clientGone } from "../http/exchange.ts";
-import type { ReadableBodyOptions } from "./body.ts";
-import { type Member, Roster } from "./roster.ts";
+import type { RpcError } from "../../call/error.ts";
+import { clientGone } from "../../http/exchange.ts";
+import type { ReadableBodyOptions } from "../io/body.ts";
+import { type Member, Roster } from "../io/swap-list.ts";
 
 /** An exchange whose signal has been asked for. */
 interface Running extends Member {

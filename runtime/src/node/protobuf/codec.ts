@@ -7,9 +7,9 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import { type Codec, protoCodec, toMessage } from "../codec/codec.ts";
-import { ProtoOutput } from "./proto-output.ts";
-import { scalars, UNFIT } from "./proto-scalars.ts";
+import { type Codec, protoCodec, toMessage } from "../../codec/codec.ts";
+import { scalars, UNFIT } from "./scalars.ts";
+import { ProtoOutput } from "./writer.ts";
 
 type Writer<T> = (output: ProtoOutput, value: T) => void;
 /** A message as what it is: an object with fields by their names. */

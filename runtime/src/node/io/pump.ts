@@ -2,7 +2,7 @@
  * Bodies on their way into a Node stream: the response of a server, the request of a client, over HTTP/1.1 and HTTP/2.
  */
 import type { Writable } from "node:stream";
-import { type Body, concat } from "../http/exchange.ts";
+import { type Body, concat } from "../../http/exchange.ts";
 
 /** Chunks are joined up to this many bytes: what a frame of HTTP/2 holds. */
 const BATCH_BYTES = 16 * 1024;
