@@ -31,7 +31,7 @@ import { createGreetServiceClient } from "./examples/gen/greet/v1/greet_triple.t
 
 const greeter = createGreetServiceClient(createTransport({ baseUrl: location.hash.slice(1), credentials: "include" }));
 const told: string[] = [];
-const options = { headers: { "x-mine-bin": Uint8Array.of(255), "x-mine": "1" }, onTrailer: (fields: object) => told.push(...[...fields].map(String)) };
+const options = { headers: { "x-mine-bin": Uint8Array.of(255), "x-mine": "1" }, onTrailers: (fields: object) => told.push(...[...fields].map(String)) };
 try {
   told.push((await greeter.greet({ name: "browser" }, options)).greeting);
   await greeter.greet({ name: "" });
@@ -72,8 +72,8 @@ async function browse(script: string, baseUrl: (origin: string) => Promise<strin
 
 describe.skipIf(CHROMIUM === undefined)("a page of another origin", { timeout: 90_000 }, () => {
   const withTrailer: typeof greeter.greet = ({ name }, context) => {
-    const mine = context.requestHeader.getBinary("x-mine-bin")?.[0];
-    context.responseTrailer.set("x-trailing", `${mine} ${context.requestHeader.get("x-mine")}`);
+    const mine = context.requestHeaders.getBinary("x-mine-bin")?.[0];
+    context.responseTrailers.set("x-trailing", `${mine} ${context.requestHeaders.get("x-mine")}`);
     if (name === "") throw new RpcError(Code.DataLoss, "the name is empty");
     return { greeting: `Hello, ${name}!` };
   };

@@ -333,24 +333,3 @@ describe("documents", () => {
     expect(called.filter((name) => !contributing.includes(`npm run ${name}`))).toEqual([]);
   });
 });
-
-describe("the table of rooms", () => {
-  /** The table is for judging sizes; a few lines more or less need no new one. */
-  const TOLERANCE = 30;
-  const rows = readDocument("runtime/README.md").matchAll(/^\| `(\S+\.ts)` \| (\d+) \|/gm);
-  const told = new Map(Array.from(rows, ([, room = "", lines]) => [room, Number(lines)]));
-  const rooms = readdirSync(`${ROOT}runtime/src`, { recursive: true, encoding: "utf8" })
-    .map((name) => name.replaceAll("\\", "/"))
-    .filter((name) => name.endsWith(".ts") && !name.startsWith("gen/"));
-
-  it("names every room and no other", () => {
-    expect([...told.keys()].sort()).toEqual(rooms.sort());
-  });
-
-  it("tells how long each is", () => {
-    const wrong = rooms
-      .map((room) => ({ room, lines: readFileSync(`${ROOT}runtime/src/${room}`, "utf8").split("\n").length - 1 }))
-      .filter(({ room, lines }) => Math.abs((told.get(room) ?? lines) - lines) > TOLERANCE);
-    expect(wrong).toEqual([]);
-  });
-});

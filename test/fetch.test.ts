@@ -159,20 +159,20 @@ describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
     const client = await reach({
       greet: () => {
         const details = [anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "nobody" }))];
-        throw new RpcError(Code.NotFound, "100 % née", { details, metadata: { "x-why": "unknown" } });
+        throw new RpcError(Code.NotFound, "100 % née", { details, trailers: { "x-why": "unknown" } });
       },
     });
     const error = await failureOf(client.greet({}));
     expect([error.code, error.rawMessage, error.status]).toEqual([Code.NotFound, "100 % née", Status.ServiceError]);
     expect(findDetails(error, GreetRequestSchema)).toMatchObject([{ name: "nobody" }]);
-    expect(error.metadata.get("x-why")).toBe("unknown");
+    expect(error.trailers.get("x-why")).toBe("unknown");
   });
 
   it("sends and receives metadata, leading and trailing, text and bytes", async () => {
     const client = await reach({
-      greet: (_, { requestHeader, responseHeader, responseTrailer }) => {
-        responseHeader.set("x-echo", requestHeader.get("x-echo") ?? "");
-        responseTrailer.set("x-bytes-bin", requestHeader.getBinary("x-bytes-bin") ?? new Uint8Array());
+      greet: (_, { requestHeaders, responseHeaders, responseTrailers }) => {
+        responseHeaders.set("x-echo", requestHeaders.get("x-echo") ?? "");
+        responseTrailers.set("x-bytes-bin", requestHeaders.getBinary("x-bytes-bin") ?? new Uint8Array());
         return {};
       },
     });
@@ -182,8 +182,8 @@ describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
       {},
       {
         headers,
-        onHeader: (received) => seen.push(received.get("x-echo")),
-        onTrailer: (received) => seen.push(received.getBinary("x-bytes-bin")),
+        onHeaders: (received) => seen.push(received.get("x-echo")),
+        onTrailers: (received) => seen.push(received.getBinary("x-bytes-bin")),
       },
     );
     expect(seen).toEqual(["here", Uint8Array.of(0, 255)]);

@@ -188,14 +188,14 @@ interface Script {
 function scripted(transcript: Transcript, seen: Seen): Partial<GreetServiceHandler> {
   const script = given<Script>(transcript, "handler", {});
   const before = (context: HandlerContext): void => {
-    seen.lines = [...context.requestHeader].map(([name, value]) => `${name}: ${value}`);
-    for (const name of context.requestHeader.raw.filter((one) => one.endsWith("-bin"))) {
-      seen.lines.push(`${name} = ${Buffer.from(context.requestHeader.getBinary(name) ?? []).toString("hex")}`);
+    seen.lines = [...context.requestHeaders].map(([name, value]) => `${name}: ${value}`);
+    for (const name of context.requestHeaders.raw.filter((one) => one.endsWith("-bin"))) {
+      seen.lines.push(`${name} = ${Buffer.from(context.requestHeaders.getBinary(name) ?? []).toString("hex")}`);
     }
     const left = context.timeoutMs();
     seen.timeoutMs = left === undefined ? undefined : Math.ceil(left / 100) * 100;
-    context.responseHeader.appendAll(script.header ?? {});
-    context.responseTrailer.appendAll(script.trailer ?? {});
+    context.responseHeaders.appendAll(script.header ?? {});
+    context.responseTrailers.appendAll(script.trailer ?? {});
     if (script.throws) throw new RpcError(parseCode(script.throws.code), script.throws.message);
   };
   return {
@@ -238,10 +238,10 @@ async function makeCall(client: GreetServiceClient, line: string): Promise<Playe
   const all: CallOptions = {
     ...others,
     headers: metadata,
-    onHeader: (fields) => {
+    onHeaders: (fields) => {
       played.header = show(fields);
     },
-    onTrailer: (fields) => {
+    onTrailers: (fields) => {
       played.trailer = show(fields);
     },
   };
@@ -256,7 +256,7 @@ async function makeCall(client: GreetServiceClient, line: string): Promise<Playe
     const failure = error as RpcError;
     played.fails = showError(failure);
     if (failure.headers.size > 0) played.header = show(failure.headers);
-    played.trailer = show(failure.metadata);
+    played.trailer = show(failure.trailers);
   }
   return played;
 }

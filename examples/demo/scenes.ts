@@ -130,10 +130,10 @@ async function sealed(client: GreetServiceClient): Promise<unknown> {
   let seal: Uint8Array | undefined;
   const greeting = await greet(client, "Dubbo", {
     headers: { "seal-bin": Uint8Array.of(1, 2, 255) },
-    onHeader: (headers) => {
+    onHeaders: (headers) => {
       sealedBy = headers.get("sealed-by");
     },
-    onTrailer: (trailers) => {
+    onTrailers: (trailers) => {
       seal = trailers.getBinary("seal-bin");
     },
   });

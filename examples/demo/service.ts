@@ -10,10 +10,10 @@ export const greetService: GreetServiceHandler = {
     if (name === "") throw new RpcError(Code.InvalidArgument, "the name is empty");
     // The Snail answers never. Whoever gives it a deadline gets an error in time.
     if (name === "Snail") await once(context.signal, "abort");
-    const seal = context.requestHeader.getBinary("seal-bin");
+    const seal = context.requestHeaders.getBinary("seal-bin");
     if (seal !== undefined) {
-      context.responseHeader.set("sealed-by", "the greeter");
-      context.responseTrailer.set("seal-bin", seal.toReversed());
+      context.responseHeaders.set("sealed-by", "the greeter");
+      context.responseTrailers.set("seal-bin", seal.toReversed());
     }
     return { greeting: greetingOf(name) };
   },

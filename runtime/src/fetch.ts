@@ -7,7 +7,7 @@ import { Code } from "./call/code.ts";
 import { onAbort } from "./call/context.ts";
 import { abortError, RpcError, reasonOf } from "./call/error.ts";
 import { Metadata } from "./call/metadata.ts";
-import { oneOf } from "./call/option.ts";
+import { assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
 import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec } from "./codec/codec.ts";
@@ -48,7 +48,7 @@ export interface TransportOptions {
  */
 export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
-  oneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
+  assertOneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
   const codec = findCodec(options.codec ?? "json");
   // The browser compresses and inflates on its own.
   const resolved = resolveClientOptions({ ...options, codec, compressions: [] });

@@ -3,7 +3,7 @@
  */
 import { type Call, type Interceptor, intercept } from "./call/call.ts";
 import type { ErrorHook } from "./call/error.ts";
-import { oneOf } from "./call/option.ts";
+import { assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
 import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec/codec.ts";
@@ -103,7 +103,7 @@ export function createRouter(options: RouterOptions = {}): Router {
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
     onError: resolved.onError,
-    versionMatch: oneOf("versionMatch", options.versionMatch ?? "exact", ["exact", "fallback"]),
+    versionMatch: assertOneOf("versionMatch", options.versionMatch ?? "exact", ["exact", "fallback"]),
   });
   return cors === undefined ? router : { ...router, exchange: withCors(router.exchange, cors) };
 }
@@ -126,7 +126,7 @@ export interface InMemoryTransportOptions {
  */
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto", serializations } = options;
-  oneOf("protocol", protocol, ["grpc", "http-rpc"]);
+  assertOneOf("protocol", protocol, ["grpc", "http-rpc"]);
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const exchange = connectInMemory((request) => router.exchange(request));
   const resolved = { ...resolveClientOptions({ codec: findCodec(codec), compressions: [] }), serializations };

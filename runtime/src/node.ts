@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { type Call, type Interceptor, intercept } from "./call/call.ts";
 import { type CloseOptions, gracePeriod } from "./call/context.ts";
 import { callHook } from "./call/error.ts";
-import { oneOf } from "./call/option.ts";
+import { assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
 import { closableTransport } from "./client/transport.ts";
 import { type Codec, findCodec, jsonCodec } from "./codec/codec.ts";
@@ -141,10 +141,10 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
 export function createTransport(options: TransportOptions): Transport {
   const { protocol = "grpc", codec: given = "proto", compressions = nodeCompressions } = options;
   const { httpVersion = protocol === "grpc" ? "2" : "1.1" } = options;
-  oneOf("protocol", protocol, ["grpc", "http-rpc"]);
-  oneOf("httpVersion", httpVersion, ["1.1", "2"]);
-  oneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
-  oneOf("wrapperContentType", options.wrapperContentType ?? "application/grpc+proto", WRAPPER_CONTENT_TYPES);
+  assertOneOf("protocol", protocol, ["grpc", "http-rpc"]);
+  assertOneOf("httpVersion", httpVersion, ["1.1", "2"]);
+  assertOneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
+  assertOneOf("wrapperContentType", options.wrapperContentType ?? "application/grpc+proto", WRAPPER_CONTENT_TYPES);
   if (protocol === "grpc" && httpVersion !== "2") throw new TypeError(`protocol "grpc" needs httpVersion "2"`);
   const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;

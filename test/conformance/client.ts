@@ -68,10 +68,10 @@ async function makeCall(request: ClientCompatRequest, transport: Transport): Pro
     headers,
     signal: controller.signal,
     timeoutMs: request.timeoutMs,
-    onHeader: (received: Metadata) => {
+    onHeaders: (received: Metadata) => {
       outcome.headers = received;
     },
-    onTrailer: (received: Metadata) => {
+    onTrailers: (received: Metadata) => {
       outcome.trailers = received;
     },
   };
@@ -155,7 +155,7 @@ async function makeCall(request: ClientCompatRequest, transport: Transport): Pro
     if (!(error instanceof RpcError)) throw error;
     outcome.error = error;
     if (outcome.headers.size === 0) outcome.headers = error.headers;
-    outcome.trailers = error.metadata;
+    outcome.trailers = error.trailers;
   }
   return outcome;
 }

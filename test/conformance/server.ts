@@ -35,7 +35,7 @@ type RequestInfo = MessageInitShape<typeof ConformancePayload_RequestInfoSchema>
 function requestInfo(context: HandlerContext, requests: Any[]): RequestInfo {
   const timeoutMs = context.timeoutMs();
   return {
-    requestHeaders: toHeaders(context.requestHeader),
+    requestHeaders: toHeaders(context.requestHeaders),
     requests,
     ...(timeoutMs === undefined ? {} : { timeoutMs: BigInt(Math.round(timeoutMs)) }),
   };
@@ -57,8 +57,8 @@ async function answer(
 ): Promise<{ payload: Payload }> {
   const info = requestInfo(context, requests);
   if (definition === undefined) return { payload: { requestInfo: info } };
-  appendHeaders(context.responseHeader, definition.responseHeaders);
-  appendHeaders(context.responseTrailer, definition.responseTrailers);
+  appendHeaders(context.responseHeaders, definition.responseHeaders);
+  appendHeaders(context.responseTrailers, definition.responseTrailers);
   if (definition.responseDelayMs > 0) await delay(definition.responseDelayMs);
   const { response } = definition;
   if (response.case === "error") throw toRpcError(response.value, [infoDetail(info)]);
@@ -68,10 +68,10 @@ async function answer(
 /** Sends the headers of a stream, before anything else happens on it. */
 function start(definition: StreamResponseDefinition | undefined, context: HandlerContext): void {
   if (definition !== undefined) {
-    appendHeaders(context.responseHeader, definition.responseHeaders);
-    appendHeaders(context.responseTrailer, definition.responseTrailers);
+    appendHeaders(context.responseHeaders, definition.responseHeaders);
+    appendHeaders(context.responseTrailers, definition.responseTrailers);
   }
-  context.sendHeader();
+  context.sendHeaders();
 }
 
 /** Sends the responses that are left, the first of them with what the service saw. */
@@ -136,7 +136,7 @@ const service: Omit<ConformanceServiceHandler, "unimplemented"> = {
       seen = [];
       sent++;
     }
-    if (received === 0) context.sendHeader();
+    if (received === 0) context.sendHeaders();
     yield* rest(definition, context, seen, sent);
   },
 };

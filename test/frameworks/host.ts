@@ -14,10 +14,10 @@ export const MAX_MESSAGE_BYTES = 100_000;
 export function greetRouter(handler: Partial<GreetServiceHandler> = {}): Router {
   return createRouter({ compressions: nodeCompressions, maxMessageBytes: MAX_MESSAGE_BYTES }).add(GreetServiceDef, {
     ...greeter,
-    greet: ({ name }, { requestHeader, responseHeader, responseTrailer }) => {
-      if (name === "") throw new RpcError(Code.NotFound, "nobody is there", { metadata: { "x-why": "no name" } });
-      responseHeader.set("x-echo", requestHeader.get("x-echo") ?? "nothing");
-      responseTrailer.set("x-bytes-bin", requestHeader.getBinary("x-bytes-bin") ?? new Uint8Array());
+    greet: ({ name }, { requestHeaders, responseHeaders, responseTrailers }) => {
+      if (name === "") throw new RpcError(Code.NotFound, "nobody is there", { trailers: { "x-why": "no name" } });
+      responseHeaders.set("x-echo", requestHeaders.get("x-echo") ?? "nothing");
+      responseTrailers.set("x-bytes-bin", requestHeaders.getBinary("x-bytes-bin") ?? new Uint8Array());
       return { greeting: `Hello, ${name}!` };
     },
     ...handler,

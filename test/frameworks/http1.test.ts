@@ -111,8 +111,8 @@ describe.each(Object.entries(FRAMEWORKS))("%s", (_, serve) => {
       { name: "Ada" },
       {
         headers: { "x-echo": "here", "x-bytes-bin": Uint8Array.of(0, 255) },
-        onHeader: (headers) => seen.push(headers.get("x-echo")),
-        onTrailer: (trailers) => seen.push(trailers.getBinary("x-bytes-bin")),
+        onHeaders: (headers) => seen.push(headers.get("x-echo")),
+        onTrailers: (trailers) => seen.push(trailers.getBinary("x-bytes-bin")),
       },
     );
     expect(answer.greeting).toBe("Hello, Ada!");
@@ -129,7 +129,7 @@ describe.each(Object.entries(FRAMEWORKS))("%s", (_, serve) => {
   it("carries errors with code, message and metadata", async () => {
     const error = await failureOf((await reach()).greet({}));
     expect([error.code, error.rawMessage]).toEqual([Code.NotFound, "nobody is there"]);
-    expect(error.metadata.get("x-why")).toBe("no name");
+    expect(error.trailers.get("x-why")).toBe("no name");
   });
 
   it("keeps deadlines", async () => {

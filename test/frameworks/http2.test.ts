@@ -53,8 +53,8 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
       { name: "Ada" },
       {
         headers: { "x-echo": "here", "x-bytes-bin": Uint8Array.of(0, 255) },
-        onHeader: (headers: Metadata) => seen.push(headers.get("x-echo")),
-        onTrailer: (trailers: Metadata) => seen.push(trailers.getBinary("x-bytes-bin")),
+        onHeaders: (headers: Metadata) => seen.push(headers.get("x-echo")),
+        onTrailers: (trailers: Metadata) => seen.push(trailers.getBinary("x-bytes-bin")),
       },
     );
     expect(seen).toEqual(["here", Uint8Array.of(0, 255)]);
@@ -66,19 +66,19 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
         greetRouter({
           async *greetEach() {
             yield { greeting: "Hello!" };
-            throw new RpcError(Code.Aborted, "that is all", { metadata: { "x-why": "tired" } });
+            throw new RpcError(Code.Aborted, "that is all", { trailers: { "x-why": "tired" } });
           },
         }),
       ),
     );
     const early = await failureOf(greeter.greet({}));
-    expect([early.code, early.rawMessage, early.metadata.get("x-why")]).toEqual([
+    expect([early.code, early.rawMessage, early.trailers.get("x-why")]).toEqual([
       Code.NotFound,
       "nobody is there",
       "no name",
     ]);
     const late = await failureOf(greeter.greetEach({}));
-    expect([late.code, late.rawMessage, late.metadata.get("x-why")]).toEqual([Code.Aborted, "that is all", "tired"]);
+    expect([late.code, late.rawMessage, late.trailers.get("x-why")]).toEqual([Code.Aborted, "that is all", "tired"]);
   });
 
   it("ends an answer without messages with its headers, as gRPC's own client demands", async () => {

@@ -101,8 +101,8 @@ describe("a response", () => {
   it("gives the message and the metadata", async () => {
     const seen: unknown[] = [];
     const options: CallOptions = {
-      onHeader: (fields) => seen.push([...fields]),
-      onTrailer: (fields) => seen.push([...fields]),
+      onHeaders: (fields) => seen.push([...fields]),
+      onTrailers: (fields) => seen.push([...fields]),
     };
     const given = {
       headers: { ...headers, lead: "1", te: "trailers", "grpc-accept-encoding": "gzip" },
@@ -137,7 +137,7 @@ describe("a failure that the server tells", () => {
   it.each([200, 404, 408, 415, 500, 503])("in headers alone is read with HTTP status %i", async (status) => {
     const fields = { ...headers, "grpc-status": "2", "grpc-message": "broken", why: "fire" };
     const error = await failure({ status, headers: fields });
-    expect([error.code, error.rawMessage, error.metadata.get("why")]).toEqual([Code.Unknown, "broken", "fire"]);
+    expect([error.code, error.rawMessage, error.trailers.get("why")]).toEqual([Code.Unknown, "broken", "fire"]);
   });
 
   it("of Java, 404 with unimplemented, is unimplemented", async () => {

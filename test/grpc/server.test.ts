@@ -65,7 +65,7 @@ describe("a call", () => {
     const seen: Fields[] = [];
     const { exchange } = routeGreeter({
       greet: (request, context) => {
-        seen.push(Object.fromEntries(context.requestHeader));
+        seen.push(Object.fromEntries(context.requestHeaders));
         return greeter.greet(request, context);
       },
     });
@@ -217,7 +217,7 @@ describe("a failure after messages", () => {
     const { exchange } = routeGreeter({
       async *greetEach() {
         yield { greeting: "a" };
-        throw new RpcError(Code.DataLoss, "lost", { metadata: { why: "fire" } });
+        throw new RpcError(Code.DataLoss, "lost", { trailers: { why: "fire" } });
       },
     });
     const answer = await exchange(grpcRequest({ path: path("GreetEach") }));

@@ -129,10 +129,10 @@ describe("an error", () => {
 
   it("comes back with code, message, details and metadata", () => {
     const metadata = { why: "early", "trace-bin": Uint8Array.of(1, 2) };
-    const error = travelled(new RpcError(Code.Aborted, "größer\n100%", { details: [detail], metadata }));
+    const error = travelled(new RpcError(Code.Aborted, "größer\n100%", { details: [detail], trailers: metadata }));
     expect([error.code, error.rawMessage]).toEqual([Code.Aborted, "größer\n100%"]);
     expect(findDetails(error, GreetRequestSchema)).toMatchObject([{ name: "Ada" }]);
-    expect([...error.metadata]).toEqual([
+    expect([...error.trailers]).toEqual([
       ["why", "early"],
       ["trace-bin", "AQI"],
     ]);
@@ -147,7 +147,7 @@ describe("an error", () => {
   it("does not pass on what belongs to a call further on", () => {
     const metadata = toMetadata({ "grpc-status": "0", "grpc-message": "x", "content-type": "text/html", own: "1" });
     const trailers = new Metadata();
-    writeError(trailers, new RpcError(Code.Aborted, "", { metadata }));
+    writeError(trailers, new RpcError(Code.Aborted, "", { trailers: metadata }));
     expect([...trailers]).toEqual([
       ["grpc-status", "10"],
       ["own", "1"],

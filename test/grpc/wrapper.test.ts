@@ -273,7 +273,7 @@ describe("a server", () => {
   it("sends any other error, and exceptions that a serialization cannot carry, as a status", async () => {
     const failing = serving({
       findByName: () => {
-        throw new RpcError(Code.NotFound, "not here", { metadata: { why: "because" } });
+        throw new RpcError(Code.NotFound, "not here", { trailers: { why: "because" } });
       },
     });
     const name = hessian2.encode("java.lang.String", "Ann");

@@ -73,8 +73,8 @@ describe("metadata of a response", () => {
   it("is trailing where it has the prefix, leading where it has not, and without the protocol's own", async () => {
     const seen: Record<string, unknown> = {};
     const options: CallOptions = {
-      onHeader: (headers) => Object.assign(seen, { headers: [...headers] }),
-      onTrailer: (trailers) => Object.assign(seen, { trailers: [...trailers] }),
+      onHeaders: (headers) => Object.assign(seen, { headers: [...headers] }),
+      onTrailers: (trailers) => Object.assign(seen, { trailers: [...trailers] }),
     };
     const fields = { lead: "1", "trailer-trail": "2", "trailer-trail-bin": "Aw", date: "now", "content-length": "4" };
     await wire(ok(fields)).client.greet({}, options);
@@ -90,7 +90,7 @@ describe("metadata of a response", () => {
   it("comes with an error too", async () => {
     const headers = { lead: "1", "trailer-trail": "2" };
     const error = await failureOf(wire(response({ status: 404, headers })).client.greet({}));
-    expect([error.headers.get("lead"), error.metadata.get("trail")]).toEqual(["1", "2"]);
+    expect([error.headers.get("lead"), error.trailers.get("trail")]).toEqual(["1", "2"]);
   });
 });
 

@@ -191,8 +191,8 @@ describe.each(subProtocols)("over %s", (_, open) => {
 
   it("parameters may be called like those of ours", async () => {
     const handler: NamesHandler = {
-      own: (options, context, transport, { requestHeader }) =>
-        (options + context + transport).length + requestHeader.size,
+      own: (options, context, transport, { requestHeaders }) =>
+        (options + context + transport).length + requestHeaders.size,
       language() {},
       keywords: (int, synchronized, $dollar) => int + synchronized + $dollar,
       async *stream() {},

@@ -33,10 +33,10 @@ describe.each(["proto", "json"] as const)("a gRPC client of Connect, in %s", (co
 
   it("receives an error with its details, and metadata both ways", async () => {
     const { baseUrl } = await startServer({
-      greet: (_, { requestHeader, responseHeader }) => {
-        responseHeader.set("x-echo", requestHeader.get("x-echo") ?? "");
+      greet: (_, { requestHeaders, responseHeaders }) => {
+        responseHeaders.set("x-echo", requestHeaders.get("x-echo") ?? "");
         const details = [anyPack(GreetRequestSchema, failing.detail)];
-        throw new RpcError(failing.code, failing.message, { details, metadata: { "x-why": "because" } });
+        throw new RpcError(failing.code, failing.message, { details, trailers: { "x-why": "because" } });
       },
     });
     const client = createClient(GreetService, createGrpcTransport({ baseUrl, ...options }));
@@ -91,7 +91,7 @@ describe.each(["proto", "json"] as const)("a gRPC server of Connect, in %s", (co
     const error = await failureOf(connectGreeter(baseUrl, { codec }).greet({}, { headers: { "x-echo": "here" } }));
     expect([error.code, error.rawMessage]).toEqual([failing.code, failing.message]);
     expect(findDetails(error, GreetRequestSchema)).toEqual([failing.detail]);
-    expect(error.metadata.get("x-why")).toBe("because");
-    expect(error.metadata.get("x-echo")).toBe("here");
+    expect(error.trailers.get("x-why")).toBe("because");
+    expect(error.trailers.get("x-echo")).toBe("here");
   });
 });

@@ -95,9 +95,9 @@ describe.skipIf(spawnSync("curl", ["--version"]).status !== 0)("curl (needs curl
 
   it("sends metadata as headers, and receives it so", async () => {
     const { baseUrl } = await startServer({
-      greet: (_, { requestHeader, responseHeader, responseTrailer }) => {
-        responseHeader.set("x-echo", requestHeader.get("x-sent") ?? "");
-        responseTrailer.set("x-bytes-bin", requestHeader.getBinary("x-sent-bin") ?? new Uint8Array());
+      greet: (_, { requestHeaders, responseHeaders, responseTrailers }) => {
+        responseHeaders.set("x-echo", requestHeaders.get("x-sent") ?? "");
+        responseTrailers.set("x-bytes-bin", requestHeaders.getBinary("x-sent-bin") ?? new Uint8Array());
         return {};
       },
     });

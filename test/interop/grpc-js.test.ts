@@ -109,7 +109,7 @@ describe("a client of grpc-js", () => {
     const client = await connect({
       greet: () => {
         const detail = anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "nobody" }));
-        throw new RpcError(Code.NotFound, "100 % née\n", { details: [detail], metadata: { "x-why": "unknown" } });
+        throw new RpcError(Code.NotFound, "100 % née\n", { details: [detail], trailers: { "x-why": "unknown" } });
       },
     });
     const error: ServiceError = await greet(client, { name: "" }).catch((reason) => reason);
@@ -135,9 +135,9 @@ describe("a client of grpc-js", () => {
 
   it("sends and receives metadata, text and bytes", async () => {
     const client = await connect({
-      greet: (_, { requestHeader, responseHeader, responseTrailer }) => {
-        for (const value of requestHeader.getAll("x-text")) responseHeader.append("x-text", value);
-        for (const bytes of requestHeader.getAllBinary("x-bytes-bin")) responseTrailer.append("x-bytes-bin", bytes);
+      greet: (_, { requestHeaders, responseHeaders, responseTrailers }) => {
+        for (const value of requestHeaders.getAll("x-text")) responseHeaders.append("x-text", value);
+        for (const bytes of requestHeaders.getAllBinary("x-bytes-bin")) responseTrailers.append("x-bytes-bin", bytes);
         return {};
       },
     });
@@ -186,7 +186,7 @@ describe("a client of grpc-js", () => {
   it("compresses with gzip, both ways", async () => {
     const name = "Ada ".repeat(1000);
     const client = await connect(
-      { greet: (request, { requestHeader }) => ({ greeting: requestHeader.get("grpc-encoding") + request.name }) },
+      { greet: (request, { requestHeaders }) => ({ greeting: requestHeaders.get("grpc-encoding") + request.name }) },
       { "grpc.default_compression_algorithm": compressionAlgorithms.gzip },
     );
     expect((await greet(client, { name })).greeting).toBe(`gzip${name}`);
@@ -259,7 +259,7 @@ describe("a server of grpc-js", () => {
     const headers = { "x-bytes-bin": Uint8Array.of(0, 255) };
     const error = await failureOf(connectGreeter(await start()).greet({ name: "nobody" }, { headers }));
     expect([error.code, error.rawMessage]).toEqual([Code.NotFound, "100 % née"]);
-    expect(error.metadata.getBinary("x-bytes-bin")).toEqual(Uint8Array.of(0, 255));
+    expect(error.trailers.getBinary("x-bytes-bin")).toEqual(Uint8Array.of(0, 255));
     expect(findDetails(error, GreetRequestSchema)).toEqual([]);
   });
 

@@ -40,7 +40,7 @@ describe.each(transports)("a service without IDL over %s", (_name, open) => {
 
   it("takes options after the arguments, and gives the handler its context", async () => {
     const client = createShopClient(
-      open({ sayHi: (_name, _greeting, context) => context.requestHeader.get("trace-id") ?? "none" }),
+      open({ sayHi: (_name, _greeting, context) => context.requestHeaders.get("trace-id") ?? "none" }),
     );
     expect(await client.sayHi("a", "b", { headers: { "trace-id": "42" } })).toBe("42");
     expect(await client.sayHi("a", "b")).toBe("none");

@@ -30,7 +30,7 @@ afterEach(() => {
 class FakeStream implements Watched {
   readonly close = vi.fn();
   readonly failBytes = vi.fn();
-  place = 0;
+  index = 0;
   collecting = false;
   received = 0;
   destroyed = false;

@@ -117,8 +117,8 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
       rawMessage: expect.stringMatching(/^the headers of the response of .* are larger than the limit of 32768 bytes$/),
     });
     const { baseUrl } = await startServer({
-      greet: (_, { responseHeader }) => {
-        responseHeader.set("x-long", "x".repeat(16 * 1024 - 200));
+      greet: (_, { responseHeaders }) => {
+        responseHeaders.set("x-long", "x".repeat(16 * 1024 - 200));
         return { greeting: "long" };
       },
     });

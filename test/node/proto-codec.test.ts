@@ -150,7 +150,7 @@ describe("a message", () => {
 
   it("leaves room in front for the envelope", () => {
     const message = create(StringValueSchema, { value: "Ada" });
-    const bytes = nodeProtoCodec.encodeBehind?.(5, StringValueSchema, message) as Uint8Array;
+    const bytes = nodeProtoCodec.encodeWithHeadroom?.(5, StringValueSchema, message) as Uint8Array;
     expect([...bytes.subarray(5)]).toEqual([...protoCodec.encode(StringValueSchema, message)]);
   });
 

@@ -26,11 +26,11 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
   it("fields that HTTP has only once arrive as one field when they are given twice", async () => {
     let received: (string | undefined)[] = [];
     const { baseUrl } = await startServer({
-      greet: (_, { requestHeader, responseHeader, responseTrailer }) => {
-        received = ["authorization", "etag"].map((name) => requestHeader.get(name));
+      greet: (_, { requestHeaders, responseHeaders, responseTrailers }) => {
+        received = ["authorization", "etag"].map((name) => requestHeaders.get(name));
         for (const [name, value] of TWICE) {
-          responseHeader.append(name, value);
-          responseTrailer.append(name, value);
+          responseHeaders.append(name, value);
+          responseTrailers.append(name, value);
         }
         return {};
       },
@@ -38,15 +38,15 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
     const seen: (string | undefined)[] = [];
     const note = (fields: Metadata): unknown => seen.push(fields.get("authorization"), fields.get("etag"));
     const client = connectGreeter(baseUrl, options);
-    await client.greet({}, { headers: TWICE, onHeader: note, onTrailer: note });
+    await client.greet({}, { headers: TWICE, onHeaders: note, onTrailers: note });
     expect(received).toEqual(["one, two", "one, two"]);
     expect(seen).toEqual(["one, two", "one, two", "one, two", "one, two"]);
   });
 
   it("fields of the user's own stay apart", async () => {
     const { baseUrl } = await startServer({
-      greet: (_, { requestHeader, responseTrailer }) => {
-        for (const value of requestHeader.getAll("x-own")) responseTrailer.append("x-own", value);
+      greet: (_, { requestHeaders, responseTrailers }) => {
+        for (const value of requestHeaders.getAll("x-own")) responseTrailers.append("x-own", value);
         return {};
       },
     });
@@ -55,7 +55,7 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
       ["x-own", "one"],
       ["x-own", "two"],
     ];
-    await connectGreeter(baseUrl, options).greet({}, { headers, onTrailer: (fields) => (trailers = fields) });
+    await connectGreeter(baseUrl, options).greet({}, { headers, onTrailers: (fields) => (trailers = fields) });
     expect(trailers.getAll("x-own")).toEqual(["one", "two"]);
   });
 });
@@ -64,8 +64,8 @@ describe("over HTTP/2", () => {
   it("cookies that arrive in several fields become one field", async () => {
     let cookie: string[] = [];
     const { baseUrl } = await startServer({
-      greet: (_, { requestHeader }) => {
-        cookie = requestHeader.getAll("cookie");
+      greet: (_, { requestHeaders }) => {
+        cookie = requestHeaders.getAll("cookie");
         return {};
       },
     });

@@ -49,10 +49,10 @@ export function createCallee(): GreetServiceHandler {
   }
 
   const greet: GreetServiceHandler["greet"] = async ({ name }, context) => {
-    const { requestHeader, responseHeader, responseTrailer, signal } = context;
+    const { requestHeaders, responseHeaders, responseTrailers, signal } = context;
     if (name === "") {
       const details = [anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "somebody" }))];
-      throw new RpcError(Code.NotFound, "nobody is there – né", { details, metadata: { "x-why": "no name" } });
+      throw new RpcError(Code.NotFound, "nobody is there – né", { details, trailers: { "x-why": "no name" } });
     }
     const [role = "", id = ""] = name.split(" ");
     if (role === "Snail") return crawl(snailOf(id), signal);
@@ -60,8 +60,8 @@ export function createCallee(): GreetServiceHandler {
     if (role === "Critic") return { greeting: last?.aborted ? "fired" : "silent" };
     if (role === "Watcher") await snailOf(id).begun;
     last = signal;
-    responseHeader.set("x-echo", requestHeader.get("x-echo") ?? "nothing");
-    responseTrailer.set("x-bytes-bin", requestHeader.getBinary("x-bytes-bin") ?? new Uint8Array());
+    responseHeaders.set("x-echo", requestHeaders.get("x-echo") ?? "nothing");
+    responseTrailers.set("x-bytes-bin", requestHeaders.getBinary("x-bytes-bin") ?? new Uint8Array());
     return { greeting: `Hello, ${name}!` };
   };
   // The others are streams, which fetch does not carry.

@@ -19,7 +19,7 @@ async function failureOf(call: Promise<unknown>) {
     return { unexpected: await call };
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    const { code, rawMessage, metadata } = error;
+    const { code, rawMessage, trailers: metadata } = error;
     const details = findDetails(error, GreetRequestSchema).map(({ name }) => name);
     return { code: codeName(code), message: rawMessage, details, why: metadata.get("x-why") };
   }
@@ -38,8 +38,8 @@ export const calls = {
       { name: "Ada" },
       {
         headers: { "x-echo": "from afar", "x-bytes-bin": Uint8Array.of(0, 254, 255) },
-        onHeader: (headers) => seen.push(headers.get("x-echo")),
-        onTrailer: (trailers) => seen.push([...(trailers.getBinary("x-bytes-bin") ?? [])]),
+        onHeaders: (headers) => seen.push(headers.get("x-echo")),
+        onTrailers: (trailers) => seen.push([...(trailers.getBinary("x-bytes-bin") ?? [])]),
       },
     );
     return seen;

@@ -192,8 +192,8 @@ describe("options", () => {
 describe("metadata of the response", () => {
   const seen: string[] = [];
   const options: CallOptions = {
-    onHeader: (headers) => seen.push(`lead ${headers.get("lead")}`),
-    onTrailer: (trailers) => seen.push(`trail ${trailers.get("trail")}`),
+    onHeaders: (headers) => seen.push(`lead ${headers.get("lead")}`),
+    onTrailers: (trailers) => seen.push(`trail ${trailers.get("trail")}`),
   };
 
   it("is handed over for a single message", async () => {
@@ -281,16 +281,16 @@ describe("a stream", () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it("is cancelled when onHeader throws", async () => {
+  it("is cancelled when onHeaders throws", async () => {
     let signal: AbortSignal | undefined;
     const call: Call = async (request) => {
       signal = request.context.signal;
       return streamOf(greetingsOf("a"));
     };
-    const onHeader = () => {
+    const onHeaders = () => {
       throw new Error("mine");
     };
-    await expect(greetings(client(call).greetEach({}, { onHeader }))).rejects.toThrow("mine");
+    await expect(greetings(client(call).greetEach({}, { onHeaders }))).rejects.toThrow("mine");
     expect(signal?.aborted).toBe(true);
   });
 

@@ -35,8 +35,8 @@ function call(cors: CorsOptions | undefined, headers: Fields = { origin: APP }) 
 }
 
 const withMetadata: typeof greeter.greet = ({ name }, context) => {
-  context.responseHeader.set("x-leading", "1");
-  context.responseTrailer.set("x-trailing", "2");
+  context.responseHeaders.set("x-leading", "1");
+  context.responseTrailers.set("x-trailing", "2");
   return { greeting: name };
 };
 

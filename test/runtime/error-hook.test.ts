@@ -32,8 +32,8 @@ const HANDLERS: Record<string, [method: string, Partial<GreetServiceHandler>]> =
   "metadata that is reserved": [
     "Greet",
     {
-      greet: (_, { responseHeader }) => {
-        responseHeader.set("content-type", "text/html");
+      greet: (_, { responseHeaders }) => {
+        responseHeaders.set("content-type", "text/html");
         return {};
       },
     },
@@ -61,7 +61,7 @@ const HANDLERS: Record<string, [method: string, Partial<GreetServiceHandler>]> =
     "GreetEach",
     {
       async *greetEach(_, context) {
-        context.sendHeader();
+        context.sendHeaders();
         await new Promise((resolve) => setImmediate(resolve));
         fail();
       },

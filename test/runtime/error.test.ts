@@ -17,17 +17,17 @@ describe("an RpcError", () => {
 
   it("takes metadata, headers, status, details and cause, and has none by default", () => {
     const bare = new RpcError(Code.Unknown, "x");
-    expect([bare.metadata.size, bare.headers.size, bare.details.length]).toEqual([0, 0, 0]);
+    expect([bare.trailers.size, bare.headers.size, bare.details.length]).toEqual([0, 0, 0]);
     expect(bare.status).toBeUndefined();
     expect("cause" in bare).toBe(false);
     const cause = new Error("why");
     const full = new RpcError(Code.Unknown, "x", {
-      metadata: { a: "1" },
+      trailers: { a: "1" },
       headers: { b: "2" },
       status: Status.ServerError,
       cause,
     });
-    expect(full.metadata.get("a")).toBe("1");
+    expect(full.trailers.get("a")).toBe("1");
     expect(full.headers.get("b")).toBe("2");
     expect(full.status).toBe(80);
     expect(full.cause).toBe(cause);

@@ -100,10 +100,10 @@ describe("an implementation", () => {
 describe("a thrown RpcError", () => {
   it.each(Object.entries(FAILURES))("travels as it is: %s", async (_kind, failure) => {
     const { client, errors } = connect(
-      throwing(() => new RpcError(Code.FailedPrecondition, "not yet", { metadata: { why: "early" } })),
+      throwing(() => new RpcError(Code.FailedPrecondition, "not yet", { trailers: { why: "early" } })),
     );
     const error = await failure(client);
-    expect([error.code, error.rawMessage, error.metadata.get("why")]).toEqual([
+    expect([error.code, error.rawMessage, error.trailers.get("why")]).toEqual([
       Code.FailedPrecondition,
       "not yet",
       "early",
@@ -113,9 +113,9 @@ describe("a thrown RpcError", () => {
 
   it("after the first message ends the stream", async () => {
     const { client, errors } = connect({
-      async *greetEach(_request, { responseTrailer }) {
+      async *greetEach(_request, { responseTrailers }) {
         yield { greeting: "a" };
-        responseTrailer.set("late", "1");
+        responseTrailers.set("late", "1");
         throw new RpcError(Code.DataLoss, "lost");
       },
     });
@@ -124,7 +124,7 @@ describe("a thrown RpcError", () => {
       for await (const { greeting } of client.greetEach({})) got.push(greeting);
     })();
     const error = await failureOf(reading);
-    expect([got, error.code, error.metadata.get("late")]).toEqual([["a"], Code.DataLoss, "1"]);
+    expect([got, error.code, error.trailers.get("late")]).toEqual([["a"], Code.DataLoss, "1"]);
     expect(errors).toEqual([]);
   });
 
@@ -145,7 +145,7 @@ describe("anything else that is thrown", () => {
     const { client, errors } = connect(throwing(() => secret));
     const error = await failure(client);
     expect(error.code).toBe(Code.Unknown);
-    expect(JSON.stringify([error.message, [...error.metadata], [...error.headers]])).not.toContain("1234");
+    expect(JSON.stringify([error.message, [...error.trailers], [...error.headers]])).not.toContain("1234");
     expect(errors).toEqual([secret]);
   });
 
@@ -205,9 +205,9 @@ describe.each<Protocol>(["grpc", "http-rpc"])("an answer that cannot be encoded 
 });
 
 describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
-  const dress = ({ responseHeader, responseTrailer }: HandlerContext): void => {
-    responseHeader.set("lead", "1").set("lead-bin", Uint8Array.of(1, 2));
-    responseTrailer.set("trail", "2").set("trail-bin", Uint8Array.of(3));
+  const dress = ({ responseHeaders, responseTrailers }: HandlerContext): void => {
+    responseHeaders.set("lead", "1").set("lead-bin", Uint8Array.of(1, 2));
+    responseTrailers.set("trail", "2").set("trail-bin", Uint8Array.of(3));
   };
   const bytes = (metadata: Metadata, name: string): number[] => [...(metadata.getBinary(name) ?? [])];
 
@@ -215,8 +215,8 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
     const seen: unknown[] = [];
     const { client } = connect(
       {
-        greet: (_request, { requestHeader, method }) => {
-          seen.push(requestHeader.get("user"), bytes(requestHeader, "trace-bin"), method.name);
+        greet: (_request, { requestHeaders, method }) => {
+          seen.push(requestHeaders.get("user"), bytes(requestHeaders, "trace-bin"), method.name);
           return {};
         },
       },
@@ -240,8 +240,8 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
     await client.greet(
       {},
       {
-        onHeader: (headers) => seen.push([...headers], bytes(headers, "lead-bin")),
-        onTrailer: (trailers) => seen.push([...trailers], bytes(trailers, "trail-bin")),
+        onHeaders: (headers) => seen.push([...headers], bytes(headers, "lead-bin")),
+        onTrailers: (trailers) => seen.push([...trailers], bytes(trailers, "trail-bin")),
       },
     );
     expect(seen).toEqual([
@@ -259,11 +259,11 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
   });
 
   it.each([
-    ["an RpcError", () => new RpcError(Code.NotFound, "x", { metadata: { own: "3" } }), "3"],
+    ["an RpcError", () => new RpcError(Code.NotFound, "x", { trailers: { own: "3" } }), "3"],
     ["a foreign error", () => new Error("x"), undefined],
   ])("that was set before %s is kept", async (_what, make, own) => {
     const { client } = connect(throwing(make, dress), protocol);
-    const { headers, metadata } = await failureOf(client.greet({}));
+    const { headers, trailers: metadata } = await failureOf(client.greet({}));
     expect([headers.get("lead"), bytes(headers, "lead-bin")]).toEqual(["1", [1, 2]]);
     expect([metadata.get("trail"), bytes(metadata, "trail-bin"), metadata.get("own")]).toEqual(["2", [3], own]);
   });
@@ -271,8 +271,8 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
   it("whose name is the protocol's is refused, and told as a failure of the handler's side", async () => {
     const { client, errors } = connect(
       {
-        greet: (_request, { responseHeader }) => {
-          responseHeader.set("content-type", "text/html");
+        greet: (_request, { responseHeaders }) => {
+          responseHeaders.set("content-type", "text/html");
           return {};
         },
       },
@@ -285,8 +285,8 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
   it("whose name is the protocol's does not get into the answer with an error either", async () => {
     const { client } = connect(
       throwing(
-        () => new RpcError(Code.NotFound, "x", { metadata: { "grpc-status": "0" } }),
-        ({ responseHeader }) => responseHeader.set("content-type", "text/html").set("grpc-status", "0"),
+        () => new RpcError(Code.NotFound, "x", { trailers: { "grpc-status": "0" } }),
+        ({ responseHeaders }) => responseHeaders.set("content-type", "text/html").set("grpc-status", "0"),
       ),
       protocol,
     );
@@ -294,7 +294,7 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
   });
 });
 
-describe("sendHeader", () => {
+describe("sendHeaders", () => {
   it("sends leading metadata before the first message", async () => {
     let go: () => void = () => {};
     const gone = new Promise<void>((resolve) => {
@@ -302,8 +302,8 @@ describe("sendHeader", () => {
     });
     const { client } = connect({
       async *greetEach(_request, context) {
-        context.responseHeader.set("lead", "1");
-        context.sendHeader();
+        context.responseHeaders.set("lead", "1");
+        context.sendHeaders();
         await gone;
         yield { greeting: "a" };
       },
@@ -312,7 +312,7 @@ describe("sendHeader", () => {
     for await (const { greeting } of client.greetEach(
       {},
       {
-        onHeader: (headers) => {
+        onHeaders: (headers) => {
           seen.push(headers.get("lead"));
           go();
         },
@@ -326,22 +326,22 @@ describe("sendHeader", () => {
   it("sends leading metadata before a failure, which then ends the stream", async () => {
     const { client } = connect({
       async *greetEach(_request, context) {
-        context.responseHeader.set("lead", "1");
-        context.sendHeader();
+        context.responseHeaders.set("lead", "1");
+        context.sendHeaders();
         await new Promise((resolve) => setImmediate(resolve));
         throw new RpcError(Code.NotFound, "x");
       },
     });
-    const onHeader = vi.fn();
-    const error = await failureOf(client.greetEach({}, { onHeader }));
+    const onHeaders = vi.fn();
+    const error = await failureOf(client.greetEach({}, { onHeaders }));
     expect([error.code, error.headers.get("lead")]).toEqual([Code.NotFound, "1"]);
-    expect(onHeader).toHaveBeenCalledTimes(1);
+    expect(onHeaders).toHaveBeenCalledTimes(1);
   });
 
   it("does nothing in a unary call", async () => {
     const { client } = connect({
       greet: (_request, context) => {
-        context.sendHeader();
+        context.sendHeaders();
         return { greeting: "a" };
       },
     });

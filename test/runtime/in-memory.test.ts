@@ -24,7 +24,7 @@ const abortedFor = (reason?: unknown) => (begun: Promise<void>) => {
 };
 const SIGNALS: Record<string, (begun: Promise<void>) => AbortSignal> = {
   "an error of the client's own": abortedFor(new Error("mine")),
-  "an RpcError of the client's own": abortedFor(new RpcError(Code.NotFound, "mine", { metadata: { mine: "1" } })),
+  "an RpcError of the client's own": abortedFor(new RpcError(Code.NotFound, "mine", { trailers: { mine: "1" } })),
   "no reason": abortedFor(),
   "a time that is up": abortedFor(new DOMException("the time is up", "TimeoutError")),
 };
@@ -60,7 +60,7 @@ describe.each(Object.entries(WAYS))("a handler %s", (_, connect) => {
       await failureOf(createGreetServiceClient(transport)[method]({}, { signal: open(begun.promise) }));
       const reason = (await told.promise) as RpcError;
       expect(reason).toBeInstanceOf(RpcError);
-      expect([reason.code, reason.rawMessage, reason.cause, reason.metadata.size]).toEqual([
+      expect([reason.code, reason.rawMessage, reason.cause, reason.trailers.size]).toEqual([
         Code.Canceled,
         "the client has cancelled the call or is gone",
         undefined,

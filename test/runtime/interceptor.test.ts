@@ -100,14 +100,14 @@ describe.each(["grpc", "http-rpc"] as const)("an interceptor (%s)", (protocol) =
       protocol,
       client: [changing],
       handler: {
-        greet: ({ name }, { requestHeader }) => {
-          seen.push(name, requestHeader.get("user"));
+        greet: ({ name }, { requestHeaders }) => {
+          seen.push(name, requestHeaders.get("user"));
           return {};
         },
       },
     });
-    const onHeader = (headers: Metadata): void => void seen.push(headers.get("lead"));
-    expect((await client.greet({ name: "Eve" }, { onHeader })).greeting).toBe("changed");
+    const onHeaders = (headers: Metadata): void => void seen.push(headers.get("lead"));
+    expect((await client.greet({ name: "Eve" }, { onHeaders })).greeting).toBe("changed");
     expect(seen).toEqual(["Bob", "Ada", "changed"]);
   });
 
@@ -124,11 +124,11 @@ describe.each(["grpc", "http-rpc"] as const)("an interceptor (%s)", (protocol) =
       protocol,
       server: [changing],
       handler: {
-        greet: ({ name }, { requestHeader }) => ({ greeting: `${name} ${requestHeader.get("user")}` }),
+        greet: ({ name }, { requestHeaders }) => ({ greeting: `${name} ${requestHeaders.get("user")}` }),
       },
     });
-    const onTrailer = (trailers: Metadata): void => void seen.push(trailers.get("trail"));
-    expect((await client.greet({ name: "Eve" }, { onTrailer })).greeting).toBe("Bob Ada");
+    const onTrailers = (trailers: Metadata): void => void seen.push(trailers.get("trail"));
+    expect((await client.greet({ name: "Eve" }, { onTrailers })).greeting).toBe("Bob Ada");
     expect(seen).toEqual(["2"]);
   });
 
@@ -325,14 +325,14 @@ describe("an interceptor of a server that throws when the handler has begun", ()
 describe.each(["grpc", "http-rpc"] as const)("an error of a call further on (%s)", (protocol) => {
   const foreign = new RpcError(Code.NotFound, "no such user", {
     headers: { "x-foreign": "leading" },
-    metadata: { "x-told": "trailing" },
+    trailers: { "x-told": "trailing" },
     status: Status.BadRequest,
   });
 
   it("keeps from an interceptor of a server what is for the caller, and loses the rest", async () => {
     const asking: Interceptor = () => () => Promise.reject(foreign);
     const error = await failureOf(connect({ protocol, server: [asking] }).greet({}));
-    expect([error.code, error.rawMessage, error.metadata.get("x-told")]).toEqual([
+    expect([error.code, error.rawMessage, error.trailers.get("x-told")]).toEqual([
       Code.NotFound,
       "no such user",
       "trailing",
@@ -347,8 +347,8 @@ describe.each(["grpc", "http-rpc"] as const)("an error of a call further on (%s)
       protocol,
       server: [passing],
       handler: {
-        greet: (_, { responseHeader }) => {
-          responseHeader.set("x-own", "leading");
+        greet: (_, { responseHeaders }) => {
+          responseHeaders.set("x-own", "leading");
           throw foreign;
         },
       },

@@ -172,9 +172,9 @@ describe("a call that fails behind the last interceptor of a server", () => {
     [
       "the trailing metadata",
       {
-        async *greetEach(_, { responseTrailer }) {
+        async *greetEach(_, { responseTrailers }) {
           yield {};
-          responseTrailer.set("grpc-status", "0");
+          responseTrailers.set("grpc-status", "0");
         },
       },
     ],
@@ -189,8 +189,8 @@ describe("a call that fails behind the last interceptor of a server", () => {
   it.each(PROTOCOLS)("is reported where the metadata of the answer is reserved: %s", async (protocol) => {
     const { client, calls } = connect(
       {
-        greet(_, { responseHeader }) {
-          responseHeader.set("content-type", "text/html");
+        greet(_, { responseHeaders }) {
+          responseHeaders.set("content-type", "text/html");
           return {};
         },
       },

@@ -78,8 +78,8 @@ describe("an interceptor", () => {
     expect((await client.greet({}, { headers: { user: "Bob" } })).greeting).toBe("Ada");
   });
 
-  function greetUser(_: object, { requestHeader }: { requestHeader: { get(name: string): string | undefined } }) {
-    return { greeting: requestHeader.get("user") };
+  function greetUser(_: object, { requestHeaders }: { requestHeaders: { get(name: string): string | undefined } }) {
+    return { greeting: requestHeaders.get("user") };
   }
 });
 
@@ -97,7 +97,11 @@ describe("an RpcError", () => {
     const metadata = { note: "x".repeat(100_000) };
     const { router } = connect({
       greet: () => {
-        throw new RpcError(Code.NotFound, "é".repeat(100_000), protocol === "grpc" ? { details, metadata } : {});
+        throw new RpcError(
+          Code.NotFound,
+          "é".repeat(100_000),
+          protocol === "grpc" ? { details, trailers: metadata } : {},
+        );
       },
     });
     const request = protocol === "grpc" ? grpcRequest({ body: new Uint8Array(5) }) : rpcRequest();

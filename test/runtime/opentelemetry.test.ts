@@ -84,8 +84,8 @@ describe("a call", () => {
   it("is a child of the active span, and sends its ids", async () => {
     let seen = new Metadata();
     const client = connect({
-      greet: (_, { requestHeader }) => {
-        seen = requestHeader;
+      greet: (_, { requestHeaders }) => {
+        seen = requestHeaders;
         return {};
       },
     });
@@ -104,8 +104,8 @@ describe("a call", () => {
   it("keeps the ids that a caller gave it", async () => {
     let seen: string | undefined;
     const client = connect({
-      greet: (_, { requestHeader }) => {
-        seen = requestHeader.get(TripleHeader.TraceId);
+      greet: (_, { requestHeaders }) => {
+        seen = requestHeaders.get(TripleHeader.TraceId);
         return {};
       },
     });
@@ -246,8 +246,8 @@ it("costs a call nothing but time where there is no SDK", async () => {
   for (const api of [context, propagation, trace, metrics]) api.disable();
   let seen = new Metadata();
   const client = connect({
-    greet: (_, { requestHeader }) => {
-      seen = requestHeader;
+    greet: (_, { requestHeaders }) => {
+      seen = requestHeaders;
       return {};
     },
   });
@@ -270,8 +270,8 @@ it("sends no field that metadata cannot carry", async () => {
   });
   let seen = new Metadata();
   const client = connect({
-    greet: (_, { requestHeader }) => {
-      seen = requestHeader;
+    greet: (_, { requestHeaders }) => {
+      seen = requestHeaders;
       return {};
     },
   });

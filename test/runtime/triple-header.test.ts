@@ -22,16 +22,16 @@ it("have the names of the specification, and the one Dubbo adds", () => {
 it.each(["grpc", "http-rpc"] as const)("reach a handler, and a server behind it: %s", async (protocol) => {
   const seen: unknown[] = [];
   const behind = await startServer({
-    greet: (_, { requestHeader }) => {
-      seen.push(Object.keys(HEADERS).map((name) => requestHeader.get(name)));
+    greet: (_, { requestHeaders }) => {
+      seen.push(Object.keys(HEADERS).map((name) => requestHeaders.get(name)));
       return {};
     },
   });
   const further = connectGreeter(behind.baseUrl, { protocol });
   const { baseUrl } = await startServer({
-    greet: (request, { requestHeader }) => {
-      seen.push(Object.keys(HEADERS).map((name) => requestHeader.get(name)));
-      return further.greet(request, { headers: requestHeader.filter((name) => name in HEADERS) });
+    greet: (request, { requestHeaders }) => {
+      seen.push(Object.keys(HEADERS).map((name) => requestHeaders.get(name)));
+      return further.greet(request, { headers: requestHeaders.filter((name) => name in HEADERS) });
     },
   });
   await connectGreeter(baseUrl, { protocol }).greet({}, { headers: HEADERS });

@@ -88,11 +88,11 @@ describe("options of a call", () => {
     expectTypeOf<CallOptions["timeoutMs"]>().toEqualTypeOf<number | undefined>();
     expectTypeOf<CallOptions["signal"]>().toEqualTypeOf<AbortSignal | undefined>();
     expectTypeOf<CallOptions["headers"]>().toEqualTypeOf<MetadataInit | undefined>();
-    expectTypeOf<NonNullable<CallOptions["onHeader"]>>().parameter(0).toEqualTypeOf<Metadata>();
+    expectTypeOf<NonNullable<CallOptions["onHeaders"]>>().parameter(0).toEqualTypeOf<Metadata>();
   });
 
   it("may be left undefined one by one, and take metadata in every form", () => {
-    void client.greet({}, { timeoutMs: undefined, signal: undefined, headers: undefined, onTrailer: undefined });
+    void client.greet({}, { timeoutMs: undefined, signal: undefined, headers: undefined, onTrailers: undefined });
     void client.greet({}, { headers: { "x-one": "1", "x-many": ["1", "2"], "x-bin": new Uint8Array() } });
     void client.greet({}, { headers: [["x-one", "1"]] });
     void client.greet({}, { headers: new Map([["x-one", "1"]]) });

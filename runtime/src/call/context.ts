@@ -17,7 +17,7 @@ export interface ContextOptions {
   /** A caller's signal, which ends the call. */
   readonly signal?: AbortSignal | undefined;
   /** An exchange, whose signal is made on demand and tells that nobody waits for the call any more. */
-  readonly exchange?: { readonly signal: AbortSignal | undefined; linger?(work: Promise<unknown>): void };
+  readonly exchange?: { readonly signal: AbortSignal | undefined; waitUntil?(work: Promise<unknown>): void };
   readonly values?: ContextValues | undefined;
   /** Whether {@link OpenContext.cancel} will be called, so that the signal must be one of the context's own. */
   readonly cancellable?: boolean;
@@ -119,13 +119,13 @@ export class OpenContext implements CallContext {
     this.#ended ??= error;
     this.#controller?.abort(this.#ended);
     this.#onEnded?.(this.#ended);
-    this.linger(this.#working);
+    this.waitUntil(this.#working);
   }
 
   /** Leaves work to itself that nobody waits for any more. */
-  linger(work: Promise<unknown> | undefined): void {
+  waitUntil(work: Promise<unknown> | undefined): void {
     work?.catch(() => {});
-    if (work !== undefined) this.#options.exchange?.linger?.(work);
+    if (work !== undefined) this.#options.exchange?.waitUntil?.(work);
   }
 }
 
@@ -156,7 +156,7 @@ function raceEach<T>(context: OpenContext, items: AsyncIterator<T>): AsyncIterat
   const leave = (): void => {
     context.close();
     // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
-    context.linger(items.return?.());
+    context.waitUntil(items.return?.());
   };
   const next = async (): Promise<IteratorResult<T, undefined>> => {
     try {

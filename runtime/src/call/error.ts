@@ -15,9 +15,9 @@ export interface ErrorDetail {
 export interface RpcErrorOptions {
   /** Typed details for the caller. Default: none. */
   readonly details?: readonly ErrorDetail[] | undefined;
-  /** Metadata that travels with the error, as trailing metadata. Default: none. */
-  readonly metadata?: MetadataInit | undefined;
-  /** Leading metadata of the response that failed. Default: none. */
+  /** Trailers of the response that carries the error. Default: none. */
+  readonly trailers?: MetadataInit | undefined;
+  /** Headers of the response that carries the error. Default: none. */
   readonly headers?: MetadataInit | undefined;
   /** What led to the error. It stays inside the process. */
   readonly cause?: unknown;
@@ -38,9 +38,9 @@ export class RpcError extends Error {
   /** The message without the code in front, as it travels. */
   readonly rawMessage: string;
   readonly details: readonly ErrorDetail[];
-  /** Trailing metadata of the failed call. */
-  readonly metadata: Metadata;
-  /** Leading metadata of the failed call. */
+  /** Trailers of the failed call. */
+  readonly trailers: Metadata;
+  /** Headers of the failed call. */
   readonly headers: Metadata;
   /**
    * The protocol error code of sub-protocol A: the one that was received, or the runtime's own for what failed here, in
@@ -55,7 +55,7 @@ export class RpcError extends Error {
     this.code = known;
     this.rawMessage = message;
     this.details = checkDetails(options.details);
-    this.metadata = new Metadata(options.metadata);
+    this.trailers = new Metadata(options.trailers);
     this.headers = new Metadata(options.headers);
     this.status = options.status;
     Object.defineProperty(this, BRAND, { value: true });
@@ -112,7 +112,7 @@ export function hiddenError(cause: unknown): RpcError {
 }
 
 /** Lets an `RpcError` pass; hides every other failure of a user's code from the peer and tells the error hook of it. */
-export function hideForeign(reason: unknown, path: string, onError: ErrorHook): RpcError {
+export function maskUnknownError(reason: unknown, path: string, onError: ErrorHook): RpcError {
   if (reason instanceof RpcError) return reason;
   onError(reason, path);
   return hiddenError(reason);

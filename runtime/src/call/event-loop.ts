@@ -13,7 +13,7 @@ const schedule: (callback: () => void) => unknown =
   typeof setImmediate === "function" ? setImmediate : (callback) => setTimeout(callback, 0);
 
 /** Counts a piece of work. What it returns once in a while is to be awaited before the next one: others get their turn. */
-export function countPiece(): Promise<void> | undefined {
+export function countMessage(): Promise<void> | undefined {
   pieces++;
   if (pieces < PIECES_PER_TURN) return undefined;
   turn ??= new Promise((resolve) => {

@@ -4,7 +4,7 @@
  */
 
 /** The value, if it is one of those known. Throws a `TypeError` that lists them for any other. */
-export function oneOf<Word extends string>(option: string, value: Word, known: readonly Word[]): Word {
+export function assertOneOf<Word extends string>(option: string, value: Word, known: readonly Word[]): Word {
   if (known.includes(value)) return value;
   throw new TypeError(`${option} must be in ${JSON.stringify(known)}, not ${JSON.stringify(value)}`);
 }

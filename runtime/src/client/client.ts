@@ -47,9 +47,9 @@ export interface CallOptions extends CallDefaults {
   /** Cancels the call. */
   readonly signal?: AbortSignal | undefined;
   /** Receives the leading metadata of the response, before the first message. */
-  readonly onHeader?: ((headers: Metadata) => void) | undefined;
+  readonly onHeaders?: ((headers: Metadata) => void) | undefined;
   /** Receives the trailing metadata of the response, after the last message. */
-  readonly onTrailer?: ((trailers: Metadata) => void) | undefined;
+  readonly onTrailers?: ((trailers: Metadata) => void) | undefined;
   /** Values for the client's interceptors. */
   readonly values?: ContextValues | undefined;
 }
@@ -175,8 +175,8 @@ function callUnary(
   return context.run(async () => {
     const response = await call(request);
     if (response?.stream !== false) throw shapeError(method, response);
-    options.onHeader?.(response.headers);
-    options.onTrailer?.(response.trailers);
+    options.onHeaders?.(response.headers);
+    options.onTrailers?.(response.trailers);
     return response.message;
   });
 }
@@ -229,10 +229,10 @@ function callStream(
     try {
       const response = await context.race(() => call({ stream: true, method, messages, context, headers, selector }));
       if (!response?.stream) throw shapeError(method, response);
-      options.onHeader?.(response.headers);
+      options.onHeaders?.(response.headers);
       for await (const message of eachWithin(context, response.messages)) yield message;
       finished = true;
-      options.onTrailer?.(response.trailers);
+      options.onTrailers?.(response.trailers);
     } finally {
       if (!finished) context.cancel();
       context.close();

@@ -16,7 +16,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { Method } from "../call/call.ts";
-import { oneOf } from "../call/option.ts";
+import { assertOneOf } from "../call/option.ts";
 
 /**
  * Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. Public and stable,
@@ -29,7 +29,7 @@ export interface Codec {
   encode(type: DescMessage, message: object): Uint8Array;
   decode(type: DescMessage, bytes: Uint8Array): object;
   /** Encodes a message into bytes that have room in front, for what a protocol puts there. Not needed, but saves a copy. */
-  encodeBehind?(room: number, type: DescMessage, message: object): Uint8Array;
+  encodeWithHeadroom?(room: number, type: DescMessage, message: object): Uint8Array;
   /** Only codecs that write JSON text have this: sub-protocol A puts such values into its array of arguments. */
   readonly values?: JsonValues;
 }
@@ -113,7 +113,7 @@ export const jsonCodec: Codec = /*@__PURE__*/ createJsonCodec();
 /** The built-in codec with that name; a codec is returned as it is. Throws a `TypeError` for any other name. */
 export function findCodec(codec: "proto" | "json" | Codec): Codec {
   if (typeof codec === "object") return codec;
-  return oneOf("codec", codec, ["proto", "json"]) === "json" ? jsonCodec : protoCodec;
+  return assertOneOf("codec", codec, ["proto", "json"]) === "json" ? jsonCodec : protoCodec;
 }
 
 /** JSON text in UTF-8. */

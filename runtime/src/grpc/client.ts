@@ -11,7 +11,7 @@ import {
 } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
-import { countPiece } from "../call/event-loop.ts";
+import { countMessage } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { Compression } from "../codec/compression.ts";
 import {
@@ -44,7 +44,7 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
-import { httpStatusError, readEnd, toldFailure, userMetadata } from "./status.ts";
+import { httpStatusError, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** Makes the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
@@ -69,7 +69,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     try {
       bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
     } catch (complaint) {
-      throw toldFailure(response, headers) ?? complaint;
+      throw statusIfReceived(response, headers) ?? complaint;
     }
     const { compressed, data: sent } = openOnly(method, response, headers, bytes);
     const data = compressed ? await inflate(sent, compression) : sent;
@@ -156,13 +156,13 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
           hasBody = true;
           yield decode(method, compressed ? await inflate(data, compression) : data);
           // A chunk may hold thousands of messages without bytes.
-          const turn = countPiece();
+          const turn = countMessage();
           if (turn !== undefined) await turn;
         }
       }
       envelopes.finish();
     } catch (complaint) {
-      throw toldFailure(response, headers) ?? complaint;
+      throw statusIfReceived(response, headers) ?? complaint;
     }
     const failure = readEnd(response, headers, hasBody);
     if (failure !== undefined) throw failure;
@@ -180,7 +180,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     // Piece by piece, by which an engine sees a response end whose request has not, and ends that too.
     const reading = streamBody(response.body).bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
     const bytes = await reading.catch((complaint: unknown) => {
-      throw toldFailure(response, headers) ?? complaint;
+      throw statusIfReceived(response, headers) ?? complaint;
     });
     const { compressed, data } = openOnly(method, response, headers, bytes);
     yield decode(method, compressed ? await inflate(data, compression) : data);

@@ -47,8 +47,8 @@ export function encodeEnvelope(data: Uint8Array, compressed = false): Uint8Array
 
 /** Encodes a message into an envelope. */
 export function encodeMessage(codec: Codec, type: DescMessage, message: object): Uint8Array {
-  if (codec.encodeBehind === undefined) return encodeEnvelope(codec.encode(type, message));
-  return writePrefix(codec.encodeBehind(PREFIX_BYTES, type, message), false);
+  if (codec.encodeWithHeadroom === undefined) return encodeEnvelope(codec.encode(type, message));
+  return writePrefix(codec.encodeWithHeadroom(PREFIX_BYTES, type, message), false);
 }
 
 /** The envelope with its message compressed; `undefined` for one that is better sent as it is. */

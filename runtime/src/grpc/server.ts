@@ -4,8 +4,8 @@
 import { type CallResponse, DONE, endMessages, type Handler, iteration, type StreamResponse } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { eachWithin } from "../call/context.ts";
-import { hideForeign, RpcError, reasonOf } from "../call/error.ts";
-import { countPiece } from "../call/event-loop.ts";
+import { maskUnknownError, RpcError, reasonOf } from "../call/error.ts";
+import { countMessage } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../http/exchange.ts";
@@ -15,12 +15,12 @@ import {
   checkHeaders,
   decompressMessage,
   isReservedName,
-  misanswered,
   notFound,
   type RequestHeaders,
   readSelector,
   type ServerOptions,
   type ServerProtocol,
+  wrongResponseKind,
 } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content-type.ts";
@@ -111,7 +111,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   }
 
   function writeResponse(call: ServerCall, response: CallResponse): HttpResponse | Promise<HttpResponse> {
-    if (response?.stream !== false) throw misanswered((call.wrapped ?? call).handler.method);
+    if (response?.stream !== false) throw wrongResponseKind((call.wrapped ?? call).handler.method);
     const envelope = encode(call, response.message);
     const { responseCompression } = call.headers;
     const compressing = compressEnvelope(envelope, responseCompression, options);
@@ -135,7 +135,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
         });
         return calling;
       });
-      if (!response?.stream) throw misanswered(handler.method);
+      if (!response?.stream) throw wrongResponseKind(handler.method);
       const trailers = new Metadata();
       return {
         status: 200,
@@ -145,7 +145,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
       };
     } catch (reason) {
       context.close();
-      if (calling !== undefined) linger(request, calling.then(endMessages));
+      if (calling !== undefined) waitUntil(request, calling.then(endMessages));
       throw reason;
     }
   }
@@ -156,7 +156,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
       for (const { compressed, data } of envelopes.take(chunk)) {
         yield decode(call, compressed ? await inflate(call, data) : data);
         // A chunk may hold thousands of messages without bytes.
-        const turn = countPiece();
+        const turn = countMessage();
         if (turn !== undefined) await turn;
       }
     }
@@ -177,7 +177,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
         try {
           step = await messages.next();
         } catch (reason) {
-          throw hideForeign(reason, handler.method.path, options.onError);
+          throw maskUnknownError(reason, handler.method.path, options.onError);
         }
         if (!step.done) {
           const envelope = encode(call, step.value);
@@ -241,9 +241,9 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   return { accepts: isGrpcContentType, serve };
 }
 
-function linger(request: HttpRequest, work: Promise<unknown>): void {
+function waitUntil(request: HttpRequest, work: Promise<unknown>): void {
   work.catch(() => {});
-  request.linger?.(work);
+  request.waitUntil?.(work);
 }
 
 function unaryResponse(

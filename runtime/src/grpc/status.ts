@@ -62,7 +62,7 @@ export function writeError(target: Metadata, error: RpcError): void {
     if (bytes.byteLength <= MAX_DETAILS_BYTES) target.append("grpc-status-details-bin", bytes);
   }
   // An error may come from a call further on, whose own protocol fields must not travel any further.
-  const metadata = userMetadata(error.metadata);
+  const metadata = userMetadata(error.trailers);
   if (checkHeaders(new Metadata(target).appendAll(metadata)) === undefined) target.appendAll(metadata);
 }
 
@@ -78,14 +78,14 @@ export function readError(trailers: Metadata, headers: Metadata): RpcError | und
   const metadata = userMetadata(trailers);
   const message = percentDecode(trailers.get("grpc-message") ?? "");
   if (status === undefined) {
-    return new RpcError(Code.Internal, "the response ended without grpc-status", { headers, metadata });
+    return new RpcError(Code.Internal, "the response ended without grpc-status", { headers, trailers: metadata });
   }
   const code = /^[0-9]{1,3}$/.test(status) ? codeFromNumber(Number(status)) : undefined;
   if (code === undefined) {
     const note = `(the server sent grpc-status ${status})`;
-    return new RpcError(Code.Unknown, message === "" ? note : `${message} ${note}`, { headers, metadata });
+    return new RpcError(Code.Unknown, message === "" ? note : `${message} ${note}`, { headers, trailers: metadata });
   }
-  return new RpcError(code, message, { headers, metadata, details: readDetails(trailers) });
+  return new RpcError(code, message, { headers, trailers: metadata, details: readDetails(trailers) });
 }
 
 /** How the call ended: by its trailers, or by its headers where there is nothing else, neither body nor trailers. */
@@ -98,7 +98,7 @@ export function readEnd(response: HttpResponse, headers: Metadata, hasBody: bool
  * How the server has said that the call failed, if it has by now. That counts for more than a complaint about its messages,
  * which often is but a consequence.
  */
-export function toldFailure({ headers, trailers }: HttpResponse, metadata: Metadata): RpcError | undefined {
+export function statusIfReceived({ headers, trailers }: HttpResponse, metadata: Metadata): RpcError | undefined {
   if (trailers.has("grpc-status")) return readError(trailers, metadata);
   return headers.has("grpc-status") ? readError(headers, new Metadata()) : undefined;
 }

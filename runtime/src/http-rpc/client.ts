@@ -101,9 +101,11 @@ const LOCAL_STATUS: Readonly<Partial<Record<Code, Status>>> = {
 
 /** An error of this side, with the status the specification has for it. */
 function localError(error: RpcError): RpcError {
-  const { code, rawMessage, headers, metadata, cause } = error;
+  const { code, rawMessage, headers, trailers: metadata, cause } = error;
   const status = LOCAL_STATUS[code] ?? (error.status === Status.BadResponse ? error.status : Status.ClientError);
-  return status === error.status ? error : new RpcError(code, rawMessage, { headers, metadata, status, cause });
+  return status === error.status
+    ? error
+    : new RpcError(code, rawMessage, { headers, trailers: metadata, status, cause });
 }
 
 /** The error of a response that breaks the protocol's format. */

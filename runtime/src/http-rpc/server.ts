@@ -13,12 +13,12 @@ import {
   compressMessage,
   decompressMessage,
   isReservedName,
-  misanswered,
   notFound,
   type RequestHeaders,
   readSelector,
   type ServerOptions,
   type ServerProtocol,
+  wrongResponseKind,
 } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content-type.ts";
@@ -94,7 +94,7 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
       selector,
       context,
     });
-    if (response?.stream !== false) throw misanswered(method);
+    if (response?.stream !== false) throw wrongResponseKind(method);
     const { message: result } = response;
     const data =
       positional === undefined
@@ -183,7 +183,7 @@ function failure(error: RpcError, withCode: boolean): HttpResponse {
   const headers = new Metadata(status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS);
   // Only a refusal speaks for the protocol. Other errors may come from a user's code, or from a call further on.
   headers.appendAll("httpStatus" in error ? error.headers : error.headers.filter((name) => !isReservedName(name)));
-  for (const [name, value] of error.metadata) {
+  for (const [name, value] of error.trailers) {
     if (!isReservedName(name)) headers.appendRaw([TRAILER_PREFIX + name, value]);
   }
   return {

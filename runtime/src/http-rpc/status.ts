@@ -66,7 +66,7 @@ export function readErrorResponse(
   const { status, known } = readStatus(body.status);
   const code = readCode(body.code) ?? known ?? codeOfHttpStatus(httpStatus);
   const message = typeof body.message === "string" ? body.message : `${path} answered with HTTP status ${httpStatus}`;
-  return new RpcError(code, message, { headers, metadata: trailers, status, details: readDetails(body.details) });
+  return new RpcError(code, message, { headers, trailers: trailers, status, details: readDetails(body.details) });
 }
 
 /** What is no object says nothing: it has none of the properties. */

@@ -19,7 +19,7 @@ export interface HttpRequest {
    * Told of work for the request that goes on after its response, because it does not listen to the signal. An engine
    * that limits how much runs at a time counts it until it settles.
    */
-  linger?(work: Promise<unknown>): void;
+  waitUntil?(work: Promise<unknown>): void;
 }
 
 export interface HttpResponse {

@@ -15,7 +15,7 @@ const NOT_ATTACHMENTS =
 
 /**
  * Makes metadata that Dubbo for Java reads as attachments under the same names, capitals included, and with bytes as bytes.
- * Pass it as the `headers` of a call, or append it to the `responseTrailer` of a handler. Throws a `TypeError` for a name or
+ * Pass it as the `headers` of a call, or append it to the `responseTrailers` of a handler. Throws a `TypeError` for a name or
  * a text that metadata cannot have.
  */
 export function attachments(values: { readonly [name: string]: AttachmentValue | undefined }): Metadata {
@@ -34,7 +34,7 @@ export function attachments(values: { readonly [name: string]: AttachmentValue |
 }
 
 /**
- * The attachments that Dubbo for Java sent: on a server in `context.requestHeader`, on a client in the trailers. Names have
+ * The attachments that Dubbo for Java sent: on a server in `context.requestHeaders`, on a client in the trailers. Names have
  * their capitals back where Java told them; bytes have lost the `-bin` of their name; fields of the protocol are left out.
  * Of a name that is there twice the last value counts. Broken values are left as the text they are.
  */

@@ -9,7 +9,7 @@ const MAX_TEXT = 4096;
 
 const BRAND = Symbol.for("triple-es.JavaException");
 
-export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | "metadata"> {
+export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | "trailers"> {
   /** What the class has beside its message, by the names of its fields. Default: nothing. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
   /** The exception that led to this one, in Java. */

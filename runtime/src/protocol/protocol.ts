@@ -197,7 +197,7 @@ export function notFound(path: string): RpcError {
 }
 
 /** The error of a server's interceptor that does not answer as the kind of the method wants it. */
-export function misanswered({ path, kind }: Method): TypeError {
+export function wrongResponseKind({ path, kind }: Method): TypeError {
   return new TypeError(
     `an interceptor of ${path} must return the response of next(request), or one for a ${kind} call`,
   );

@@ -17,7 +17,7 @@ import {
   type UnaryRequest,
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
-import { type ErrorHook, hideForeign, RpcError } from "../call/error.ts";
+import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { withMessages } from "../java/positional.ts";
 import { type HandlerOptions, interceptHandler } from "./interceptors.ts";
@@ -28,13 +28,13 @@ export interface HandlerContext extends CallContext {
   /** Fires when the caller cancels or is lost, the deadline passes or the server shuts down; never on success. */
   readonly signal: AbortSignal;
   /** Headers of the request: its metadata, and the headers of the protocol. */
-  readonly requestHeader: Metadata;
-  /** Leading metadata of the response. Too late once the first message or {@link sendHeader} has gone out. */
-  readonly responseHeader: Metadata;
+  readonly requestHeaders: Metadata;
+  /** Leading metadata of the response. Too late once the first message or {@link sendHeaders} has gone out. */
+  readonly responseHeaders: Metadata;
   /** Trailing metadata of the response. */
-  readonly responseTrailer: Metadata;
+  readonly responseTrailers: Metadata;
   /** Sends the leading metadata now, before the first message. Only streaming calls can; elsewhere it does nothing. */
-  sendHeader(): void;
+  sendHeaders(): void;
 }
 
 /** A method's implementation: one message or all of them in, one or all of them out. */
@@ -94,7 +94,7 @@ function unaryCall(run: Unary, onError: ErrorHook): Call {
     const context = new OpenHandlerContext(request);
     try {
       const message = await run((request as UnaryRequest).message, context);
-      return { stream: false, message, headers: context.responseHeader, trailers: context.responseTrailer };
+      return { stream: false, message, headers: context.responseHeaders, trailers: context.responseTrailers };
     } catch (reason) {
       throw context.failure(reason, onError);
     }
@@ -120,8 +120,8 @@ function streamCall(start: Start, onError: ErrorHook): Call {
       // The response begins with its first message, so that a failure before it is a failure of the whole call.
       const first = outputs.next();
       await Promise.race([first, headerSent]);
-      const messages = resume(first, outputs, (reason) => hideForeign(reason, request.method.path, onError));
-      return { stream: true, messages, headers: context.responseHeader, trailers: context.responseTrailer };
+      const messages = resume(first, outputs, (reason) => maskUnknownError(reason, request.method.path, onError));
+      return { stream: true, messages, headers: context.responseHeaders, trailers: context.responseTrailers };
     } catch (reason) {
       throw context.failure(reason, onError);
     }
@@ -165,9 +165,9 @@ function cardinalityError(method: Method, received: string): RpcError {
 
 class OpenHandlerContext implements HandlerContext {
   readonly #request: CallRequest;
-  readonly responseHeader = new Metadata();
-  readonly responseTrailer = new Metadata();
-  #sendHeader: (() => void) | undefined;
+  readonly responseHeaders = new Metadata();
+  readonly responseTrailers = new Metadata();
+  #sendHeaders: (() => void) | undefined;
 
   constructor(request: CallRequest) {
     this.#request = request;
@@ -184,17 +184,17 @@ class OpenHandlerContext implements HandlerContext {
   get values(): ContextValues {
     return this.#request.context.values;
   }
-  get requestHeader(): Metadata {
+  get requestHeaders(): Metadata {
     return this.#request.headers;
   }
-  sendHeader(): void {
-    this.#sendHeader?.();
+  sendHeaders(): void {
+    this.#sendHeaders?.();
   }
 
   /** Settles when the handler asks for its headers to be sent. */
   get headerSent(): Promise<void> {
     return new Promise((resolve) => {
-      this.#sendHeader = resolve;
+      this.#sendHeaders = resolve;
     });
   }
   /**
@@ -202,14 +202,14 @@ class OpenHandlerContext implements HandlerContext {
    * of the handler's own loses the leading metadata and the status it had there.
    */
   failure(reason: unknown, onError: ErrorHook): RpcError {
-    const error = hideForeign(reason, this.method.path, onError);
-    const { code, rawMessage, details, metadata, headers, status } = error;
+    const error = maskUnknownError(reason, this.method.path, onError);
+    const { code, rawMessage, details, trailers: metadata, headers, status } = error;
     const own = headers.size === 0 && status === undefined;
-    if (own && this.responseHeader.size + this.responseTrailer.size === 0) return error;
+    if (own && this.responseHeaders.size + this.responseTrailers.size === 0) return error;
     return new RpcError(code, rawMessage, {
       details,
-      headers: this.responseHeader,
-      metadata: new Metadata(metadata).appendAll(this.responseTrailer),
+      headers: this.responseHeaders,
+      trailers: new Metadata(metadata).appendAll(this.responseTrailers),
       cause: error,
     });
   }

@@ -10,7 +10,7 @@ import {
   intercept,
   type StreamResponse,
 } from "../call/call.ts";
-import { type ErrorHook, hideForeign, RpcError } from "../call/error.ts";
+import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 
 export interface HandlerOptions {
   /** Around every call, the first one outermost. */
@@ -46,7 +46,7 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
       response = await intercepted(request);
       return response;
     } catch (reason) {
-      const error = hideForeign(reason, request.method.path, onError);
+      const error = maskUnknownError(reason, request.method.path, onError);
       throw judged.has(error) ? error : asOwn(error);
     } finally {
       const left = response?.stream ? undefined : begun.get(request.context);
@@ -56,7 +56,7 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
 }
 
 function asOwn(error: RpcError): RpcError {
-  const { code, rawMessage, details, metadata, headers, status } = error;
+  const { code, rawMessage, details, trailers: metadata, headers, status } = error;
   if (headers.size === 0 && status === undefined) return error;
-  return new RpcError(code, rawMessage, { details, metadata, cause: error });
+  return new RpcError(code, rawMessage, { details, trailers: metadata, cause: error });
 }

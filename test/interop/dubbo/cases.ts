@@ -68,13 +68,13 @@ async function seen(client: PeerServiceClient, callId: string): Promise<void> {
 /** The trailers of a unary call. */
 async function trailersOf(client: PeerServiceClient): Promise<{ leading: Metadata; trailing: Metadata }> {
   let [leading, trailing]: (Metadata | undefined)[] = [];
-  const onHeader = (metadata: Metadata): void => {
+  const onHeaders = (metadata: Metadata): void => {
     leading = metadata;
   };
-  const onTrailer = (metadata: Metadata): void => {
+  const onTrailers = (metadata: Metadata): void => {
     trailing = metadata;
   };
-  await client.unary({}, { onHeader, onTrailer });
+  await client.unary({}, { onHeaders, onTrailers });
   ok(leading !== undefined && trailing !== undefined);
   return { leading, trailing };
 }

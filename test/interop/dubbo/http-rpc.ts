@@ -39,10 +39,10 @@ export const httpRpcCases = {
 
   async trailers(open) {
     let bytes: Uint8Array | undefined;
-    const onTrailer = (trailers: { getBinary(name: string): Uint8Array | undefined }): void => {
+    const onTrailers = (trailers: { getBinary(name: string): Uint8Array | undefined }): void => {
       bytes = trailers.getBinary("x-bytes-bin");
     };
-    await open(OBJECT).unary({}, { onTrailer });
+    await open(OBJECT).unary({}, { onTrailers });
     equal(Uint8Array.from(bytes ?? []), TRAILING_BYTES);
   },
 

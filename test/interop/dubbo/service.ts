@@ -27,10 +27,10 @@ export function createPeerService(selector = ""): PeerServiceHandler {
     throw new RpcError(failure.code as Code, failure.message, { details });
   }
 
-  function answer({ text, number, data }: PeerRequest, { requestHeader }: HandlerContext): PeerResponseInit {
-    const metadata = seenOf(requestHeader);
+  function answer({ text, number, data }: PeerRequest, { requestHeaders }: HandlerContext): PeerResponseInit {
+    const metadata = seenOf(requestHeaders);
     // Clients of peers have no other way to know that their requests were compressed.
-    const encoding = requestHeader.get("grpc-encoding");
+    const encoding = requestHeaders.get("grpc-encoding");
     if (encoding !== undefined) metadata["grpc-encoding"] = encoding;
     return { text, number, data, service: selector, metadata };
   }
@@ -73,9 +73,9 @@ export function createPeerService(selector = ""): PeerServiceHandler {
   };
 }
 
-function addMetadata({ responseHeader, responseTrailer }: HandlerContext): void {
-  responseHeader.set("x-leading", "yes");
-  responseTrailer.appendAll(attachments({ "x-trailing": "yes", "x-bytes": TRAILING_BYTES, "x-camelCase": "yes" }));
+function addMetadata({ responseHeaders, responseTrailers }: HandlerContext): void {
+  responseHeaders.set("x-leading", "yes");
+  responseTrailers.appendAll(attachments({ "x-trailing": "yes", "x-bytes": TRAILING_BYTES, "x-camelCase": "yes" }));
 }
 
 /** Metadata that begins with x-, under the names the sender gave it. */

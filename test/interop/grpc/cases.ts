@@ -173,10 +173,10 @@ export const cases = {
       let [received, trailers] = [new Metadata(), new Metadata()];
       const options = {
         headers,
-        onHeader: (metadata: Metadata) => {
+        onHeaders: (metadata: Metadata) => {
           received = metadata;
         },
-        onTrailer: (metadata: Metadata) => {
+        onTrailers: (metadata: Metadata) => {
           trailers = metadata;
         },
       };

@@ -69,7 +69,7 @@ export function createTestService(watch?: CompressionWatch): TestService {
 
     async *fullDuplexCall(requests, context) {
       echoMetadata(context);
-      context.sendHeader();
+      context.sendHeaders();
       for await (const request of requests) {
         endWith(request.responseStatus);
         yield* respond(request.responseParameters, context);
@@ -79,9 +79,9 @@ export function createTestService(watch?: CompressionWatch): TestService {
 }
 
 /** Sends back what the metadata case asks for. */
-function echoMetadata({ requestHeader, responseHeader, responseTrailer }: HandlerContext): void {
-  for (const value of requestHeader.getAll(ECHO_INITIAL)) responseHeader.append(ECHO_INITIAL, value);
-  for (const value of requestHeader.getAll(ECHO_TRAILING)) responseTrailer.append(ECHO_TRAILING, value);
+function echoMetadata({ requestHeaders, responseHeaders, responseTrailers }: HandlerContext): void {
+  for (const value of requestHeaders.getAll(ECHO_INITIAL)) responseHeaders.append(ECHO_INITIAL, value);
+  for (const value of requestHeaders.getAll(ECHO_TRAILING)) responseTrailers.append(ECHO_TRAILING, value);
 }
 
 function endWith(status: EchoStatus | undefined): void {

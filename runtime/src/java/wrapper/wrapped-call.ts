@@ -78,10 +78,17 @@ export function readException(
     const exception = serialization.decodeException(value);
     const { className, detailMessage, fields, trace, cause } = exception;
     const led = cause instanceof JavaException ? cause : undefined;
-    return new JavaException(className, detailMessage, { fields, trace, cause: led, code, headers, metadata });
+    return new JavaException(className, detailMessage, {
+      fields,
+      trace,
+      cause: led,
+      code,
+      headers,
+      trailers: metadata,
+    });
   } catch (cause) {
     const message = `the service threw an exception of Java that cannot be read: ${reasonOf(cause)}`;
-    return new RpcError(code, message, { headers, metadata, cause });
+    return new RpcError(code, message, { headers, trailers: metadata, cause });
   }
 }
 
@@ -144,7 +151,7 @@ export class WrappedCall {
     } catch (reason) {
       const exception = thrownException(reason);
       if (exception === undefined || this.#serialization?.encodeException === undefined) throw reason;
-      const { headers, metadata } = reason as RpcError;
+      const { headers, trailers: metadata } = reason as RpcError;
       const leading = new Metadata(userMetadata(headers)).set(EXCEPTION_CODE, BUSINESS_EXCEPTION);
       return { stream: false, message: exception, headers: leading, trailers: userMetadata(metadata) };
     }

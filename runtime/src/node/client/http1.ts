@@ -11,7 +11,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import { ReadableBody } from "../io/body.ts";
 import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "../io/error.ts";
 import { pump } from "../io/pump.ts";
-import { type Member, Roster } from "../io/swap-list.ts";
+import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { lowerNames } from "../server/http1.ts";
 
 /** The longest delay that Node's timers take. */
@@ -49,7 +49,7 @@ export function connectHttp1(
   const peer = socketPath ?? origin.host;
   let closed = false;
   /** How to end the exchanges that are under way. */
-  const running = new Roster<Member & { readonly fail: (reason: RpcError) => void }>();
+  const running = new SwapList<Indexed & { readonly fail: (reason: RpcError) => void }>();
 
   const exchange: Exchange = ({ method, path, headers, body, signal }) => {
     if (closed) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
@@ -64,7 +64,7 @@ export function connectHttp1(
         failure ??= error;
         outgoing.destroy(error);
       };
-      const member = { fail, place: 0 };
+      const member = { fail, index: 0 };
       running.add(member);
       const unlink = onAbort(signal, fail);
       let stopTimer = (): void => {};

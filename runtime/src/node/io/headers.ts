@@ -30,7 +30,11 @@ function joinCookies(fields: string[]): string[] {
 }
 
 /** Whether two hosts are asked. Whoever checks one and believes the other would be deceived (RFC 9113, section 8.3.1). */
-export function namesTwoHosts({ host, ":authority": authority, ":scheme": scheme }: IncomingHttpHeaders): boolean {
+export function authorityConflictsWithHost({
+  host,
+  ":authority": authority,
+  ":scheme": scheme,
+}: IncomingHttpHeaders): boolean {
   if (host === undefined || authority === undefined || host === authority) return false;
   return normalizeHost(host, scheme) !== normalizeHost(authority, scheme);
 }

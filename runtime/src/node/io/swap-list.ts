@@ -1,18 +1,17 @@
 /**
- * Rosters: what comes and goes many times a second, and is seldom looked at as a whole.
+ * An unordered list with O(1) add and remove: each member stores its index, and removal swaps in the last one.
  */
 
-/** What is on a roster knows its place there. A new one may have any. */
-export interface Member {
-  place: number;
+/** A member stores its index in the list. A new one may have any. */
+export interface Indexed {
+  index: number;
 }
 
 /**
- * Members in no order. Not a Set: one that members come to and go from is moved to new memory again and again, and what is
- * left behind refers to it. Once any of that is old, the garbage collector takes all members since for alive, and copies
- * them over and over.
+ * Used instead of a `Set`, which moves its members to a new table again and again. An abandoned table that has reached the old
+ * generation keeps all members since then reachable until a major collection, and minor collections copy them over and over.
  */
-export class Roster<M extends Member> implements Iterable<M> {
+export class SwapList<M extends Indexed> implements Iterable<M> {
   readonly #members: M[] = [];
 
   get size(): number {
@@ -20,24 +19,24 @@ export class Roster<M extends Member> implements Iterable<M> {
   }
 
   add(member: M): void {
-    member.place = this.#members.push(member) - 1;
+    member.index = this.#members.push(member) - 1;
   }
 
-  /** Takes off what is there; one that is not stays away. */
+  /** Removes a member; does nothing if it is not in the list. */
   delete(member: M): void {
     if (!this.#has(member)) return;
     const last = this.#members.pop() as M;
     if (last === member) return;
-    this.#members[member.place] = last;
-    last.place = member.place;
+    this.#members[member.index] = last;
+    last.index = member.index;
   }
 
-  /** Those who are there now, unless they leave before their turn. */
+  /** Iterates over a copy; skips members that have been removed in the meantime. */
   *[Symbol.iterator](): Generator<M, void> {
     for (const member of [...this.#members]) if (this.#has(member)) yield member;
   }
 
   #has(member: M): boolean {
-    return this.#members[member.place] === member;
+    return this.#members[member.index] === member;
   }
 }

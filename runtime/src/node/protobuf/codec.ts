@@ -22,11 +22,11 @@ let spare: ProtoOutput | undefined;
 /** `protoCodec`, made for Node. */
 export const nodeProtoCodec: Codec = {
   ...protoCodec,
-  encode: (type, message) => encodeBehind(0, type, message),
-  encodeBehind,
+  encode: (type, message) => encodeWithHeadroom(0, type, message),
+  encodeWithHeadroom,
 };
 
-function encodeBehind(room: number, type: DescMessage, given: object): Uint8Array {
+function encodeWithHeadroom(room: number, type: DescMessage, given: object): Uint8Array {
   const message = ((given as Fields | null)?.$typeName === type.typeName ? given : toMessage(type, given)) as Fields;
   const write = writers.get(type) ?? typeWriter(type);
   const output = spare ?? new ProtoOutput();

@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import type { ReadableBody } from "../io/body.ts";
-import { type Member, Roster } from "../io/swap-list.ts";
+import { type Indexed, SwapList } from "../io/swap-list.ts";
 
 /** What one HTTP/2 connection to a server may do. Times are in milliseconds, and kept to about a second. */
 export interface ConnectionLimits {
@@ -70,7 +70,7 @@ const QUIET_BYTES = 64;
 const MIB = 1024 * 1024;
 
 /** A stream that is open. */
-export interface Watched extends Member {
+export interface Watched extends Indexed {
   readonly stream: ServerHttp2Stream;
   readonly body: ReadableBody;
   /** Made by the first look at the stream; most streams do not live to see it. */
@@ -91,7 +91,7 @@ export class SessionGuard {
   readonly session: ServerHttp2Session;
   readonly socket: Socket;
   readonly #limits: Limits;
-  readonly #watched = new Roster<Watched>();
+  readonly #watched = new SwapList<Watched>();
   readonly #start = performance.now();
   #handlers = 0;
   #opened = 0;

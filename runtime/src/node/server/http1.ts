@@ -8,7 +8,7 @@ import type { Body, Exchange, HttpRequest, HttpResponse } from "../../http/excha
 import { ReadableBody } from "../io/body.ts";
 import { MAX_HEADER_BYTES } from "../io/error.ts";
 import { discard, pump } from "../io/pump.ts";
-import { type Member, Roster } from "../io/swap-list.ts";
+import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { NO_EXPECTATION, NO_TUNNEL, objectionTo, Responses, refusalOf, refuseRequest } from "./http1-errors.ts";
 import type { ServerEngine } from "./http2.ts";
 import { ExchangeSignals, REQUEST_BODY } from "./signals.ts";
@@ -31,7 +31,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
   const signals = new ExchangeSignals();
   const responses = new Responses();
   /** Requests that have not been answered yet, and may not have come to their ends. */
-  const arriving = new Roster<Http1Request>();
+  const arriving = new SwapList<Http1Request>();
   const sockets = new Set<Socket>();
   let draining = false;
   const server = createServer(
@@ -116,7 +116,7 @@ function flushed(socket: Socket): Promise<void> {
 const ignore = (): void => {};
 
 /** A request as `node:http` hands it out. */
-export class Http1Request implements HttpRequest, Member {
+export class Http1Request implements HttpRequest, Indexed {
   readonly method: string;
   readonly path: string;
   readonly version = "1.1";
@@ -125,7 +125,7 @@ export class Http1Request implements HttpRequest, Member {
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
   readonly #signals: ExchangeSignals;
-  place = 0;
+  index = 0;
   #signal: AbortSignal | undefined;
 
   constructor(

@@ -15,7 +15,7 @@ import { Metadata } from "../../call/metadata.ts";
 import { type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../../http/exchange.ts";
 import { ReadableBody, type StreamOwner } from "../io/body.ts";
 import { MAX_HEADER_PAIRS } from "../io/error.ts";
-import { namesTwoHosts, readFields, toHttp2Headers } from "../io/headers.ts";
+import { authorityConflictsWithHost, readFields, toHttp2Headers } from "../io/headers.ts";
 import { discard, pump } from "../io/pump.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
 import { ExchangeSignals, STREAM_REQUEST_BODY } from "./signals.ts";
@@ -58,7 +58,7 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     if (!guard.admit(stream)) return;
     const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals, guard);
     guard.watch(request);
-    if (namesTwoHosts(headers)) {
+    if (authorityConflictsWithHost(headers)) {
       answer(guard, request, TWO_HOSTS);
       return;
     }
@@ -150,7 +150,7 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
 /** For errors that another event tells of too; without a listener they would end the process. */
 const ignore = (): void => {};
 
-/** The answer to a request that {@link namesTwoHosts}: in words, for nobody has looked yet at what the client speaks. */
+/** The answer to a request that {@link authorityConflictsWithHost}: in words, for nobody has looked yet at what the client speaks. */
 const TWO_HOSTS: HttpResponse = {
   status: 400,
   headers: new Metadata({ "content-type": "text/plain" }).freeze(),
@@ -166,7 +166,7 @@ export class Http2Request implements HttpRequest, StreamOwner, Watched {
   readonly headers: Metadata;
   readonly body: ReadableBody;
   readonly stream: ServerHttp2Stream;
-  place = 0;
+  index = 0;
   readonly #guard: SessionGuard | undefined;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
@@ -199,7 +199,7 @@ export class Http2Request implements HttpRequest, StreamOwner, Watched {
     return this.#signal;
   }
 
-  linger(work: Promise<unknown>): void {
+  waitUntil(work: Promise<unknown>): void {
     this.lingering = Promise.allSettled([this.lingering, work]);
   }
 }

@@ -6,15 +6,15 @@ import type { Readable, Writable } from "node:stream";
 import type { RpcError } from "../../call/error.ts";
 import { clientGone } from "../../http/exchange.ts";
 import type { ReadableBodyOptions } from "../io/body.ts";
-import { type Member, Roster } from "../io/swap-list.ts";
+import { type Indexed, SwapList } from "../io/swap-list.ts";
 
 /** An exchange whose signal has been asked for. */
-interface Running extends Member {
+interface Running extends Indexed {
   readonly controller: AbortController;
 }
 
 export class ExchangeSignals {
-  readonly #running = new Roster<Running>();
+  readonly #running = new SwapList<Running>();
   #aborted: RpcError | undefined;
 
   /**
@@ -24,7 +24,7 @@ export class ExchangeSignals {
   create(response: Writable & Partial<Pick<ServerHttp2Stream, "aborted">>, connection?: Readable): AbortSignal {
     const controller = new AbortController();
     if (this.#aborted !== undefined) controller.abort(this.#aborted);
-    const running: Running = { controller, place: 0 };
+    const running: Running = { controller, index: 0 };
     this.#running.add(running);
     const onEnd = (): void => controller.abort(clientGone());
     const onClose = (): void => {

@@ -149,10 +149,10 @@ function implement({ kind }: Method, run: Run): grpc.UntypedHandleCall {
   return async (call: ServerCall, callback?: grpc.sendUnaryData<object>) => {
     const controller = new AbortController();
     call.on("cancelled", () => controller.abort());
-    const [responseHeader, responseTrailer] = [new Metadata(), new Metadata()];
-    const sendHeader = (): void => call.sendMetadata(toGrpc(responseHeader));
-    const requestHeader = fromGrpc(call.metadata);
-    const context = { signal: controller.signal, requestHeader, responseHeader, responseTrailer, sendHeader };
+    const [responseHeaders, responseTrailers] = [new Metadata(), new Metadata()];
+    const sendHeaders = (): void => call.sendMetadata(toGrpc(responseHeaders));
+    const requestHeaders = fromGrpc(call.metadata);
+    const context = { signal: controller.signal, requestHeaders, responseHeaders, responseTrailers, sendHeaders };
     try {
       // An iteration that ends would destroy the stream, and with it the side that has not been written yet.
       const result = run(
@@ -161,15 +161,15 @@ function implement({ kind }: Method, run: Run): grpc.UntypedHandleCall {
       );
       if (one) {
         const response = (await result) as object;
-        sendHeader();
-        callback?.(null, response, toGrpc(responseTrailer));
+        sendHeaders();
+        callback?.(null, response, toGrpc(responseTrailers));
         return;
       }
       for await (const response of result as AsyncIterable<object>) call.write(response);
-      call.end(toGrpc(responseTrailer));
+      call.end(toGrpc(responseTrailers));
     } catch (error) {
       const { code, rawMessage } = RpcError.from(error);
-      const status = { code: code as number, details: rawMessage, metadata: toGrpc(responseTrailer) };
+      const status = { code: code as number, details: rawMessage, metadata: toGrpc(responseTrailers) };
       if (one) callback?.(status);
       else call.emit("error", Object.assign(new Error(rawMessage), status));
     }

@@ -1,0 +1,166 @@
+/**
+ * The door to OpenTelemetry: interceptors that record a span and a duration for every call, after the semantic
+ * conventions for RPC, and carry the trace from client to server in the metadata. Needs the package `@opentelemetry/api`.
+ */
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Histogram,
+  isSpanContextValid,
+  type Meter,
+  metrics,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapGetter,
+  type TextMapSetter,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
+import type { CallRequest, Interceptor } from "../call/call.ts";
+import { Code, codeName } from "../call/code.ts";
+import type { RpcError } from "../call/error.ts";
+import { type Metadata, TripleHeader } from "../call/metadata.ts";
+import { VERSION } from "../version.ts";
+import { observe } from "./observer.ts";
+
+export interface TelemetryOptions {
+  /** Makes the spans. Default: a tracer named `triple-es` of the global provider. */
+  readonly tracer?: Tracer | undefined;
+  /** Makes the histograms `rpc.client.call.duration` and `rpc.server.call.duration`. Default: as `tracer`. */
+  readonly meter?: Meter | undefined;
+  /** The value of the attribute `rpc.system.name`. Default: `dubbo`, the system that Triple belongs to. */
+  readonly system?: "dubbo" | "grpc" | undefined;
+}
+
+export interface ClientTelemetryOptions extends TelemetryOptions {
+  /** Where the transport leads, for the attributes `server.address` and `server.port`. Default: left out. */
+  readonly baseUrl?: string | undefined;
+}
+
+/** Seconds, as the semantic conventions advise. */
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+/** Codes that are the server's fault. The others tell a client what it did, and are no error of a server's span. */
+const SERVER_ERRORS: ReadonlySet<Code> = new Set([
+  Code.Unknown,
+  Code.DeadlineExceeded,
+  Code.Unimplemented,
+  Code.Internal,
+  Code.Unavailable,
+  Code.DataLoss,
+]);
+
+/**
+ * Makes an interceptor that traces the calls of a transport: a span of kind client for each, from its start to its last
+ * message, whose context goes out in the metadata by the global propagator, and by its ids in the headers
+ * `tri-trace-traceid` and `tri-trace-rpcid` of the specification.
+ *
+ *     createTransport({ baseUrl, interceptors: [createClientTelemetry({ baseUrl })] });
+ */
+export function createClientTelemetry(options: ClientTelemetryOptions = {}): Interceptor {
+  const { tracer, histogram, attributes } = prepare("client", options);
+  const server = serverAttributes(options.baseUrl);
+  return (next) => (request) => {
+    const known = { ...attributes, ...server, "rpc.method": methodName(request) };
+    const span = tracer.startSpan(known["rpc.method"], { kind: SpanKind.CLIENT, attributes: known });
+    const active = trace.setSpan(context.active(), span);
+    const ids = span.spanContext();
+    // Without a provider there are no ids to send.
+    if (isSpanContextValid(ids)) {
+      setDefault(request.headers, TripleHeader.TraceId, ids.traceId);
+      setDefault(request.headers, TripleHeader.SpanId, ids.spanId);
+    }
+    propagation.inject(active, request.headers, metadataSetter);
+    return observe(next, request, record({ span, histogram, known, active, isError: () => true }));
+  };
+}
+
+/**
+ * Makes an interceptor that traces the calls of a server: a span of kind server for each, the child of the client's
+ * span if the metadata names one. The handler runs with the span as the active one.
+ */
+export function createServerTelemetry(options: TelemetryOptions = {}): Interceptor {
+  const { tracer, histogram, attributes } = prepare("server", options);
+  return (next) => (request) => {
+    const parent = propagation.extract(context.active(), request.headers, metadataGetter);
+    const known = { ...attributes, "rpc.method": methodName(request) };
+    const span = tracer.startSpan(known["rpc.method"], { kind: SpanKind.SERVER, attributes: known }, parent);
+    const active = trace.setSpan(parent, span);
+    const isError = ({ code }: RpcError): boolean => SERVER_ERRORS.has(code);
+    return observe(next, request, record({ span, histogram, known, active, isError }));
+  };
+}
+
+function prepare(side: "client" | "server", options: TelemetryOptions) {
+  const tracer = options.tracer ?? trace.getTracer("triple-es", VERSION);
+  const meter = options.meter ?? metrics.getMeter("triple-es", VERSION);
+  const histogram = meter.createHistogram(`rpc.${side}.call.duration`, {
+    unit: "s",
+    description: side === "client" ? "Duration of outbound calls" : "Duration of inbound calls",
+    advice: { explicitBucketBoundaries: BUCKETS },
+  });
+  return { tracer, histogram, attributes: { "rpc.system.name": options.system ?? "dubbo" } };
+}
+
+interface Recording {
+  readonly span: Span;
+  readonly histogram: Histogram;
+  /** What was known when the call began. */
+  readonly known: Attributes;
+  readonly active: Context;
+  readonly isError: (error: RpcError) => boolean;
+}
+
+/** Runs a call in its context, and writes down how it ended. */
+function record({ span, histogram, known, active, isError }: Recording) {
+  const start = performance.now();
+  return {
+    run: <T>(work: () => T): T => context.with(active, work),
+    ended(error: RpcError | undefined): void {
+      const code = error === undefined ? "OK" : codeName(error.code).toUpperCase();
+      const outcome: Attributes = { "rpc.response.status_code": code };
+      if (error !== undefined && isError(error)) {
+        outcome["error.type"] = code;
+        span.setStatus({ code: SpanStatusCode.ERROR, message: error.rawMessage });
+        span.recordException(error.cause instanceof Error ? error.cause : error);
+      }
+      span.setAttributes(outcome);
+      span.end();
+      histogram.record((performance.now() - start) / 1000, { ...known, ...outcome }, active);
+    },
+  };
+}
+
+/** As the conventions want it: with a slash, without one in front. It is the name of the span too. */
+function methodName({ method }: CallRequest): string {
+  return `${method.service}/${method.name}`;
+}
+
+function serverAttributes(baseUrl: string | undefined): Attributes {
+  if (baseUrl === undefined) return {};
+  const { hostname, port, protocol } = new URL(baseUrl);
+  const address = hostname.replace(/^\[|\]$/g, "");
+  return { "server.address": address, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
+}
+
+function setDefault(headers: Metadata, name: string, value: string): void {
+  if (!headers.has(name)) headers.set(name, value);
+}
+
+const metadataSetter: TextMapSetter<Metadata> = {
+  set(headers, name, value) {
+    try {
+      headers.set(name, value);
+    } catch {
+      // A propagator's field that metadata cannot carry, such as an empty one, is no reason to fail the call.
+    }
+  },
+};
+
+const metadataGetter: TextMapGetter<Metadata> = {
+  get: (headers, name) => headers.get(name),
+  keys: (headers) => [...new Set([...headers].map(([name]) => name))],
+};

@@ -1,0 +1,161 @@
+/**
+ * The door to the health service of gRPC, which load balancers, Kubernetes and Dubbo clients ask whether a server is
+ * able to handle calls. One line adds it to a server.
+ */
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
+import { HealthDef, type HealthHandler } from "../gen/grpc/health/v1/health_triple.ts";
+import type { AddedService, Router, ServiceOptions } from "../server/router.ts";
+
+export { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
+export { createHealthClient, type HealthClient, HealthDef } from "../gen/grpc/health/v1/health_triple.ts";
+
+/** `unknown` is for a service that cannot tell yet; clients treat it like `not_serving`. */
+export type HealthStatus = "unknown" | "serving" | "not_serving";
+
+const SERVING_STATUS: Readonly<Record<HealthStatus, ServingStatus>> = {
+  unknown: ServingStatus.UNKNOWN,
+  serving: ServingStatus.SERVING,
+  not_serving: ServingStatus.NOT_SERVING,
+};
+
+/** What a server says of its health. */
+export interface Health {
+  /**
+   * Says how a service is: by its full name, by a Dubbo service key (`group/name:version`), or by `""` the server as a
+   * whole, which is independent of its services. Clients that watch are told.
+   *
+   * Until told otherwise the server and every service that was added to it are `serving`. Throws a `TypeError` for
+   * anything that is not a status.
+   */
+  set(service: string, status: HealthStatus): this;
+  /** What clients are told. `undefined`: they are told that there is no such service. */
+  get(service: string): HealthStatus | undefined;
+  /**
+   * Makes everything `not_serving` for good, and ends what watches: they are told, then fail as unavailable, so that
+   * they do not hold up the server. A server does it by itself as the first thing when it closes.
+   */
+  shutdown(): void;
+}
+
+/** Most services that List answers with, as `health.proto` has it. */
+const MAX_LISTED = 100;
+
+/**
+ * Adds the service `grpc.health.v1.Health` to a router or server.
+ *
+ *     const health = addHealth(server);
+ *     health.set("greet.v1.GreetService", "not_serving");
+ */
+export function addHealth(router: Router, options: ServiceOptions = {}): Health {
+  const health = new RouterHealth(router);
+  router.add(HealthDef, createHealthHandler(health), options);
+  router.onClose?.(() => health.shutdown());
+  return health;
+}
+
+class RouterHealth implements Health {
+  readonly #router: Router;
+  readonly #statuses = new Map<string, HealthStatus>();
+  readonly #watchers = new Set<() => void>();
+  #down = false;
+
+  constructor(router: Router) {
+    this.#router = router;
+  }
+
+  get down(): boolean {
+    return this.#down;
+  }
+
+  set(service: string, status: HealthStatus): this {
+    if (!Object.hasOwn(SERVING_STATUS, status)) {
+      throw new TypeError(`a health status is one of ${Object.keys(SERVING_STATUS).join(", ")}; not ${status}`);
+    }
+    this.#statuses.set(service, status);
+    this.#notify();
+    return this;
+  }
+
+  get(service: string): HealthStatus | undefined {
+    const status = this.#statuses.get(service) ?? (this.#isAdded(service) ? "serving" : undefined);
+    return this.#down && status !== undefined ? "not_serving" : status;
+  }
+
+  /** Every name there is a status for. */
+  names(): Set<string> {
+    return new Set(["", ...this.#router.services.map(({ service }) => service.typeName), ...this.#statuses.keys()]);
+  }
+
+  shutdown(): void {
+    this.#down = true;
+    this.#notify();
+  }
+
+  /** Settles when something may have changed, or the signal fires. Leaves nothing behind either way. */
+  change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#watchers.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      if (signal.aborted) return resolve();
+      this.#watchers.add(wake);
+      signal.addEventListener("abort", wake);
+    });
+  }
+
+  #notify(): void {
+    for (const wake of [...this.#watchers]) wake();
+  }
+
+  #isAdded(name: string): boolean {
+    return (
+      name === "" ||
+      this.#router.services.some((added) => added.service.typeName === name || serviceKey(added) === name)
+    );
+  }
+}
+
+/** What Dubbo calls a service by, where version or group tell several apart. */
+function serviceKey({ service, selector: { group, version } }: AddedService): string {
+  return `${group ? `${group}/` : ""}${service.typeName}${version ? `:${version}` : ""}`;
+}
+
+function createHealthHandler(health: RouterHealth): HealthHandler {
+  return {
+    check({ service }) {
+      const status = health.get(service);
+      if (status === undefined) throw new RpcError(Code.NotFound, `there is no service "${service}"`);
+      return { status: SERVING_STATUS[status] };
+    },
+    list() {
+      const names = [...health.names()];
+      if (names.length > MAX_LISTED) {
+        throw new RpcError(Code.ResourceExhausted, `there are more than ${MAX_LISTED} services; check them one by one`);
+      }
+      return { statuses: Object.fromEntries(names.map((name) => [name, { status: statusOf(health, name) }])) };
+    },
+    async *watch({ service }, { signal }) {
+      let told: ServingStatus | undefined;
+      while (!signal.aborted) {
+        const status = statusOf(health, service);
+        if (status !== told) {
+          told = status;
+          yield { status };
+        } else if (health.down) {
+          throw new RpcError(Code.Unavailable, "the server is shutting down");
+        } else {
+          await health.change(signal);
+        }
+      }
+    },
+  };
+}
+
+function statusOf(health: Health, service: string): ServingStatus {
+  const status = health.get(service);
+  return status === undefined ? ServingStatus.SERVICE_UNKNOWN : SERVING_STATUS[status];
+}

@@ -1,0 +1,164 @@
+/**
+ * The door to the reflection service of gRPC, by which tools such as grpcurl and Postman learn what a server offers. One
+ * line adds it to a server. It shows the schema to whoever may call it.
+ */
+import type { DescFile } from "@bufbuild/protobuf";
+import type { ServiceDef } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { ServerReflectionDef as ReflectionDef } from "../gen/grpc/reflection/v1/reflection_triple.ts";
+import { ServerReflectionDef as AlphaReflectionDef } from "../gen/grpc/reflection/v1alpha/reflection_triple.ts";
+import type { Router, ServiceOptions } from "../server/router.ts";
+import { FileIndex } from "./file-index.ts";
+
+export interface ReflectionOptions extends ServiceOptions {
+  /**
+   * Files to know beside those of the services' messages: a file whose services take and return only messages of other
+   * files, or one with extensions. Generated code exports them under names such as `file_greet_v1_greet`.
+   */
+  readonly files?: readonly DescFile[] | undefined;
+}
+
+/** Requests answered on one stream, so that a stream ends some day. */
+const MAX_REQUESTS = 1000;
+
+/**
+ * Adds the services `grpc.reflection.v1.ServerReflection` and its predecessor `v1alpha` to a router or server. They
+ * describe every service that comes from a proto file, those added later too.
+ *
+ * Throws a `TypeError` if a service has been added whose proto file cannot be found; the option `files` mends that.
+ */
+export function addReflection(router: Router, options: ReflectionOptions = {}): void {
+  const { files = [], ...serviceOptions } = options;
+  const schema = new RouterSchema(router, files);
+  const missing = schema.services().filter((name) => schema.files.bySymbol(name) === undefined);
+  if (missing.length > 0) throw new TypeError(missingText(missing));
+  router.add(ReflectionDef, { serverReflectionInfo: (requests) => answerEach(requests, schema) }, serviceOptions);
+  router.add(AlphaReflectionDef, { serverReflectionInfo: (requests) => answerEach(requests, schema) }, serviceOptions);
+}
+
+function missingText(services: readonly string[]): string {
+  return (
+    `reflection cannot find the proto file that declares ${services.join(", ")}, because the messages of its methods ` +
+    "are declared in other files; pass the file in the option files, as in addReflection(server, { files: [file_…] })"
+  );
+}
+
+/** What the services of a router, the ones added so far, are made of. */
+class RouterSchema {
+  readonly files = new FileIndex();
+  readonly #router: Router;
+  #read = 0;
+
+  constructor(router: Router, files: readonly DescFile[]) {
+    this.#router = router;
+    for (const file of files) this.files.add(file);
+    this.refresh();
+  }
+
+  /** Takes in the services that were added since. */
+  refresh(): void {
+    const { services } = this.#router;
+    for (const { service } of services.slice(this.#read)) if (hasIdl(service)) this.files.addService(service);
+    this.#read = services.length;
+  }
+
+  /** Full names of the services. */
+  services(): string[] {
+    const described = this.#router.services.filter(({ service }) => hasIdl(service));
+    return [...new Set(described.map(({ service }) => service.typeName))].sort();
+  }
+}
+
+/** Whether a service comes from a proto file. Nobody can describe the others to those who ask. */
+function hasIdl({ methods }: ServiceDef<object, object>): boolean {
+  return Object.values(methods).every(({ signature }) => signature === undefined);
+}
+
+/** The questions of both versions of the service, which differ in nothing but the names of their types. */
+interface Request {
+  readonly host: string;
+  readonly messageRequest:
+    | { readonly case: "fileByFilename" | "fileContainingSymbol"; readonly value: string }
+    | { readonly case: "allExtensionNumbersOfType" | "listServices"; readonly value: string }
+    | {
+        readonly case: "fileContainingExtension";
+        readonly value: { readonly containingType: string; readonly extensionNumber: number };
+      }
+    | { readonly case: undefined; readonly value?: undefined };
+}
+
+type Answer =
+  | { case: "fileDescriptorResponse"; value: { fileDescriptorProto: Uint8Array[] } }
+  | { case: "allExtensionNumbersResponse"; value: { baseTypeName: string; extensionNumber: number[] } }
+  | { case: "listServicesResponse"; value: { service: { name: string }[] } }
+  | { case: "errorResponse"; value: { errorCode: number; errorMessage: string } };
+
+interface Response<R> {
+  validHost: string;
+  originalRequest: R;
+  messageResponse: Answer;
+}
+
+async function* answerEach<R extends Request>(
+  requests: AsyncIterable<R>,
+  schema: RouterSchema,
+): AsyncGenerator<Response<R>, void> {
+  const sent = new Set<DescFile>();
+  let count = 0;
+  for await (const request of requests) {
+    count += 1;
+    if (count > MAX_REQUESTS) {
+      throw new RpcError(
+        Code.ResourceExhausted,
+        `a reflection stream takes at most ${MAX_REQUESTS} requests; open another`,
+      );
+    }
+    schema.refresh();
+    yield { validHost: request.host, originalRequest: request, messageResponse: answer(request, schema, sent) };
+  }
+}
+
+function answer({ messageRequest: asked }: Request, schema: RouterSchema, sent: Set<DescFile>): Answer {
+  const { files } = schema;
+  switch (asked.case) {
+    case "listServices":
+      return { case: "listServicesResponse", value: { service: schema.services().map((name) => ({ name })) } };
+    case "fileByFilename":
+      return fileAnswer(files, files.byName(asked.value), sent, `there is no file "${asked.value}"`);
+    case "fileContainingSymbol": {
+      const unknown = `there is no symbol "${asked.value}"`;
+      const reason = schema.services().includes(asked.value) ? missingText([asked.value]) : unknown;
+      return fileAnswer(files, files.bySymbol(asked.value), sent, reason);
+    }
+    case "fileContainingExtension": {
+      const { containingType, extensionNumber } = asked.value;
+      const file = files.byExtension(containingType, extensionNumber);
+      return fileAnswer(files, file, sent, `"${containingType}" has no extension ${extensionNumber}`);
+    }
+    case "allExtensionNumbersOfType": {
+      const extensionNumber = files.extensionNumbers(asked.value);
+      if (extensionNumber === undefined) return errorAnswer(Code.NotFound, `there is no message "${asked.value}"`);
+      return { case: "allExtensionNumbersResponse", value: { baseTypeName: asked.value, extensionNumber } };
+    }
+    default:
+      return errorAnswer(Code.InvalidArgument, "the request asks for nothing: message_request is not set");
+  }
+}
+
+/** A file and what it imports, without imports that went out on the stream before. */
+function fileAnswer(files: FileIndex, file: DescFile | undefined, sent: Set<DescFile>, unknown: string): Answer {
+  if (file === undefined) return errorAnswer(Code.NotFound, unknown);
+  const wanted = new Set([file]);
+  // A set hands out what is added to it while it is walked through.
+  for (const { dependencies } of wanted) {
+    for (const imported of dependencies) if (!sent.has(imported)) wanted.add(imported);
+  }
+  for (const one of wanted) sent.add(one);
+  const fileDescriptorProto = [...wanted].map((one) => files.encode(one));
+  return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+}
+
+function errorAnswer(errorCode: Code, errorMessage: string): Answer {
+  return { case: "errorResponse", value: { errorCode, errorMessage } };
+}

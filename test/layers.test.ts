@@ -1,0 +1,264 @@
+/**
+ * Which module may import which: the layers of the runtime as docs/architecture.md lists them, a line for each, and the
+ * rules of the plugin beside them.
+ */
+import { dirname, join, relative } from "node:path";
+import { Project, type SourceFile } from "ts-morph";
+import { describe, expect, it } from "vitest";
+import { ROOT, readDocument } from "./support/documents.ts";
+
+const RUNTIME = "runtime/src/";
+
+/** Parsers of request bodies, for sub-protocol A alone. */
+const PARSERS = ["multipasta", "saxes"];
+const ENTRY_POINTS = 6;
+
+/** The layer of every folder and of the two modules in the root that are no entry points, from the architecture's table. */
+const LAYERS = readLayers();
+
+/** Entry points that export another entry point again and add to it. */
+const EXTENDED_ENTRY_POINTS: ReadonlyMap<string, string> = new Map([
+  ["node", "index"],
+  ["json", "fetch"],
+  ["fastify", "node"],
+  ["proto", "fetch"],
+]);
+
+/** Packages that users install themselves, each with the one module that imports it. */
+const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
+  ["fastify", "fastify"],
+  ["msgpack", "@msgpack/msgpack"],
+  ["observe/telemetry", "@opentelemetry/api"],
+]);
+
+/** Modules below `node/` that it does not import all the same: entry points hand protocols and the router to engines. */
+const HIDDEN_FROM_NODE = ["grpc/", "http-rpc/", "server/router"];
+
+/** One import: the importing file and the imported one, both as they appear in a message. */
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+const project = new Project({ compilerOptions: { allowImportingTsExtensions: true } });
+project.addSourceFilesAtPaths([join(ROOT, "runtime/src/**/*.ts"), join(ROOT, "src/**/*.ts")]);
+
+const nameOf = (file: SourceFile): string => relative(ROOT, file.getFilePath());
+const files = project.getSourceFiles().map(nameOf).sort();
+const imports = project.getSourceFiles().flatMap(importsOf);
+
+function readLayers(): ReadonlyMap<string, number> {
+  const rows = readDocument("docs/architecture.md").matchAll(/^\| (\d) \| ([^|]+) \|/gm);
+  return new Map(
+    Array.from(rows).flatMap(([, layer, cell = ""]) =>
+      Array.from(cell.matchAll(/`([^`]+)`/g), ([, folder = ""]) => [folder, Number(layer)] as const),
+    ),
+  );
+}
+
+/** Every module a file imports or exports again, types and dynamic imports included. */
+function importsOf(file: SourceFile): Import[] {
+  const from = nameOf(file);
+  return file.getImportStringLiterals().map((literal) => {
+    const specifier = literal.getLiteralValue();
+    return { from, to: specifier.startsWith(".") ? join(dirname(from), specifier) : specifier };
+  });
+}
+
+/** The path of a module below `runtime/src`, without its extension. */
+const moduleOf = (file: string): string => file.slice(RUNTIME.length).replace(/\.ts$/, "");
+
+/** The folder of a module with its slash; for one in the root, the module. Generated services and messages are two folders. */
+function folderOf(file: string): string {
+  const module = moduleOf(file);
+  if (module.startsWith("gen/")) return module.endsWith("_triple") ? "gen/services" : "gen/messages";
+  const slash = module.indexOf("/");
+  return slash < 0 ? module : module.slice(0, slash + 1);
+}
+
+/** A module in the root that the table does not name is an entry point. A folder that it does not name has no layer. */
+function layerOf(file: string): number | undefined {
+  const folder = folderOf(file);
+  return LAYERS.get(folder) ?? (folder.includes("/") ? undefined : ENTRY_POINTS);
+}
+
+/**
+ * Modules of `src` that a folder of it may import besides its own, and the packages. The entry points import what they
+ * start; `src/version.ts` is open to all of them.
+ */
+const GENERATOR: readonly (readonly [folder: string, folders: readonly string[], packages: RegExp])[] = [
+  ["src/print/", [], /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/],
+  ["src/plugin/", ["src/print/"], /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/],
+  ["src/contract/model/", ["src/print/"], /^ts-morph$/],
+  ["src/contract/read/", ["src/print/", "src/contract/model/"], /^ts-morph$/],
+  ["src/contract/stub/", ["src/print/", "src/contract/model/"], /^$/],
+  ["src/contract/java/", ["src/print/", "src/contract/model/"], /^ts-morph$/],
+  ["src/contract/", ["src/print/"], /^ts-morph$/],
+  ["src/main.ts", ["src/plugin/"], /^@bufbuild\/protobuf(?:\/|$)/],
+  ["src/triple-es.ts", ["src/contract/", "src/print/"], /^$/],
+  ["src/version.ts", [], /^$/],
+];
+
+function objectionInGenerator(from: string, to: string): string | undefined {
+  const [folder, folders, packages] = GENERATOR.find(([name]) => from.startsWith(name)) ?? [from, [], /^$/];
+  if (to.startsWith("node:") || packages.test(to) || to === "src/version.ts") return undefined;
+  if ([folder, ...folders].some((name) => to.startsWith(name))) return undefined;
+  return `${folder} may import ${["node:*", ...folders].join(", ")} and its own modules`;
+}
+
+/** The reason why an import is forbidden; `undefined` if it is allowed. */
+function objection({ from, to }: Import): string | undefined {
+  return from.startsWith("src/") ? objectionInGenerator(from, to) : objectionToRuntime(from, to);
+}
+
+function objectionToRuntime(from: string, to: string): string | undefined {
+  const folder = folderOf(from);
+  if (to.startsWith("node:")) {
+    return folder === "node/" || folder === "node" ? undefined : "only node/ and its entry point may import node:*";
+  }
+  if (!to.startsWith(RUNTIME)) return objectionToPackage(from, to);
+  const target = folderOf(to);
+  if (folder === "gen/services") {
+    return ["stub", "gen/messages"].includes(target) ? undefined : "generated services import stub.ts and messages";
+  }
+  if (folder === target && folder.includes("/")) return undefined;
+  const [layer, targetLayer] = [layerOf(from), layerOf(to)];
+  if (layer === undefined || targetLayer === undefined) return "the architecture does not name the folder";
+  if (layer === ENTRY_POINTS) {
+    if (targetLayer < ENTRY_POINTS || EXTENDED_ENTRY_POINTS.get(folder) === target) return undefined;
+    return "an entry point may import the layers below the entry points";
+  }
+  if (folder === "node/" && HIDDEN_FROM_NODE.some((hidden) => moduleOf(to).startsWith(hidden))) {
+    return "an engine knows neither protocols nor the router";
+  }
+  if (target === "java/") return undefined;
+  return targetLayer < layer ? undefined : `layer ${layer} may not import from layer ${targetLayer}`;
+}
+
+function objectionToPackage(from: string, to: string): string | undefined {
+  if (folderOf(from) === "http-rpc/" && PARSERS.includes(to)) return undefined;
+  if (OPTIONAL_PEERS.get(moduleOf(from)) === to) return undefined;
+  if (folderOf(from) === "http2/") return "http2/ imports nothing but itself";
+  return /^@bufbuild\/protobuf(?:\/|$)/.test(to) ? undefined : "the runtime depends on @bufbuild/protobuf alone";
+}
+
+const objections = (list: readonly Import[]): string[] =>
+  list.flatMap((one) => {
+    const reason = objection(one);
+    return reason === undefined ? [] : [`${one.from} imports ${one.to}: ${reason}`];
+  });
+
+/** The first way round in a circle that the imports allow. */
+function findCycle(list: readonly Import[]): string | undefined {
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): string | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file].join(" imports ");
+    if (done.has(file)) return undefined;
+    for (const { to } of list.filter(({ from }) => from === file)) {
+      const cycle = visit(to, [...path, file]);
+      if (cycle !== undefined) return cycle;
+    }
+    done.add(file);
+    return undefined;
+  };
+  for (const { from } of list) {
+    const cycle = visit(from, []);
+    if (cycle !== undefined) return cycle;
+  }
+  return undefined;
+}
+
+describe("the layers", () => {
+  const ofRuntime = files.filter((file) => file.startsWith(RUNTIME));
+
+  it("have a place for every file of the runtime", () => {
+    expect(ofRuntime.length).toBeGreaterThan(30);
+    expect(ofRuntime.filter((file) => layerOf(file) === undefined)).toEqual([]);
+  });
+
+  it("name no folder that does not exist", () => {
+    const folders = new Set(ofRuntime.map(folderOf));
+    expect([...LAYERS.keys()].filter((folder) => !folders.has(folder))).toEqual([]);
+    expect(LAYERS.size).toBeGreaterThan(10);
+  });
+
+  it("leave nothing but entry points in the root that package.json exports", () => {
+    const { exports } = JSON.parse(readDocument("runtime/package.json"));
+    const entryPoints = Object.values<string | { "triple-source": string }>(exports)
+      .flatMap((entry) => (typeof entry === "string" ? [] : [entry["triple-source"].replace("./src/", RUNTIME)]))
+      .sort();
+    expect(ofRuntime.filter((file) => layerOf(file) === ENTRY_POINTS)).toEqual(entryPoints);
+  });
+
+  it("are kept by every import, types included", () => {
+    expect(imports.length).toBeGreaterThan(100);
+    expect(objections(imports)).toEqual([]);
+  });
+
+  it("have no cycles, types included", () => {
+    expect(findCycle(imports)).toBeUndefined();
+  });
+});
+
+describe("the rules themselves", () => {
+  const forbidden = (from: string, to: string): string[] => objections([{ from, to }]);
+
+  it.each([
+    ["a layer importing from one above", "runtime/src/call/error.ts", "runtime/src/codec/codec.ts"],
+    ["a folder importing from another of its layer", "runtime/src/server/handler.ts", "runtime/src/client/client.ts"],
+    ["one protocol importing the other", "runtime/src/grpc/client.ts", "runtime/src/http-rpc/status.ts"],
+    ["the router knowing a protocol", "runtime/src/server/router.ts", "runtime/src/grpc/server.ts"],
+    ["an engine importing a protocol", "runtime/src/node/server/http2.ts", "runtime/src/grpc/envelope.ts"],
+    ["an engine importing the router", "runtime/src/node/server/listener.ts", "runtime/src/server/router.ts"],
+    ["a layer importing an entry point", "runtime/src/node/server/listener.ts", "runtime/src/index.ts"],
+    [
+      "an entry point importing another, other than those that extend it",
+      "runtime/src/fetch.ts",
+      "runtime/src/index.ts",
+    ],
+    ["node:* in the portable part", "runtime/src/call/context.ts", "node:timers"],
+    ["node:* in an entry point for every platform", "runtime/src/fetch.ts", "node:http"],
+    ["generated messages importing the runtime", "runtime/src/gen/a_pb.ts", "runtime/src/call/code.ts"],
+    ["generated services importing an entry point", "runtime/src/gen/a_triple.ts", "runtime/src/index.ts"],
+    ["a protocol importing generated services", "runtime/src/grpc/server.ts", "runtime/src/gen/a_triple.ts"],
+    ["another dependency", "runtime/src/node/server/http2.ts", "undici"],
+    ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],
+    ["a framework outside its entry point", "runtime/src/node.ts", "fastify"],
+    ["MessagePack outside its entry point", "runtime/src/java/msgpack/shape.ts", "@msgpack/msgpack"],
+    ["OpenTelemetry outside its module", "runtime/src/observe/logger.ts", "@opentelemetry/api"],
+    ["the plugin running the runtime", "src/plugin/client.ts", "triple-es"],
+    ["the plugin reaching into the runtime", "src/plugin/client.ts", "runtime/src/call/call.ts"],
+    ["the plugin importing a compiler", "src/plugin/client.ts", "ts-morph"],
+    ["the plugin knowing contracts", "src/plugin/client.ts", "src/contract/model/contract.ts"],
+    ["the printer knowing the plugin", "src/print/imports.ts", "src/plugin/options.ts"],
+    ["a contract's model knowing its reader", "src/contract/model/contract.ts", "src/contract/read/tags.ts"],
+    ["the stubs knowing the Java files", "src/contract/stub/stub-file.ts", "src/contract/java/java-check.ts"],
+    ["the plugin kit in the command for contracts", "src/contract/command.ts", "@bufbuild/protobuf"],
+  ])("forbid %s, naming the file and the import", (_rule, from, to) => {
+    expect(forbidden(from, to)).toEqual([expect.stringContaining(`${from} imports ${to}: `)]);
+  });
+
+  it.each([
+    ["runtime/src/grpc/client.ts", "runtime/src/grpc/envelope.ts"],
+    ["runtime/src/grpc/status.ts", "runtime/src/gen/google/rpc/status_pb.ts"],
+    ["runtime/src/node/server/http2.ts", "runtime/src/protocol/protocol.ts"],
+    ["runtime/src/http-rpc/body/xml.ts", "saxes"],
+    ["runtime/src/gen/a_triple.ts", "runtime/src/stub.ts"],
+    ["runtime/src/gen/a_triple.ts", "runtime/src/gen/a_pb.ts"],
+    ["runtime/src/services/health.ts", "runtime/src/gen/a_triple.ts"],
+    ["runtime/src/node.ts", "runtime/src/index.ts"],
+    ["runtime/src/node.ts", "node:net"],
+    ["runtime/src/fetch.ts", "runtime/src/server/router.ts"],
+  ])("allow %s to import %s", (from, to) => {
+    expect(forbidden(from, to)).toEqual([]);
+  });
+
+  it("find a cycle", () => {
+    const circle = [
+      { from: "a", to: "b" },
+      { from: "b", to: "c" },
+      { from: "c", to: "b" },
+    ];
+    expect(findCycle(circle)).toBe("b imports c imports b");
+  });
+});

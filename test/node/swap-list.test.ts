@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { SwapList } from "../../runtime/src/node/io/swap-list.ts";
+
+const steps = fc.array(fc.record({ add: fc.boolean(), who: fc.nat({ max: 9 }) }));
+
+it("contains what was added and not removed, in any sequence of both", () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const members = Array.from({ length: 10 }, (_, name) => ({ name, index: 0 }));
+      const list = new SwapList<(typeof members)[number]>();
+      const there = new Set<(typeof members)[number]>();
+      for (const { add, who } of all) {
+        const member = members[who] as (typeof members)[number];
+        // Whoever is there does not come again; whoever is not may be sent away all the same.
+        if (add && !there.has(member)) list.add(member);
+        else if (!add) list.delete(member);
+        if (add) there.add(member);
+        else there.delete(member);
+        expect(list.size).toBe(there.size);
+        expect(new Set(list)).toEqual(there);
+      }
+    }),
+  );
+});
+
+it("whoever leaves before their turn is not met, and whoever is met may leave", () => {
+  const [a, b, c] = [{ index: 0 }, { index: 0 }, { index: 0 }];
+  const list = new SwapList();
+  for (const member of [a, b, c]) list.add(member);
+  const met = [];
+  for (const member of list) {
+    met.push(member);
+    list.delete(member);
+    list.delete(b);
+  }
+  expect(met).toEqual([a, c]);
+  expect(list.size).toBe(0);
+});
