@@ -3,6 +3,7 @@
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { anyIs, anyUnpack } from "@bufbuild/protobuf/wkt";
+import type { CallRequest } from "./call.ts";
 import { Code, codeFromNumber, codeName, type Status } from "./code.ts";
 import { Metadata, type MetadataInit } from "./metadata.ts";
 
@@ -111,11 +112,40 @@ export function hiddenError(cause: unknown): RpcError {
   return new RpcError(Code.Unknown, HIDDEN_FAILURE, { cause });
 }
 
-/** Lets an `RpcError` pass; hides every other failure of a user's code from the peer and tells the error hook of it. */
-export function maskUnknownError(reason: unknown, path: string, onError: ErrorHook): RpcError {
+/**
+ * The error that the peer of a call sees when a user's code has thrown. An `RpcError` travels as it is. What the abort of the
+ * call's own signal has caused becomes the reason of that abort. Anything else is reported to `onError` and hidden.
+ */
+export function maskUnknownError(reason: unknown, call: RunningCall, onError: ErrorHook): RpcError {
   if (reason instanceof RpcError) return reason;
-  onError(reason, path);
+  const aborted = abortErrorFor(reason, call);
+  if (aborted !== undefined) return aborted;
+  onError(reason, call.method.path);
   return hiddenError(reason);
+}
+
+/** The part of a call that its errors are judged by. */
+export type RunningCall = Pick<CallRequest, "method" | "context">;
+
+/** The reason for which the call was aborted, if that is what the thrown value comes from. */
+export function abortErrorFor(thrown: unknown, { context }: RunningCall): RpcError | undefined {
+  const { signal } = context;
+  return signal !== undefined && isAbortOf(signal, thrown) ? abortError(signal) : undefined;
+}
+
+/**
+ * Whether a thrown value comes from a signal that has fired: it is the signal's reason, has it as a cause at any depth, or is or
+ * wraps an `AbortError`, as functions of Node and of the web throw when the signal they were given fires.
+ */
+export function isAbortOf(signal: AbortSignal | undefined, thrown: unknown): boolean {
+  if (!signal?.aborted) return false;
+  const seen = new Set<unknown>();
+  for (let one = thrown; !seen.has(one); one = (one as Error).cause) {
+    if (one === signal.reason || (one instanceof Error && one.name === "AbortError")) return true;
+    if (typeof one !== "object" || one === null) return false;
+    seen.add(one);
+  }
+  return false;
 }
 
 /** Calls a user's hook. What it throws, at once or later, is printed, because it must not become the failure of a call. */

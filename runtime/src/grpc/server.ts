@@ -177,7 +177,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
         try {
           step = await messages.next();
         } catch (reason) {
-          throw maskUnknownError(reason, handler.method.path, options.onError);
+          throw maskUnknownError(reason, { method: handler.method, context }, options.onError);
         }
         if (!step.done) {
           const envelope = encode(call, step.value);

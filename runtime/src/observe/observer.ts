@@ -5,7 +5,7 @@
 import type { Call, CallRequest, CallResponse, StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { onAbort } from "../call/context.ts";
-import { abortError, hiddenError, RpcError } from "../call/error.ts";
+import { abortError, abortErrorFor, hiddenError, RpcError } from "../call/error.ts";
 import { isAnswered, shapeError } from "../call/outcome.ts";
 
 export interface Observer {
@@ -75,8 +75,11 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
 }
 
 /** What the caller sees of what a call threw: on a server, nothing of an error that is not meant for it. */
-function failure({ context }: CallRequest, reason: unknown): RpcError {
-  return reason instanceof RpcError || !isAnswered(context) ? RpcError.from(reason) : hiddenError(reason);
+function failure(request: CallRequest, reason: unknown): RpcError {
+  if (reason instanceof RpcError) return reason;
+  const aborted = abortErrorFor(reason, request);
+  if (aborted !== undefined) return aborted;
+  return isAnswered(request.context) ? hiddenError(reason) : RpcError.from(reason);
 }
 
 /** Why the other side, or the caller, waits no longer. */

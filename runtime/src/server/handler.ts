@@ -120,7 +120,7 @@ function streamCall(start: Start, onError: ErrorHook): Call {
       // The response begins with its first message, so that a failure before it is a failure of the whole call.
       const first = outputs.next();
       await Promise.race([first, headerSent]);
-      const messages = resume(first, outputs, (reason) => maskUnknownError(reason, request.method.path, onError));
+      const messages = resume(first, outputs, (reason) => maskUnknownError(reason, request, onError));
       return { stream: true, messages, headers: context.responseHeaders, trailers: context.responseTrailers };
     } catch (reason) {
       throw context.failure(reason, onError);
@@ -202,7 +202,7 @@ class OpenHandlerContext implements HandlerContext {
    * of the handler's own loses the leading metadata and the status it had there.
    */
   failure(reason: unknown, onError: ErrorHook): RpcError {
-    const error = maskUnknownError(reason, this.method.path, onError);
+    const error = maskUnknownError(reason, this.#request, onError);
     const { code, rawMessage, details, trailers: metadata, headers, status } = error;
     const own = headers.size === 0 && status === undefined;
     if (own && this.responseHeaders.size + this.responseTrailers.size === 0) return error;

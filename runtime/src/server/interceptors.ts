@@ -46,7 +46,7 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
       response = await intercepted(request);
       return response;
     } catch (reason) {
-      const error = maskUnknownError(reason, request.method.path, onError);
+      const error = maskUnknownError(reason, request, onError);
       throw judged.has(error) ? error : asOwn(error);
     } finally {
       const left = response?.stream ? undefined : begun.get(request.context);
