@@ -6,20 +6,35 @@ import { type Compression, RpcError } from "triple-es";
 import { type NodeCompression, nodeCompressions, zstd } from "triple-es/node";
 import { snappy } from "triple-es/snappy";
 import { describe, expect, it } from "vitest";
+import { brotliOutputBytes } from "../../runtime/src/node/brotli-header.ts";
 import { connectGreeter, startServer } from "../support/server.ts";
 
 const named: [string, NodeCompression][] = nodeCompressions.map((compression) => [compression.name, compression]);
-/** On either side of where the thread pool takes over. */
-const SIZES = [1, 1000, 32 * 1024, 32 * 1024 + 1, 300_000];
+/** On either side of where the thread pool takes over: 32 KiB of input, 64 KiB of output. */
+const SIZES = [1, 1000, 32 * 1024, 32 * 1024 + 1, 64 * 1024, 64 * 1024 + 1, 300_000];
 
 describe.each(named)("%s", (_name, compression) => {
   it.each(SIZES)("restores %i bytes, up to the limit and not beyond", async (size) => {
-    const message = randomBytes(size);
+    for (const message of [randomBytes(size), Buffer.alloc(size)]) await restore(message);
+  });
+
+  async function restore(message: Buffer): Promise<void> {
+    const size = message.byteLength;
     const compressed = await compression.compress(message);
     expect(Buffer.from(await compression.decompress(compressed, size)).equals(message)).toBe(true);
     if (size > 1) {
       await expect((async () => compression.decompress(compressed, size - 1))()).rejects.toThrow(RangeError);
     }
+  }
+
+  it("decompresses what may grow large outside of the event loop, however few bytes it has", async () => {
+    for (const size of [64 * 1024 + 1, 4 * 2 ** 20]) {
+      const bomb = await compression.compress(Buffer.alloc(size));
+      expect(bomb.byteLength).toBeLessThan(8 * 1024);
+      expect(compression.decompress(bomb, 4 * 2 ** 20)).toBeInstanceOf(Promise);
+    }
+    const small = await compression.compress(Buffer.alloc(1000));
+    expect(compression.decompress(small, 4 * 2 ** 20)).toBeInstanceOf(Uint8Array);
   });
 
   it("stops a bomb early", async () => {
@@ -39,6 +54,41 @@ describe.each(named)("%s", (_name, compression) => {
 
   it("reads no bytes as no bytes", async () => {
     expect(await compression.decompress(new Uint8Array(0), 1)).toHaveLength(0);
+  });
+});
+
+describe("brotli", () => {
+  it("has in its header the size of what one meta-block decompresses to, or does not say", () => {
+    const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN } = zlib.constants;
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 11 }),
+        fc.integer({ min: 10, max: 24 }),
+        fc.oneof(fc.nat(200), fc.nat(200_000)),
+        fc.boolean(),
+        (quality, window, size, random) => {
+          const params = { [BROTLI_PARAM_QUALITY]: quality, [BROTLI_PARAM_LGWIN]: window };
+          const stream = zlib.brotliCompressSync(random ? randomBytes(size) : Buffer.alloc(size, 97), { params });
+          expect([size, undefined]).toContain(brotliOutputBytes(stream));
+        },
+      ),
+    );
+    expect(brotliOutputBytes(zlib.brotliCompressSync(Buffer.alloc(4 * 2 ** 20 - 5)))).toBe(4 * 2 ** 20 - 5);
+  });
+
+  it("never gives more than its header says, whatever follows it", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (stream) => {
+        let output: Uint8Array;
+        try {
+          output = zlib.brotliDecompressSync(stream, { maxOutputLength: 2 ** 20 });
+        } catch {
+          return;
+        }
+        expect([output.byteLength, undefined]).toContain(brotliOutputBytes(stream));
+      }),
+      { numRuns: 5_000 },
+    );
   });
 });
 

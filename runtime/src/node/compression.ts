@@ -1,12 +1,21 @@
 /**
- * The compressions of `node:zlib`. Small messages are worked on at once, large ones in the thread pool.
+ * Compressions on `node:zlib`. A message whose input and output are both small is processed on the event loop; every other
+ * one in libuv's thread pool, where only a few are decompressed at a time.
  */
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import type { Compression } from "../codec/compression.ts";
+import { brotliOutputBytes } from "./brotli-header.ts";
+import { inThreadPool } from "./thread-pool.ts";
 
-/** Up to this many bytes the thread pool costs more time than it saves. */
-const SYNC_LIMIT_BYTES = 32 * 1024;
+/** Largest message, in bytes, that is processed on the event loop: below it, the thread pool costs more time than it saves. */
+const SYNC_INPUT_BYTES = 32 * 1024;
+
+/** Largest output, in bytes, of decompressing on the event loop: a few bytes may inflate to the limit of a message. */
+const SYNC_OUTPUT_BYTES = 64 * 1024;
+
+/** Memory, in bytes, by which an output grows in the thread pool. Each step is a round trip to the event loop. */
+const OUTPUT_STEP_BYTES = 128 * 1024;
 
 /** A compression that never declines a message. */
 export interface NodeCompression extends Compression {
@@ -21,33 +30,57 @@ interface Algorithm<C, D> {
   readonly compress: readonly [Transform<C>, TransformAsync<C>, C];
   readonly decompress: readonly [Transform<D>, TransformAsync<D>];
   readonly decompressOptions?: D;
+  /**
+   * The size of the output as the input's header has it; `undefined` if it does not say. Only for an algorithm whose decoder
+   * cannot be stopped early.
+   */
+  readonly outputBytes?: (input: Uint8Array) => number | undefined;
 }
 
-function createCompression<C, D extends { maxOutputLength?: number }>(algorithm: Algorithm<C, D>): NodeCompression {
+function createCompression<C, D extends { maxOutputLength?: number; chunkSize?: number }>(
+  algorithm: Algorithm<C, D>,
+): NodeCompression {
   const [compressSync, compressAsync, options] = algorithm.compress;
   const [decompressSync, decompressAsync] = algorithm.decompress;
+  const { decompressOptions, outputBytes } = algorithm;
+
+  /** `undefined` for an output that is not small. */
+  function decompressSmall(bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {
+    if (bytes.byteLength > SYNC_INPUT_BYTES) return undefined;
+    const announced = outputBytes === undefined ? 0 : outputBytes(bytes);
+    if (announced === undefined || announced > SYNC_OUTPUT_BYTES) return undefined;
+    const maxOutputLength = Math.min(maxBytes, SYNC_OUTPUT_BYTES);
+    try {
+      return decompressSync(bytes, { ...decompressOptions, maxOutputLength } as D);
+    } catch (reason) {
+      if (reason instanceof RangeError && maxOutputLength < maxBytes) return undefined;
+      throw reason;
+    }
+  }
+
   return {
     name: algorithm.name,
-    compress: (bytes) => (bytes.byteLength <= SYNC_LIMIT_BYTES ? compressSync : compressAsync)(bytes, options),
+    compress: (bytes) => (bytes.byteLength <= SYNC_INPUT_BYTES ? compressSync : compressAsync)(bytes, options),
     // node:zlib throws a RangeError, ERR_BUFFER_TOO_LARGE, as soon as its output reaches beyond the maximum.
-    decompress: (bytes, maxBytes) =>
-      bytes.byteLength === 0
-        ? bytes
-        : (bytes.byteLength <= SYNC_LIMIT_BYTES ? decompressSync : decompressAsync)(bytes, {
-            ...algorithm.decompressOptions,
-            maxOutputLength: maxBytes,
-          } as D),
+    decompress(bytes, maxBytes) {
+      if (bytes.byteLength === 0) return bytes;
+      const limits = { maxOutputLength: maxBytes, chunkSize: OUTPUT_STEP_BYTES };
+      return (
+        decompressSmall(bytes, maxBytes) ??
+        inThreadPool(() => decompressAsync(bytes, { ...decompressOptions, ...limits } as D))
+      );
+    },
   };
 }
 
-/** gzip, as every peer has it. */
+/** gzip (RFC 1952), which every peer has. */
 export const gzip: NodeCompression = createCompression({
   name: "gzip",
   compress: [zlib.gzipSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip), {}],
   decompress: [zlib.gunzipSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)],
 });
 
-/** Brotli, at a quality that is fast enough for messages. */
+/** Brotli (RFC 7932), at a quality that is fast enough for messages. */
 export const brotli: NodeCompression = createCompression({
   name: "br",
   compress: [
@@ -56,19 +89,22 @@ export const brotli: NodeCompression = createCompression({
     { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } },
   ],
   decompress: [zlib.brotliDecompressSync, promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliDecompress)],
+  // A decoder fills its window, usually of 4 MiB, before it gives any output.
+  outputBytes: brotliOutputBytes,
 });
 
-/** deflate, which is zlib's format in gRPC and in HTTP. */
+/** deflate: zlib's format (RFC 1950), as gRPC and HTTP define it. */
 export const deflate: NodeCompression = createCompression({
   name: "deflate",
   compress: [zlib.deflateSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.deflate), {}],
   decompress: [zlib.inflateSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate)],
 });
 
-/** What `node:zlib` has from Node 22.15 on; the types are those of the oldest Node we run on. */
+/** Options of zstd in `node:zlib`, which has it from Node 22.15 on: the types are those of the oldest Node we run on. */
 interface ZstdOptions {
   readonly params?: Readonly<Record<number, number>>;
   readonly maxOutputLength?: number;
+  readonly chunkSize?: number;
 }
 type ZstdTransform = (input: Uint8Array, options: ZstdOptions, done: (e: Error | null, out: Buffer) => void) => void;
 interface Zstd {
