@@ -5,15 +5,17 @@
 /* eslint-disable */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { CallDefaults, CallOptions, HandlerContext, ServerStreamingMethod, ServiceDef, Transport, UnaryMethod } from "triple-es";
+import type {
+  CallDefaults, CallOptions, HandlerContext, ServerStreamingMethod, ServiceDef, Transport, UnaryMethod,
+} from "triple-es";
 import { createClient } from "triple-es";
 import type { EchoRequest, RepeatRequest } from "./echo_pb.ts";
 import { EchoRequestSchema, RepeatRequestSchema } from "./echo_pb.ts";
 
-/** What may be passed as a bench.v1.EchoRequest. */
+/** The init shape of bench.v1.EchoRequest: the message, or some of its fields. */
 export type EchoRequestInit = MessageInitShape<typeof EchoRequestSchema>;
 
-/** What may be passed as a bench.v1.RepeatRequest. */
+/** The init shape of bench.v1.RepeatRequest: the message, or some of its fields. */
 export type RepeatRequestInit = MessageInitShape<typeof RepeatRequestSchema>;
 
 /**
@@ -54,11 +56,6 @@ export interface EchoServiceHandler {
   repeat(request: RepeatRequest, context: HandlerContext): AsyncIterable<EchoRequestInit>;
 }
 
-/**
- * Returns the message as it came.
- *
- * @generated from rpc bench.v1.EchoService.Echo
- */
 export const EchoService_echo: UnaryMethod<EchoRequestInit, EchoRequest> = {
   kind: "unary",
   service: "bench.v1.EchoService",
@@ -68,11 +65,6 @@ export const EchoService_echo: UnaryMethod<EchoRequestInit, EchoRequest> = {
   output: EchoRequestSchema,
 };
 
-/**
- * Sends the message as often as it is asked to.
- *
- * @generated from rpc bench.v1.EchoService.Repeat
- */
 export const EchoService_repeat: ServerStreamingMethod<RepeatRequestInit, EchoRequest> = {
   kind: "server_streaming",
   service: "bench.v1.EchoService",
@@ -82,9 +74,6 @@ export const EchoService_repeat: ServerStreamingMethod<RepeatRequestInit, EchoRe
   output: EchoRequestSchema,
 };
 
-/**
- * @generated from service bench.v1.EchoService
- */
 export const EchoServiceDef: ServiceDef<EchoServiceClient, EchoServiceHandler> = {
   typeName: "bench.v1.EchoService",
   methods: {

@@ -1,8 +1,8 @@
-/** The facts of a generated file: a constant for each method, and one for the service. */
+/** The data of a generated file: a constant for each method, and one for the service. */
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
 import { type ConstantDeclaration, objectLiteral } from "../print/declaration.ts";
 import type { ImportedModule } from "../print/imports.ts";
-import { describe } from "../print/jsdoc.ts";
+import { describeAgain } from "../print/jsdoc.ts";
 import { literal } from "../print/literal.ts";
 import { javaNames } from "./java-names.ts";
 import type { TripleOptions } from "./options.ts";
@@ -17,7 +17,7 @@ const methodTypes = {
   bidi_streaming: "BidiStreamingMethod",
 } as const;
 
-/** One constant per method and nothing that runs: a bundler keeps the methods that are used. */
+/** One constant per method, without any call: a bundler keeps the methods that are used. */
 export function methodConstant(
   outline: MethodOutline,
   runtime: ImportedModule,
@@ -27,7 +27,7 @@ export function methodConstant(
   const { method, constant, input, output } = outline;
   return {
     kind: "const",
-    doc: describe(outline),
+    doc: describeAgain(outline),
     name: anchor(constant, outline.position),
     type: () => `${runtime.type(methodTypes[method.methodKind])}<${input.init()}, ${output.shape()}>`,
     value: () => {
@@ -64,7 +64,7 @@ export function serviceDefinition(
   const table = methods.map(({ name, constant }): [string, string] => [name, constant]);
   return {
     kind: "const",
-    doc: describe(outline),
+    doc: describeAgain(outline),
     name: anchor(definition, outline.position),
     type: () => `${runtime.type("ServiceDef")}<${client}, ${handler}>`,
     value: () =>

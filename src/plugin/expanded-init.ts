@@ -46,7 +46,7 @@ export function expandedInit(
   const docs = fieldDocs(message, textOf(message.file));
   return {
     kind: "interface",
-    doc: jsDoc([`What may be passed as a ${message.typeName}: the message, or some of its fields.`]),
+    doc: jsDoc([`The init shape of ${message.typeName}: the message, or some of its fields.`]),
     name: names.init(message),
     members: () =>
       [

@@ -2,7 +2,7 @@
 
 import type { Callable, ClassDeclaration, InterfaceDeclaration } from "../print/declaration.ts";
 import type { ImportedModule } from "../print/imports.ts";
-import { describe, jsDoc } from "../print/jsdoc.ts";
+import { describe, describeAgain, jsDoc } from "../print/jsdoc.ts";
 import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
 import type { Anchor } from "./source-map.ts";
@@ -45,7 +45,7 @@ export function handlerBase(
     implements: service.handler,
     methods: service.methods.map(
       (method): Callable => ({
-        doc: describe(method, "  "),
+        doc: describeAgain(method, "  "),
         name: anchor(method.name, method.position),
         parameters: [
           { name: `_${signature(method, options).parameter}`, type: () => signature(method, options).type },

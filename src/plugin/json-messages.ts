@@ -57,7 +57,12 @@ function declareJson(type: JsonType, nameOf: NameOf, textOf: Tools["textOf"]): D
   const name = nameOf(type);
   const wellKnown = wellKnownJson.get(type.typeName);
   if (wellKnown !== undefined) {
-    return { kind: "type", doc: jsDoc([`The JSON of a ${type.typeName}.`]), name, type: () => wellKnown(type, nameOf) };
+    return {
+      kind: "type",
+      doc: jsDoc([`The JSON form of ${type.typeName}.`]),
+      name,
+      type: () => wellKnown(type, nameOf),
+    };
   }
   const text = textOf(type.file);
   const common = { doc: typeDocs(type, text), name };

@@ -36,7 +36,7 @@ export function pbMessages(
     });
     const alias = (message: DescMessage): Declaration => ({
       kind: "type",
-      doc: jsDoc([`What may be passed as a ${message.typeName}.`]),
+      doc: jsDoc([`The init shape of ${message.typeName}: the message, or some of its fields.`]),
       name: initOf(message),
       type: () => `${protobuf.type("MessageInitShape")}<typeof ${importOf(message).typeOf()}>`,
     });

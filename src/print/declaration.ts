@@ -1,7 +1,7 @@
 /**
- * Declarations: what a generated file consists of. One list of them is printed three ways, as TypeScript, JavaScript or
- * a declaration file, so no compiler is needed to make one of the others. Types and values are asked for only where they
- * are printed, because asking for them imports what they name.
+ * Declarations, of which generated files consist. One list of them is printed as TypeScript, as JavaScript and as a
+ * declaration file, so no compiler is needed to make one from another. Types and values are functions, called only where
+ * they are printed: a call imports the names in its result.
  */
 import { literal } from "./literal.ts";
 
@@ -10,7 +10,7 @@ export type Target = "ts" | "js" | "dts";
 type Text = () => string;
 
 interface Named {
-  /** The JSDoc block, with line breaks and all. */
+  /** The whole JSDoc block, or an empty string. */
   readonly doc: string;
   readonly name: string;
 }
@@ -30,13 +30,13 @@ export interface InterfaceDeclaration extends Named {
 /** `export const …` */
 export interface ConstantDeclaration extends Named {
   readonly kind: "const";
-  /** Only for the file itself. */
+  /** Not exported. */
   readonly isLocal?: boolean;
   readonly type: Text;
   readonly value: Text;
 }
 
-/** Something with parameters and a single expression to return. */
+/** A function or method with parameters that returns a single expression. */
 export interface Callable extends Named {
   readonly parameters: readonly Parameter[];
   readonly returns: Text;
@@ -68,30 +68,35 @@ export type Declaration =
   | FunctionDeclaration
   | ClassDeclaration;
 
-/** The declaration as source text; nothing if the target has no place for it. */
+/** Prints a declaration as source text; an empty string where the target does not have such declarations. */
 export function printDeclaration(declaration: Declaration, target: Target, exported: "export " | ""): string {
-  const { doc, name } = declaration;
+  const { name } = declaration;
+  const doc = docLines(declaration);
   const declare = target === "dts" ? "declare " : "";
   switch (declaration.kind) {
     case "type":
-      return target === "js" ? "" : `${doc}\nexport type ${name} = ${declaration.type()};`;
+      return target === "js" ? "" : `${doc}export type ${name} = ${declaration.type()};`;
     case "interface":
-      return target === "js" ? "" : `${doc}\nexport interface ${name} {\n${declaration.members()}}`;
+      return target === "js" ? "" : `${doc}export interface ${name} {\n${declaration.members()}}`;
     case "const": {
       if (declaration.isLocal && target === "dts") return "";
       const type = target === "js" ? "" : `: ${declaration.type()}`;
       const value = target === "dts" ? "" : ` = ${declaration.value()}`;
-      return `${doc}\n${declaration.isLocal ? "" : exported}${declare}const ${name}${type}${value};`;
+      return `${doc}${declaration.isLocal ? "" : exported}${declare}const ${name}${type}${value};`;
     }
     case "function":
-      return `${doc}\n${exported}${declare}function ${printCallable(declaration, target, "")}`;
+      return `${doc}${exported}${declare}function ${printCallable(declaration, target, "")}`;
     case "class": {
-      const methods = declaration.methods.map((m) => `${m.doc}\n  ${printCallable(m, target, "  ")}\n`);
+      const methods = declaration.methods.map((m) => `${docLines(m)}  ${printCallable(m, target, "  ")}\n`);
       const head =
         target === "js" ? `class ${name}` : `${declare}abstract class ${name} implements ${declaration.implements}`;
-      return `${doc}\n${exported}${head} {\n${methods.join("\n")}}`;
+      return `${doc}${exported}${head} {\n${methods.join("\n")}}`;
     }
   }
+}
+
+function docLines({ doc }: Named): string {
+  return doc === "" ? "" : `${doc}\n`;
 }
 
 function printCallable({ name, parameters, returns, result }: Callable, target: Target, indent: string): string {
@@ -107,7 +112,7 @@ export function objectLiteral(properties: readonly (readonly [key: string, value
     : `{\n${properties.map(([key, value]) => `${indent}  ${key}: ${value},\n`).join("")}${indent}}`;
 }
 
-/** The last lines of a CommonJS module. */
+/** The statements at the end of a CommonJS module that export its declarations. */
 export function exportStatements(declarations: readonly Declaration[]): string {
   return declarations
     .filter((one) => one.kind !== "type" && one.kind !== "interface" && !(one.kind === "const" && one.isLocal))

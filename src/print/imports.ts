@@ -86,13 +86,28 @@ type Names = ReadonlyMap<string, ImportedName>;
 
 function statement(keyword: string, names: Names, use: ImportedName["use"], path: string): string[] {
   const parts = specifiers(names, use, " as ");
-  return parts.length > 0 ? [`${keyword} { ${parts.join(", ")} } from ${literal(path)};`] : [];
+  return parts.length > 0 ? [wrapped(parts, (list) => `${keyword} ${list} from ${literal(path)};`)] : [];
 }
 
 /** CommonJS has no types to import. */
 function requirement(names: Names, path: string): string[] {
   const parts = specifiers(names, "value", ": ");
-  return parts.length > 0 ? [`const { ${parts.join(", ")} } = require(${literal(path)});`] : [];
+  return parts.length > 0 ? [wrapped(parts, (list) => `const ${list} = require(${literal(path)});`)] : [];
+}
+
+const MAX_COLUMNS = 120;
+
+/** A statement with a list of names in braces: on one line, or with as few lines of names as hold the list. */
+function wrapped(parts: readonly string[], print: (list: string) => string): string {
+  const line = print(`{ ${parts.join(", ")} }`);
+  if (line.length <= MAX_COLUMNS) return line;
+  const lines: string[] = [];
+  for (const part of parts) {
+    const extended = `${lines.at(-1) ?? " "} ${part},`;
+    if (lines.length > 0 && extended.length <= MAX_COLUMNS) lines[lines.length - 1] = extended;
+    else lines.push(`  ${part},`);
+  }
+  return print(`{\n${lines.join("\n")}\n}`);
 }
 
 function specifiers(names: Names, use: ImportedName["use"], as: string): string[] {

@@ -1,6 +1,6 @@
-/** Comments of generated code: printed so that they mean what the author wrote, and are nothing but comments. */
+/** Comments of generated code, escaped so that an author's text stays text: no tag, directive or end of the comment. */
 
-/** What a proto file or a contract declares, documented wherever it is printed. */
+/** The documentation of a declaration in a proto file or a contract. */
 export interface Documented {
   /** Its kind and full name, such as `service greet.v1.GreetService`. */
   readonly origin: string;
@@ -11,11 +11,23 @@ export interface Documented {
   readonly deprecation?: string;
 }
 
-/** The JSDoc block of a declaration: the author's words, where it comes from, and whether it should still be used. */
+/** The JSDoc block of a declaration: the author's text, the origin, and whether it is deprecated. */
 export function describe({ origin, comment, deprecated, deprecation = "" }: Documented, indent = ""): string {
   const words = comment.length > 0 ? [...comment, ""] : [];
-  const tags = [`@generated from ${origin}`, ...(deprecated ? [`@deprecated ${deprecation}`.trimEnd()] : [])];
+  const tags = [`@generated from ${origin}`, ...(deprecated ? [deprecatedTag(deprecation)] : [])];
   return jsDoc([...words, ...tags], indent);
+}
+
+/**
+ * The JSDoc block where a declaration is printed again, as a constant for example: empty unless it is deprecated. Prose and
+ * origin stand at the interfaces.
+ */
+export function describeAgain({ deprecated, deprecation = "" }: Documented, indent = ""): string {
+  return deprecated ? jsDoc([deprecatedTag(deprecation)], indent) : "";
+}
+
+function deprecatedTag(deprecation: string): string {
+  return `@deprecated ${deprecation}`.trimEnd();
 }
 
 /** A JSDoc block of the given lines, which cannot end it. */

@@ -38,6 +38,23 @@ describe("comments", () => {
 `);
   });
 
+  it("stand once at the client and once at the handler, and nowhere else", () => {
+    const file = generate(
+      "// Of the service.\nservice S {\n// Of the rpc.\nrpc R(M) returns (M) { option deprecated = true; }\n}\nmessage M {}",
+      "target=ts,server_base=true,fakes=true",
+    );
+    for (const text of [
+      "Of the service.",
+      "Of the rpc.",
+      "@generated from rpc a.v1.S.R",
+      "@generated from service a.v1.S",
+    ]) {
+      expect(file.split(text), text).toHaveLength(3);
+    }
+    expect(file).toContain("\n/**\n * @deprecated\n */\nexport const S_r:");
+    expect(file).toContain("\n};\n\nexport const SDef:");
+  });
+
   it("lose blank lines around them and spaces behind them", () => {
     expect(docOf("//\n// Text.   \n// \t\n//")).toBe(
       "  /**\n   * Text.\n   *\n   * @generated from rpc a.v1.S.R\n   */\n",

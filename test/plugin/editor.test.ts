@@ -123,12 +123,13 @@ export class Greeter implements GreetServiceHandler {
     });
 
     it("strikes out what is deprecated", async () => {
-      for (const [text, part] of [
-        ["client.hail", "hail"],
-        ["method = GreetService_hail", "GreetService_hail"],
+      for (const [text, part, documentation] of [
+        ["client.hail", "hail", "Use Greet."],
+        // The author's text stands at the interfaces only.
+        ["method = GreetService_hail", "GreetService_hail", ""],
       ] as const) {
         const info = await server.ask<Info>("quickinfo", placeOf(main, text, part));
-        expect(info.documentation).toBe("Use Greet.");
+        expect(info.documentation).toBe(documentation);
         expect(info.tags.map(({ name }) => name)).toContain("deprecated");
       }
     });

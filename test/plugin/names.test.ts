@@ -82,6 +82,23 @@ describe("imports", () => {
     expect(file).toContain("\nexport const ServiceDef: ServiceDef$<ServiceClient, ServiceHandler> = {");
   });
 
+  it.each(["target=ts", "target=js,js_import_style=legacy_commonjs"])("fit into 120 columns with %s", (parameter) => {
+    const rpcs = Array.from({ length: 40 }, (_, i) => `rpc R${i}(${"M".repeat(i + 1)}) returns (M);`);
+    const messages = Array.from({ length: 40 }, (_, i) => `message ${"M".repeat(i + 1)} {}`);
+    const set = compile({ "a.proto": `syntax = "proto3";\nservice S { ${rpcs.join("\n")} }\n${messages.join("\n")}` });
+    const [file = ""] = run(requestFor(set, parameter)).values();
+    const [, list = ""] = /(?:import|const) \{\n([^}]*)\n\} (?:from |= require\()"\.\/a_pb"/.exec(file) ?? [];
+    const lines = list.split("\n");
+    expect(lines.length).toBeGreaterThan(5);
+    for (const [i, line] of lines.entries()) {
+      expect(line).toMatch(/^ {2}\w.*,$/);
+      expect(line.length).toBeLessThanOrEqual(120);
+      // A line ends only where the next name has no place on it.
+      const next = lines[i + 1]?.trim().split(",")[0] ?? "x".repeat(120);
+      expect(`${line} ${next},`.length).toBeGreaterThan(120);
+    }
+  });
+
   it("of words that cannot be bound are made under an alias", () => {
     const words = ["await", "any", "unknown", "never", "symbol", "undefined", "eval", "arguments", "async", "as"];
     const rpcs = words.map((word, i) => `rpc R${i}(${word}) returns (${word});`);
@@ -92,11 +109,17 @@ describe("imports", () => {
   });
 });
 
-/** What a file imports from generated messages, as the exported names with their paths. */
+/** The names that a file imports from generated messages, with their paths. */
 function pbImports(file: string): string[] {
-  return [...file.matchAll(/^import (?:type )?\{ (.*) \} from (".*");$/gm)]
+  return [...file.matchAll(/^import (?:type )?\{([^}]*)\} from (".*");$/gm)]
     .filter(([, , path]) => /_pb\b|wkt/.test(path ?? ""))
-    .flatMap(([, names = "", path]) => names.split(", ").map((name) => `${name.replace(/ as .*/, "")} from ${path}`))
+    .flatMap(([, names = "", path]) =>
+      names
+        .split(",")
+        .map((name) => name.trim().replace(/ as .*/, ""))
+        .filter((name) => name !== "")
+        .map((name) => `${name} from ${path}`),
+    )
     .sort();
 }
 

@@ -4,7 +4,7 @@ import { relative } from "node:path";
 import { type Declaration, objectLiteral, printDeclaration, type Target } from "../../print/declaration.ts";
 import { fileHead } from "../../print/file-head.ts";
 import { type ImportedModule, Imports, type PathOptions } from "../../print/imports.ts";
-import { describe, jsDoc } from "../../print/jsdoc.ts";
+import { describe, describeAgain, jsDoc } from "../../print/jsdoc.ts";
 import { literal, propertyKey } from "../../print/literal.ts";
 import { Scope } from "../../print/names.ts";
 import type { Method, Parameter, TypeNames } from "../model/contract.ts";
@@ -122,7 +122,7 @@ function serviceDeclarations(outline: ServiceOutline, tools: Tools): Declaration
     ...methods.map(
       ({ method, constant }): Declaration => ({
         kind: "const",
-        doc: describe(method),
+        doc: describeAgain(method),
         name: constant,
         type: () => runtime.type("InterfaceMethod"),
         value: () => methodValue(method, outline, tools),
@@ -130,7 +130,7 @@ function serviceDeclarations(outline: ServiceOutline, tools: Tools): Declaration
     ),
     {
       kind: "const",
-      doc: describe(service),
+      doc: describeAgain(service),
       name: definition,
       type: () => `${runtime.type("ServiceDef")}<${client}, ${handler}>`,
       value: () => definitionValue(outline),

@@ -5,33 +5,42 @@
 /* eslint-disable */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { BidiStreamingMethod, CallDefaults, CallOptions, ClientStreamingMethod, HandlerContext, ServerStreamingMethod, ServiceDef, Transport, UnaryMethod } from "triple-es";
+import type {
+  BidiStreamingMethod, CallDefaults, CallOptions, ClientStreamingMethod, HandlerContext, ServerStreamingMethod,
+  ServiceDef, Transport, UnaryMethod,
+} from "triple-es";
 import { createClient } from "triple-es";
-import type { GreetEachRequest, GreetEachResponse, GreetOnArrivalRequest, GreetOnArrivalResponse, GreetRequest, GreetResponse, GreetTogetherRequest, GreetTogetherResponse } from "./greet_pb.ts";
-import { GreetEachRequestSchema, GreetEachResponseSchema, GreetOnArrivalRequestSchema, GreetOnArrivalResponseSchema, GreetRequestSchema, GreetResponseSchema, GreetTogetherRequestSchema, GreetTogetherResponseSchema } from "./greet_pb.ts";
+import type {
+  GreetEachRequest, GreetEachResponse, GreetOnArrivalRequest, GreetOnArrivalResponse, GreetRequest, GreetResponse,
+  GreetTogetherRequest, GreetTogetherResponse,
+} from "./greet_pb.ts";
+import {
+  GreetEachRequestSchema, GreetEachResponseSchema, GreetOnArrivalRequestSchema, GreetOnArrivalResponseSchema,
+  GreetRequestSchema, GreetResponseSchema, GreetTogetherRequestSchema, GreetTogetherResponseSchema,
+} from "./greet_pb.ts";
 
-/** What may be passed as a greet.v1.GreetRequest. */
+/** The init shape of greet.v1.GreetRequest: the message, or some of its fields. */
 export type GreetRequestInit = MessageInitShape<typeof GreetRequestSchema>;
 
-/** What may be passed as a greet.v1.GreetResponse. */
+/** The init shape of greet.v1.GreetResponse: the message, or some of its fields. */
 export type GreetResponseInit = MessageInitShape<typeof GreetResponseSchema>;
 
-/** What may be passed as a greet.v1.GreetEachRequest. */
+/** The init shape of greet.v1.GreetEachRequest: the message, or some of its fields. */
 export type GreetEachRequestInit = MessageInitShape<typeof GreetEachRequestSchema>;
 
-/** What may be passed as a greet.v1.GreetEachResponse. */
+/** The init shape of greet.v1.GreetEachResponse: the message, or some of its fields. */
 export type GreetEachResponseInit = MessageInitShape<typeof GreetEachResponseSchema>;
 
-/** What may be passed as a greet.v1.GreetTogetherRequest. */
+/** The init shape of greet.v1.GreetTogetherRequest: the message, or some of its fields. */
 export type GreetTogetherRequestInit = MessageInitShape<typeof GreetTogetherRequestSchema>;
 
-/** What may be passed as a greet.v1.GreetTogetherResponse. */
+/** The init shape of greet.v1.GreetTogetherResponse: the message, or some of its fields. */
 export type GreetTogetherResponseInit = MessageInitShape<typeof GreetTogetherResponseSchema>;
 
-/** What may be passed as a greet.v1.GreetOnArrivalRequest. */
+/** The init shape of greet.v1.GreetOnArrivalRequest: the message, or some of its fields. */
 export type GreetOnArrivalRequestInit = MessageInitShape<typeof GreetOnArrivalRequestSchema>;
 
-/** What may be passed as a greet.v1.GreetOnArrivalResponse. */
+/** The init shape of greet.v1.GreetOnArrivalResponse: the message, or some of its fields. */
 export type GreetOnArrivalResponseInit = MessageInitShape<typeof GreetOnArrivalResponseSchema>;
 
 /**
@@ -104,11 +113,6 @@ export interface GreetServiceHandler {
   greetOnArrival(requests: AsyncIterable<GreetOnArrivalRequest>, context: HandlerContext): AsyncIterable<GreetOnArrivalResponseInit>;
 }
 
-/**
- * Greets one person.
- *
- * @generated from rpc greet.v1.GreetService.Greet
- */
 export const GreetService_greet: UnaryMethod<GreetRequestInit, GreetResponse> = {
   kind: "unary",
   service: "greet.v1.GreetService",
@@ -118,11 +122,6 @@ export const GreetService_greet: UnaryMethod<GreetRequestInit, GreetResponse> = 
   output: GreetResponseSchema,
 };
 
-/**
- * Greets each of the named people in turn.
- *
- * @generated from rpc greet.v1.GreetService.GreetEach
- */
 export const GreetService_greetEach: ServerStreamingMethod<GreetEachRequestInit, GreetEachResponse> = {
   kind: "server_streaming",
   service: "greet.v1.GreetService",
@@ -132,11 +131,6 @@ export const GreetService_greetEach: ServerStreamingMethod<GreetEachRequestInit,
   output: GreetEachResponseSchema,
 };
 
-/**
- * Waits for everybody to arrive, then greets them together.
- *
- * @generated from rpc greet.v1.GreetService.GreetTogether
- */
 export const GreetService_greetTogether: ClientStreamingMethod<GreetTogetherRequestInit, GreetTogetherResponse> = {
   kind: "client_streaming",
   service: "greet.v1.GreetService",
@@ -146,11 +140,6 @@ export const GreetService_greetTogether: ClientStreamingMethod<GreetTogetherRequ
   output: GreetTogetherResponseSchema,
 };
 
-/**
- * Greets every person as soon as they arrive.
- *
- * @generated from rpc greet.v1.GreetService.GreetOnArrival
- */
 export const GreetService_greetOnArrival: BidiStreamingMethod<GreetOnArrivalRequestInit, GreetOnArrivalResponse> = {
   kind: "bidi_streaming",
   service: "greet.v1.GreetService",
@@ -160,11 +149,6 @@ export const GreetService_greetOnArrival: BidiStreamingMethod<GreetOnArrivalRequ
   output: GreetOnArrivalResponseSchema,
 };
 
-/**
- * Greets people, one by one, in a row or in conversation.
- *
- * @generated from service greet.v1.GreetService
- */
 export const GreetServiceDef: ServiceDef<GreetServiceClient, GreetServiceHandler> = {
   typeName: "greet.v1.GreetService",
   methods: {

@@ -2,7 +2,10 @@
 // @generated from file ../contract/plain-service.ts
 /* eslint-disable */
 
-import type { BigDecimal, CallDefaults, CallOptions, HandlerContext, InterfaceMethod, JavaArray, JavaClass, JavaEnum, ServiceDef, Transport, byte, char, double, float, int, long, short } from "triple-es/java";
+import type {
+  BigDecimal, CallDefaults, CallOptions, HandlerContext, InterfaceMethod, JavaArray, JavaClass, JavaEnum, ServiceDef,
+  Transport, byte, char, double, float, int, long, short,
+} from "triple-es/java";
 import { createInterfaceClient, javaMessage } from "triple-es/java";
 import type { Level, User } from "../contract/plain-service.ts";
 
@@ -348,9 +351,6 @@ export interface PlainServiceHandler {
   failUnchecked(message: string, context: HandlerContext): string | Promise<string>;
 }
 
-/**
- * @generated from method com.example.interop.PlainService.greet
- */
 export const PlainService_greet: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -366,9 +366,6 @@ export const PlainService_greet: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.greet
- */
 export const PlainService_greetTimes: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -385,9 +382,6 @@ export const PlainService_greetTimes: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.primitives
- */
 export const PlainService_primitives: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -410,9 +404,6 @@ export const PlainService_primitives: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.increment
- */
 export const PlainService_increment: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -428,9 +419,6 @@ export const PlainService_increment: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.next
- */
 export const PlainService_next: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -446,9 +434,6 @@ export const PlainService_next: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.half
- */
 export const PlainService_half: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -464,9 +449,6 @@ export const PlainService_half: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.not
- */
 export const PlainService_not: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -482,11 +464,6 @@ export const PlainService_not: InterfaceMethod = {
   },
 };
 
-/**
- * Null for null.
- *
- * @generated from method com.example.interop.PlainService.boxedIncrement
- */
 export const PlainService_boxedIncrement: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -502,11 +479,6 @@ export const PlainService_boxedIncrement: InterfaceMethod = {
   },
 };
 
-/**
- * Null for null.
- *
- * @generated from method com.example.interop.PlainService.boxedNext
- */
 export const PlainService_boxedNext: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -522,9 +494,6 @@ export const PlainService_boxedNext: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.reverse
- */
 export const PlainService_reverse: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -540,9 +509,6 @@ export const PlainService_reverse: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.nextAll
- */
 export const PlainService_nextAll: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -558,9 +524,6 @@ export const PlainService_nextAll: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.upper
- */
 export const PlainService_upper: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -576,9 +539,6 @@ export const PlainService_upper: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.lengths
- */
 export const PlainService_lengths: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -594,9 +554,6 @@ export const PlainService_lengths: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.names
- */
 export const PlainService_names: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -612,9 +569,6 @@ export const PlainService_names: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.nextDay
- */
 export const PlainService_nextDay: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -630,9 +584,6 @@ export const PlainService_nextDay: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.reverseBytes
- */
 export const PlainService_reverseBytes: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -648,9 +599,6 @@ export const PlainService_reverseBytes: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.sortInts
- */
 export const PlainService_sortInts: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -666,9 +614,6 @@ export const PlainService_sortInts: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.sortStrings
- */
 export const PlainService_sortStrings: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -684,9 +629,6 @@ export const PlainService_sortStrings: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.total
- */
 export const PlainService_total: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -702,9 +644,6 @@ export const PlainService_total: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.promote
- */
 export const PlainService_promote: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -720,9 +659,6 @@ export const PlainService_promote: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.birthday
- */
 export const PlainService_birthday: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -738,11 +674,6 @@ export const PlainService_birthday: InterfaceMethod = {
   },
 };
 
-/**
- * A user who is their own manager.
- *
- * @generated from method com.example.interop.PlainService.boss
- */
 export const PlainService_boss: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -758,11 +689,6 @@ export const PlainService_boss: InterfaceMethod = {
   },
 };
 
-/**
- * What it was given, whatever that is.
- *
- * @generated from method com.example.interop.PlainService.echo
- */
 export const PlainService_echo: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -778,9 +704,6 @@ export const PlainService_echo: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.nothing
- */
 export const PlainService_nothing: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -794,9 +717,6 @@ export const PlainService_nothing: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.note
- */
 export const PlainService_note: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -812,9 +732,6 @@ export const PlainService_note: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.noted
- */
 export const PlainService_noted: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -828,9 +745,6 @@ export const PlainService_noted: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.fail
- */
 export const PlainService_fail: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -847,9 +761,6 @@ export const PlainService_fail: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from method com.example.interop.PlainService.failUnchecked
- */
 export const PlainService_failUnchecked: InterfaceMethod = {
   kind: "unary",
   service: "com.example.interop.PlainService",
@@ -865,9 +776,6 @@ export const PlainService_failUnchecked: InterfaceMethod = {
   },
 };
 
-/**
- * @generated from interface com.example.interop.PlainService
- */
 export const PlainServiceDef: ServiceDef<PlainServiceClient, PlainServiceHandler> = {
   typeName: "com.example.interop.PlainService",
   methods: {

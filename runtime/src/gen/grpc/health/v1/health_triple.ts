@@ -19,21 +19,25 @@
 /* eslint-disable */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { CallDefaults, CallOptions, HandlerContext, ServerStreamingMethod, ServiceDef, Transport, UnaryMethod } from "../../../../stub.ts";
+import type {
+  CallDefaults, CallOptions, HandlerContext, ServerStreamingMethod, ServiceDef, Transport, UnaryMethod,
+} from "../../../../stub.ts";
 import { createClient } from "../../../../stub.ts";
 import type { HealthCheckRequest, HealthCheckResponse, HealthListRequest, HealthListResponse } from "./health_pb.ts";
-import { HealthCheckRequestSchema, HealthCheckResponseSchema, HealthListRequestSchema, HealthListResponseSchema } from "./health_pb.ts";
+import {
+  HealthCheckRequestSchema, HealthCheckResponseSchema, HealthListRequestSchema, HealthListResponseSchema,
+} from "./health_pb.ts";
 
-/** What may be passed as a grpc.health.v1.HealthCheckRequest. */
+/** The init shape of grpc.health.v1.HealthCheckRequest: the message, or some of its fields. */
 export type HealthCheckRequestInit = MessageInitShape<typeof HealthCheckRequestSchema>;
 
-/** What may be passed as a grpc.health.v1.HealthCheckResponse. */
+/** The init shape of grpc.health.v1.HealthCheckResponse: the message, or some of its fields. */
 export type HealthCheckResponseInit = MessageInitShape<typeof HealthCheckResponseSchema>;
 
-/** What may be passed as a grpc.health.v1.HealthListRequest. */
+/** The init shape of grpc.health.v1.HealthListRequest: the message, or some of its fields. */
 export type HealthListRequestInit = MessageInitShape<typeof HealthListRequestSchema>;
 
-/** What may be passed as a grpc.health.v1.HealthListResponse. */
+/** The init shape of grpc.health.v1.HealthListResponse: the message, or some of its fields. */
 export type HealthListResponseInit = MessageInitShape<typeof HealthListResponseSchema>;
 
 /**
@@ -94,11 +98,6 @@ export interface HealthHandler {
   watch(request: HealthCheckRequest, context: HandlerContext): AsyncIterable<HealthCheckResponseInit>;
 }
 
-/**
- * Tells the status now. Fails with NOT_FOUND if the server does not know the service.
- *
- * @generated from rpc grpc.health.v1.Health.Check
- */
 export const Health_check: UnaryMethod<HealthCheckRequestInit, HealthCheckResponse> = {
   kind: "unary",
   service: "grpc.health.v1.Health",
@@ -108,11 +107,6 @@ export const Health_check: UnaryMethod<HealthCheckRequestInit, HealthCheckRespon
   output: HealthCheckResponseSchema,
 };
 
-/**
- * Tells the status of all services. Fails with RESOURCE_EXHAUSTED if there are more than 100.
- *
- * @generated from rpc grpc.health.v1.Health.List
- */
 export const Health_list: UnaryMethod<HealthListRequestInit, HealthListResponse> = {
   kind: "unary",
   service: "grpc.health.v1.Health",
@@ -122,12 +116,6 @@ export const Health_list: UnaryMethod<HealthListRequestInit, HealthListResponse>
   output: HealthListResponseSchema,
 };
 
-/**
- * Tells the status now and whenever it changes. A service the server does not know is SERVICE_UNKNOWN, and may become
- * known later. A client whose watch ends calls again after a while, unless it ended with UNIMPLEMENTED.
- *
- * @generated from rpc grpc.health.v1.Health.Watch
- */
 export const Health_watch: ServerStreamingMethod<HealthCheckRequestInit, HealthCheckResponse> = {
   kind: "server_streaming",
   service: "grpc.health.v1.Health",
@@ -137,11 +125,6 @@ export const Health_watch: ServerStreamingMethod<HealthCheckRequestInit, HealthC
   output: HealthCheckResponseSchema,
 };
 
-/**
- * Tells whether a server, or one of its services, is able to handle calls.
- *
- * @generated from service grpc.health.v1.Health
- */
 export const HealthDef: ServiceDef<HealthClient, HealthHandler> = {
   typeName: "grpc.health.v1.Health",
   methods: {

@@ -20,15 +20,17 @@
 /* eslint-disable */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { BidiStreamingMethod, CallDefaults, CallOptions, HandlerContext, ServiceDef, Transport } from "../../../../stub.ts";
+import type {
+  BidiStreamingMethod, CallDefaults, CallOptions, HandlerContext, ServiceDef, Transport,
+} from "../../../../stub.ts";
 import { createClient } from "../../../../stub.ts";
 import type { ServerReflectionRequest, ServerReflectionResponse } from "./reflection_pb.ts";
 import { ServerReflectionRequestSchema, ServerReflectionResponseSchema } from "./reflection_pb.ts";
 
-/** What may be passed as a grpc.reflection.v1alpha.ServerReflectionRequest. */
+/** The init shape of grpc.reflection.v1alpha.ServerReflectionRequest: the message, or some of its fields. */
 export type ServerReflectionRequestInit = MessageInitShape<typeof ServerReflectionRequestSchema>;
 
-/** What may be passed as a grpc.reflection.v1alpha.ServerReflectionResponse. */
+/** The init shape of grpc.reflection.v1alpha.ServerReflectionResponse: the message, or some of its fields. */
 export type ServerReflectionResponseInit = MessageInitShape<typeof ServerReflectionResponseSchema>;
 
 /**
@@ -59,11 +61,6 @@ export interface ServerReflectionHandler {
   serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>, context: HandlerContext): AsyncIterable<ServerReflectionResponseInit>;
 }
 
-/**
- * One stream for all questions: what one answer leaves open, the next question may ask of the same server.
- *
- * @generated from rpc grpc.reflection.v1alpha.ServerReflection.ServerReflectionInfo
- */
 export const ServerReflection_serverReflectionInfo: BidiStreamingMethod<ServerReflectionRequestInit, ServerReflectionResponse> = {
   kind: "bidi_streaming",
   service: "grpc.reflection.v1alpha.ServerReflection",
@@ -73,11 +70,6 @@ export const ServerReflection_serverReflectionInfo: BidiStreamingMethod<ServerRe
   output: ServerReflectionResponseSchema,
 };
 
-/**
- * Describes a server's services to clients that were built without their proto files.
- *
- * @generated from service grpc.reflection.v1alpha.ServerReflection
- */
 export const ServerReflectionDef: ServiceDef<ServerReflectionClient, ServerReflectionHandler> = {
   typeName: "grpc.reflection.v1alpha.ServerReflection",
   methods: {

@@ -17,45 +17,56 @@
 /* eslint-disable */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { BidiStreamingMethod, CallDefaults, CallOptions, ClientStreamingMethod, HandlerContext, ServerStreamingMethod, ServiceDef, Transport, UnaryMethod } from "triple-es";
+import type {
+  BidiStreamingMethod, CallDefaults, CallOptions, ClientStreamingMethod, HandlerContext, ServerStreamingMethod,
+  ServiceDef, Transport, UnaryMethod,
+} from "triple-es";
 import { createClient } from "triple-es";
-import type { BidiStreamRequest, BidiStreamResponse, ClientStreamRequest, ClientStreamResponse, IdempotentUnaryRequest, IdempotentUnaryResponse, ServerStreamRequest, ServerStreamResponse, UnaryRequest, UnaryResponse, UnimplementedRequest, UnimplementedResponse } from "./service_pb.ts";
-import { BidiStreamRequestSchema, BidiStreamResponseSchema, ClientStreamRequestSchema, ClientStreamResponseSchema, IdempotentUnaryRequestSchema, IdempotentUnaryResponseSchema, ServerStreamRequestSchema, ServerStreamResponseSchema, UnaryRequestSchema, UnaryResponseSchema, UnimplementedRequestSchema, UnimplementedResponseSchema } from "./service_pb.ts";
+import type {
+  BidiStreamRequest, BidiStreamResponse, ClientStreamRequest, ClientStreamResponse, IdempotentUnaryRequest,
+  IdempotentUnaryResponse, ServerStreamRequest, ServerStreamResponse, UnaryRequest, UnaryResponse, UnimplementedRequest,
+  UnimplementedResponse,
+} from "./service_pb.ts";
+import {
+  BidiStreamRequestSchema, BidiStreamResponseSchema, ClientStreamRequestSchema, ClientStreamResponseSchema,
+  IdempotentUnaryRequestSchema, IdempotentUnaryResponseSchema, ServerStreamRequestSchema, ServerStreamResponseSchema,
+  UnaryRequestSchema, UnaryResponseSchema, UnimplementedRequestSchema, UnimplementedResponseSchema,
+} from "./service_pb.ts";
 
-/** What may be passed as a connectrpc.conformance.v1.UnaryRequest. */
+/** The init shape of connectrpc.conformance.v1.UnaryRequest: the message, or some of its fields. */
 export type UnaryRequestInit = MessageInitShape<typeof UnaryRequestSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.UnaryResponse. */
+/** The init shape of connectrpc.conformance.v1.UnaryResponse: the message, or some of its fields. */
 export type UnaryResponseInit = MessageInitShape<typeof UnaryResponseSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.ServerStreamRequest. */
+/** The init shape of connectrpc.conformance.v1.ServerStreamRequest: the message, or some of its fields. */
 export type ServerStreamRequestInit = MessageInitShape<typeof ServerStreamRequestSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.ServerStreamResponse. */
+/** The init shape of connectrpc.conformance.v1.ServerStreamResponse: the message, or some of its fields. */
 export type ServerStreamResponseInit = MessageInitShape<typeof ServerStreamResponseSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.ClientStreamRequest. */
+/** The init shape of connectrpc.conformance.v1.ClientStreamRequest: the message, or some of its fields. */
 export type ClientStreamRequestInit = MessageInitShape<typeof ClientStreamRequestSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.ClientStreamResponse. */
+/** The init shape of connectrpc.conformance.v1.ClientStreamResponse: the message, or some of its fields. */
 export type ClientStreamResponseInit = MessageInitShape<typeof ClientStreamResponseSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.BidiStreamRequest. */
+/** The init shape of connectrpc.conformance.v1.BidiStreamRequest: the message, or some of its fields. */
 export type BidiStreamRequestInit = MessageInitShape<typeof BidiStreamRequestSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.BidiStreamResponse. */
+/** The init shape of connectrpc.conformance.v1.BidiStreamResponse: the message, or some of its fields. */
 export type BidiStreamResponseInit = MessageInitShape<typeof BidiStreamResponseSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.UnimplementedRequest. */
+/** The init shape of connectrpc.conformance.v1.UnimplementedRequest: the message, or some of its fields. */
 export type UnimplementedRequestInit = MessageInitShape<typeof UnimplementedRequestSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.UnimplementedResponse. */
+/** The init shape of connectrpc.conformance.v1.UnimplementedResponse: the message, or some of its fields. */
 export type UnimplementedResponseInit = MessageInitShape<typeof UnimplementedResponseSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.IdempotentUnaryRequest. */
+/** The init shape of connectrpc.conformance.v1.IdempotentUnaryRequest: the message, or some of its fields. */
 export type IdempotentUnaryRequestInit = MessageInitShape<typeof IdempotentUnaryRequestSchema>;
 
-/** What may be passed as a connectrpc.conformance.v1.IdempotentUnaryResponse. */
+/** The init shape of connectrpc.conformance.v1.IdempotentUnaryResponse: the message, or some of its fields. */
 export type IdempotentUnaryResponseInit = MessageInitShape<typeof IdempotentUnaryResponseSchema>;
 
 /**
@@ -360,24 +371,6 @@ export interface ConformanceServiceHandler {
   idempotentUnary(request: IdempotentUnaryRequest, context: HandlerContext): IdempotentUnaryResponseInit | Promise<IdempotentUnaryResponseInit>;
 }
 
-/**
- * A unary operation. The request indicates the response headers and trailers
- * and also indicates either a response message or an error to send back.
- *
- * Response message data is specified as bytes. The service should echo back
- * request properties in the ConformancePayload and then include the message
- * data in the data field.
- *
- * If the response_delay_ms duration is specified, the server should wait the
- * given duration after reading the request before sending the corresponding
- * response.
- *
- * Servers should allow the response definition to be unset in the request and
- * if it is, set no response headers or trailers and return no response data.
- * The returned payload should only contain the request info.
- *
- * @generated from rpc connectrpc.conformance.v1.ConformanceService.Unary
- */
 export const ConformanceService_unary: UnaryMethod<UnaryRequestInit, UnaryResponse> = {
   kind: "unary",
   service: "connectrpc.conformance.v1.ConformanceService",
@@ -387,30 +380,6 @@ export const ConformanceService_unary: UnaryMethod<UnaryRequestInit, UnaryRespon
   output: UnaryResponseSchema,
 };
 
-/**
- * A server-streaming operation. The request indicates the response headers,
- * response messages, trailers, and an optional error to send back. The
- * response data should be sent in the order indicated, and the server should
- * wait between sending response messages as indicated.
- *
- * Response message data is specified as bytes. The service should echo back
- * request properties in the first ConformancePayload, and then include the
- * message data in the data field. Subsequent messages after the first one
- * should contain only the data field.
- *
- * Servers should immediately send response headers on the stream before sleeping
- * for any specified response delay and/or sending the first message so that
- * clients can be unblocked reading response headers.
- *
- * If a response definition is not specified OR is specified, but response data
- * is empty, the server should skip sending anything on the stream. When there
- * are no responses to send, servers should throw an error if one is provided
- * and return without error if one is not. Stream headers and trailers should
- * still be set on the stream if provided regardless of whether a response is
- * sent or an error is thrown.
- *
- * @generated from rpc connectrpc.conformance.v1.ConformanceService.ServerStream
- */
 export const ConformanceService_serverStream: ServerStreamingMethod<ServerStreamRequestInit, ServerStreamResponse> = {
   kind: "server_streaming",
   service: "connectrpc.conformance.v1.ConformanceService",
@@ -420,28 +389,6 @@ export const ConformanceService_serverStream: ServerStreamingMethod<ServerStream
   output: ServerStreamResponseSchema,
 };
 
-/**
- * A client-streaming operation. The first request indicates the response
- * headers and trailers and also indicates either a response message or an
- * error to send back.
- *
- * Response message data is specified as bytes. The service should echo back
- * request properties, including all request messages in the order they were
- * received, in the ConformancePayload and then include the message data in
- * the data field.
- *
- * If the input stream is empty, the server's response will include no data,
- * only the request properties (headers, timeout).
- *
- * Servers should only read the response definition from the first message in
- * the stream and should ignore any definition set in subsequent messages.
- *
- * Servers should allow the response definition to be unset in the request and
- * if it is, set no response headers or trailers and return no response data.
- * The returned payload should only contain the request info.
- *
- * @generated from rpc connectrpc.conformance.v1.ConformanceService.ClientStream
- */
 export const ConformanceService_clientStream: ClientStreamingMethod<ClientStreamRequestInit, ClientStreamResponse> = {
   kind: "client_streaming",
   service: "connectrpc.conformance.v1.ConformanceService",
@@ -451,57 +398,6 @@ export const ConformanceService_clientStream: ClientStreamingMethod<ClientStream
   output: ClientStreamResponseSchema,
 };
 
-/**
- * A bidirectional-streaming operation. The first request indicates the response
- * headers, response messages, trailers, and an optional error to send back.
- * The response data should be sent in the order indicated, and the server
- * should wait between sending response messages as indicated.
- *
- * Response message data is specified as bytes and should be included in the
- * data field of the ConformancePayload in each response.
- *
- * Servers should send responses indicated according to the rules of half duplex
- * vs. full duplex streams. Once all responses are sent, the server should either
- * return an error if specified or close the stream without error.
- *
- * Servers should immediately send response headers on the stream before sleeping
- * for any specified response delay and/or sending the first message so that
- * clients can be unblocked reading response headers.
- *
- * If a response definition is not specified OR is specified, but response data
- * is empty, the server should skip sending anything on the stream. Stream
- * headers and trailers should always be set on the stream if provided
- * regardless of whether a response is sent or an error is thrown.
- *
- * If the full_duplex field is true:
- * - the handler should read one request and then send back one response, and
- *   then alternate, reading another request and then sending back another response, etc.
- *
- * - if the server receives a request and has no responses to send, it
- *   should throw the error specified in the request.
- *
- * - the service should echo back all request properties in the first response
- *   including the last received request. Subsequent responses should only
- *   echo back the last received request.
- *
- * - if the response_delay_ms duration is specified, the server should wait the given
- *   duration after reading the request before sending the corresponding
- *   response.
- *
- * If the full_duplex field is false:
- * - the handler should read all requests until the client is done sending.
- *   Once all requests are read, the server should then send back any responses
- *   specified in the response definition.
- *
- * - the server should echo back all request properties, including all request
- *   messages in the order they were received, in the first response. Subsequent
- *   responses should only include the message data in the data field.
- *
- * - if the response_delay_ms duration is specified, the server should wait that
- *   long in between sending each response message.
- *
- * @generated from rpc connectrpc.conformance.v1.ConformanceService.BidiStream
- */
 export const ConformanceService_bidiStream: BidiStreamingMethod<BidiStreamRequestInit, BidiStreamResponse> = {
   kind: "bidi_streaming",
   service: "connectrpc.conformance.v1.ConformanceService",
@@ -511,12 +407,6 @@ export const ConformanceService_bidiStream: BidiStreamingMethod<BidiStreamReques
   output: BidiStreamResponseSchema,
 };
 
-/**
- * A unary endpoint that the server should not implement and should instead
- * return an unimplemented error when invoked.
- *
- * @generated from rpc connectrpc.conformance.v1.ConformanceService.Unimplemented
- */
 export const ConformanceService_unimplemented: UnaryMethod<UnimplementedRequestInit, UnimplementedResponse> = {
   kind: "unary",
   service: "connectrpc.conformance.v1.ConformanceService",
@@ -526,13 +416,6 @@ export const ConformanceService_unimplemented: UnaryMethod<UnimplementedRequestI
   output: UnimplementedResponseSchema,
 };
 
-/**
- * A unary endpoint denoted as having no side effects (i.e. idempotent).
- * Implementations should use an HTTP GET when invoking this endpoint and
- * leverage query parameters to send data.
- *
- * @generated from rpc connectrpc.conformance.v1.ConformanceService.IdempotentUnary
- */
 export const ConformanceService_idempotentUnary: UnaryMethod<IdempotentUnaryRequestInit, IdempotentUnaryResponse> = {
   kind: "unary",
   service: "connectrpc.conformance.v1.ConformanceService",
@@ -543,15 +426,6 @@ export const ConformanceService_idempotentUnary: UnaryMethod<IdempotentUnaryRequ
   idempotency: "no_side_effects",
 };
 
-/**
- * The service implemented by conformance test servers. This is implemented by
- * the reference servers, used to test clients, and is expected to be implemented
- * by test servers, since this is the service used by reference clients.
- *
- * Test servers must implement the service as described.
- *
- * @generated from service connectrpc.conformance.v1.ConformanceService
- */
 export const ConformanceServiceDef: ServiceDef<ConformanceServiceClient, ConformanceServiceHandler> = {
   typeName: "connectrpc.conformance.v1.ConformanceService",
   methods: {

@@ -3,21 +3,24 @@
 /* eslint-disable */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { BidiStreamingMethod, CallDefaults, CallOptions, ClientStreamingMethod, HandlerContext, ServerStreamingMethod, ServiceDef, Transport, UnaryMethod } from "triple-es";
+import type {
+  BidiStreamingMethod, CallDefaults, CallOptions, ClientStreamingMethod, HandlerContext, ServerStreamingMethod,
+  ServiceDef, Transport, UnaryMethod,
+} from "triple-es";
 import { createClient } from "triple-es";
 import type { PeerRequest, PeerResponse, WatchRequest, WatchResponse } from "./peer_pb.ts";
 import { PeerRequestSchema, PeerResponseSchema, WatchRequestSchema, WatchResponseSchema } from "./peer_pb.ts";
 
-/** What may be passed as a interop.v1.PeerRequest. */
+/** The init shape of interop.v1.PeerRequest: the message, or some of its fields. */
 export type PeerRequestInit = MessageInitShape<typeof PeerRequestSchema>;
 
-/** What may be passed as a interop.v1.PeerResponse. */
+/** The init shape of interop.v1.PeerResponse: the message, or some of its fields. */
 export type PeerResponseInit = MessageInitShape<typeof PeerResponseSchema>;
 
-/** What may be passed as a interop.v1.WatchRequest. */
+/** The init shape of interop.v1.WatchRequest: the message, or some of its fields. */
 export type WatchRequestInit = MessageInitShape<typeof WatchRequestSchema>;
 
-/** What may be passed as a interop.v1.WatchResponse. */
+/** The init shape of interop.v1.WatchResponse: the message, or some of its fields. */
 export type WatchResponseInit = MessageInitShape<typeof WatchResponseSchema>;
 
 /**
@@ -88,9 +91,6 @@ export interface PeerServiceHandler {
   watch(request: WatchRequest, context: HandlerContext): WatchResponseInit | Promise<WatchResponseInit>;
 }
 
-/**
- * @generated from rpc interop.v1.PeerService.Unary
- */
 export const PeerService_unary: UnaryMethod<PeerRequestInit, PeerResponse> = {
   kind: "unary",
   service: "interop.v1.PeerService",
@@ -101,9 +101,6 @@ export const PeerService_unary: UnaryMethod<PeerRequestInit, PeerResponse> = {
   java: { service: "com.example.interop.PeerService", method: "unary" },
 };
 
-/**
- * @generated from rpc interop.v1.PeerService.ClientStream
- */
 export const PeerService_clientStream: ClientStreamingMethod<PeerRequestInit, PeerResponse> = {
   kind: "client_streaming",
   service: "interop.v1.PeerService",
@@ -114,9 +111,6 @@ export const PeerService_clientStream: ClientStreamingMethod<PeerRequestInit, Pe
   java: { service: "com.example.interop.PeerService", method: "clientStream" },
 };
 
-/**
- * @generated from rpc interop.v1.PeerService.ServerStream
- */
 export const PeerService_serverStream: ServerStreamingMethod<PeerRequestInit, PeerResponse> = {
   kind: "server_streaming",
   service: "interop.v1.PeerService",
@@ -127,9 +121,6 @@ export const PeerService_serverStream: ServerStreamingMethod<PeerRequestInit, Pe
   java: { service: "com.example.interop.PeerService", method: "serverStream" },
 };
 
-/**
- * @generated from rpc interop.v1.PeerService.BidiStream
- */
 export const PeerService_bidiStream: BidiStreamingMethod<PeerRequestInit, PeerResponse> = {
   kind: "bidi_streaming",
   service: "interop.v1.PeerService",
@@ -140,11 +131,6 @@ export const PeerService_bidiStream: BidiStreamingMethod<PeerRequestInit, PeerRe
   java: { service: "com.example.interop.PeerService", method: "bidiStream" },
 };
 
-/**
- * Whether the server has seen the end of a call that its client left.
- *
- * @generated from rpc interop.v1.PeerService.Watch
- */
 export const PeerService_watch: UnaryMethod<WatchRequestInit, WatchResponse> = {
   kind: "unary",
   service: "interop.v1.PeerService",
@@ -155,11 +141,6 @@ export const PeerService_watch: UnaryMethod<WatchRequestInit, WatchResponse> = {
   java: { service: "com.example.interop.PeerService", method: "watch" },
 };
 
-/**
- * What peers implement, and call on each other.
- *
- * @generated from service interop.v1.PeerService
- */
 export const PeerServiceDef: ServiceDef<PeerServiceClient, PeerServiceHandler> = {
   typeName: "interop.v1.PeerService",
   methods: {

@@ -6,32 +6,41 @@
 /* eslint-disable */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { BidiStreamingMethod, CallDefaults, CallOptions, ClientStreamingMethod, HandlerContext, ServerStreamingMethod, ServiceDef, Transport, UnaryMethod } from "triple-es";
+import type {
+  BidiStreamingMethod, CallDefaults, CallOptions, ClientStreamingMethod, HandlerContext, ServerStreamingMethod,
+  ServiceDef, Transport, UnaryMethod,
+} from "triple-es";
 import { createClient } from "triple-es";
 import type { Empty } from "./empty_pb.ts";
 import { EmptySchema } from "./empty_pb.ts";
-import type { SimpleRequest, SimpleResponse, StreamingInputCallRequest, StreamingInputCallResponse, StreamingOutputCallRequest, StreamingOutputCallResponse } from "./messages_pb.ts";
-import { SimpleRequestSchema, SimpleResponseSchema, StreamingInputCallRequestSchema, StreamingInputCallResponseSchema, StreamingOutputCallRequestSchema, StreamingOutputCallResponseSchema } from "./messages_pb.ts";
+import type {
+  SimpleRequest, SimpleResponse, StreamingInputCallRequest, StreamingInputCallResponse, StreamingOutputCallRequest,
+  StreamingOutputCallResponse,
+} from "./messages_pb.ts";
+import {
+  SimpleRequestSchema, SimpleResponseSchema, StreamingInputCallRequestSchema, StreamingInputCallResponseSchema,
+  StreamingOutputCallRequestSchema, StreamingOutputCallResponseSchema,
+} from "./messages_pb.ts";
 
-/** What may be passed as a grpc.testing.Empty. */
+/** The init shape of grpc.testing.Empty: the message, or some of its fields. */
 export type EmptyInit = MessageInitShape<typeof EmptySchema>;
 
-/** What may be passed as a grpc.testing.SimpleRequest. */
+/** The init shape of grpc.testing.SimpleRequest: the message, or some of its fields. */
 export type SimpleRequestInit = MessageInitShape<typeof SimpleRequestSchema>;
 
-/** What may be passed as a grpc.testing.SimpleResponse. */
+/** The init shape of grpc.testing.SimpleResponse: the message, or some of its fields. */
 export type SimpleResponseInit = MessageInitShape<typeof SimpleResponseSchema>;
 
-/** What may be passed as a grpc.testing.StreamingOutputCallRequest. */
+/** The init shape of grpc.testing.StreamingOutputCallRequest: the message, or some of its fields. */
 export type StreamingOutputCallRequestInit = MessageInitShape<typeof StreamingOutputCallRequestSchema>;
 
-/** What may be passed as a grpc.testing.StreamingOutputCallResponse. */
+/** The init shape of grpc.testing.StreamingOutputCallResponse: the message, or some of its fields. */
 export type StreamingOutputCallResponseInit = MessageInitShape<typeof StreamingOutputCallResponseSchema>;
 
-/** What may be passed as a grpc.testing.StreamingInputCallRequest. */
+/** The init shape of grpc.testing.StreamingInputCallRequest: the message, or some of its fields. */
 export type StreamingInputCallRequestInit = MessageInitShape<typeof StreamingInputCallRequestSchema>;
 
-/** What may be passed as a grpc.testing.StreamingInputCallResponse. */
+/** The init shape of grpc.testing.StreamingInputCallResponse: the message, or some of its fields. */
 export type StreamingInputCallResponseInit = MessageInitShape<typeof StreamingInputCallResponseSchema>;
 
 /**
@@ -108,9 +117,6 @@ export interface TestServiceHandler {
   unimplementedCall(request: Empty, context: HandlerContext): EmptyInit | Promise<EmptyInit>;
 }
 
-/**
- * @generated from rpc grpc.testing.TestService.EmptyCall
- */
 export const TestService_emptyCall: UnaryMethod<EmptyInit, Empty> = {
   kind: "unary",
   service: "grpc.testing.TestService",
@@ -120,9 +126,6 @@ export const TestService_emptyCall: UnaryMethod<EmptyInit, Empty> = {
   output: EmptySchema,
 };
 
-/**
- * @generated from rpc grpc.testing.TestService.UnaryCall
- */
 export const TestService_unaryCall: UnaryMethod<SimpleRequestInit, SimpleResponse> = {
   kind: "unary",
   service: "grpc.testing.TestService",
@@ -132,9 +135,6 @@ export const TestService_unaryCall: UnaryMethod<SimpleRequestInit, SimpleRespons
   output: SimpleResponseSchema,
 };
 
-/**
- * @generated from rpc grpc.testing.TestService.StreamingOutputCall
- */
 export const TestService_streamingOutputCall: ServerStreamingMethod<StreamingOutputCallRequestInit, StreamingOutputCallResponse> = {
   kind: "server_streaming",
   service: "grpc.testing.TestService",
@@ -144,9 +144,6 @@ export const TestService_streamingOutputCall: ServerStreamingMethod<StreamingOut
   output: StreamingOutputCallResponseSchema,
 };
 
-/**
- * @generated from rpc grpc.testing.TestService.StreamingInputCall
- */
 export const TestService_streamingInputCall: ClientStreamingMethod<StreamingInputCallRequestInit, StreamingInputCallResponse> = {
   kind: "client_streaming",
   service: "grpc.testing.TestService",
@@ -156,9 +153,6 @@ export const TestService_streamingInputCall: ClientStreamingMethod<StreamingInpu
   output: StreamingInputCallResponseSchema,
 };
 
-/**
- * @generated from rpc grpc.testing.TestService.FullDuplexCall
- */
 export const TestService_fullDuplexCall: BidiStreamingMethod<StreamingOutputCallRequestInit, StreamingOutputCallResponse> = {
   kind: "bidi_streaming",
   service: "grpc.testing.TestService",
@@ -168,11 +162,6 @@ export const TestService_fullDuplexCall: BidiStreamingMethod<StreamingOutputCall
   output: StreamingOutputCallResponseSchema,
 };
 
-/**
- * No server implements this method.
- *
- * @generated from rpc grpc.testing.TestService.UnimplementedCall
- */
 export const TestService_unimplementedCall: UnaryMethod<EmptyInit, Empty> = {
   kind: "unary",
   service: "grpc.testing.TestService",
@@ -182,9 +171,6 @@ export const TestService_unimplementedCall: UnaryMethod<EmptyInit, Empty> = {
   output: EmptySchema,
 };
 
-/**
- * @generated from service grpc.testing.TestService
- */
 export const TestServiceDef: ServiceDef<TestServiceClient, TestServiceHandler> = {
   typeName: "grpc.testing.TestService",
   methods: {
@@ -226,9 +212,6 @@ export interface UnimplementedServiceHandler {
   unimplementedCall(request: Empty, context: HandlerContext): EmptyInit | Promise<EmptyInit>;
 }
 
-/**
- * @generated from rpc grpc.testing.UnimplementedService.UnimplementedCall
- */
 export const UnimplementedService_unimplementedCall: UnaryMethod<EmptyInit, Empty> = {
   kind: "unary",
   service: "grpc.testing.UnimplementedService",
@@ -238,11 +221,6 @@ export const UnimplementedService_unimplementedCall: UnaryMethod<EmptyInit, Empt
   output: EmptySchema,
 };
 
-/**
- * No server has this service.
- *
- * @generated from service grpc.testing.UnimplementedService
- */
 export const UnimplementedServiceDef: ServiceDef<UnimplementedServiceClient, UnimplementedServiceHandler> = {
   typeName: "grpc.testing.UnimplementedService",
   methods: {
