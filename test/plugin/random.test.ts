@@ -8,7 +8,7 @@ import {
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { plugin } from "../../src/plugin/plugin.ts";
-import { hostileNames, hostileStrings, mutant, unprintableMessages } from "./support/hostile.ts";
+import { hostileNames, hostileStrings, mutant, unprintableMessages, unprintableServices } from "./support/hostile.ts";
 import { Project } from "./support/project.ts";
 import { foreignShapes } from "./support/shapes.ts";
 
@@ -113,7 +113,7 @@ const parameters = [
 
 describe("random requests", () => {
   // The seed is fixed, so that a compiler is started once for files that stay the same.
-  const drafts = fc.sample(draft, { numRuns: 60, seed: 36 });
+  const drafts = fc.sample(draft, { numRuns: 60, seed: Number(process.env["RANDOM_SEED"] ?? 36) });
   /** Files of the drafts, with other names for what protoc-gen-es cannot print where its modules are in the program. */
   const filesOf = (isPrintable: (name: string) => boolean): FileDescriptorProto[] =>
     drafts
@@ -122,6 +122,7 @@ describe("random requests", () => {
         file: `r${i}/a.proto`,
         packageName: `r${i}${draft.packageName === "" ? "" : ".nested"}`,
         messages: draft.messages.map((name, j) => (isPrintable(name) ? name : `Replaced${j}`)),
+        services: draft.services.map((name, j) => (isPrintable(name) ? name : `Replaced${j}Service`)),
         fields: draft.fields.map((name, j) => (isPrintable(name) ? name : `replaced_${j}`)),
       }))
       .map((draft) => {
@@ -134,7 +135,8 @@ describe("random requests", () => {
   const request = (parameter: string, protoFile: FileDescriptorProto[]) =>
     create(CodeGeneratorRequestSchema, { parameter, protoFile, fileToGenerate: protoFile.map(({ name }) => name) });
   // The properties of fields like `_1st` and `__` are `1st` and nothing for protoc-gen-es, which prints no quotes.
-  const printable = filesOf((name) => !unprintableMessages.includes(name) && !/^_+(?:\d|$)/.test(name));
+  const unprintable = [...unprintableMessages, ...unprintableServices];
+  const printable = filesOf((name) => !unprintable.includes(name) && !/^_+(?:\d|$)/.test(name));
 
   const check = (project: Project, files: FileDescriptorProto[], options: string, by = plugin): string[] => {
     expect(files.length).toBeGreaterThan(40);

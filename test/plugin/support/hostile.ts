@@ -27,6 +27,9 @@ export const hostileNames: readonly string[] = [
 export const unprintableMessages: readonly string[] =
   "as await infer keyof readonly unique any never symbol undefined unknown".split(" ");
 
+/** Words that protoc-gen-es 2.17 cannot print as the name of a service: its module does not parse. */
+export const unprintableServices: readonly string[] = ["arguments", "await", "eval"];
+
 /** Parts of comments and strings. */
 export const hostileStrings: readonly string[] = [
   "*/",
