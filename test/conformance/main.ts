@@ -18,7 +18,7 @@ const VERSION = "v1.0.5";
 const PROTOS = ["config", "service", "client_compat", "server_compat"];
 /** Cases of all features, by the number of compressions, identity included. Fewer would mean that a feature is off. */
 const EXPECTED_CASES: Readonly<Record<number, number>> = { 5: 4144, 6: 4888 };
-/** Says that a program is missing, rather than that a case failed. `.ci/check.js` knows it. */
+/** Says that a program is missing, rather than that a case failed. `scripts/check.js` knows it. */
 const EXIT_CANNOT_RUN = 3;
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));

@@ -1,18 +1,13 @@
 /** The committed output of contracts: what this source tree generates, byte for byte. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { CONTRACT_RUNS } from "../../scripts/contracts.ts";
 import { readArguments } from "../../src/contract/arguments.ts";
 import { runInterface } from "../../src/contract/command.ts";
 import { root } from "../plugin/support/protos.ts";
 
-const scripts = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).scripts;
-/** The commands of `npm run generate:interface`, with their quotes taken off. */
-const commands: string[][] = scripts["generate:interface"]
-  .split(" && ")
-  .map((line: string) => (line.split(" interface ")[1] ?? "").split(" ").map((word) => word.replaceAll("'", "")));
-
-describe.each(commands.map((args) => [args.join(" "), args] as const))("%s", (_, args) => {
+describe.each(CONTRACT_RUNS.map((args) => [args.join(" "), args] as const))("%s", (_, args) => {
   it("has nothing to write", () => {
     const read = readArguments([...args, "--check"]);
     if (read === "help") throw new Error("the script asks for help");

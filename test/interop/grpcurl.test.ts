@@ -1,6 +1,6 @@
 /**
  * grpcurl and buf curl as judges of health, reflection and errors: they know no proto file but what the server tells
- * them. `.ci/grpcurl.sh` installs grpcurl.
+ * them. `scripts/grpcurl.sh` installs grpcurl.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -39,7 +39,7 @@ async function prepare(greet?: () => never) {
   return { health, run };
 }
 
-describe.skipIf(!installed)("grpcurl (needs grpcurl: sh .ci/grpcurl.sh)", () => {
+describe.skipIf(!installed)("grpcurl (needs grpcurl: sh scripts/grpcurl.sh)", () => {
   it("lists services and methods", async () => {
     const { run } = await prepare();
     expect((await run("list")).stdout.trim().split("\n")).toEqual([

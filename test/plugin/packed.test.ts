@@ -27,8 +27,7 @@ describe("the packed plugin", () => {
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "triple-es-packed-"));
-    npm(root, "run", "--silent", "build:plugin");
-    npm(root, "run", "--silent", "build:interface");
+    npm(root, "run", "--silent", "build", "plugin", "contract");
     npm(root, "pack", "--silent", "--ignore-scripts", "--pack-destination", folder);
     const [tarball = ""] = readdirSync(folder);
     writeFileSync(join(folder, "package.json"), "{}");

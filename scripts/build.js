@@ -1,0 +1,64 @@
+/**
+ * Builds what is published, into `dist` and `runtime/dist`: `node scripts/build.js [runtime|plugin|contract ...]`, by
+ * default all three.
+ */
+import { spawnSync } from "node:child_process";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Both executables are bundles for the oldest Node that is supported. */
+const bundle = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  target: "node20.19",
+  logLevel: "warning",
+};
+
+const parts = {
+  /** The runtime stays a tree of modules, so that bundlers of pages drop what is not used. */
+  runtime() {
+    const { status } = spawnSync("tsc", ["-b", "runtime"], {
+      cwd: root,
+      stdio: "inherit",
+      shell: process.platform === "win32",
+    });
+    if (status !== 0) process.exit(status ?? 1);
+  },
+
+  /** One file without dependencies. The plugin kit can transpile, with a compiler of 9 MB that the plugin never calls. */
+  plugin: () =>
+    build({
+      ...bundle,
+      entryPoints: ["src/main.ts"],
+      outfile: "dist/main.js",
+      alias: { typescript: "./src/no-compiler.cjs", "@typescript/vfs": "./src/no-compiler.cjs" },
+      legalComments: "none",
+      banner: {
+        js: "/* Contains @bufbuild/protobuf and @bufbuild/protoplugin, Copyright 2021-2026 Buf Technologies, Inc., Apache-2.0 */",
+      },
+    }),
+
+  /** The command `triple-es`. Split, so that its help is printed without loading ts-morph, an optional peer. */
+  contract: () =>
+    build({
+      ...bundle,
+      entryPoints: ["src/triple-es.ts"],
+      outdir: "dist",
+      splitting: true,
+      chunkNames: "triple-es-[name]",
+      external: ["ts-morph"],
+    }),
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in parts));
+if (unknown.length > 0) {
+  console.error(`unknown part: ${unknown.join(", ")}; known are ${Object.keys(parts).join(", ")}`);
+  process.exit(2);
+}
+for (const name of asked.length > 0 ? asked : Object.keys(parts)) await parts[name]();

@@ -1,0 +1,32 @@
+/**
+ * Generates all code that is committed, from proto files and TypeScript interfaces: `npm run generate`. The output is the
+ * same on every machine; `npm run check` fails if running this changes a file.
+ */
+import { spawnSync } from "node:child_process";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { CONTRACT_RUNS } from "./contracts.ts";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Each names its protos, plugins and output folder. */
+const BUF_TEMPLATES = [
+  "buf.gen.yaml",
+  "runtime/buf.gen.yaml",
+  "fixtures/buf.gen.yaml",
+  "fixtures/options.gen.yaml",
+  "bench/buf.gen.yaml",
+  "test/interop/grpc/buf.gen.yaml",
+  "test/interop/dubbo/buf.gen.yaml",
+];
+
+for (const template of BUF_TEMPLATES) run("buf", ["generate", "--template", template]);
+for (const args of CONTRACT_RUNS) run(process.execPath, ["--import", "tsx", "src/triple-es.ts", "interface", ...args]);
+
+function run(command: string, args: readonly string[]): void {
+  const shell = process.platform === "win32" && command === "buf";
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: "inherit", shell });
+  if (status === 0) return;
+  console.error(`${command} ${args.join(" ")} failed${error ? `: ${error.message}` : ""}`);
+  process.exit(status ?? 1);
+}
