@@ -1,4 +1,4 @@
-/** A real browser: pages of another origin call with our client, or try to with a form. Skipped where there is none. */
+/** Chromium: pages of another origin call with our client or with a form, and pages of the server's own with a form. */
 import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import { Code, RpcError } from "triple-es";
-import { createServer as createTripleServer } from "triple-es/node";
+import { Code, createRouter, RpcError } from "triple-es";
+import { type NodeHandler, nodeHandler } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { GreetServiceDef } from "../examples/gen/greet/v1/greet_triple.ts";
 import { ROOT } from "./support/documents.ts";
@@ -51,10 +51,17 @@ document.body.append(form);
 form.submit();
 `;
 
-/** The text of a page of an origin of its own, after its script has run against the server. */
-async function browse(script: string, baseUrl: (origin: string) => Promise<string>): Promise<string> {
+/** The text of a page on a site of its own, after its script has run against the server. `api` answers what the site does not. */
+async function browse(
+  script: string,
+  baseUrl: (origin: string) => Promise<string>,
+  api?: NodeHandler,
+): Promise<string> {
   const page = `<!doctype html><meta charset="utf-8"><body><script type="module">${script}</script>`;
-  const site = createServer((_, response) => response.setHeader("content-type", "text/html").end(page));
+  const site = createServer((request, response) => {
+    if (request.method === "POST" && api !== undefined) api(request, response);
+    else response.setHeader("content-type", "text/html").end(page);
+  });
   site.listen(0, "127.0.0.1");
   await once(site, "listening");
   const profile = mkdtempSync(join(tmpdir(), "triple-es-browser-"));
@@ -63,7 +70,8 @@ async function browse(script: string, baseUrl: (origin: string) => Promise<strin
     site.close();
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
   });
-  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+  // Another host than the one of the servers, because all ports of a host are one site.
+  const origin = `http://localhost:${(site.address() as AddressInfo).port}`;
   const url = `${origin}/#${await baseUrl(origin)}`;
   const args = [...FLAGS, `--user-data-dir=${profile}`, "--virtual-time-budget=5000", "--dump-dom", url];
   const { stdout } = await run(CHROMIUM as string, args, { timeout: 60_000 });
@@ -109,21 +117,42 @@ describe.skipIf(CHROMIUM === undefined)("a page of another origin", { timeout: 9
     expect(dom).toContain("[unavailable] cannot reach");
     expect(called).toEqual([]);
   });
-
-  it.each(["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"])(
-    "cannot forge a form in %s",
-    async (type) => {
-      const called: string[] = [];
-      const dom = await browse(FORM.replace("ENCTYPE", type), async () => {
-        const greet: typeof greeter.greet = ({ name }) => ({ greeting: String(called.push(name)) });
-        const bodies = ["form", "multipart", "text"] as const;
-        const server = createTripleServer().add(GreetServiceDef, { ...greeter, greet }, { bodies });
-        await server.listen({ port: 0, host: "127.0.0.1" });
-        onTestFinished(() => server.close({ graceMs: 0 }));
-        return `http://127.0.0.1:${server.address.port}`;
-      });
-      expect(dom).toContain("needs a proof");
-      expect(called).toEqual([]);
-    },
-  );
 });
+
+describe
+  .skipIf(CHROMIUM === undefined)
+  .each(["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"])(
+  "a form in %s",
+  { timeout: 90_000 },
+  (type) => {
+    const script = FORM.replace("ENCTYPE", type);
+
+    it("of a page of another site is refused, and its method is not called", async () => {
+      const called: string[] = [];
+      const dom = await browse(script, async () => {
+        const greet: typeof greeter.greet = ({ name }) => ({ greeting: String(called.push(name)) });
+        return (await startServer({ greet })).baseUrl;
+      });
+      expect(dom).toContain("is refused from pages of other sites (sec-fetch-site: cross-site)");
+      expect(called).toEqual([]);
+    });
+
+    it("of a page of the server's own origin is served", async () => {
+      const called: string[] = [];
+      const greet: typeof greeter.greet = ({ name }) => ({ greeting: `number ${called.push(name)}` });
+      const router = createRouter().add(GreetServiceDef, { ...greeter, greet });
+      const dom = await browse(script, async (origin) => origin, nodeHandler(router));
+      expect(dom).toContain("number 1");
+      expect(called).toEqual([type === "text/plain" ? "name=forged\r\n" : "forged"]);
+    });
+
+    it("of a page of an origin that cors allows is served", async () => {
+      const called: string[] = [];
+      const dom = await browse(script, async (origin) => {
+        const greet: typeof greeter.greet = ({ name }) => ({ greeting: `number ${called.push(name)}` });
+        return (await startServer({ greet }, { cors: { origins: [origin] } })).baseUrl;
+      });
+      expect(dom).toContain("number 1");
+    });
+  },
+);

@@ -110,7 +110,7 @@ export interface FetchHandlerOptions {
 export function fetchHandler(router: Router, options: FetchHandlerOptions = {}): FetchHandler {
   const pathOf = pathsBelow(options.prefix);
   return async (request) => {
-    const received = new FetchRequest(request, pathOf(new URL(request.url).pathname));
+    const received = new FetchRequest(request, new URL(request.url), pathOf);
     const response = await router.exchange(received);
     const body = response.body.whole ?? (await response.body.bytes(Number.MAX_SAFE_INTEGER));
     received.close();
@@ -127,6 +127,7 @@ class FetchRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly version = "1.1";
+  readonly authority: string;
   readonly headers: Metadata;
   readonly body: Body;
   readonly #request: Request;
@@ -134,9 +135,10 @@ class FetchRequest implements HttpRequest {
   #unlink = (): void => {};
   #closed = false;
 
-  constructor(request: Request, path: string) {
+  constructor(request: Request, { host, pathname }: URL, pathOf: (target: string) => string) {
     this.method = request.method;
-    this.path = path;
+    this.path = pathOf(pathname);
+    this.authority = host;
     this.headers = readHeaders(request.headers);
     this.body = readBody(request.body, request, () => "the body of the request ended early");
     this.#request = request;

@@ -16,7 +16,7 @@ import { createHttpRpcServer } from "./http-rpc/server.ts";
 import { withSignedCalls } from "./java/http-rpc/client.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { resolveClientOptions, resolveServerOptions } from "./protocol/protocol.ts";
-import { type CorsOptions, withCors } from "./server/cors.ts";
+import { type CorsOptions, createOriginPolicy, withCors } from "./server/cors.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./server/router.ts";
 
 export {
@@ -98,6 +98,7 @@ export function createRouter(options: RouterOptions = {}): Router {
   const resolved = {
     ...resolveServerOptions({ ...options, codecs, compressions }),
     serializations: options.serializations,
+    allowsOrigin: cors && createOriginPolicy(cors),
   };
   const router = createRouterWith({
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],

@@ -49,11 +49,8 @@ describe("the content type", () => {
   it.each([
     undefined,
     "",
-    "text/plain",
     "text/json",
     "application/yaml",
-    "application/x-www-form-urlencoded",
-    "multipart/form-data; boundary=x",
     "application/json; charset=utf-16",
     "application/json; charset=iso-8859-1",
     "application/jsonx",
@@ -65,7 +62,7 @@ describe("the content type", () => {
     const answer = await exchange(rpcRequest({ headers: { "content-type": type } }));
     expect([answer.status, answer.headers.get("accept-post")]).toEqual([
       415,
-      "application/proto, application/json, application/xml",
+      "application/proto, application/json, multipart/form-data, application/x-www-form-urlencoded, text/plain, application/xml",
     ]);
     expect(answer.headers.getAll("content-type")).toEqual(["application/json; charset=utf-8"]);
     expect(await jsonOf(answer)).toMatchObject({ status: 40 });
@@ -197,13 +194,17 @@ describe("the timeout", () => {
     ],
     ["with leading zeros", { "tri-service-timeout": "0000005000" }, 5000],
     ["the longest", { "tri-service-timeout": "9999999999" }, 9_999_999_999],
+    ["Java's Long.MAX_VALUE", { "tri-service-timeout": "9223372036854775807" }, 9_999_999_999],
+    ["a thousand digits", { "tri-service-timeout": "1".repeat(1_000) }, 9_999_999_999],
+    ["a small one after many zeros", { "tri-service-timeout": "5000".padStart(30, "0") }, 5000],
+    ["a small one beside a long one", { "tri-service-timeout": "9".repeat(19), "rest-service-timeout": "5000" }, 5000],
   ])("is read from its header: %s", async (_which, headers, expected) => {
     const read = await timeout(headers);
     if (expected === 9_999_999_999) expect(read).toBeGreaterThan(9_999_990_000);
     else expect(read).toBe(expected);
   });
 
-  it("is 1 to 10 digits, and positive", async () => {
+  it("is a positive integer", async () => {
     const name = fc.constantFrom("tri-service-timeout", "rest-service-timeout", "triple-timeout-ms");
     const digits = fc.stringMatching(/^[0-9]{0,4}[1-9][0-9]{3}$/);
     await fc.assert(
@@ -217,12 +218,12 @@ describe("the timeout", () => {
     const complement = fc
       .oneof(
         fc.string(),
-        fc.stringMatching(/^[0-9]{11,20}$/),
-        fc.stringMatching(/^0{1,10}$/),
+        fc.stringMatching(/^0{1,20}$/),
+        fc.stringMatching(/^[0-9]{11,20}[a-z]$/),
         fc.stringMatching(/^[0-9]{1,8}[HMSmun]$/),
         fc.constantFrom("", "-1", "+1", "1.5", "1e3", "0x10", " 1", "1 ", "1, 2", "１", "null"),
       )
-      .filter((value) => !/^(?=.*[1-9])[0-9]{1,10}$/.test(value));
+      .filter((value) => !/^(?=.*[1-9])[0-9]+$/.test(value));
     await fc.assert(
       fc.asyncProperty(complement, async (value) => {
         expect(await outcome({ headers: { "tri-service-timeout": value } }, timed)).toEqual([400, 40]);

@@ -5,7 +5,14 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { encodingList, findCompression, IDENTITY, type Negotiation } from "../codec/compression.ts";
-import { checkHeaders, isReservedName, type RequestHeaders, type ServerOptions } from "../protocol/protocol.ts";
+import type { HttpRequest } from "../http/exchange.ts";
+import {
+  checkHeaders,
+  clipText,
+  isReservedName,
+  type RequestHeaders,
+  type ServerOptions,
+} from "../protocol/protocol.ts";
 import { Refusal } from "./error-response.ts";
 import { canonicalType } from "./media-type.ts";
 
@@ -49,27 +56,38 @@ export function readRequestHeaders(headers: Metadata, options: ServerOptions, ne
   };
 }
 
+/** Whether pages of an origin may call, with credentials or without: what the option `cors` allows. */
+export type OriginPolicy = (origin: string, withCredentials: boolean) => boolean;
+
 /**
- * Refuses a request that a page of another origin may have sent with the user's cookies: one whose content type needs no
- * CORS preflight, without a header that does, and without a word of the browser that the page is the server's own.
+ * Protection against cross-site request forgery (CSRF) for content types that browsers send to any site without a CORS
+ * preflight. The same rule as `http.CrossOriginProtection` of Go: refuses a request that the browser's `sec-fetch-site`
+ * calls cross-site or same-site or, without that field, one whose `origin` names another host. A request with neither
+ * field comes from no browser of today. Two things let a request in: an origin that `cors` allows, and
+ * `tri-protocol-version`, which a page cannot send to another site without a preflight.
  */
-export function checkOrigin(headers: Metadata): void {
+export function checkOrigin(request: HttpRequest, allowsOrigin: OriginPolicy = () => false): void {
+  const { headers } = request;
   if (headers.has("tri-protocol-version")) return;
+  const origin = headers.get("origin");
   const site = headers.get("sec-fetch-site");
-  if (site === undefined ? isOwnOrigin(headers) : site === "same-origin") return;
+  if (site === undefined) {
+    if (origin === undefined || isSameHost(origin, headers.get("host") ?? request.authority)) return;
+  } else if (site === "same-origin" || site === "none") return;
+  if (origin !== undefined && allowsOrigin(origin, headers.has("cookie") || headers.has("authorization"))) return;
+  const field = site === undefined ? `origin: ${origin}` : `sec-fetch-site: ${site}`;
   throw new Refusal(
     403,
     Code.PermissionDenied,
-    `content type ${headers.get("content-type")} needs a proof that no other site's page sends the request: ` +
-      `the header tri-protocol-version: ${PROTOCOL_VERSION}, or the browser's sec-fetch-site: same-origin or origin`,
+    `content type ${headers.get("content-type")} is refused from pages of other sites (${clipText(field, 100)}); ` +
+      `allow the origin with the option cors, or send tri-protocol-version: ${PROTOCOL_VERSION}`,
   );
 }
 
-/** For browsers too old to send `sec-fetch-site`; over HTTP/2, which has no `host`, they get no further. */
-function isOwnOrigin(headers: Metadata): boolean {
-  const origin = headers.get("origin");
-  const host = headers.get("host");
-  return origin !== undefined && host !== undefined && /^https?:\/\/(.+)$/.exec(origin)?.[1] === host.toLowerCase();
+/** The request's scheme is not known behind a proxy, so the origin's decides which port is the default one. */
+function isSameHost(origin: string, host: string | undefined): boolean {
+  const [, secure, originHost] = /^http(s?):\/\/(.+)$/.exec(origin) ?? [];
+  return originHost !== undefined && originHost === host?.toLowerCase().replace(secure ? /:443$/ : /:80$/, "");
 }
 
 /** `1`, `1.0` and `1.0.0` are one version: the grammar of the specification has the first, its samples the last. */
@@ -89,18 +107,19 @@ export function wantsCode(headers: Metadata): boolean {
 /** The first is the specification's; its sample and dubbo-go have the others. The smallest wins. */
 const TIMEOUT_NAMES = ["tri-service-timeout", "rest-service-timeout", "triple-timeout-ms"];
 
-/** Milliseconds of the timeout headers: 1 to 10 digits, positive (spec: Limits). */
+/**
+ * Milliseconds of the timeout headers: a positive integer (spec: Limits). Dubbo for Java sends `Long.MAX_VALUE` for "no
+ * timeout", so more digits than a client of ours writes mean the longest timeout there is.
+ */
 function readTimeout(headers: Metadata): number | undefined {
   let timeoutMs: number | undefined;
   for (const name of TIMEOUT_NAMES) {
     const value = headers.get(name);
     if (value === undefined) continue;
-    if (!/^[0-9]{1,10}$/.test(value) || Number(value) === 0) {
-      throw badRequest(
-        `header ${name} is "${value}"; it must be a positive number of milliseconds of at most 10 digits`,
-      );
+    if (!/^[0-9]*[1-9][0-9]*$/.test(value)) {
+      throw badRequest(`header ${name} is "${clipText(value, 100)}"; it must be a positive integer of milliseconds`);
     }
-    timeoutMs = Math.min(Number(value), timeoutMs ?? Number.POSITIVE_INFINITY);
+    timeoutMs = Math.min(Number(value), timeoutMs ?? MAX_TIMEOUT_MS);
   }
   return timeoutMs;
 }

@@ -64,7 +64,7 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     const handler = checkRequest(request, found);
     const requestFormat = content.findRequest(request.headers.get("content-type"), handler);
     const headers = readRequestHeaders(request.headers, options, negotiate);
-    if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request.headers);
+    if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request, options.allowsOrigin);
     const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;
     const context = new ServerContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });

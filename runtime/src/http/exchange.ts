@@ -11,6 +11,8 @@ export interface HttpRequest {
   /** The request target, starting with `/`. */
   readonly path: string;
   readonly version: "1.1" | "2";
+  /** Host and port that the client asked for, where no `host` field says so: `:authority` of HTTP/2 (RFC 9113, 8.3.1). */
+  readonly authority?: string | undefined;
   readonly headers: Metadata;
   readonly body: Body;
   /** Fires when the sender gives up or is lost. Engines make it on demand; `undefined` where nothing can abort. */

@@ -50,6 +50,11 @@ export interface ServerOptions extends ProtocolOptions {
   readonly codecs: readonly Codec[];
   /** Serializations that are understood in wrapper mode. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
+  /**
+   * Whether pages of another origin may call, with the credentials of their visitor (cookies, `authorization`) or without.
+   * Default: none may.
+   */
+  readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
   /** Told of every error whose text the peer does not get to see, once each. */
@@ -178,20 +183,19 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
 /** Longest text of an error that travels. Headers have limits, and more than this nobody reads. */
 const MAX_ERROR_TEXT = 4096;
 
-/** The text of an error as it travels: cut where it is too long. */
-export function clipText(text: string): string {
-  return text.length <= MAX_ERROR_TEXT ? text : `${text.slice(0, MAX_ERROR_TEXT)}…`;
+/** A text cut at a number of characters: an error must not send back at length what a peer sent. */
+export function clipText(text: string, length: number = MAX_ERROR_TEXT): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
 
-/** Paths are shown up to here. */
+/** Longest part of a path that an error shows, in characters. */
 const MAX_SHOWN_PATH = 200;
 
 /** The error of a path that no handler is behind. It tells the form of paths, but not which ones there are. */
 export function notFound(path: string): RpcError {
-  const shown = path.length <= MAX_SHOWN_PATH ? path : `${path.slice(0, MAX_SHOWN_PATH)}…`;
   return new RpcError(
     Code.Unimplemented,
-    `no method is served at ${shown}; paths are /package.Service/Method with exactly those capitals, and version and group have to match`,
+    `no method is served at ${clipText(path, MAX_SHOWN_PATH)}; paths are /package.Service/Method with exactly those capitals, and version and group have to match`,
     { status: Status.ServiceNotFound },
   );
 }

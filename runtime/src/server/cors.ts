@@ -59,6 +59,15 @@ export function withCors(exchange: Exchange, options: CorsOptions): Exchange {
   };
 }
 
+/**
+ * Whether pages of an origin may call, with the credentials of their visitor or without. Requests that need no preflight,
+ * such as those of HTML forms, are judged by it.
+ */
+export function createOriginPolicy({ origins, credentials }: CorsOptions) {
+  return (origin: string, withCredentials: boolean): boolean =>
+    (origins === "*" || origins.includes(origin)) && (!withCredentials || credentials === true);
+}
+
 //     1#field-name, as a preflight sends it
 const HEADER_LIST = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;
 

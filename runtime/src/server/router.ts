@@ -22,13 +22,13 @@ export interface ServiceOptions extends Selector {
   readonly interceptors?: readonly Interceptor[] | undefined;
   /**
    * Bodies that unary methods take over HTTP RPC beside JSON and proto: for all methods, or for each by its name in
-   * TypeScript. Default: `["xml"]`, because the others are what a page of any origin may send, see {@link csrf}.
+   * TypeScript (spec: Additional request content types). Default: all of them.
    */
   readonly bodies?: readonly BodyKind[] | { readonly [method: string]: readonly BodyKind[] } | undefined;
   /**
-   * Whether multipart, form and text bodies must prove that no page of another origin sends them with the user's
-   * cookies: by the header `tri-protocol-version`, or by the browser's `sec-fetch-site` or `origin`. Default: true. Say
-   * false only for methods that do nothing on behalf of whoever holds a cookie.
+   * Protection against cross-site request forgery (CSRF): whether multipart, form and text bodies are refused with 403 when
+   * the browser's `sec-fetch-site` or `origin` says that a page of another site sends them, and `cors` does not allow its
+   * origin. Default: true. Say false only for methods that do nothing on behalf of whoever holds a cookie.
    */
   readonly csrf?: boolean | undefined;
 }
@@ -142,15 +142,13 @@ function withOverload(known: Handler, added: Handler): Handler {
   return { ...known, overloads: [...(known.overloads ?? []), added] };
 }
 
-const DEFAULT_BODIES: readonly BodyKind[] = ["xml"];
-
 /** The kinds of body of each method. Throws a `TypeError` for a kind or a method that there is not. */
-function bodiesOf({ bodies = DEFAULT_BODIES }: ServiceOptions, methods: readonly string[]): (readonly BodyKind[])[] {
+function bodiesOf({ bodies = BODY_KINDS }: ServiceOptions, methods: readonly string[]): (readonly BodyKind[])[] {
   const byMethod = Array.isArray(bodies) ? {} : (bodies as { readonly [method: string]: readonly BodyKind[] });
   const stranger = Object.keys(byMethod).find((name) => !methods.includes(name));
   if (stranger !== undefined) throw new TypeError(`bodies: "${stranger}" is not among: ${methods.join(", ")}`);
   return methods.map((name) => {
-    const kinds: readonly BodyKind[] = Array.isArray(bodies) ? bodies : (byMethod[name] ?? DEFAULT_BODIES);
+    const kinds: readonly BodyKind[] = Array.isArray(bodies) ? bodies : (byMethod[name] ?? BODY_KINDS);
     const unknown = kinds.find((kind) => !BODY_KINDS.includes(kind));
     if (unknown === undefined) return kinds;
     throw new TypeError(`bodies: "${unknown}" is not among: ${BODY_KINDS.join(", ")}`);

@@ -59,10 +59,9 @@ interface Pair {
 
 function pairOf(incoming: NodeRequest, outgoing: NodeResponse, signals: ExchangeSignals, path: string): Pair {
   if ("stream" in incoming && "stream" in outgoing) {
-    const { method, rawHeaders } = incoming;
     return {
       // From the stream itself: the compatibility API lets a body that was reset end like one that is whole.
-      request: new Http2Request(outgoing.stream, method, path, rawHeaders, signals),
+      request: new Http2Request(outgoing.stream, incoming.headers, path, incoming.rawHeaders, signals),
       respond: (response) => respondHttp2(outgoing, response),
       fail: () => outgoing.stream.close(constants.NGHTTP2_INTERNAL_ERROR),
     };
@@ -126,8 +125,8 @@ function setHead(outgoing: NodeResponse, { status, headers }: HttpResponse): voi
 }
 
 /** A request whose body somebody else has read. */
-function withoutBody({ method, path, version, headers, signal }: HttpRequest): HttpRequest {
-  return { method, path, version, headers, signal, body: CONSUMED };
+function withoutBody({ method, path, version, authority, headers, signal }: HttpRequest): HttpRequest {
+  return { method, path, version, authority, headers, signal, body: CONSUMED };
 }
 
 const consumed = (): RpcError =>

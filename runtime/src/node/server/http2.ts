@@ -56,7 +56,7 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     // A stream may fail at any time, also between two exchanges; without a listener that would end the process.
     stream.on("error", ignore);
     if (!guard.admit(stream)) return;
-    const request = new Http2Request(stream, headers[":method"] ?? "", headers[":path"] ?? "", raw, signals, guard);
+    const request = new Http2Request(stream, headers, headers[":path"] ?? "", raw, signals, guard);
     guard.watch(request);
     if (authorityConflictsWithHost(headers)) {
       answer(guard, request, TWO_HOSTS);
@@ -163,6 +163,7 @@ export class Http2Request implements HttpRequest, StreamOwner, Watched {
   readonly method: string;
   readonly path: string;
   readonly version = "2";
+  readonly authority: string | undefined;
   readonly headers: Metadata;
   readonly body: ReadableBody;
   readonly stream: ServerHttp2Stream;
@@ -175,7 +176,7 @@ export class Http2Request implements HttpRequest, StreamOwner, Watched {
 
   constructor(
     stream: ServerHttp2Stream,
-    method: string,
+    { ":method": method = "", ":authority": authority }: IncomingHttpHeaders,
     path: string,
     raw: string[],
     signals: ExchangeSignals,
@@ -183,6 +184,7 @@ export class Http2Request implements HttpRequest, StreamOwner, Watched {
   ) {
     this.method = method;
     this.path = path;
+    this.authority = authority;
     this.headers = readFields(raw);
     this.body = new ReadableBody(stream, STREAM_REQUEST_BODY, this);
     this.stream = stream;
