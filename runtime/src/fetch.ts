@@ -4,10 +4,10 @@
  */
 import { type Call, type Interceptor, intercept } from "./call/call.ts";
 import { Code } from "./call/code.ts";
-import { onAbort } from "./call/context.ts";
 import { abortError, RpcError, reasonOf } from "./call/error.ts";
 import { Metadata } from "./call/metadata.ts";
 import { assertOneOf } from "./call/option.ts";
+import { onAbort } from "./call/timer.ts";
 import type { Transport } from "./client/client.ts";
 import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec } from "./codec/codec.ts";

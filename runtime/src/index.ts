@@ -106,7 +106,7 @@ export function createRouter(options: RouterOptions = {}): Router {
     onError: resolved.onError,
     versionMatch: assertOneOf("versionMatch", options.versionMatch ?? "exact", ["exact", "fallback"]),
   });
-  return cors === undefined ? router : { ...router, exchange: withCors(router.exchange, cors) };
+  return cors === undefined ? router : Object.assign(router, { exchange: withCors(router.exchange, cors) });
 }
 
 export interface InMemoryTransportOptions {

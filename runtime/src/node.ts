@@ -36,16 +36,16 @@ export interface ServerOptions extends RouterOptions, ListenerOptions {}
 /** A server: a router with sockets. */
 export interface Server extends Router {
   /** Starts to listen, on one port for HTTP/1.1 and HTTP/2. */
-  listen(options: ListenOptions): Promise<this>;
+  readonly listen: (options: ListenOptions) => Promise<this>;
   /** Where the server listens. Throws before it does, and for a Unix socket, which has no address. */
   readonly address: AddressInfo;
   /**
    * Stops listening and waits for running calls, up to the grace period. Always settles: rejects with a `TypeError`, and
    * closes nothing, for a grace period that is none.
    */
-  close(options?: CloseOptions): Promise<void>;
+  readonly close: (options?: CloseOptions) => Promise<void>;
   readonly onClose: (callback: () => void) => void;
-  [Symbol.asyncDispose](): Promise<void>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 /** Makes a server that speaks both sub-protocols. Add services, then listen. */
@@ -59,11 +59,11 @@ export function createServer(options: ServerOptions = {}): Server {
     services: router.services,
     add(service, implementation, serviceOptions) {
       router.add(service, implementation, serviceOptions);
-      return this;
+      return server;
     },
     async listen(listenOptions) {
       await listener.listen(listenOptions);
-      return this;
+      return server;
     },
     get address() {
       return listener.address;

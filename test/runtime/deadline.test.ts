@@ -2,15 +2,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createContextKey } from "../../runtime/src/call/call.ts";
 import { Code, Status } from "../../runtime/src/call/code.ts";
-import {
-  type ContextOptions,
-  createContextValues,
-  eachWithin,
-  OpenContext,
-  onAbort,
-  startTimer,
-} from "../../runtime/src/call/context.ts";
+import { type ContextOptions, createContextValues, eachWithin, OpenContext } from "../../runtime/src/call/context.ts";
 import { RpcError } from "../../runtime/src/call/error.ts";
+import { onAbort, startTimer } from "../../runtime/src/call/timer.ts";
+import type { HttpRequest } from "../../runtime/src/http/exchange.ts";
+import { ServerContext } from "../../runtime/src/server/call-context.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -24,6 +20,10 @@ afterEach(() => {
 
 const open = (options: Partial<ContextOptions> = {}): OpenContext =>
   new OpenContext({ timeoutStatus: Status.ServerTimeout, ...options });
+
+/** The context of a call on a server, which ends with its exchange. */
+const serve = (peer: Pick<HttpRequest, "signal" | "waitUntil">, timeoutMs?: number): ServerContext =>
+  new ServerContext(peer, timeoutMs);
 
 const never = new Promise<never>(() => {});
 
@@ -195,7 +195,7 @@ describe("the signal", () => {
 
   it("never fires on success, however long one waits", async () => {
     const peer = exchange();
-    const context = open({ timeoutMs: 10, exchange: peer });
+    const context = serve(peer, 10);
     const { signal } = context;
     await context.run(async () => {});
     await vi.advanceTimersByTimeAsync(1000);
@@ -219,10 +219,10 @@ describe("the signal", () => {
         readonly number = ++made;
       },
     );
-    await open({ timeoutMs: 10, exchange: peer }).run(async () => {});
-    await open({ exchange: peer }).run(async () => {});
+    await serve(peer, 10).run(async () => {});
+    await serve(peer).run(async () => {});
     expect([peer.asked, made]).toEqual([0, 0]);
-    const asked = open({ timeoutMs: 10, exchange: peer });
+    const asked = serve(peer, 10);
     expect(asked.signal?.aborted).toBe(false);
     expect([peer.asked, made]).toEqual([1, 1]);
     asked.close();
@@ -231,12 +231,12 @@ describe("the signal", () => {
 
   it("is the exchange's own where there is no deadline", () => {
     const peer = exchange();
-    expect(open({ exchange: peer }).signal).toBe(peer.signal);
+    expect(serve(peer).signal).toBe(peer.signal);
   });
 
   it("fires when the peer is lost, with a deadline too", () => {
     const peer = exchange();
-    const context = open({ timeoutMs: 10, exchange: peer });
+    const context = serve(peer, 10);
     const { signal } = context;
     peer.abort();
     expect(signal?.reason).toMatchObject({ code: Code.Canceled, rawMessage: "peer is gone" });
@@ -294,15 +294,17 @@ describe("a caller's signal", () => {
 });
 
 describe("close", () => {
-  it("stops the timer and lets go of every signal", () => {
-    const controller = new AbortController();
-    const peer = exchange();
-    const context = open({ timeoutMs: 10, signal: controller.signal, exchange: peer });
+  const controller = new AbortController();
+  const peer = exchange();
+  it.each([
+    ["client", () => open({ timeoutMs: 10, signal: controller.signal }), () => controller.abort()],
+    ["server", () => serve(peer, 10), () => peer.abort()],
+  ] as const)("stops the timer and removes the listeners of a %s", (_, openOne, abort) => {
+    const context = openOne();
     const { signal } = context;
     context.close();
     expect(vi.getTimerCount()).toBe(0);
-    controller.abort();
-    peer.abort();
+    abort();
     expect(signal?.aborted).toBe(false);
   });
 
@@ -314,7 +316,7 @@ describe("close", () => {
 
   it("is final for a signal that is asked for later", () => {
     const peer = exchange();
-    const context = open({ timeoutMs: 10, exchange: peer });
+    const context = serve(peer, 10);
     context.close();
     const { signal } = context;
     peer.abort();

@@ -59,9 +59,11 @@ export function createContextKey<T>(defaultValue: T, description?: string): Cont
 /** Values that travel with a call inside one process. They never reach the wire. */
 export interface ContextValues {
   /** The value under the key, or the key's default value. */
-  get<T>(key: ContextKey<T>): T;
-  set<T>(key: ContextKey<T>, value: T): this;
-  delete(key: ContextKey<unknown>): this;
+  readonly get: <T>(key: ContextKey<T>) => T;
+  /** Puts a value under the key, in place of the one that is there. */
+  readonly set: <T>(key: ContextKey<T>, value: T) => ContextValues;
+  /** Removes the value under the key. */
+  readonly delete: (key: ContextKey<unknown>) => ContextValues;
 }
 
 /** How long a call may live, and what travels with it inside the process. */
@@ -72,7 +74,7 @@ export interface CallContext {
    */
   readonly signal: AbortSignal | undefined;
   /** Milliseconds left until the deadline, 0 when it has passed; `undefined` without a deadline. */
-  timeoutMs(): number | undefined;
+  readonly timeoutMs: () => number | undefined;
   readonly values: ContextValues;
 }
 
@@ -149,16 +151,15 @@ export function iteration<T>(
   next: () => Promise<IteratorResult<T, undefined>>,
   leave: () => unknown,
 ): AsyncIterableIterator<T, undefined> {
-  return {
+  const iterator: AsyncIterableIterator<T, undefined> = {
     next,
     async return() {
       await leave();
       return DONE;
     },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
+    [Symbol.asyncIterator]: () => iterator,
   };
+  return iterator;
 }
 
 /** The last step of an iteration. */

@@ -46,7 +46,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   /** Makes every further change throw. For values that many calls share. */
-  freeze(): this {
+  freeze(this: this): this {
     this.#frozen = true;
     return this;
   }
@@ -62,7 +62,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   /** The value of the field; several values are joined with `, ` as HTTP does. */
-  get(name: string): string | undefined {
+  get(this: this, name: string): string | undefined {
     const fields = this.#fields;
     let joined: string | undefined;
     for (let i = 0; i < fields.length; i += 2) {
@@ -72,7 +72,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   /** Every value of the field, in order. */
-  getAll(name: string): string[] {
+  getAll(this: this, name: string): string[] {
     const key = name.toLowerCase();
     const fields = this.#fields;
     const values: string[] = [];
@@ -83,27 +83,27 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   /** The bytes of a `-bin` field, the first where there are several. Throws a `TypeError` if they are not base64. */
-  getBinary(name: string): Uint8Array | undefined {
+  getBinary(this: this, name: string): Uint8Array | undefined {
     return this.getAllBinary(name)[0];
   }
 
   /** The bytes of every value of a `-bin` field. Peers and proxies may join values with commas; those are split again. */
-  getAllBinary(name: string): Uint8Array[] {
+  getAllBinary(this: this, name: string): Uint8Array[] {
     requireBinaryName(name);
     return this.getAll(name).flatMap((joined) => joined.split(",").map((value) => decodeBinary(name, value.trim())));
   }
 
-  has(name: string): boolean {
+  has(this: this, name: string): boolean {
     return this.get(name) !== undefined;
   }
 
   /** Replaces all values of the field with one. */
-  set(name: string, value: string | Uint8Array): this {
+  set(this: this, name: string, value: string | Uint8Array): this {
     return this.delete(name).append(name, value);
   }
 
   /** Adds a field, beside those of the same name. */
-  append(name: string, value: string | Uint8Array): this {
+  append(this: this, name: string, value: string | Uint8Array): this {
     const key = name.toLowerCase();
     // Engines keep fields in objects, where this one name means something else.
     if (!HEADER_NAME.test(key) || key === "__proto__") {
@@ -113,7 +113,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   /** Adds every field of the other metadata, record or list. */
-  appendAll(init: MetadataInit): this {
+  appendAll(this: this, init: MetadataInit): this {
     if (init instanceof Metadata) return this.appendRaw(init.#fields);
     const entries = Symbol.iterator in init ? (init as Iterable<[string, string]>) : Object.entries(init);
     for (const [name, value] of entries) {
@@ -124,14 +124,14 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   /** Adds the flat list of fields an engine received. Names must be in lower case; nothing is checked. */
-  appendRaw(fields: readonly string[]): this {
+  appendRaw(this: this, fields: readonly string[]): this {
     // Counted first: the list may be this one, which grows.
     const { length } = fields;
     for (let i = 0; i < length; i += 2) this.#push(fields[i] as string, fields[i + 1] as string);
     return this;
   }
 
-  delete(name: string): this {
+  delete(this: this, name: string): this {
     const key = name.toLowerCase();
     this.#checkFrozen();
     if (this.#fields.includes(key)) this.#fields = this.#filter((field) => field !== key);
@@ -139,11 +139,11 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   /** A copy with only the fields whose name passes. */
-  filter(keep: (name: string) => boolean): Metadata {
+  filter(this: this, keep: (name: string) => boolean): Metadata {
     return Metadata.fromRaw(this.#filter(keep));
   }
 
-  *[Symbol.iterator](): Iterator<[name: string, value: string]> {
+  *[Symbol.iterator](this: this): Iterator<[name: string, value: string]> {
     const fields = this.#fields;
     for (let i = 0; i < fields.length; i += 2) yield [fields[i] as string, fields[i + 1] as string];
   }

@@ -5,6 +5,7 @@
 import {
   type Call,
   type ContextValues,
+  iteration,
   type Method,
   oneMessage,
   onlyMessage,
@@ -187,27 +188,20 @@ const NO_OPTIONS: CallOptions = {};
  * The responses of a streaming call. The call starts when the first one is asked for, and is cancelled when the reader
  * leaves before the last.
  */
-class Responses implements AsyncIterableIterator<object> {
-  readonly #messages: AsyncGenerator<object, void>;
-  #context: OpenContext | undefined;
-
-  constructor(start: (opened: (context: OpenContext) => void) => AsyncGenerator<object, void>) {
-    this.#messages = start((context) => {
-      this.#context = context;
-    });
-  }
-  next(): Promise<IteratorResult<object, void>> {
-    return this.#messages.next();
-  }
-  async return(): Promise<IteratorResult<object, void>> {
+function cancellable(
+  start: (opened: (context: OpenContext) => void) => AsyncGenerator<object, void>,
+): AsyncIterable<object> {
+  let context: OpenContext | undefined;
+  const messages = start((opened) => {
+    context = opened;
+  });
+  const next = (): Promise<IteratorResult<object, undefined>> =>
+    messages.next() as Promise<IteratorResult<object, undefined>>;
+  return iteration(next, () => {
     // First of all, because a generator that waits for a message would not hear of it before the message comes.
-    this.#context?.cancel();
-    this.#messages.return().catch(() => {});
-    return { done: true, value: undefined };
-  }
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
+    context?.cancel();
+    messages.return().catch(() => {});
+  });
 }
 
 function callStream(
@@ -217,7 +211,7 @@ function callStream(
   defaults: CallDefaults,
   options: CallOptions = NO_OPTIONS,
 ): AsyncIterable<object> {
-  return new Responses(async function* (opened) {
+  return cancellable(async function* (opened) {
     if (typeof messages?.[Symbol.asyncIterator] !== "function") {
       throw clientError(`the requests of ${method.path} must be an async iterable, such as an async generator makes`);
     }

@@ -3,8 +3,9 @@
  */
 import type { Call } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
-import { gracePeriod, startTimer } from "../call/context.ts";
+import { gracePeriod } from "../call/context.ts";
 import { RpcError } from "../call/error.ts";
+import { startTimer } from "../call/timer.ts";
 import type { Connections } from "../http/exchange.ts";
 import type { Transport } from "./client.ts";
 

@@ -2,7 +2,7 @@
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
 import { type CallResponse, DONE, endMessages, type Handler, iteration, type StreamResponse } from "../call/call.ts";
-import { Code, Status } from "../call/code.ts";
+import { Code } from "../call/code.ts";
 import { eachWithin } from "../call/context.ts";
 import { maskUnknownError, RpcError, reasonOf } from "../call/error.ts";
 import { countMessage } from "../call/event-loop.ts";
@@ -76,7 +76,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     if (handler === undefined) throw notFound(request.path);
     const headers = readRequestHeaders(request.headers, options, negotiate);
     const { timeoutMs } = headers;
-    const context = new ServerContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
+    const context = new ServerContext(request, timeoutMs);
     const wrapped = isSigned(handler.method) ? new WrappedCall(serializations, handler) : undefined;
     return { request, handler, headers, contentType, context, wrapped };
   }

@@ -67,7 +67,7 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request, options.allowsOrigin);
     const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;
-    const context = new ServerContext({ timeoutMs, timeoutStatus: Status.ServerTimeout, exchange: request });
+    const context = new ServerContext(request, timeoutMs);
     const positional = handler.method.signature === undefined ? undefined : new PositionalCall(handler);
     return { request, handler, headers, requestFormat, responseFormat, context, positional };
   }

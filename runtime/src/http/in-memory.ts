@@ -2,9 +2,9 @@
  * What stands for a network in memory: each end has headers and a signal of its own.
  */
 import { Status } from "../call/code.ts";
-import { onAbort } from "../call/context.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
+import { onAbort } from "../call/timer.ts";
 import { type Body, clientGone, type Exchange, type HttpRequest } from "./exchange.ts";
 
 /** Hands requests over to the exchange of a server as if they had come over a connection. */

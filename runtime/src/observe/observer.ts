@@ -4,9 +4,9 @@
 
 import type { Call, CallRequest, CallResponse, StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
-import { onAbort } from "../call/context.ts";
 import { abortError, abortErrorFor, hiddenError, RpcError } from "../call/error.ts";
 import { isAnswered, shapeError } from "../call/outcome.ts";
+import { onAbort } from "../call/timer.ts";
 
 export interface Observer {
   /** Does a piece of the call's work: starts it, or goes on to its next message. A place to set up a context. */

@@ -1,28 +1,60 @@
 /**
- * The context of a call on a server, which knows how the call was answered.
+ * The context of a call on a server: it ends with its exchange, and knows how the call was answered.
  */
-
+import { Status } from "../call/code.ts";
 import { OpenContext } from "../call/context.ts";
 import type { RpcError } from "../call/error.ts";
 import type { AnsweredContext } from "../call/outcome.ts";
+import { onAbort } from "../call/timer.ts";
+import type { HttpRequest } from "../http/exchange.ts";
 
 type AnswerListener = (error: RpcError | undefined) => void;
 
 export class ServerContext extends OpenContext implements AnsweredContext {
+  /** The exchange. Its signal is made on first use, and fires when the client cancels or is lost, or the server shuts down. */
+  readonly #exchange: Pick<HttpRequest, "signal" | "waitUntil">;
+  #removeListener: (() => void) | undefined;
+  #closed = false;
   #answer: RpcError | "ok" | undefined;
   #listeners: readonly AnswerListener[] | undefined;
+
+  constructor(exchange: Pick<HttpRequest, "signal" | "waitUntil">, timeoutMs: number | undefined) {
+    super({ timeoutMs, timeoutStatus: Status.ServerTimeout });
+    this.#exchange = exchange;
+  }
+
+  override get signal(): AbortSignal | undefined {
+    if (!this.limited) return this.#exchange.signal;
+    const { controller } = this;
+    if (this.#removeListener === undefined && !this.#closed) {
+      this.#removeListener = onAbort(this.#exchange.signal, (error) => controller.abort(error));
+    }
+    return controller.signal;
+  }
+
+  override close(): void {
+    super.close();
+    this.#closed = true;
+    this.#removeListener?.();
+  }
+
+  /** Abandons work that does not listen to the signal. The engine counts it until it settles. */
+  override waitUntil(work: Promise<unknown> | undefined): void {
+    super.waitUntil(work);
+    if (work !== undefined) this.#exchange.waitUntil?.(work);
+  }
 
   onAnswered(callback: AnswerListener): void {
     if (this.#answer === undefined) this.#listeners = [...(this.#listeners ?? []), callback];
     else callback(this.#answer === "ok" ? undefined : this.#answer);
   }
 
-  /** The protocol has made the answer, or the error that takes its place. Only the first one counts. */
+  /** Records that the protocol has made the answer, or the error that takes its place. Only the first one counts. */
   answered(error?: RpcError): void {
     if (this.#answer !== undefined) return;
     this.#answer = error ?? "ok";
     if (this.#listeners === undefined) return;
-    for (const tell of this.#listeners) tell(error);
+    for (const notify of this.#listeners) notify(error);
     this.#listeners = undefined;
   }
 }

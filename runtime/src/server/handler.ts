@@ -34,7 +34,7 @@ export interface HandlerContext extends CallContext {
   /** Trailing metadata of the response. */
   readonly responseTrailers: Metadata;
   /** Sends the leading metadata now, before the first message. Only streaming calls can; elsewhere it does nothing. */
-  sendHeaders(): void;
+  readonly sendHeaders: () => void;
 }
 
 /** A method's implementation: one message or all of them in, one or all of them out. */
@@ -178,8 +178,9 @@ class OpenHandlerContext implements HandlerContext {
   get signal(): AbortSignal {
     return this.#request.context.signal ?? new AbortController().signal;
   }
-  timeoutMs(): number | undefined {
-    return this.#request.context.timeoutMs();
+  get timeoutMs(): () => number | undefined {
+    const { context } = this.#request;
+    return () => context.timeoutMs();
   }
   get values(): ContextValues {
     return this.#request.context.values;
@@ -187,8 +188,8 @@ class OpenHandlerContext implements HandlerContext {
   get requestHeaders(): Metadata {
     return this.#request.headers;
   }
-  sendHeaders(): void {
-    this.#sendHeaders?.();
+  get sendHeaders(): () => void {
+    return () => this.#sendHeaders?.();
   }
 
   /** Settles when the handler asks for its headers to be sent. */

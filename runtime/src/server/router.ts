@@ -46,7 +46,11 @@ export interface Router {
    * The same service may be added again under another version or group (spec: Versioning, point 4); under the same ones
    * it throws.
    */
-  add<H extends object>(service: ServiceDef<object, H>, implementation: NoInfer<H>, options?: ServiceOptions): this;
+  readonly add: <H extends object>(
+    service: ServiceDef<object, H>,
+    implementation: NoInfer<H>,
+    options?: ServiceOptions,
+  ) => this;
   /** What has been added so far, in that order. A service under two versions or groups is there twice. */
   readonly services: readonly AddedService[];
   /** Answers one HTTP request. It never rejects. */
@@ -100,7 +104,7 @@ export function createRouterWith(settings: RouterSettings): Router {
     else throw new Error(`${path} has been added already`);
   }
 
-  return {
+  const router: Router = {
     services,
     add(service, implementation, options = {}) {
       checkService(service, implementation);
@@ -116,7 +120,7 @@ export function createRouterWith(settings: RouterSettings): Router {
         if (signature !== undefined) addRoute(path + pathSuffix(signature), selector, handler);
       }
       services.push({ service, selector });
-      return this;
+      return router;
     },
     exchange(request) {
       const contentType = request.headers.get("content-type") ?? "";
@@ -125,6 +129,7 @@ export function createRouterWith(settings: RouterSettings): Router {
       return protocol.serve(request, find(withoutQuery(request.path), readSelector(request.headers)));
     },
   };
+  return router;
 }
 
 /** Whether two methods of one path can be told apart by their arguments. Streams begin before theirs are known. */

@@ -29,14 +29,14 @@ export interface Health {
    * Until told otherwise the server and every service that was added to it are `serving`. Throws a `TypeError` for
    * anything that is not a status.
    */
-  set(service: string, status: HealthStatus): this;
+  readonly set: (service: string, status: HealthStatus) => Health;
   /** What clients are told. `undefined`: they are told that there is no such service. */
-  get(service: string): HealthStatus | undefined;
+  readonly get: (service: string) => HealthStatus | undefined;
   /**
    * Makes everything `not_serving` for good, and ends what watches: they are told, then fail as unavailable, so that
    * they do not hold up the server. A server does it by itself as the first thing when it closes.
    */
-  shutdown(): void;
+  readonly shutdown: () => void;
 }
 
 /** Most services that List answers with, as `health.proto` has it. */
@@ -69,29 +69,29 @@ class RouterHealth implements Health {
     return this.#down;
   }
 
-  set(service: string, status: HealthStatus): this {
+  readonly set = (service: string, status: HealthStatus): this => {
     if (!Object.hasOwn(SERVING_STATUS, status)) {
       throw new TypeError(`a health status is one of ${Object.keys(SERVING_STATUS).join(", ")}; not ${status}`);
     }
     this.#statuses.set(service, status);
     this.#notify();
     return this;
-  }
+  };
 
-  get(service: string): HealthStatus | undefined {
+  readonly get = (service: string): HealthStatus | undefined => {
     const status = this.#statuses.get(service) ?? (this.#isAdded(service) ? "serving" : undefined);
     return this.#down && status !== undefined ? "not_serving" : status;
-  }
+  };
 
   /** Every name there is a status for. */
   names(): Set<string> {
     return new Set(["", ...this.#router.services.map(({ service }) => service.typeName), ...this.#statuses.keys()]);
   }
 
-  shutdown(): void {
+  readonly shutdown = (): void => {
     this.#down = true;
     this.#notify();
-  }
+  };
 
   /** Settles when something may have changed, or the signal fires. Leaves nothing behind either way. */
   change(signal: AbortSignal): Promise<void> {

@@ -3,8 +3,8 @@
  */
 import { type ClientSessionOptions, connect, type SecureClientSessionOptions } from "node:http2";
 import { connect as connectSocket } from "node:net";
-import { onAbort, startTimer } from "../../call/context.ts";
 import type { RpcError } from "../../call/error.ts";
+import { onAbort, startTimer } from "../../call/timer.ts";
 import { CLOSED_BY_PEER, connectTimeout, handshakeError, MAX_HEADER_PAIRS } from "../io/error.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 import { SessionConnection } from "./session.ts";

@@ -4,18 +4,15 @@
 import { Agent, request as httpRequest } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent, type AgentOptions as TlsAgentOptions } from "node:https";
 import { Code } from "../../call/code.ts";
-import { onAbort, startTimer } from "../../call/context.ts";
 import { abortError, RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
+import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { ReadableBody } from "../io/body.ts";
 import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "../io/error.ts";
 import { pump } from "../io/pump.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { lowerNames } from "../server/http1.ts";
-
-/** The longest delay that Node's timers take. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Http1Options {
   /** For `https` origins: what `node:tls` takes. */

@@ -3,8 +3,8 @@
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import { Code } from "../../call/code.ts";
-import { startTimer } from "../../call/context.ts";
 import { RpcError } from "../../call/error.ts";
+import { startTimer } from "../../call/timer.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer, resetError } from "../io/error.ts";
 import { toHttp2Headers } from "../io/headers.ts";

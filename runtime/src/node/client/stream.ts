@@ -10,9 +10,9 @@ import {
   type OutgoingHttpHeaders,
 } from "node:http2";
 import { Code } from "../../call/code.ts";
-import { onAbort } from "../../call/context.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
+import { onAbort } from "../../call/timer.ts";
 import { type Body, emptyBody, type HttpResponse } from "../../http/exchange.ts";
 import { sizeOf } from "../../protocol/protocol.ts";
 import { ReadableBody, type ReadableBodyOptions, type StreamOwner } from "../io/body.ts";

@@ -1,10 +1,7 @@
 /**
  * Timers that do not keep a program running, and waits that a signal ends.
  */
-import { onAbort, startTimer } from "../../call/context.ts";
-
-/** The longest delay `setTimeout` takes. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
 
 /** Calls back again and again, without keeping the program running. Returns what stops it. */
 export function repeat(intervalMs: number, callback: () => unknown): () => void {

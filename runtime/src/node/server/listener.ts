@@ -5,8 +5,8 @@
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "../../call/code.ts";
-import { startTimer } from "../../call/context.ts";
 import { RpcError } from "../../call/error.ts";
+import { startTimer } from "../../call/timer.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { type ConnectionLimits, resolveLimits } from "./guard.ts";
 import { serveHttp1 } from "./http1.ts";
