@@ -332,4 +332,11 @@ describe("documents", () => {
     const called = Object.keys(scripts).filter((name) => !/^pre|^test$|:/.test(name));
     expect(called.filter((name) => !contributing.includes(`npm run ${name}`))).toEqual([]);
   });
+
+  it("name modules in the glossary that exist", () => {
+    const rows = readDocument("docs/glossary.md").matchAll(/^\|.*\| ([^|]*) \|$/gm);
+    const modules = Array.from(rows).flatMap(([, cell = ""]) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, m]) => m));
+    expect(modules.length).toBeGreaterThan(20);
+    expect(modules.filter((module) => !existsSync(`${ROOT}runtime/src/${module}`))).toEqual([]);
+  });
 });

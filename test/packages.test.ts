@@ -85,8 +85,10 @@ for (const protocol of ["grpc", "http-rpc"] as const) {
 }
 `;
 
-/** The blocks of the README's section, in its order: files to write and lines to run. */
-const section = sectionOf("From a proto file to a call");
+/** The blocks of the README's first sections, in their order: files to write and lines to run. */
+const section = [...sectionOf("Install"), ...sectionOf("Quick start")].filter(
+  ({ text }) => !text.startsWith("npm run demo"),
+);
 const steps = section.filter(({ repository }) => !repository);
 const packing = section.filter(({ repository }) => repository);
 

@@ -7,6 +7,8 @@ import { greetService } from "./service.ts";
 
 /** Serves until the process is told to stop. */
 export async function serve(port: number): Promise<void> {
+  // Before anything is awaited or printed: who started the program may end it at once.
+  const parent = process.ppid;
   const server = createServer().add(GreetServiceDef, greetService);
   await server.listen({ port, host: "127.0.0.1" }).catch((error) => {
     throw error.code === "EADDRINUSE" ? new Error(`port ${port} is taken; --port chooses another`) : error;
@@ -23,8 +25,7 @@ export async function serve(port: number): Promise<void> {
   process.once("SIGTERM", stop);
   // npm runs a script in a shell, which dies of a SIGTERM without passing it on.
   if (process.env["npm_lifecycle_event"] !== undefined) {
-    const shell = process.ppid;
-    watch = setInterval(() => process.ppid !== shell && stop(), 200);
+    watch = setInterval(() => process.ppid !== parent && stop(), 200);
   }
 }
 
