@@ -5,6 +5,12 @@ import { CodeGeneratorRequestSchema, CodeGeneratorResponseSchema } from "@bufbui
 import { helpText } from "./plugin/options.ts";
 import { plugin } from "./plugin/plugin.ts";
 
+// A reader that closes the pipe early, such as head, has all it wants: neither a crash nor a stack trace.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exitCode = 1;
+});
+
 const [argument] = process.argv.slice(2);
 if (argument === "--help" || argument === "-h") {
   process.stdout.write(helpText);

@@ -12,6 +12,11 @@ const usage = `triple-es: services without a proto file.
   triple-es --version                                    the version
 `;
 
+// A reader that closes the pipe early, such as head, has all it wants: neither a crash nor a stack trace.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
 const { status, stdout, stderr } = await run(process.argv.slice(2));
 process.stdout.write(stdout);
 process.stderr.write(stderr);

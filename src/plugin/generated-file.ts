@@ -45,7 +45,10 @@ export function generatedFile(
   const { text: plain, mappings } = unmark(text);
   const name = path.slice(path.lastIndexOf("/") + 1);
   const source = relativePath(path, `${protoSourceMap.replace(/^\.\/|\/$/g, "")}/${file.proto.name}`);
-  return { text: `${plain}\n//# sourceMappingURL=${encodeURI(name)}.map`, map: sourceMap(name, source, mappings) };
+  return {
+    text: `${plain}\n//# sourceMappingURL=${encodeURIComponent(name)}.map`,
+    map: sourceMap(name, source, mappings),
+  };
 }
 
 const commonJs = `"use strict";\nObject.defineProperty(exports, "__esModule", { value: true });`;

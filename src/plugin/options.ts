@@ -47,6 +47,10 @@ const isTrue = (value: string): boolean => ["", "true", "1"].includes(value);
 const flag: Check = (value) => (["", "true", "1", "false", "0"].includes(value) ? undefined : "must be true or false");
 const kitFlag = (value: string): string => String(isTrue(value));
 const given: Check = (value) => (value === "" ? "needs a value" : undefined);
+const relativePath: Check = (value) =>
+  value === "" || /^[/\\]|^[\w+.-]+:|\\/.test(value)
+    ? "must be a relative path with slashes, from the output folder to the root of the proto files"
+    : undefined;
 const pair: Check = (value) => (/^[^:]+:.+$/.test(value) ? undefined : "must be <pattern>:<target>");
 const same = (value: string): string => value;
 
@@ -134,8 +138,8 @@ const options: Readonly<Record<string, Option>> = {
   },
   proto_source_map: {
     usage: "proto_source_map=../../proto",
-    meaning: "for target=dts: lead editors from stubs to the proto files, which are there from the output folder",
-    check: given,
+    meaning: "for target=dts: lead editors to the proto files; their root as a relative path from the output folder",
+    check: relativePath,
   },
   runtime_import: {
     usage: "runtime_import=triple-es",

@@ -13,7 +13,7 @@ import { indexSource } from "./comments.ts";
 import { generatedFile } from "./generated-file.ts";
 import { OptionsError, type OwnOptions, readOptions } from "./options.ts";
 import { createPbNames } from "./pb-names.ts";
-import { checkPaths, checkServices, explain, InputError } from "./request-check.ts";
+import { checkFiles, checkServices, explain, InputError } from "./request-check.ts";
 
 const identity = { name: "protoc-gen-triple-es", version };
 
@@ -32,7 +32,7 @@ export const plugin: Plugin = {
 
 function generate(request: CodeGeneratorRequest): CodeGeneratorResponse {
   const { own, kit } = readOptions(request.parameter);
-  checkPaths(request);
+  checkFiles(request);
   let isUnderstood = false;
   const printer = (schema: Schema, target: Target): void => {
     isUnderstood = true;

@@ -1,6 +1,6 @@
-/** Mistakes in a request: told in words that name the file, the service and the rpc, all of them at once. */
-import type { DescFile, DescMethod } from "@bufbuild/protobuf";
-import type { CodeGeneratorRequest } from "@bufbuild/protobuf/wkt";
+/** Checks of a request. An error names the file, the service and the rpc, and all mistakes are reported at once. */
+import { type DescFile, type DescMethod, maximumEdition } from "@bufbuild/protobuf";
+import { type CodeGeneratorRequest, Edition, type FileDescriptorProto } from "@bufbuild/protobuf/wkt";
 import { methodName } from "../print/names.ts";
 
 /** A mistake in what the plugin was asked to do. */
@@ -8,9 +8,9 @@ export class InputError extends Error {
   override readonly name = "InputError";
 }
 
-/** Throws for output paths that would leave the output folder, or meet on a disk that ignores case. */
-export function checkPaths(request: CodeGeneratorRequest): void {
-  const mistakes: string[] = [];
+/** Throws for output paths outside the output folder or equal but for case, and for files that cannot be understood. */
+export function checkFiles(request: CodeGeneratorRequest): void {
+  const mistakes = request.protoFile.flatMap(fileMistakes);
   const known = new Set(request.protoFile.map(({ name }) => name));
   const byLowerCase = new Map<string, string>();
   for (const name of request.fileToGenerate) {
@@ -29,12 +29,12 @@ export function checkPaths(request: CodeGeneratorRequest): void {
   refuse(mistakes);
 }
 
-/** Throws for services whose code could not be right. */
+/** Throws for services whose names TypeScript does not allow. */
 export function checkServices(files: readonly DescFile[]): void {
   refuse(files.flatMap((file) => [...unprintable(file), ...clashes(file)]).sort());
 }
 
-/** Why a request cannot be understood: rpcs whose messages are missing from it, or else the reason itself. */
+/** The reason why a request cannot be understood: rpcs whose messages are missing from it, or else the given error. */
 export function explain(request: CodeGeneratorRequest, reason: Error): InputError {
   const known = new Set<string>();
   type Nesting = CodeGeneratorRequest["protoFile"][number]["messageType"][number];
@@ -61,11 +61,26 @@ export function explain(request: CodeGeneratorRequest, reason: Error): InputErro
   return new InputError(missing.length > 0 ? missing.join("\n") : reason.message);
 }
 
+/** Mistakes that the plugin kit would not report, or not in terms of the file. Compilers make neither of them. */
+function fileMistakes({ name, edition, syntax, dependency, publicDependency }: FileDescriptorProto): string[] {
+  const newest = Edition[maximumEdition]?.replace("EDITION_", "");
+  return [
+    ...(syntax === "editions" && edition > maximumEdition
+      ? [`${name}: edition ${edition} is not supported, the newest that is supported is ${newest}`]
+      : []),
+    ...publicDependency
+      .filter((index) => dependency[index] === undefined)
+      .map(
+        (index) => `${name}: public_dependency ${index} is not the index of one of its ${dependency.length} imports`,
+      ),
+  ];
+}
+
 function refuse(mistakes: readonly string[]): void {
   if (mistakes.length > 0) throw new InputError(mistakes.join("\n"));
 }
 
-/** Compilers refuse names that begin with a digit; a request made by hand may have them. */
+/** Names that begin with a digit, which compilers refuse: only a hand-made request has them. */
 function unprintable(file: DescFile): string[] {
   return file.services
     .flatMap((service) => [

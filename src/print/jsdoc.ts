@@ -37,18 +37,21 @@ export function jsDoc(lines: readonly string[], indent = ""): string {
   return [`${indent}/**`, ...lines.map((line) => `${indent} * ${closed(line)}`.trimEnd()), `${indent} */`].join("\n");
 }
 
-/** What only steers terminals has no place in source code. */
+/**
+ * Characters that are removed: control characters of C0 and C1, which steer terminals, and embeddings, overrides and
+ * isolates of the bidirectional algorithm, which can make source code look otherwise than it is (CVE-2021-42574).
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
-const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Keeps prose prose: an `@word` in it is no tag (TypeScript accepts them in mid-line). */
+/** Keeps text of an author from being a tag: TypeScript accepts `@word` in mid-line. */
 export function prose(line: string): string {
   return line.replace(controls, "").replace(/(?<=^|\s)@(?=\S)/g, "\\@");
 }
 
-/** What few lines have, so that the others need no more than one look. */
+/** Matches the few lines that need escapes, so that one test is enough for the others. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are looked for
-const suspicious = /[\u0000-\u0008\u000a-\u001f\u007f\u2028\u2029]|\*\/|source(?:Mapping)?URL/;
+const suspicious = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]|\*\/|source(?:Mapping)?URL/;
 
 /** A line that stays one line of one comment, and names no source map to a debugger. */
 function closed(line: string): string {

@@ -1,10 +1,11 @@
 /** Names and strings in generated code. Everything printed between quotes goes through here. */
 
 /**
- * What JSON leaves bare though tools that do not parse act on it: Unicode's line separators, the end of a script element,
- * and the beginning of a comment that names a source map.
+ * Text that JSON leaves bare though tools that do not parse act on it: line separators, control characters of C1 and
+ * controls of the bidirectional algorithm (CVE-2021-42574), the end of a script element, and the beginning of a comment
+ * that names a source map.
  */
-const delicate = /[\u2028\u2029]|(?<=<)\/|(?<=\/)[/*](?=\s*[#@])/g;
+const delicate = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]|(?<=<)\/|(?<=\/)[/*](?=\s*[#@])/g;
 
 /** A string as a TypeScript literal. JSON is a subset of TypeScript. */
 export function literal(value: string): string {

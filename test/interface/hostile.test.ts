@@ -22,6 +22,9 @@ const text = fc
   .array(fc.oneof(pieces, fc.string({ unit: "binary" })), { maxLength: 6 })
   .map((parts) => parts.join("").replaceAll("*/", "* /"));
 
+/** The part of a text that can be the value of a tag. */
+const word = (text = ""): string => text.replace(/[^!-~]/g, "");
+
 const types = fc.letrec<{ type: string }>((tie) => ({
   type: fc.oneof(
     { depthSize: "small" },
@@ -43,7 +46,7 @@ const contract = fc
   .map(({ texts: [a, b, c, d, e, f], names: [method, parameter, field, other], types: [one, two, three] }) =>
     [
       'import type { int, long } from "triple-es/java";',
-      `/**\n * ${a}\n * @service a.S\n * @group x${b}\n * @serialization x${c}\n */`,
+      `/**\n * ${a}\n * @service a.S\n * @group x${word(b)}\n * @serialization x${word(c)}\n */`,
       "export interface S {",
       `  /**\n   * ${d}\n   * @param x ${e}\n   * @deprecated ${f}\n   */`,
       `  ${method}(${parameter}: ${one}, y: ${two}): Promise<${three}>;`,

@@ -254,6 +254,26 @@ describe("a service", () => {
       "1:18: error: there is another @service before this one",
     ],
     ["/** @service a.S @group */ export interface S { }", "1:18: error: @group needs a value, such as @group blue"],
+    [
+      "/** @service not a name! */ export interface S { }",
+      '1:5: error: @service takes one value, but "a name!" follows not; begin a line with it',
+    ],
+    [
+      "/** @service o.日本 */ export interface S { }",
+      "1:22: error: o.日本 is not ASCII, and Dubbo sends other characters of a call's path as question marks",
+    ],
+    [
+      "/** @service a.S */ export interface S { café(): void }",
+      "1:42: error: café is not ASCII, and Dubbo sends other characters of a call's path as question marks: give it another",
+    ],
+    [
+      "/** @service a.S */ export interface S {\n/** @method こんにちは */ hello(): void }",
+      "2:22: error: こんにちは is not ASCII",
+    ],
+    [
+      "/** @service a.S\n * @group 青 */ export interface S { }",
+      "2:4: error: @group is sent in a header field, which takes ASCII only",
+    ],
     ["/** @service a.S */ export interface S<T> { }", "1:21: error: a service has no type parameters"],
     ["/** @service a.S */ export class S { }", "1:21: error: @service belongs to an interface"],
     [

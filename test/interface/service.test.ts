@@ -197,8 +197,22 @@ describe.each(subProtocols)("over %s", (_, open) => {
       keywords: (int, synchronized, $dollar) => int + synchronized + $dollar,
       async *stream() {},
       list() {},
+      members: (a) => ({
+        ...a,
+        constructor: a.toString,
+        toString: a.constructor,
+        hasOwnProperty: a.hasOwnProperty + 1,
+      }),
     };
     const client = createNamesClient(open(NamesDef, handler));
+    const members = { constructor: "a", toString: "b", hasOwnProperty: 3, valueOf: { strings: ["c"] } };
+    const answer = await client.members(members);
+    expect(Object.entries(answer)).toEqual([
+      ["constructor", "b"],
+      ["toString", "a"],
+      ["hasOwnProperty", 4],
+      ["valueOf", { strings: ["c"] }],
+    ]);
     expect(await client.own("ab", "c", "d", { headers: { e: "f" } })).toBeGreaterThan(4);
     expect(await client.keywords("a", "b", "c")).toBe("abc");
   });

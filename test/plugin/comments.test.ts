@@ -90,6 +90,13 @@ describe("comments", () => {
     expect(tagsIn(file)).toEqual(["generated"]);
   });
 
+  it("lose what steers terminals and what reorders text", () => {
+    const doc = docOf("// A\u202eB\u2066C\u2069D\u202aE\u009bF\u0085G\u007fH\u001b[2J, but \u200fשלום\u200e stays");
+    expect(doc).toContain("   * ABCDEFGH[2J, but \u200fשלום\u200e stays\n");
+    const preamble = generate("service S {}", "target=ts").split("/* eslint-disable */")[0];
+    expect(preamble).not.toMatch(/[\u0080-\u009f\u202a-\u202e\u2066-\u2069]/);
+  });
+
   it("break lines where Unicode does", () => {
     expect(docOf("// One\u2028Two\u2029Three\rFour")).toContain("   * One\n   * Two\n   * Three\n   * Four\n");
   });

@@ -36,6 +36,11 @@ describe("options", () => {
     ["init_types=none", "must be alias or expanded"],
     ["messages=yaml", "must be pb or json or none"],
     ["messages=pb,messages=json", 'messages was "pb" before'],
+    ["target=dts,proto_source_map=", "must be a relative path with slashes"],
+    ["target=dts,proto_source_map=/abs/proto", "must be a relative path with slashes"],
+    ["target=dts,proto_source_map=C:/x/proto", "must be a relative path with slashes"],
+    ["target=dts,proto_source_map=..\\proto", "must be a relative path with slashes"],
+    ["target=dts,proto_source_map=https://example.com/proto", "must be a relative path with slashes"],
     ["__proto__=1", 'there is no "__proto__"'],
   ])("%s is refused", (parameter, reason) => {
     expect(refusal(parameter)).toContain(reason);

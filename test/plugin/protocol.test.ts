@@ -1,5 +1,6 @@
 /** The plugin protocol at its edges: what is answered to requests that cannot be served. */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   CodeGeneratorRequestSchema,
@@ -57,6 +58,25 @@ describe("errors in the response", () => {
     expect(error).toMatch(/a\.proto.*edition/);
   });
 
+  it("name the unstable edition, which the plugin does not claim to support", () => {
+    const error = refusal(
+      changed((file) => {
+        file.syntax = "editions";
+        file.edition = Edition.EDITION_UNSTABLE;
+      }),
+    );
+    expect(error).toMatch(/^a\.proto: edition 9999 is not supported, the newest that is supported is 20\d\d$/);
+  });
+
+  it("name a public import that the file does not have", () => {
+    const error = refusal(
+      changed((file) => {
+        file.publicDependency = [7];
+      }),
+    );
+    expect(error).toBe("a.proto: public_dependency 7 is not the index of one of its 0 imports");
+  });
+
   it("name identifiers that are none", () => {
     const error = refusal(
       changed((file) => {
@@ -110,6 +130,26 @@ describe("the process", () => {
       const { status, stdout, stderr } = start(input);
       expect([status, stdout.length]).toEqual([1, 0]);
       expect(stderr.toString()).toMatch(/^protoc-gen-triple-es: stdin is not a CodeGeneratorRequest: .*\n$/);
+    }
+  });
+
+  it("ends without a stack trace when its reader goes away", async () => {
+    const files = Array.from({ length: 300 }, (_, i) => `rpc R${i}(M) returns (M);`).join("\n");
+    const large = compile({ "a.proto": `syntax = "proto3";\nservice S { ${files} }\nmessage M {}` });
+    const input = toBinary(CodeGeneratorRequestSchema, requestFor(large, "target=ts+js+dts"));
+    for (const [script, args] of [
+      ["src/main.ts", []],
+      ["src/triple-es.ts", ["--help"]],
+    ] as const) {
+      const child = spawn(process.execPath, ["--import", "tsx", script, ...args], { cwd: root });
+      child.stdout.destroy();
+      child.stdin.on("error", () => {}).end(input);
+      let stderr = "";
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
+        stderr += text;
+      });
+      await once(child, "close");
+      expect(stderr, script).toBe("");
     }
   });
 

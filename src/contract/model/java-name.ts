@@ -12,6 +12,19 @@ export function isJavaName(name: string): boolean {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) && !keywords.has(name);
 }
 
+/** Whether a name can be part of the path of a call. */
+export function isAscii(name: string): boolean {
+  return /^[!-~]*$/.test(name);
+}
+
+/**
+ * The reason why a name of a service or method is refused. It is part of an HTTP path, which Dubbo does not percent-encode:
+ * Netty's HPACK encoder sends `?` for characters beyond Latin-1.
+ */
+export function notAscii(name: string, remedy: string): string {
+  return `${name} is not ASCII, and Dubbo sends other characters of a call's path as question marks: ${remedy}`;
+}
+
 /** Words that a class cannot be called, though anything else can. */
 const noClasses = new Set(["permits", "record", "sealed", "var", "yield"]);
 

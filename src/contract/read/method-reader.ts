@@ -3,7 +3,7 @@ import { type MethodSignature, Node, type ParameterDeclaration, type TypeNode } 
 import { unsafeMethodNames } from "../../print/names.ts";
 import type { DataType, Method, Parameter, Service } from "../model/contract.ts";
 import type { Problems } from "../model/diagnostics.ts";
-import { isJavaName } from "../model/java-name.ts";
+import { isAscii, isJavaName, notAscii } from "../model/java-name.ts";
 import { boxed } from "../model/java-type.ts";
 import { resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, exceptionsOf, hasTag, parameterDocs, tagValue } from "./tags.ts";
@@ -75,6 +75,8 @@ export class MethodReader {
       this.#problems.error(nameNode, `a client cannot have a method ${name}: ${hint}`);
     } else if (!isJavaName(javaName)) {
       this.#problems.error(nameNode, `Java cannot have a method called ${javaName}`);
+    } else if (!isAscii(javaName)) {
+      this.#problems.error(nameNode, notAscii(javaName, "give it another name in Java, with the tag @method sayHi"));
     }
     return { name, javaName };
   }

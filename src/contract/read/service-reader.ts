@@ -2,7 +2,7 @@
 import { type InterfaceDeclaration, type MethodSignature, Node } from "ts-morph";
 import type { Method, Service } from "../model/contract.ts";
 import type { Problems } from "../model/diagnostics.ts";
-import { isClassName } from "../model/java-name.ts";
+import { isAscii, isClassName, notAscii } from "../model/java-name.ts";
 import { erasedSignature, methodKey, ofObject } from "../model/java-signature.ts";
 import { MethodReader } from "./method-reader.ts";
 import { DEEPEST } from "./nesting.ts";
@@ -15,6 +15,7 @@ export function readService(node: InterfaceDeclaration, types: TypeReader, probl
   const javaName = tagValue(node, "service", problems);
   if (javaName === undefined) return undefined;
   if (!isClassName(javaName)) problems.error(node, `${javaName} is no full name of a Java interface`);
+  else if (!isAscii(javaName)) problems.error(node, notAscii(javaName, "give the Java interface another name"));
   if (isMerged(node)) problems.error(node, `${node.getName()} is declared in several parts; make it one`);
   if (homeOf(node, {}).name === undefined) {
     problems.error(node, `${node.getName()} is a service and must be exported`);

@@ -1,10 +1,10 @@
-/** JSDoc of contracts: the author's words, and the tags that say what something is in Java. */
+/** JSDoc of contracts: the author's text, and the tags that say what something is in Java. */
 import type { JSDoc, JSDocTag } from "ts-morph";
 import { prose } from "../../print/jsdoc.ts";
 import type { Problems } from "../model/diagnostics.ts";
-import { isException } from "../model/java-name.ts";
+import { isAscii, isException } from "../model/java-name.ts";
 
-/** The tags that mean something to us. */
+/** The tags with a value that the command reads. */
 export type TagName = "service" | "group" | "version" | "serialization" | "method" | "class" | "enum";
 
 interface Documentable {
@@ -12,17 +12,23 @@ interface Documentable {
 }
 
 /**
- * The word behind a tag; `undefined` without the tag. Read from the text, because the compiler takes what stands behind
- * some of these tags for a type.
+ * The value of a tag, which is one word; `undefined` without the tag. Read from the text, because the compiler parses a type
+ * after some of these tags.
  */
 export function tagValue(node: Documentable, name: TagName, problems: Problems): string | undefined {
   const [tag, again] = tagsOf(node, name);
   if (tag === undefined) return undefined;
   if (again !== undefined) problems.error(again, `there is another @${name} before this one`);
-  const [, value] = /^@\w+[ \t]+(\S+)/.exec(tag.getText()) ?? [];
+  const [, value, rest = ""] = /^@\w+[ \t]+(\S+)[ \t]*([^\r\n]*)/.exec(tag.getText()) ?? [];
   if (value === undefined || value === "*/") {
     problems.error(tag, `@${name} needs a value, such as @${name} ${examples[name]}`);
     return undefined;
+  }
+  const more = rest.replace(/\*\/$/, "").trim();
+  if (more !== "")
+    problems.error(tag, `@${name} takes one value, but "${more}" follows ${value}; begin a line with it`);
+  if ((name === "group" || name === "version") && !isAscii(value)) {
+    problems.error(tag, `@${name} is sent in a header field, which takes ASCII only`);
   }
   return value;
 }

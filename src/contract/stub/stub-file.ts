@@ -8,7 +8,7 @@ import { describe, describeAgain, jsDoc } from "../../print/jsdoc.ts";
 import { literal, propertyKey } from "../../print/literal.ts";
 import { Scope } from "../../print/names.ts";
 import type { Method, Parameter, TypeNames } from "../model/contract.ts";
-import { type JavaType, typeLiteral } from "../model/java-type.ts";
+import { type Field, type JavaType, typeLiteral } from "../model/java-type.ts";
 import { JAVA_MODULE } from "../model/known-types.ts";
 import { reserved, type ServiceOutline, type Shape, type StubOutline, sourceExtension } from "./stub-outline.ts";
 
@@ -33,7 +33,7 @@ export function stubFile(outline: StubOutline, all: readonly StubOutline[], opti
     importExtension,
     rewriteImports: [],
   });
-  const tools: Tools = { runtime: imports.module(JAVA_MODULE), ...namesOf(outline, all, imports, out) };
+  const tools: Tools = { target, runtime: imports.module(JAVA_MODULE), ...namesOf(outline, all, imports, out) };
   const declarations: Declaration[] = [
     ...[...outline.locals].map(([shape, name]) => shapeConstant(shape, name, true, tools)),
     ...[...outline.constants].map(([shape, name]) => shapeConstant(shape, name, false, tools)),
@@ -51,6 +51,7 @@ export function stubFile(outline: StubOutline, all: readonly StubOutline[], opti
 }
 
 interface Tools {
+  readonly target: Target;
   readonly runtime: ImportedModule;
   readonly types: TypeNames;
   readonly constantOf: (shape: Shape) => string;
@@ -79,15 +80,20 @@ function namesOf(
   return { types, constantOf };
 }
 
-function shapeConstant(shape: Shape, name: string, isLocal: boolean, { runtime, constantOf }: Tools): Declaration {
-  const type = (java: JavaType): string => typeLiteral(java, constantOf);
+function shapeConstant(shape: Shape, name: string, isLocal: boolean, tools: Tools): Declaration {
+  const { target, runtime, constantOf } = tools;
+  const type = ({ name, java }: Field): string => {
+    const text = typeLiteral(java, constantOf);
+    // For such a key, TypeScript takes the contextual type from Object, and not from the index signature.
+    return target === "ts" && name in Object.prototype ? `${text} as ${runtime.type("JavaType")}` : text;
+  };
   const inside = (): [string, string] =>
     shape.kind === "enum"
       ? ["values", `[${shape.values.map(literal).join(", ")}]`]
       : [
           "fields",
           objectLiteral(
-            shape.fields.map((field) => [propertyKey(field.name), type(field.java)]),
+            shape.fields.map((field) => [propertyKey(field.name), type(field)]),
             "  ",
           ),
         ];
