@@ -1,0 +1,245 @@
+/**
+ * The client's side of a connection: it opens streams, or lets them wait until the server allows one more, and reads
+ * responses.
+ */
+import { ConnectionError, ErrorCode, Setting } from "./codes.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { ConnectionHandler } from "./events.ts";
+import { writeWindowUpdate } from "./frame.ts";
+import type { FieldList } from "./hpack/encoder.ts";
+import { Glitch, MAX_HEADER_BYTES, MAX_INTERIM_RESPONSES } from "./limits.ts";
+import { BlockKind, checkRequestLine } from "./messages.ts";
+import { PREFACE } from "./receiver.ts";
+import type { StreamSink } from "./sink.ts";
+import { Action, ON_HEADERS, State, Stream } from "./stream.ts";
+import { STREAM_WINDOW_BYTES } from "./streams.ts";
+
+/** Stream ids are never used twice. A connection that has used this many is left before they run out (RFC 9113, section 5.1.1). */
+const LAST_STREAM_ID: number = 1.5 * 2 ** 30;
+
+/** A request to open a stream with. */
+export interface RequestHead {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: FieldList;
+}
+
+/** A stream cannot be opened: the connection goes away, or has used up its streams. */
+export class NotOpen extends Error {}
+
+export interface ClientOptions extends ConnectionOptions {
+  readonly scheme: string;
+  readonly authority: string;
+}
+
+/** A request whose stream has no id yet: ids must rise in the order in which HEADERS are sent. */
+interface Waiting {
+  readonly stream: Stream;
+  readonly head: RequestHead;
+  isEnd: boolean;
+}
+
+export class ClientConnection extends Connection {
+  protected readonly endsWithResponse = false;
+  protected readonly lastProcessedId = 0;
+  readonly #scheme: string;
+  readonly #authority: string;
+  #nextId = 1;
+  #waiting: Waiting[] = [];
+
+  constructor(handler: ConnectionHandler, options: ClientOptions) {
+    super(false, handler, options);
+    this.#scheme = options.scheme;
+    this.#authority = options.authority;
+    this.output.payload(PREFACE);
+    this.announce([
+      [Setting.EnablePush, 0],
+      [Setting.InitialWindowSize, STREAM_WINDOW_BYTES],
+      [Setting.MaxHeaderListSize, MAX_HEADER_BYTES],
+      [Setting.NoRfc7540Priorities, 1],
+    ]);
+    writeWindowUpdate(this.output, 0, this.receiveWindow.announce());
+  }
+
+  /** Streams that are open or wait to be. */
+  override get streams(): number {
+    return this.live.size + this.#waiting.length;
+  }
+
+  /** Whether {@link open} would take a request. */
+  get isOpen(): boolean {
+    return this.state === "open";
+  }
+
+  /**
+   * Opens a stream for a request. `body`: all or the first part of its body; `isEnd`: there is no more. Throws `NotOpen`, or a
+   * `TypeError` for a request that cannot be sent.
+   */
+  open(head: RequestHead, sink: StreamSink, body: Uint8Array | undefined, isEnd: boolean): Stream {
+    if (this.state !== "open") throw new NotOpen("the connection takes no more requests");
+    checkRequestLine(head.method, head.path);
+    this.headers.checkRequest(head.headers, head.path, this.#authority);
+    const stream = new Stream(this, 0, sink, this.peer.windowSize, STREAM_WINDOW_BYTES);
+    stream.isHead = head.method === "HEAD";
+    this.opened++;
+    if (this.live.size < this.peer.maxStreams && this.#waiting.length === 0) {
+      const isEmpty = body === undefined || body.length === 0;
+      this.#start(stream, head, isEnd && isEmpty);
+      if (!isEmpty) this.scheduler.sendNow(stream, body, isEnd);
+      return stream;
+    }
+    const isEmpty = body === undefined || body.length === 0;
+    this.#waiting.push({ stream, head, isEnd: isEnd && isEmpty });
+    if (!isEmpty) this.scheduler.queue(stream, body, isEnd);
+    return stream;
+  }
+
+  #start(stream: Stream, { method, path, headers }: RequestHead, isEnd: boolean): void {
+    stream.id = this.#nextId;
+    this.#nextId += 2;
+    this.headers.writeRequest(stream.id, method, this.#scheme, this.#authority, path, headers, isEnd);
+    stream.hasSentHeaders = true;
+    stream.takes = this.takes;
+    stream.state = isEnd ? State.HalfLocal : State.Open;
+    this.live.set(stream.id, stream);
+    if (this.#nextId > LAST_STREAM_ID && this.state === "open") {
+      this.state = "leaving";
+      this.emit({ type: "goaway", lastStreamId: this.#nextId, code: ErrorCode.NoError });
+    }
+  }
+
+  /** Starts what waits, as far as the server allows. */
+  #startWaiting(): void {
+    while (this.#waiting.length > 0 && this.live.size < this.peer.maxStreams && this.state === "open") {
+      const { stream, head, isEnd } = this.#waiting.shift() as Waiting;
+      this.#start(stream, head, isEnd);
+      this.scheduler.resume(stream);
+      if (stream.trailersAfterQueue !== undefined && stream.unsent === 0) {
+        this.sendTrailers(stream, stream.trailersAfterQueue);
+      }
+    }
+  }
+
+  override sendData(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean {
+    if (stream.id === 0 && bytes.length === 0 && stream.unsent === 0) {
+      const waiting = this.#waiting.find((one) => one.stream === stream);
+      if (waiting !== undefined) waiting.isEnd ||= isEnd;
+      return true;
+    }
+    return super.sendData(stream, bytes, isEnd);
+  }
+
+  override reset(stream: Stream, code: number): void {
+    if (stream.id !== 0) super.reset(stream, code);
+    else this.close(stream, State.WeReset);
+  }
+
+  protected override close(stream: Stream, state: State): void {
+    // Nobody has heard of a stream that waits.
+    if (stream.id !== 0) {
+      super.close(stream, state);
+      return;
+    }
+    if (stream.closed) return;
+    this.#waiting = this.#waiting.filter((one) => one.stream !== stream);
+    stream.closed = true;
+    this.scheduler.drop(stream);
+    stream.sink.onClosed();
+    this.onStreamClosed();
+  }
+
+  protected override onStreamClosed(): void {
+    if (this.#waiting.length > 0) this.#startWaiting();
+    else super.onStreamClosed();
+  }
+
+  protected override openStreams(): Stream[] {
+    return [...this.live.values(), ...this.#waiting.map(({ stream }) => stream)];
+  }
+
+  protected stateOf(streamId: number): State {
+    if (streamId % 2 === 0 || streamId >= this.#nextId) return State.Idle;
+    return this.closedStreams.stateOf(streamId);
+  }
+
+  /** Whether the server cannot have processed a stream: it says so, or nothing of the stream has left yet. */
+  protected isUnprocessed(stream: Stream): boolean {
+    return stream.id === 0 || stream.id > this.peerLastStreamId || stream.takes === this.takes;
+  }
+
+  protected onSettings(): void {
+    this.#startWaiting();
+  }
+
+  protected onPeerLeaving(): void {
+    for (const stream of this.openStreams()) {
+      if (stream.closed || (stream.id !== 0 && stream.id <= this.peerLastStreamId)) continue;
+      stream.sink.onReset(ErrorCode.RefusedStream, "connection", true);
+      this.close(stream, State.PeerReset);
+    }
+  }
+
+  protected onPeerReset(stream: Stream, code: number): void {
+    stream.sink.onReset(code, "peer", code === ErrorCode.RefusedStream);
+    this.close(stream, State.PeerReset);
+  }
+
+  protected dispatch(): void {}
+
+  /** RFC 9113, section 8.1: DATA stands behind the header block of a final response. */
+  protected override mayReceiveData(stream: Stream): boolean {
+    return stream.hasResponse;
+  }
+
+  onHeaders(streamId: number, isEnd: boolean, bytes: Uint8Array, start: number, end: number): void {
+    const stream = this.live.get(streamId);
+    switch (ON_HEADERS[stream === undefined ? this.stateOf(streamId) : stream.state]) {
+      case Action.Accept:
+        if (stream === undefined) break;
+        if (stream.hasResponse) this.#onTrailers(stream, isEnd, bytes, start, end);
+        else this.#onResponse(stream, isEnd, bytes, start, end);
+        break;
+      case Action.Open:
+        throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on an idle stream");
+      case Action.Closed:
+        throw new ConnectionError(ErrorCode.StreamClosed, "HEADERS on a stream that has ended");
+      case Action.Forgotten:
+        this.exceed(this.meters.glitch(Glitch.DeadStream));
+        this.read(bytes, start, end, BlockKind.Ignored);
+        break;
+      default:
+        this.read(bytes, start, end, BlockKind.Ignored);
+    }
+  }
+
+  #onTrailers(stream: Stream, isEnd: boolean, bytes: Uint8Array, start: number, end: number): void {
+    const { fields } = this.read(bytes, start, end, BlockKind.Trailers);
+    if (this.problem === "too large") this.failStream(stream, ErrorCode.EnhanceYourCalm);
+    else if (!isEnd || this.problem !== undefined) this.failStream(stream, ErrorCode.ProtocolError);
+    else this.endRemote(stream, fields);
+  }
+
+  #onResponse(stream: Stream, isEnd: boolean, bytes: Uint8Array, start: number, end: number): void {
+    const block = this.read(bytes, start, end, BlockKind.Response);
+    const { status } = block;
+    if (this.problem === "too large") {
+      this.failStream(stream, ErrorCode.EnhanceYourCalm);
+      return;
+    }
+    if (this.problem !== undefined || (status < 200 && isEnd)) {
+      this.failStream(stream, ErrorCode.ProtocolError);
+      return;
+    }
+    if (status < 200) {
+      stream.interim++;
+      if (stream.interim > MAX_INTERIM_RESPONSES) this.exceed("too many interim responses");
+      else stream.sink.onInformational(block);
+      return;
+    }
+    stream.hasResponse = true;
+    // RFC 9110, section 8.6: these have a content-length without a body.
+    stream.expected = stream.isHead || status === 204 || status === 304 ? -1 : block.contentLength;
+    stream.sink.onResponse(block);
+    if (isEnd && !stream.closed) this.endRemote(stream, undefined);
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Received DATA (RFC 9113, section 6.1): charged to the windows, compared with content-length, and handed out as it comes.
+ */
+import { ConnectionError, ErrorCode } from "./codes.ts";
+import { Glitch } from "./limits.ts";
+import { Action, ON_DATA, State, type Stream } from "./stream.ts";
+import { STREAM_WINDOW_BYTES, Streams } from "./streams.ts";
+
+export abstract class DataStreams extends Streams {
+  /** Bytes of DATA on streams that we reset, since the last tick. */
+  protected ignoredBytes = 0;
+  /** The stream of the DATA frame that is coming in; `undefined`: nobody wants it. */
+  #dataStream: Stream | undefined;
+
+  /** What is known of a stream that is not open. */
+  protected abstract stateOf(streamId: number): State;
+
+  onDataStart(streamId: number, length: number): void {
+    if (this.receiveWindow.charge(length)) throw flowControlError("the connection");
+    const stream = this.live.get(streamId);
+    this.#dataStream = undefined;
+    switch (ON_DATA[stream === undefined ? this.stateOf(streamId) : stream.state]) {
+      case Action.Accept:
+        if (stream?.receiveWindow.charge(length)) throw flowControlError("a stream");
+        this.#dataStream = stream;
+        break;
+      case Action.Protocol:
+        throw new ConnectionError(ErrorCode.ProtocolError, "DATA on an idle stream");
+      case Action.Closed:
+        throw new ConnectionError(ErrorCode.StreamClosed, "DATA on a stream that has ended");
+      case Action.Ignore:
+        // The peer may have sent as much before it knew of the reset.
+        this.ignoredBytes += length;
+        if (this.ignoredBytes > STREAM_WINDOW_BYTES) this.exceed(this.meters.glitch(Glitch.DeadStream));
+        break;
+      default:
+        this.exceed(this.meters.glitch(Glitch.DeadStream));
+    }
+  }
+
+  onDataLength(length: number, padding: number, isEnd: boolean): void {
+    if (length === 0 && !isEnd) this.exceed(this.meters.glitch(Glitch.EmptyData));
+    if (padding > length) this.exceed(this.meters.glitch(Glitch.Padding));
+    let stream = this.#dataStream;
+    if (stream !== undefined) {
+      stream.received += length;
+      if (!this.mayReceiveData(stream) || (stream.expected >= 0 && stream.received > stream.expected)) {
+        this.failStream(stream, ErrorCode.ProtocolError);
+        this.#dataStream = undefined;
+        stream = undefined;
+      }
+    }
+    if (stream === undefined) {
+      this.credit(length + padding);
+      return;
+    }
+    stream.unconsumed += length;
+    if (padding > 0) {
+      this.credit(padding);
+      this.creditStream(stream, padding);
+    }
+  }
+
+  protected mayReceiveData(_stream: Stream): boolean {
+    return true;
+  }
+
+  onDataBytes(bytes: Uint8Array): void {
+    const stream = this.#dataStream;
+    if (stream === undefined || stream.closed) return;
+    if (stream.early === undefined) stream.sink.onData(bytes);
+    else stream.early.push(bytes);
+  }
+
+  onDataEnd(isEnd: boolean): void {
+    const stream = this.#dataStream;
+    this.#dataStream = undefined;
+    if (isEnd && stream !== undefined && !stream.closed) this.endRemote(stream, undefined);
+  }
+
+  /** The peer has ended its side of a stream. */
+  protected endRemote(stream: Stream, trailers: readonly string[] | undefined): void {
+    if (stream.expected >= 0 && stream.received !== stream.expected) {
+      this.failStream(stream, ErrorCode.ProtocolError);
+      return;
+    }
+    stream.ended = true;
+    stream.trailers = trailers;
+    const isOver = stream.state === State.HalfLocal;
+    if (!isOver) stream.state = State.HalfRemote;
+    if (stream.early === undefined) stream.sink.onEnd(trailers);
+    if (isOver) this.close(stream, State.Ended);
+  }
+}
+
+export function flowControlError(whose: string): ConnectionError {
+  return new ConnectionError(ErrorCode.FlowControlError, `the window of ${whose} is exceeded`);
+}

@@ -1,0 +1,165 @@
+/**
+ * Frames (RFC 9113, sections 4 and 6): the checks that a type, a length and a stream id allow by themselves, and the
+ * writers of all small frames.
+ */
+import { ConnectionError, DEFAULT_MAX_FRAME_SIZE, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType } from "./codes.ts";
+import type { Output } from "./output.ts";
+
+/** What a type of frame must be like. */
+interface FrameRule {
+  readonly name: string;
+  /** Whether it belongs to a stream, to the connection (0), or to either. */
+  readonly scope: "stream" | "connection" | "either";
+  readonly min: number;
+  readonly max: number;
+  /** Payloads are a multiple of this. */
+  readonly unit: number;
+}
+
+const ANY = DEFAULT_MAX_FRAME_SIZE;
+
+/** By type. */
+const RULES: readonly FrameRule[] = [
+  /* 6.1  */ { name: "DATA", scope: "stream", min: 0, max: ANY, unit: 1 },
+  /* 6.2  */ { name: "HEADERS", scope: "stream", min: 0, max: ANY, unit: 1 },
+  /* 6.3  */ { name: "PRIORITY", scope: "stream", min: 5, max: 5, unit: 1 },
+  /* 6.4  */ { name: "RST_STREAM", scope: "stream", min: 4, max: 4, unit: 1 },
+  /* 6.5  */ { name: "SETTINGS", scope: "connection", min: 0, max: ANY, unit: 6 },
+  /* 6.6  */ { name: "PUSH_PROMISE", scope: "stream", min: 4, max: ANY, unit: 1 },
+  /* 6.7  */ { name: "PING", scope: "connection", min: 8, max: 8, unit: 1 },
+  /* 6.8  */ { name: "GOAWAY", scope: "connection", min: 8, max: ANY, unit: 1 },
+  /* 6.9  */ { name: "WINDOW_UPDATE", scope: "either", min: 4, max: 4, unit: 1 },
+  /* 6.10 */ { name: "CONTINUATION", scope: "stream", min: 0, max: ANY, unit: 1 },
+];
+
+/** Throws a `ConnectionError` for a frame that is wrong whatever came before. Length first: it decides how much to read. */
+export function checkFrame(type: number, length: number, flags: number, streamId: number): void {
+  if (length > DEFAULT_MAX_FRAME_SIZE) {
+    throw new ConnectionError(
+      ErrorCode.FrameSizeError,
+      `a frame of ${length} bytes is larger than SETTINGS_MAX_FRAME_SIZE`,
+    );
+  }
+  // Streams of DATA and HEADERS are looked up anyway, but 0 is none.
+  if (type <= FrameType.Headers && streamId !== 0) return;
+  const rule = RULES[type];
+  if (rule === undefined) return;
+  if (rule.scope !== "either" && (streamId === 0) !== (rule.scope === "connection")) {
+    const problem = streamId === 0 ? "needs a stream" : "belongs to no stream";
+    throw new ConnectionError(ErrorCode.ProtocolError, `${rule.name} ${problem}`);
+  }
+  const isAck = type === FrameType.Settings && (flags & Flag.Ack) !== 0;
+  if (length < rule.min || length > (isAck ? 0 : rule.max) || length % rule.unit !== 0) {
+    throw new ConnectionError(ErrorCode.FrameSizeError, `${rule.name} must not have ${length} bytes`);
+  }
+}
+
+export function readUint32(bytes: Uint8Array, at: number): number {
+  const high = ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
+  return high * 0x1_0000 + (((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number));
+}
+
+/** An id or increment of 31 bits; the reserved bit before it is ignored. */
+export function readUint31(bytes: Uint8Array, at: number): number {
+  return (
+    (((bytes[at] as number) & 0x7f) << 24) |
+    ((bytes[at + 1] as number) << 16) |
+    ((bytes[at + 2] as number) << 8) |
+    (bytes[at + 3] as number)
+  );
+}
+
+export function writeUint32(out: Uint8Array, at: number, value: number): void {
+  out[at] = value >>> 24;
+  out[at + 1] = value >>> 16;
+  out[at + 2] = value >>> 8;
+  out[at + 3] = value;
+}
+
+/** Writes the nine bytes before a payload. Returns the position after them. */
+export function writeFrameHeader(
+  out: Uint8Array,
+  at: number,
+  length: number,
+  type: number,
+  flags: number,
+  streamId: number,
+): number {
+  out[at] = length >>> 16;
+  out[at + 1] = length >>> 8;
+  out[at + 2] = length;
+  out[at + 3] = type;
+  out[at + 4] = flags;
+  writeUint32(out, at + 5, streamId);
+  return at + FRAME_HEADER_BYTES;
+}
+
+/** Writes a frame whose payload is numbers of 32 bits. */
+function writeNumbers(output: Output, type: number, flags: number, streamId: number, values: readonly number[]): void {
+  output.reserve(FRAME_HEADER_BYTES + 4 * values.length);
+  const { slab } = output;
+  let at = writeFrameHeader(slab, output.at, 4 * values.length, type, flags, streamId);
+  for (const value of values) {
+    writeUint32(slab, at, value);
+    at += 4;
+  }
+  output.commit(at);
+}
+
+export function writeRstStream(output: Output, streamId: number, code: number): void {
+  writeNumbers(output, FrameType.RstStream, 0, streamId, [code]);
+}
+
+export function writeWindowUpdate(output: Output, streamId: number, increment: number): void {
+  writeNumbers(output, FrameType.WindowUpdate, 0, streamId, [increment]);
+}
+
+/** `high` and `low` are the eight bytes. */
+export function writePing(output: Output, isAck: boolean, high: number, low: number): void {
+  writeNumbers(output, FrameType.Ping, isAck ? Flag.Ack : 0, 0, [high, low]);
+}
+
+export function writeSettingsAck(output: Output): void {
+  writeNumbers(output, FrameType.Settings, Flag.Ack, 0, []);
+}
+
+export function writeSettings(output: Output, entries: readonly (readonly [id: number, value: number])[]): void {
+  const length = 6 * entries.length;
+  output.reserve(FRAME_HEADER_BYTES + length);
+  const { slab } = output;
+  let at = writeFrameHeader(slab, output.at, length, FrameType.Settings, 0, 0);
+  for (const [id, value] of entries) {
+    slab[at] = id >>> 8;
+    slab[at + 1] = id;
+    writeUint32(slab, at + 2, value);
+    at += 6;
+  }
+  output.commit(at);
+}
+
+/** Longest text in a GOAWAY. It is for people. */
+const MAX_DEBUG_CHARACTERS = 200;
+
+export function writeGoAway(output: Output, lastStreamId: number, code: number, text: string): void {
+  const length = Math.min(text.length, MAX_DEBUG_CHARACTERS);
+  output.reserve(FRAME_HEADER_BYTES + 8 + length);
+  const { slab } = output;
+  const at = writeFrameHeader(slab, output.at, 8 + length, FrameType.GoAway, 0, 0);
+  writeUint32(slab, at, lastStreamId);
+  writeUint32(slab, at + 4, code);
+  for (let i = 0; i < length; i++) slab[at + 8 + i] = text.charCodeAt(i) & 0x7f;
+  output.commit(at + 8 + length);
+}
+
+/** Writes a DATA frame around a copy of the bytes, or around the bytes themselves where they are many. */
+export function writeData(output: Output, streamId: number, bytes: Uint8Array, isEnd: boolean): void {
+  writeDataHeader(output, streamId, bytes.length, isEnd);
+  if (bytes.length > 0) output.payload(bytes);
+}
+
+/** Writes what stands before the payload of a DATA frame. */
+export function writeDataHeader(output: Output, streamId: number, length: number, isEnd: boolean): void {
+  output.reserve(FRAME_HEADER_BYTES);
+  const flags = isEnd ? Flag.EndStream : 0;
+  output.commit(writeFrameHeader(output.slab, output.at, length, FrameType.Data, flags, streamId));
+}

@@ -1,0 +1,60 @@
+/**
+ * Header blocks out of bytes: decoded, checked, and remembered.
+ */
+import { BlockCache } from "./hpack/block-cache.ts";
+import { Decoder, type Latin1Decoder } from "./hpack/decoder.ts";
+import { MAX_HEADER_BYTES, MAX_HEADER_FIELDS } from "./limits.ts";
+import { BlockBuilder, type BlockKind, type HeaderBlock, MESSAGE_RULES } from "./messages.ts";
+
+const LIMITS = { maxFields: MAX_HEADER_FIELDS, maxBytes: MAX_HEADER_BYTES };
+
+interface KnownBlock {
+  readonly kind: BlockKind;
+  readonly block: HeaderBlock;
+}
+
+/** Reads the blocks of one connection, all of them: each may change what the next one means. */
+export class HeaderReader {
+  /** Why the last block is none; `undefined` if it is one. */
+  problem: "malformed" | "too large" | undefined;
+  /** Table size updates in the last block. */
+  updates = 0;
+  readonly #decoder: Decoder;
+  readonly #builder = new BlockBuilder();
+  readonly #cache = new BlockCache<KnownBlock>();
+
+  constructor(latin1?: Latin1Decoder) {
+    this.#decoder = new Decoder(MESSAGE_RULES, LIMITS, latin1);
+  }
+
+  /** Bytes that are kept for blocks to come. */
+  get held(): number {
+    return this.#cache.held;
+  }
+
+  /** Reads a block. Throws a `ConnectionError` if it cannot be decoded. */
+  read(bytes: Uint8Array, start: number, end: number, kind: BlockKind): HeaderBlock {
+    const decoder = this.#decoder;
+    const known = this.#cache.find(bytes, start, end, decoder.generation);
+    if (known !== undefined && known.kind === kind) {
+      this.problem = undefined;
+      this.updates = 0;
+      return known.block;
+    }
+    const builder = this.#builder;
+    builder.begin(kind);
+    decoder.decode(bytes, start, end, builder);
+    this.updates = decoder.updates;
+    const block = builder.finish(decoder.size);
+    this.problem = decoder.overLimit ? "too large" : builder.problem === undefined ? undefined : "malformed";
+    if (this.problem === undefined && decoder.repeatable) {
+      this.#cache.keep(bytes, start, end, decoder.generation, { kind, block }, decoder.size);
+    }
+    return block;
+  }
+
+  /** Frees what is kept. */
+  rest(): void {
+    this.#cache.clear();
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * The decoder of header blocks (RFC 7541, section 3.2). Blocks are always decoded to their ends, because they change the
+ * dynamic table; fields beyond the limits are not kept.
+ */
+import { DEFAULT_HEADER_TABLE_SIZE } from "../codes.ts";
+import { DynamicTable, ENTRY_OVERHEAD_BYTES, type Entry } from "./dynamic-table.ts";
+import { decodeHuffman, maxDecodedLength } from "./huffman.ts";
+import { compressionError, IntegerReader } from "./integer.ts";
+import { FIRST_DYNAMIC_INDEX, STATIC_TABLE } from "./static-table.ts";
+
+/** What the rules of messages say about fields, as numbers that mean something to who made the rules. */
+export interface FieldRules {
+  nameKind(name: string): number;
+  /** Of a field whose name is of that kind. */
+  fieldKind(nameKind: number, value: string): number;
+}
+
+/** Takes the fields of a block, in order. */
+export interface FieldSink {
+  onField(name: string, value: string, kind: number): void;
+}
+
+/** Makes a string of bytes, one character of each. */
+export type Latin1Decoder = (bytes: Uint8Array, start: number, end: number) => string;
+
+export interface DecoderLimits {
+  /** Fields of a block. */
+  readonly maxFields: number;
+  /** Bytes of a block: of every name and value, and 32 for each field. */
+  readonly maxBytes: number;
+}
+
+/** Size updates that a block may begin with (RFC 7541, section 4.2). */
+const MAX_SIZE_UPDATES = 2;
+/** Strings up to this length are made byte by byte, which is faster than a call of the platform. */
+const SHORT_STRING = 12;
+
+const staticEntries = new WeakMap<FieldRules, readonly Entry[]>();
+
+function staticEntriesFor(rules: FieldRules): readonly Entry[] {
+  let entries = staticEntries.get(rules);
+  if (entries === undefined) {
+    entries = STATIC_TABLE.map(([name, value]) => entryOf(rules, name, rules.nameKind(name), value));
+    staticEntries.set(rules, entries);
+  }
+  return entries;
+}
+
+function entryOf(rules: FieldRules, name: string, nameKind: number, value: string): Entry {
+  const size = name.length + value.length + ENTRY_OVERHEAD_BYTES;
+  return { name, value, size, nameKind, kind: rules.fieldKind(nameKind, value) };
+}
+
+/** Portable, and slow for what is long: pieces, because arguments live on the stack. */
+export const decodeLatin1: Latin1Decoder = (bytes, start, end) => {
+  let text = "";
+  for (let at = start; at < end; at += 4_096) {
+    text += String.fromCharCode.apply(null, bytes.subarray(at, Math.min(at + 4_096, end)) as unknown as number[]);
+  }
+  return text;
+};
+
+export class Decoder {
+  /** Of the last block: its fields and their size, those that were not kept included. */
+  count = 0;
+  size = 0;
+  /** Of the last block: its table size updates. */
+  updates = 0;
+  /** Whether the last block has changed nothing, and has no fields that were not kept: the same bytes mean the same again. */
+  repeatable = false;
+  readonly #table = new DynamicTable(DEFAULT_HEADER_TABLE_SIZE);
+  readonly #static: readonly Entry[];
+  readonly #rules: FieldRules;
+  readonly #limits: DecoderLimits;
+  readonly #latin1: Latin1Decoder;
+  readonly #integers = new IntegerReader();
+  /** Where strings in Huffman code are decoded to; as large as the largest so far. */
+  #scratch = new Uint8Array(256);
+
+  constructor(rules: FieldRules, limits: DecoderLimits, latin1: Latin1Decoder = decodeLatin1) {
+    this.#rules = rules;
+    this.#limits = limits;
+    this.#latin1 = latin1;
+    this.#static = staticEntriesFor(rules);
+  }
+
+  /** Raised whenever the same bytes may mean something else from now on. */
+  get generation(): number {
+    return this.#table.generation;
+  }
+
+  /** Whether the last block has passed the limits, and is not complete for that. */
+  get overLimit(): boolean {
+    return this.count > this.#limits.maxFields || this.size > this.#limits.maxBytes;
+  }
+
+  /** Decodes a block and hands out its fields. Throws a `ConnectionError` if it cannot be decoded. */
+  decode(bytes: Uint8Array, start: number, end: number, sink: FieldSink): void {
+    const integers = this.#integers;
+    const before = this.#table.generation;
+    this.updates = 0;
+    this.count = 0;
+    this.size = 0;
+    let at = start;
+    while (at < end) {
+      const byte = bytes[at] as number;
+      if (byte >= 0x80) {
+        // Indexed field (RFC 7541, section 6.1).
+        const index = byte === 0xff ? integers.read(bytes, at, end, 0x7f) : byte & 0x7f;
+        at = byte === 0xff ? integers.at : at + 1;
+        const { name, value, size, kind } = this.#entry(index);
+        if (this.#keep(size)) sink.onField(name, value, kind);
+      } else if ((byte & 0xe0) === 0x20) {
+        // Size update (section 6.3), which is for the start of a block alone (section 4.2).
+        this.updates++;
+        if (this.count > 0) throw compressionError("a table size update stands behind a field");
+        if (this.updates > MAX_SIZE_UPDATES) throw compressionError("a header block has too many table size updates");
+        const size = integers.read(bytes, at, end, 0x1f);
+        at = integers.at;
+        if (size > DEFAULT_HEADER_TABLE_SIZE) throw compressionError(`a table size update is for ${size} bytes`);
+        this.#table.resize(size);
+      } else at = this.#literal(bytes, at, end, sink);
+    }
+    this.repeatable = this.#table.generation === before && !this.overLimit;
+  }
+
+  /** A literal field, with indexing or without (RFC 7541, section 6.2). Returns the position after it. */
+  #literal(bytes: Uint8Array, start: number, end: number, sink: FieldSink): number {
+    const integers = this.#integers;
+    const rules = this.#rules;
+    const byte = bytes[start] as number;
+    const isIndexing = byte >= 0x40;
+    const index = integers.read(bytes, start, end, isIndexing ? 0x3f : 0x0f);
+    let at = integers.at;
+    let name: string;
+    let nameKind: number;
+    // What is beyond the limits is not made, unless later blocks may refer to it.
+    const isWanted = isIndexing || !this.overLimit;
+    if (index > 0) ({ name, nameKind } = this.#entry(index));
+    else {
+      name = this.#string(bytes, at, end, isWanted);
+      at = this.#integers.at;
+      nameKind = isWanted ? rules.nameKind(name) : 0;
+    }
+    const value = this.#string(bytes, at, end, isWanted);
+    const size = name.length + value.length + ENTRY_OVERHEAD_BYTES;
+    const kind = isWanted ? rules.fieldKind(nameKind, value) : 0;
+    if (isIndexing) this.#table.insert({ name, value, size, nameKind, kind });
+    if (this.#keep(size)) sink.onField(name, value, kind);
+    return integers.at;
+  }
+
+  #entry(index: number): Entry {
+    const entry = index < FIRST_DYNAMIC_INDEX ? this.#static[index - 1] : this.#table.at(index - FIRST_DYNAMIC_INDEX);
+    if (entry === undefined) throw compressionError(`there is no entry ${index} in the tables`);
+    return entry;
+  }
+
+  /** Counts a field. Returns whether it is within the limits. */
+  #keep(size: number): boolean {
+    this.count++;
+    this.size += size;
+    return this.count <= this.#limits.maxFields && this.size <= this.#limits.maxBytes;
+  }
+
+  /** A string (RFC 7541, section 5.2), which ends at `at` of the integers. One that nobody wants is passed over. */
+  #string(bytes: Uint8Array, start: number, end: number, isWanted: boolean): string {
+    const integers = this.#integers;
+    if (start >= end) throw compressionError("a string is cut off by the end of the header block");
+    const isHuffman = (bytes[start] as number) >= 0x80;
+    const length = integers.read(bytes, start, end, 0x7f);
+    const at = integers.at;
+    if (length > end - at) throw compressionError("a string is longer than the rest of the header block");
+    integers.at = at + length;
+    if (!isWanted || length === 0) return "";
+    if (!isHuffman) return this.#text(bytes, at, at + length);
+    const needed = maxDecodedLength(length);
+    if (needed > this.#scratch.length) this.#scratch = new Uint8Array(2 * needed);
+    const decoded = decodeHuffman(bytes, at, at + length, this.#scratch);
+    return this.#text(this.#scratch, 0, decoded);
+  }
+
+  #text(bytes: Uint8Array, start: number, end: number): string {
+    if (end - start > SHORT_STRING) return this.#latin1(bytes, start, end);
+    let text = "";
+    for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i] as number);
+    return text;
+  }
+}

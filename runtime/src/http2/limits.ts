@@ -1,0 +1,128 @@
+/**
+ * What a peer may do that is legal, or nearly so, and no honest peer does often: every frame that makes work without
+ * progress has a weight, and a connection that has spent its tokens is closed with ENHANCE_YOUR_CALM.
+ */
+
+/** Limits of a connection that its owner may set. */
+export interface EngineLimits {
+  /** Streams that the peer may have open at a time. Default: 100. */
+  readonly maxStreams: number;
+  /** Handlers that run at a time, those of cancelled requests included. Default: 200. */
+  readonly maxHandlers: number;
+  /** Stream resets at once, beyond those of `resetsPerSecond` (Rapid Reset, CVE-2023-44487). Default: 900. */
+  readonly resetBurst: number;
+  /** Stream resets per second in the long run. Default: 30. */
+  readonly resetsPerSecond: number;
+}
+
+export const DEFAULT_LIMITS: EngineLimits = {
+  maxStreams: 100,
+  maxHandlers: 200,
+  resetBurst: 900,
+  resetsPerSecond: 30,
+};
+
+/** Fields and bytes of a header block; what is beyond is decoded and not kept (CVE-2016-6581, CVE-2026-49975). */
+export const MAX_HEADER_FIELDS = 2_000;
+export const MAX_HEADER_BYTES: number = 64 * 1024;
+/** Bytes of an encoded header block, and CONTINUATION frames, empty ones too (VU#421644, CVE-2026-33871). */
+export const MAX_ENCODED_HEADER_BYTES: number = 64 * 1024;
+export const MAX_CONTINUATIONS = 8;
+/** Entries of a SETTINGS frame (CVE-2020-11080). */
+export const MAX_SETTINGS = 32;
+/** Interim responses (1xx) of a stream. */
+export const MAX_INTERIM_RESPONSES = 10;
+/** What headers of open streams and bodies that wait to be sent may take up on a connection. */
+export const MAX_BUFFERED_BYTES: number = 64 * 1024 * 1024;
+
+/** SETTINGS and PING acknowledgements and resets that the peer makes necessary and does not read (CVE-2019-9512, -9514, -9515). */
+const MAX_OWED = 1_000;
+const GLITCH_BURST = 10_000;
+const GLITCHES_PER_SECOND = 330;
+
+/** The weights of glitches by their cause. */
+export const Glitch = {
+  /** A stream beyond the limit, or a request beyond the handlers. */
+  Refused: 10,
+  /** A stream beyond the limit, before the peer can know the limit. */
+  RefusedEarly: 1,
+  /** SETTINGS after the first (CVE-2019-9515). A tenth of the streams whose windows change is added. */
+  Settings: 10,
+  Ping: 10,
+  /** An acknowledgement of what was not sent. */
+  StrayAck: 10,
+  /** DATA that the peer's window forced to be tiny (CVE-2019-9511). */
+  Dribble: 10,
+  /** DATA without a byte of data and without an end (CVE-2019-9518). */
+  EmptyData: 10,
+  /** DATA with more padding than data. */
+  Padding: 1,
+  /** PRIORITY, which is ignored (CVE-2019-9513). */
+  Priority: 1,
+  /** A frame of an unknown type. One is added for each 4 KiB. */
+  Unknown: 1,
+  /** WINDOW_UPDATE beyond two for each DATA frame that was sent. */
+  WindowUpdate: 1,
+  /** A frame on a stream that is closed and forgotten. */
+  DeadStream: 1,
+  /** A table size update of HPACK. */
+  TableSize: 1,
+  /** GOAWAY after the two of a graceful shutdown. */
+  GoAway: 10,
+} as const;
+
+/** A token bucket that time refills. */
+class Bucket {
+  #spent = 0;
+  readonly #burst: number;
+  readonly #perMs: number;
+
+  constructor(burst: number, perSecond: number) {
+    this.#burst = burst;
+    this.#perMs = perSecond / 1_000;
+  }
+
+  /** Returns whether that was more than there was. */
+  spend(tokens: number): boolean {
+    this.#spent += tokens;
+    return this.#spent > this.#burst;
+  }
+
+  refill(elapsedMs: number): void {
+    if (this.#spent > 0) this.#spent = Math.max(0, this.#spent - elapsedMs * this.#perMs);
+  }
+}
+
+/** The counters of one connection. Each method returns what is wrong once a limit is passed. */
+export class Meters {
+  readonly #resets: Bucket;
+  readonly #glitches = new Bucket(GLITCH_BURST, GLITCHES_PER_SECOND);
+  #owed = 0;
+
+  constructor({ resetBurst, resetsPerSecond }: EngineLimits) {
+    this.#resets = new Bucket(resetBurst, resetsPerSecond);
+  }
+
+  reset(): string | undefined {
+    return this.#resets.spend(1) ? "too many streams were reset" : undefined;
+  }
+
+  glitch(weight: number): string | undefined {
+    return this.#glitches.spend(weight) ? "too many frames that lead to nothing" : undefined;
+  }
+
+  owe(): string | undefined {
+    this.#owed++;
+    return this.#owed > MAX_OWED ? "too many answers that are not read" : undefined;
+  }
+
+  /** What was owed has left. */
+  paid(): void {
+    this.#owed = 0;
+  }
+
+  tick(elapsedMs: number): void {
+    this.#resets.refill(elapsedMs);
+    this.#glitches.refill(elapsedMs);
+  }
+}

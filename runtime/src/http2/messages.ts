@@ -1,0 +1,246 @@
+/**
+ * What makes a header block a request, a response or trailers (RFC 9113, section 8). A block that is none of them is
+ * malformed, which is an error of its stream (section 8.1.1).
+ */
+import type { FieldRules, FieldSink } from "./hpack/decoder.ts";
+
+/** The header block of a message. Many messages may share one: it never changes. */
+export interface HeaderBlock {
+  /** name, value, name, value …: without pseudo-header fields, and with all cookies in one field. */
+  readonly fields: readonly string[];
+  /** Of a request, `""` in others: its pseudo-header fields. A CONNECT has neither path nor scheme. */
+  readonly method: string;
+  readonly path: string;
+  readonly authority: string;
+  readonly scheme: string;
+  /** Of a response, 0 in others. */
+  readonly status: number;
+  /** -1: not given. */
+  readonly contentLength: number;
+  /** The length of every name and value and 32 bytes for each field, before cookies were joined (RFC 9113, section 10.5.1). */
+  readonly size: number;
+  /** For what the owner of the connection makes of the block, once for all messages that share it. */
+  memo: unknown;
+}
+
+/** What a block is read as. */
+export const BlockKind = {
+  Request: 0,
+  Response: 1,
+  Trailers: 2,
+  /** Of a message that is not wanted. */
+  Ignored: 3,
+} as const;
+export type BlockKind = (typeof BlockKind)[keyof typeof BlockKind];
+
+const Kind = {
+  Plain: 0,
+  Method: 1,
+  Path: 2,
+  Authority: 3,
+  Scheme: 4,
+  Status: 5,
+  ContentLength: 6,
+  Cookie: 7,
+  Host: 8,
+  Te: 9,
+  Malformed: 10,
+} as const;
+
+const NAME_KINDS: ReadonlyMap<string, number> = new Map([
+  [":method", Kind.Method],
+  [":path", Kind.Path],
+  [":authority", Kind.Authority],
+  [":scheme", Kind.Scheme],
+  [":status", Kind.Status],
+  ["content-length", Kind.ContentLength],
+  ["cookie", Kind.Cookie],
+  ["host", Kind.Host],
+  ["te", Kind.Te],
+  // Of the connection, and not of a message (RFC 9113, section 8.2.2).
+  ["connection", Kind.Malformed],
+  ["proxy-connection", Kind.Malformed],
+  ["keep-alive", Kind.Malformed],
+  ["transfer-encoding", Kind.Malformed],
+  ["upgrade", Kind.Malformed],
+]);
+
+// Visible ASCII without capitals, and the colon is for pseudo-header fields    (RFC 9113, section 8.2.1)
+const NAME = /^[!-9;-@[-~]+$/;
+const METHOD = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*$/;
+const STATUS = /^[1-5][0-9][0-9]$/;
+// No space, no control, and nothing beyond ASCII.
+const PATH = /^(?:\/[!-~]*|\*)$/;
+// No userinfo (RFC 9113, section 8.3.1).
+const AUTHORITY = /^[!-?A-~]*$/;
+const DIGITS = /^[0-9]{1,16}$/;
+
+/** Whether a value has none of the characters that end a field or hide in it, nor a space at either end. */
+function isValue(value: string): boolean {
+  const { length } = value;
+  if (length === 0) return true;
+  for (let i = 0; i < length; i++) {
+    const character = value.charCodeAt(i);
+    if (character < 0x20 ? character !== 0x09 : character === 0x7f || character > 0xff) return false;
+  }
+  const first = value.charCodeAt(0);
+  const last = value.charCodeAt(length - 1);
+  return first !== 0x20 && first !== 0x09 && last !== 0x20 && last !== 0x09;
+}
+
+function isContentLength(value: string): boolean {
+  return DIGITS.test(value) && Number(value) <= Number.MAX_SAFE_INTEGER;
+}
+
+/** The rules of RFC 9113, sections 8.2 and 8.3, that concern a field by itself. */
+export const MESSAGE_RULES: FieldRules = {
+  nameKind: (name) => NAME_KINDS.get(name) ?? (NAME.test(name) ? Kind.Plain : Kind.Malformed),
+  fieldKind(nameKind, value) {
+    switch (nameKind) {
+      case Kind.Plain:
+      case Kind.Cookie:
+      case Kind.Host:
+        return isValue(value) ? nameKind : Kind.Malformed;
+      case Kind.Method:
+        return METHOD.test(value) ? nameKind : Kind.Malformed;
+      case Kind.Path:
+        return PATH.test(value) ? nameKind : Kind.Malformed;
+      case Kind.Authority:
+        return AUTHORITY.test(value) ? nameKind : Kind.Malformed;
+      case Kind.Scheme:
+        return SCHEME.test(value) ? nameKind : Kind.Malformed;
+      case Kind.Status:
+        return STATUS.test(value) ? nameKind : Kind.Malformed;
+      case Kind.ContentLength:
+        return isContentLength(value) ? nameKind : Kind.Malformed;
+      case Kind.Te:
+        return value === "trailers" ? Kind.Plain : Kind.Malformed;
+      default:
+        return Kind.Malformed;
+    }
+  },
+};
+
+/** Throws a `TypeError` for regular fields that must not be sent. */
+export function checkOutgoing(fields: readonly string[]): void {
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const nameKind = MESSAGE_RULES.nameKind(name);
+    const isPseudo = nameKind >= Kind.Method && nameKind <= Kind.Status;
+    if (isPseudo || MESSAGE_RULES.fieldKind(nameKind, fields[i + 1] as string) === Kind.Malformed) {
+      throw new TypeError(`the field ${JSON.stringify(name)} cannot be sent over HTTP/2, or not with this value`);
+    }
+  }
+}
+
+/** Throws a `TypeError` for a request line that must not be sent. */
+export function checkRequestLine(method: string, path: string): void {
+  if (!METHOD.test(method)) throw new TypeError(`the method ${JSON.stringify(method)} is not a token`);
+  if (!PATH.test(path))
+    throw new TypeError(`the path ${JSON.stringify(path)} must start with "/" and be visible ASCII`);
+}
+
+const NO_FIELDS: readonly string[] = [];
+
+/** Makes blocks of decoded fields, one after another. */
+export class BlockBuilder implements FieldSink {
+  /** Of the block that was made last, if it is malformed. */
+  problem: string | undefined;
+  #blockKind: BlockKind = BlockKind.Ignored;
+  #fields: string[] = [];
+  #cookie: string | undefined;
+  #method = "";
+  #path = "";
+  #authority = "";
+  #scheme = "";
+  #status = 0;
+  #hasHost = false;
+  #contentLength = -1;
+
+  begin(kind: BlockKind): void {
+    this.#blockKind = kind;
+    this.problem = undefined;
+    this.#fields = [];
+    this.#cookie = undefined;
+    this.#method = "";
+    this.#path = "";
+    this.#authority = "";
+    this.#scheme = "";
+    this.#status = 0;
+    this.#hasHost = false;
+    this.#contentLength = -1;
+  }
+
+  onField(name: string, value: string, kind: number): void {
+    if (kind === Kind.Plain) this.#fields.push(name, value);
+    else if (kind <= Kind.Status) this.#onPseudo(name, value, kind);
+    else if (kind === Kind.ContentLength) this.#onContentLength(name, value);
+    else if (kind === Kind.Cookie) this.#cookie = this.#cookie === undefined ? value : `${this.#cookie}; ${value}`;
+    else if (kind === Kind.Host) {
+      if (this.#hasHost) this.problem ??= "host is there twice";
+      this.#hasHost = true;
+      this.#fields.push(name, value);
+    } else this.problem ??= "a field is malformed";
+  }
+
+  #onPseudo(name: string, value: string, kind: number): void {
+    if (this.#fields.length > 0 || this.#cookie !== undefined) this.problem ??= `${name} stands behind other fields`;
+    const isResponse = kind === Kind.Status;
+    if (this.#blockKind !== (isResponse ? BlockKind.Response : BlockKind.Request)) {
+      this.problem ??= `${name} does not belong here`;
+    }
+    let before: string | number;
+    if (kind === Kind.Method) [before, this.#method] = [this.#method, value];
+    else if (kind === Kind.Path) [before, this.#path] = [this.#path, value];
+    else if (kind === Kind.Scheme) [before, this.#scheme] = [this.#scheme, value];
+    else if (kind === Kind.Status) [before, this.#status] = [this.#status, Number(value)];
+    else [before, this.#authority] = [this.#authority, value];
+    if (before) this.problem ??= `${name} is there twice`;
+  }
+
+  #onContentLength(name: string, value: string): void {
+    const length = Number(value);
+    if (this.#contentLength >= 0 && this.#contentLength !== length)
+      this.problem ??= "there are two values of content-length";
+    this.#contentLength = length;
+    this.#fields.push(name, value);
+  }
+
+  /** The block of all fields since {@link begin}. Malformed if there is a {@link problem} then. */
+  finish(size: number): HeaderBlock {
+    if (this.#blockKind === BlockKind.Request) this.#checkRequest();
+    else if (this.#blockKind === BlockKind.Response) this.#checkResponse();
+    if (this.#cookie !== undefined) this.#fields.push("cookie", this.#cookie);
+    return {
+      fields: this.#fields.length === 0 ? NO_FIELDS : this.#fields,
+      method: this.#method,
+      path: this.#path,
+      authority: this.#authority,
+      scheme: this.#scheme,
+      status: this.#status,
+      contentLength: this.#contentLength,
+      size,
+      memo: undefined,
+    };
+  }
+
+  #checkRequest(): void {
+    const { problem } = this;
+    if (problem !== undefined) return;
+    if (this.#method === "") this.problem = "a request must have :method";
+    else if (this.#method === "CONNECT") {
+      // RFC 9113, section 8.5
+      if (this.#scheme !== "" || this.#path !== "") this.problem = "CONNECT must have neither :scheme nor :path";
+      else if (this.#authority === "") this.problem = "CONNECT must have :authority";
+    } else if (this.#scheme === "" || this.#path === "") this.problem = "a request must have :scheme and :path";
+    else if (this.#path === "*" && this.#method !== "OPTIONS") this.problem = "the path * is for OPTIONS";
+  }
+
+  #checkResponse(): void {
+    if (this.problem !== undefined) return;
+    if (this.#status === 0) this.problem = "a response must have :status";
+    // RFC 9113, section 8.6
+    else if (this.#status === 101) this.problem = "HTTP/2 does not switch protocols";
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The output of a connection: frames are written into slabs one after another, so that what a turn brings leaves in one
+ * write. Large payloads are not copied, but stand between the parts of a slab.
+ */
+import { viewOf } from "./codes.ts";
+import type { OutputOwner, Segments } from "./events.ts";
+
+/** Payloads up to this size are copied: that costs less than a segment of their own. */
+const MAX_COPIED_BYTES = 8 * 1024;
+
+export const NO_SEGMENTS: Segments = { parts: [], slabs: [], bytes: 0 };
+
+export class Output {
+  /** Bytes that wait to be taken. */
+  bytes = 0;
+  /** Where to write, after {@link reserve}. */
+  slab: Uint8Array = new Uint8Array(0);
+  at = 0;
+  /** Where the segment begins that is being written. */
+  #start = 0;
+  #parts: Uint8Array[] = [];
+  #slabs: Uint8Array[] = [];
+  #isAwake = false;
+  readonly #owner: OutputOwner;
+
+  constructor(owner: OutputOwner) {
+    this.#owner = owner;
+  }
+
+  /** Has the owner take the output, though there may be nothing to take yet. */
+  wake(): void {
+    if (this.#isAwake) return;
+    this.#isAwake = true;
+    this.#owner.wake();
+  }
+
+  /** Makes sure that so many bytes, at most 32 KiB, can be written at `at` of `slab`. */
+  reserve(bytes: number): void {
+    this.wake();
+    if (this.slab.length - this.at >= bytes) return;
+    this.#cut();
+    this.slab = this.#owner.slab();
+    this.#slabs.push(this.slab);
+    this.at = 0;
+    this.#start = 0;
+  }
+
+  /** What has been written ends here. */
+  commit(at: number): void {
+    this.bytes += at - this.at;
+    this.at = at;
+  }
+
+  /** Adds bytes, copied if they are few. Those that are not copied must not change any more. */
+  payload(bytes: Uint8Array): void {
+    const { length } = bytes;
+    if (length > MAX_COPIED_BYTES) {
+      this.#cut();
+      this.#parts.push(bytes);
+      this.bytes += length;
+      return;
+    }
+    this.reserve(length);
+    this.slab.set(bytes, this.at);
+    this.commit(this.at + length);
+  }
+
+  /** Hands over all output. */
+  take(): Segments {
+    this.#isAwake = false;
+    if (this.bytes === 0) return NO_SEGMENTS;
+    this.#cut();
+    const segments = { parts: this.#parts, slabs: this.#slabs, bytes: this.bytes };
+    this.#parts = [];
+    this.#slabs = [];
+    this.slab = EMPTY;
+    this.at = 0;
+    this.#start = 0;
+    this.bytes = 0;
+    return segments;
+  }
+
+  #cut(): void {
+    if (this.at > this.#start) this.#parts.push(viewOf(this.slab, this.#start, this.at));
+    this.#start = this.at;
+  }
+}
+
+const EMPTY = new Uint8Array(0);

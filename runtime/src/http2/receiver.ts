@@ -1,0 +1,275 @@
+/**
+ * Received bytes become frames (RFC 9113, section 4). DATA is passed on as it comes; other frames wait until they are whole,
+ * and header blocks until all their frames are there. Nothing here is kept of a chunk but copies.
+ */
+import { ConnectionError, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType, viewOf } from "./codes.ts";
+import { checkFrame, readUint31 } from "./frame.ts";
+import { MAX_CONTINUATIONS, MAX_ENCODED_HEADER_BYTES } from "./limits.ts";
+
+/** Takes frames whose form is right. Throws a `ConnectionError` for those that are wrong nevertheless. */
+export interface FrameHandler {
+  /** No more frames are wanted. */
+  readonly isOver: boolean;
+  /** A DATA frame begins; `length` is all of its payload. */
+  onDataStart(streamId: number, length: number): void;
+  /** So much of its payload is data, and the rest is padding. */
+  onDataLength(length: number, padding: number, isEnd: boolean): void;
+  /** Some of the data. */
+  onDataBytes(bytes: Uint8Array): void;
+  onDataEnd(isEnd: boolean): void;
+  /** A whole header block. `dependsOn`: the stream that the frame's priority names, -1 if there is none. */
+  onHeaders(streamId: number, isEnd: boolean, bytes: Uint8Array, start: number, end: number, dependsOn: number): void;
+  /** Any other frame, of a known type or not. */
+  onFrame(type: number, flags: number, streamId: number, bytes: Uint8Array, start: number, end: number): void;
+}
+
+/** The first bytes of a client (RFC 9113, section 3.4). */
+export const PREFACE: Uint8Array = Uint8Array.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", (character) =>
+  character.charCodeAt(0),
+);
+
+const Phase = { Preface: 0, Header: 1, Payload: 2, PadLength: 3, Data: 4, Padding: 5 } as const;
+
+const NO_BYTES = new Uint8Array(0);
+
+export class Receiver {
+  readonly #handler: FrameHandler;
+  #phase: number;
+  /** The beginning of a frame that is not whole: the nine bytes, then all of it. */
+  readonly #header = new Uint8Array(FRAME_HEADER_BYTES);
+  #held: Uint8Array = NO_BYTES;
+  /** How much of the preface, the header or the payload has come. */
+  #got = 0;
+  #type = 0;
+  #flags = 0;
+  #streamId = 0;
+  #length = 0;
+  #isFirst = true;
+  /** Of a DATA frame: what is yet to come. */
+  #dataLeft = 0;
+  #paddingLeft = 0;
+  /** The header block that is in progress: its stream, and what has come of it. 0: none. */
+  #blockStreamId = 0;
+  #blockIsEnd = false;
+  #blockDependsOn = -1;
+  #block: Uint8Array = NO_BYTES;
+  #continuations = 0;
+
+  constructor(handler: FrameHandler, expectsPreface: boolean) {
+    this.#handler = handler;
+    this.#phase = expectsPreface ? Phase.Preface : Phase.Header;
+  }
+
+  /** Whether the beginning of a frame or of a header block waits for the rest. */
+  get isMidway(): boolean {
+    return this.#blockStreamId !== 0 || this.#got > 0 || this.#phase >= Phase.Payload;
+  }
+
+  /** Bytes that are kept for frames and blocks that are not whole. */
+  get held(): number {
+    return this.#held.length + this.#block.length;
+  }
+
+  receive(chunk: Uint8Array): void {
+    const end = chunk.length;
+    let at = 0;
+    while (at < end && !this.#handler.isOver) {
+      switch (this.#phase) {
+        case Phase.Header:
+          at = this.#readHeader(chunk, at, end);
+          break;
+        case Phase.Data:
+          at = this.#readData(chunk, at, end);
+          break;
+        case Phase.Payload:
+          at = this.#readPayload(chunk, at, end);
+          break;
+        case Phase.PadLength:
+          this.#onPadLength(chunk[at++] as number);
+          break;
+        case Phase.Padding:
+          at = this.#skipPadding(at, end);
+          break;
+        default:
+          at = this.#readPreface(chunk, at, end);
+      }
+    }
+  }
+
+  #readPreface(chunk: Uint8Array, start: number, end: number): number {
+    let at = start;
+    for (; at < end && this.#got < PREFACE.length; at++) {
+      if (chunk[at] !== PREFACE[this.#got]) {
+        throw new ConnectionError(ErrorCode.ProtocolError, "the client does not begin as HTTP/2 does");
+      }
+      this.#got++;
+    }
+    if (this.#got === PREFACE.length) {
+      this.#got = 0;
+      this.#phase = Phase.Header;
+    }
+    return at;
+  }
+
+  #readHeader(chunk: Uint8Array, start: number, end: number): number {
+    if (this.#got === 0 && end - start >= FRAME_HEADER_BYTES) {
+      this.#onHeader(chunk, start);
+      const at = start + FRAME_HEADER_BYTES;
+      if (this.#phase !== Phase.Payload || end - at < this.#length) return at;
+      // All of it is here: nothing is copied.
+      this.#phase = Phase.Header;
+      this.#onPayload(chunk, at, at + this.#length);
+      return at + this.#length;
+    }
+    let at = start;
+    while (at < end && this.#got < FRAME_HEADER_BYTES) this.#header[this.#got++] = chunk[at++] as number;
+    if (this.#got === FRAME_HEADER_BYTES) {
+      this.#got = 0;
+      this.#onHeader(this.#header, 0);
+      this.#finishIfEmpty();
+    }
+    return at;
+  }
+
+  /** The nine bytes before a payload. */
+  #onHeader(bytes: Uint8Array, at: number): void {
+    const length = ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
+    const type = bytes[at + 3] as number;
+    const flags = bytes[at + 4] as number;
+    const streamId = readUint31(bytes, at + 5);
+    this.#type = type;
+    this.#flags = flags;
+    this.#streamId = streamId;
+    this.#length = length;
+    checkFrame(type, length, flags, streamId);
+    this.#checkOrder(type, flags, streamId);
+    this.#phase = Phase.Payload;
+    if (type !== FrameType.Data) return;
+    this.#handler.onDataStart(streamId, length);
+    if ((flags & Flag.Padded) === 0) this.#startData(length, 0);
+    else if (length === 0) throw new ConnectionError(ErrorCode.FrameSizeError, "DATA with padding has no length of it");
+    else this.#phase = Phase.PadLength;
+  }
+
+  /** What may come at all, whatever its type is. */
+  #checkOrder(type: number, flags: number, streamId: number): void {
+    if (this.#isFirst) {
+      this.#isFirst = false;
+      if (type !== FrameType.Settings || (flags & Flag.Ack) !== 0) {
+        throw new ConnectionError(ErrorCode.ProtocolError, "the first frame must be SETTINGS");
+      }
+    }
+    // RFC 9113, section 6.10
+    if (type === FrameType.Continuation ? streamId !== this.#blockStreamId : this.#blockStreamId !== 0) {
+      const problem = this.#blockStreamId === 0 ? "CONTINUATION continues nothing" : "a header block is interrupted";
+      throw new ConnectionError(ErrorCode.ProtocolError, problem);
+    }
+  }
+
+  #onPadLength(padding: number): void {
+    if (padding >= this.#length) throw new ConnectionError(ErrorCode.ProtocolError, "padding is longer than its frame");
+    this.#startData(this.#length - padding - 1, padding);
+  }
+
+  #startData(length: number, padding: number): void {
+    this.#dataLeft = length;
+    this.#paddingLeft = padding;
+    this.#phase = Phase.Data;
+    const isPadded = (this.#flags & Flag.Padded) !== 0;
+    this.#handler.onDataLength(length, isPadded ? padding + 1 : 0, (this.#flags & Flag.EndStream) !== 0);
+    if (length === 0) this.#endData();
+  }
+
+  #readData(chunk: Uint8Array, start: number, end: number): number {
+    const stop = Math.min(end, start + this.#dataLeft);
+    this.#dataLeft -= stop - start;
+    this.#handler.onDataBytes(viewOf(chunk, start, stop));
+    if (this.#dataLeft === 0 && !this.#handler.isOver) this.#endData();
+    return stop;
+  }
+
+  #endData(): void {
+    if (this.#paddingLeft > 0) {
+      this.#phase = Phase.Padding;
+      return;
+    }
+    this.#phase = Phase.Header;
+    this.#handler.onDataEnd((this.#flags & Flag.EndStream) !== 0);
+  }
+
+  #skipPadding(start: number, end: number): number {
+    const stop = Math.min(end, start + this.#paddingLeft);
+    this.#paddingLeft -= stop - start;
+    if (this.#paddingLeft === 0) this.#endData();
+    return stop;
+  }
+
+  /** Collects a payload that does not come in one chunk, in memory of its size. */
+  #readPayload(chunk: Uint8Array, start: number, end: number): number {
+    if (this.#held.length === 0) this.#held = new Uint8Array(this.#length);
+    const taken = Math.min(end - start, this.#length - this.#got);
+    this.#held.set(viewOf(chunk, start, start + taken), this.#got);
+    this.#got += taken;
+    this.#finishIfEmpty();
+    return start + taken;
+  }
+
+  #finishIfEmpty(): void {
+    if (this.#phase !== Phase.Payload || this.#got < this.#length) return;
+    const payload = this.#held;
+    this.#held = NO_BYTES;
+    this.#got = 0;
+    this.#phase = Phase.Header;
+    this.#onPayload(payload, 0, this.#length);
+  }
+
+  #onPayload(bytes: Uint8Array, start: number, end: number): void {
+    if (this.#type === FrameType.Headers) this.#onHeadersFrame(bytes, start, end);
+    else if (this.#type === FrameType.Continuation) this.#onContinuation(bytes, start, end);
+    else this.#handler.onFrame(this.#type, this.#flags, this.#streamId, bytes, start, end);
+  }
+
+  #onHeadersFrame(bytes: Uint8Array, first: number, last: number): void {
+    const flags = this.#flags;
+    let start = first;
+    let end = last;
+    if (flags & Flag.Padded) {
+      if (start >= end) throw new ConnectionError(ErrorCode.FrameSizeError, "HEADERS with padding has no length of it");
+      end -= bytes[start++] as number;
+    }
+    let dependsOn = -1;
+    if (flags & Flag.Priority) {
+      if (last - start < 5) throw new ConnectionError(ErrorCode.FrameSizeError, "HEADERS with a priority has none");
+      dependsOn = readUint31(bytes, start);
+      start += 5;
+    }
+    if (start > end) throw new ConnectionError(ErrorCode.ProtocolError, "padding is longer than its frame");
+    const isEnd = (flags & Flag.EndStream) !== 0;
+    if (flags & Flag.EndHeaders) {
+      this.#handler.onHeaders(this.#streamId, isEnd, bytes, start, end, dependsOn);
+      return;
+    }
+    this.#blockStreamId = this.#streamId;
+    this.#blockIsEnd = isEnd;
+    this.#blockDependsOn = dependsOn;
+    this.#block = bytes.slice(start, end);
+    this.#continuations = 0;
+  }
+
+  #onContinuation(bytes: Uint8Array, start: number, end: number): void {
+    this.#continuations++;
+    const length = this.#block.length + end - start;
+    if (this.#continuations > MAX_CONTINUATIONS || length > MAX_ENCODED_HEADER_BYTES) {
+      throw new ConnectionError(ErrorCode.EnhanceYourCalm, "a header block has too many frames or bytes");
+    }
+    const block = new Uint8Array(length);
+    block.set(this.#block);
+    block.set(viewOf(bytes, start, end), this.#block.length);
+    this.#block = block;
+    if ((this.#flags & Flag.EndHeaders) === 0) return;
+    const streamId = this.#blockStreamId;
+    this.#blockStreamId = 0;
+    this.#block = NO_BYTES;
+    this.#handler.onHeaders(streamId, this.#blockIsEnd, block, 0, block.length, this.#blockDependsOn);
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * The server's side of a connection. Requests are handed out at the end of the chunk that their headers came in: most are
+ * whole by then, and those that were reset are never started.
+ */
+import { ConnectionError, ErrorCode, MAX_31_BITS, Setting } from "./codes.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { ServerHandler } from "./events.ts";
+import { writeWindowUpdate } from "./frame.ts";
+import { DEFAULT_LIMITS, type EngineLimits, Glitch, MAX_BUFFERED_BYTES } from "./limits.ts";
+import { BlockKind } from "./messages.ts";
+import { Action, NO_SINK, ON_HEADERS, State, Stream } from "./stream.ts";
+import { STREAM_WINDOW_BYTES } from "./streams.ts";
+
+/** SETTINGS_MAX_HEADER_LIST_SIZE. Advice to the client: what is larger is answered in words. */
+const MAX_HEADER_LIST_BYTES: number = 16 * 1024;
+/** Stream ids are never used twice. A client that has used this many is sent away before they run out (RFC 9113, section 5.1.1). */
+const LAST_STREAM_ID: number = 1.5 * 2 ** 30;
+
+export class ServerConnection extends Connection {
+  protected readonly endsWithResponse = true;
+  readonly #handler: ServerHandler;
+  readonly #limits: EngineLimits;
+  /** The highest stream that the client has opened. */
+  #lastId = 0;
+  /** Streams above this one were sent away. */
+  #lastAccepted = MAX_31_BITS;
+  #fresh: Stream[] = [];
+  #handlers = 0;
+
+  constructor(handler: ServerHandler, options: ConnectionOptions) {
+    super(true, handler, options);
+    this.#handler = handler;
+    this.#limits = options.limits ?? DEFAULT_LIMITS;
+    this.announce([
+      [Setting.MaxConcurrentStreams, this.#limits.maxStreams],
+      [Setting.InitialWindowSize, STREAM_WINDOW_BYTES],
+      [Setting.MaxHeaderListSize, MAX_HEADER_LIST_BYTES],
+      [Setting.NoRfc7540Priorities, 1],
+    ]);
+    writeWindowUpdate(this.output, 0, this.receiveWindow.announce());
+  }
+
+  /** Requests that have come. */
+  get requests(): number {
+    return this.opened;
+  }
+
+  /** A handler has ended, with all that it left running. To be called once for each request. */
+  finished(): void {
+    this.#handlers--;
+  }
+
+  protected get lastProcessedId(): number {
+    return Math.min(this.#lastId, this.#lastAccepted);
+  }
+
+  protected stateOf(streamId: number): State {
+    if (streamId % 2 === 0 || streamId > this.#lastId) return State.Idle;
+    return this.closedStreams.stateOf(streamId);
+  }
+
+  protected isUnprocessed(): boolean {
+    return false;
+  }
+
+  protected onSettings(): void {}
+
+  protected onPeerLeaving(): void {}
+
+  protected override onGoneAway(): void {
+    this.#lastAccepted = Math.min(this.#lastAccepted, this.#lastId);
+  }
+
+  protected onPeerReset(stream: Stream, code: number): void {
+    this.exceed(this.meters.reset());
+    if (stream.closed) return;
+    stream.sink.onReset(code, "peer", false);
+    this.close(stream, State.PeerReset);
+  }
+
+  onHeaders(streamId: number, isEnd: boolean, bytes: Uint8Array, start: number, end: number, dependsOn: number): void {
+    const stream = this.live.get(streamId);
+    switch (ON_HEADERS[stream === undefined ? this.stateOf(streamId) : stream.state]) {
+      case Action.Accept:
+        if (stream !== undefined) this.#onTrailers(stream, isEnd, bytes, start, end, dependsOn);
+        break;
+      case Action.Open:
+        this.#onRequest(streamId, isEnd, bytes, start, end, dependsOn);
+        break;
+      case Action.Closed:
+        throw new ConnectionError(ErrorCode.StreamClosed, "HEADERS on a stream that has ended");
+      case Action.Forgotten:
+        if (!this.closedStreams.hasForgotten) {
+          throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on a stream that was passed over");
+        }
+        this.exceed(this.meters.glitch(Glitch.DeadStream));
+        this.read(bytes, start, end, BlockKind.Ignored);
+        break;
+      default:
+        this.read(bytes, start, end, BlockKind.Ignored);
+    }
+  }
+
+  #onTrailers(stream: Stream, isEnd: boolean, bytes: Uint8Array, start: number, end: number, dependsOn: number): void {
+    const { fields } = this.read(bytes, start, end, BlockKind.Trailers);
+    if (this.problem === "too large") this.failStream(stream, ErrorCode.EnhanceYourCalm);
+    else if (!isEnd || this.problem !== undefined || dependsOn === stream.id) {
+      this.failStream(stream, ErrorCode.ProtocolError);
+    } else this.endRemote(stream, fields);
+  }
+
+  #onRequest(streamId: number, isEnd: boolean, bytes: Uint8Array, start: number, end: number, dependsOn: number): void {
+    if (streamId % 2 === 0) throw new ConnectionError(ErrorCode.ProtocolError, "a client opened an even stream");
+    this.#lastId = streamId;
+    const block = this.read(bytes, start, end, BlockKind.Request);
+    if (streamId > this.#lastAccepted) {
+      this.closedStreams.add(streamId, State.WeReset);
+      return;
+    }
+    if (this.problem !== undefined || dependsOn === streamId) {
+      this.exceed(this.meters.reset());
+      this.#refuse(streamId, this.problem === "too large" ? ErrorCode.EnhanceYourCalm : ErrorCode.ProtocolError);
+      return;
+    }
+    if (this.live.size >= this.#limits.maxStreams || this.buffered > MAX_BUFFERED_BYTES) {
+      // A client that has not seen our settings may not know the limit.
+      const weight = this.settingsOwed > 0 ? Glitch.RefusedEarly : Glitch.Refused;
+      this.exceed(this.meters.glitch(weight));
+      this.#refuse(streamId, ErrorCode.RefusedStream);
+      return;
+    }
+    const stream = new Stream(this, streamId, NO_SINK, this.peer.windowSize, STREAM_WINDOW_BYTES);
+    stream.state = State.Open;
+    stream.expected = block.contentLength;
+    stream.blockSize = block.size;
+    stream.block = block;
+    stream.early = [];
+    this.blockBytes += block.size;
+    this.opened++;
+    this.live.set(streamId, stream);
+    this.#fresh.push(stream);
+    if (isEnd) this.endRemote(stream, undefined);
+    if (streamId > LAST_STREAM_ID) this.goAway(ErrorCode.NoError, false);
+  }
+
+  /** Resets a stream that has never been one. */
+  #refuse(streamId: number, code: number): void {
+    this.closedStreams.add(streamId, State.WeReset);
+    if (!this.isOver) this.sendReset(streamId, code);
+  }
+
+  protected dispatch(): void {
+    if (this.#fresh.length === 0) return;
+    const fresh = this.#fresh;
+    this.#fresh = [];
+    for (const stream of fresh) {
+      const { early = [], block } = stream;
+      stream.early = undefined;
+      stream.block = undefined;
+      if (stream.closed || block === undefined || this.isOver) continue;
+      if (this.#handlers >= this.#limits.maxHandlers) {
+        this.exceed(this.meters.glitch(Glitch.Refused));
+        stream.reset(ErrorCode.RefusedStream);
+        continue;
+      }
+      this.#handlers++;
+      const sink = this.#handler.onRequest(stream, block, early);
+      // Whoever answers at once has closed a stream whose sink was not known yet.
+      const isClosed = stream.closed;
+      stream.sink = sink;
+      if (stream.ended) sink.onEnd(stream.trailers);
+      if (isClosed) sink.onClosed();
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * What a stream tells the one who uses it. These are calls and not event objects, which would be an allocation for every
+ * frame.
+ */
+import type { HeaderBlock } from "./messages.ts";
+
+/** Who a stream tells of what comes in on it: on a server the request, on a client the exchange. */
+export interface StreamSink {
+  /** An interim response (1xx) has come. Clients only. */
+  onInformational(block: HeaderBlock): void;
+  /** The response has come. Clients only. */
+  onResponse(block: HeaderBlock): void;
+  /** Data has come: a view of the chunk that is being received. The bytes count against the windows until `consumed`. */
+  onData(bytes: Uint8Array): void;
+  /** The peer has ended its side. */
+  onEnd(trailers: readonly string[] | undefined): void;
+  /**
+   * The stream has ended before its time: reset by the peer, by this side because of what the peer did, or together with the
+   * connection. At most once, and only `onClosed` follows. `isUnprocessed`: the peer has certainly not processed it.
+   */
+  onReset(code: number, by: ResetBy, isUnprocessed: boolean): void;
+  /** After `sendData` has returned false: most of what was queued has left. */
+  onDrain(): void;
+  /** The last call, which always comes: neither side has anything to say any more. */
+  onClosed(): void;
+}
+
+export type ResetBy = "peer" | "engine" | "connection";

@@ -1,0 +1,260 @@
+/**
+ * Streams (RFC 9113, section 5.1): their states, what each state makes of each type of frame, and what a connection keeps
+ * of each. There is no push, and so no state `reserved`.
+ */
+
+import { ReceiveWindow, SendWindow } from "./flow-control.ts";
+import type { FieldList } from "./hpack/encoder.ts";
+import type { HeaderBlock } from "./messages.ts";
+import type { StreamSink } from "./sink.ts";
+
+/**
+ * The states. A closed stream is no object: {@link ClosedStreams} remembers how the last ones ended, and the others are
+ * forgotten.
+ */
+export const State = {
+  Idle: 0,
+  Open: 1,
+  /** The peer has ended its side. */
+  HalfRemote: 2,
+  /** This side has ended. */
+  HalfLocal: 3,
+  /** Both sides have ended. */
+  Ended: 4,
+  /** This side has reset it. The peer may not know that yet. */
+  WeReset: 5,
+  PeerReset: 6,
+  Forgotten: 7,
+} as const;
+export type State = (typeof State)[keyof typeof State];
+
+/** What a received frame leads to. */
+export const Action = {
+  /** It is about the stream. */
+  Accept: 0,
+  /** It opens the stream, if it is the next one of the peer (section 5.1.1). */
+  Open: 1,
+  /** Connection error PROTOCOL_ERROR. */
+  Protocol: 2,
+  /**
+   * Connection error STREAM_CLOSED. Where RFC 9113 has a stream error, section 5.4.1 allows this: no honest peer does it, and
+   * a reset for it would let the peer reset streams at no cost (MadeYouReset, CVE-2025-8671).
+   */
+  Closed: 3,
+  /** Minimal processing: a header block is decoded, DATA is credited to the connection. */
+  Ignore: 4,
+  /** The same, and a glitch. */
+  IgnoreGlitch: 5,
+  /** For a header block: a connection error as long as every closed stream is remembered, else as above. */
+  Forgotten: 6,
+} as const;
+export type Action = (typeof Action)[keyof typeof Action];
+
+const { Accept, Open, Protocol, Closed, Ignore, IgnoreGlitch, Forgotten } = Action;
+
+/**
+ * RFC 9113, section 5.1, by the state of the stream.
+ *
+ *                                              idle      open    half-rem. half-loc. ended   we reset  peer reset    forgotten
+ */
+export const ON_HEADERS: readonly Action[] = [Open, Accept, Closed, Accept, Closed, Ignore, Closed, Forgotten];
+export const ON_DATA: readonly Action[] = [Protocol, Accept, Closed, Accept, Closed, Ignore, Closed, IgnoreGlitch];
+export const ON_RESET: readonly Action[] = [
+  Protocol,
+  Accept,
+  Accept,
+  Accept,
+  Ignore,
+  Ignore,
+  IgnoreGlitch,
+  IgnoreGlitch,
+];
+export const ON_WINDOW: readonly Action[] = [
+  Protocol,
+  Accept,
+  Accept,
+  Accept,
+  Ignore,
+  Ignore,
+  IgnoreGlitch,
+  IgnoreGlitch,
+];
+
+/** How many closed streams are remembered: those that we reset, on which honest peers may still send, and others. */
+const REMEMBERED_RESETS = 256;
+const REMEMBERED_OTHERS = 64;
+
+/** A ring of ids, the latest of which are remembered. */
+class IdRing {
+  readonly #size: number;
+  #ids: number[] | undefined;
+  #next = 0;
+  /** Whether ids have left. */
+  hasForgotten = false;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  add(id: number): void {
+    this.#ids ??= new Array<number>(this.#size).fill(0);
+    if (this.#ids[this.#next] !== 0) this.hasForgotten = true;
+    this.#ids[this.#next] = id;
+    this.#next = (this.#next + 1) % this.#size;
+  }
+
+  has(id: number): boolean {
+    return this.#ids?.includes(id) === true;
+  }
+}
+
+/** How the last streams ended. */
+export class ClosedStreams {
+  readonly #resets = new IdRing(REMEMBERED_RESETS);
+  /** Ids, negative where the peer has reset the stream. */
+  readonly #others = new IdRing(REMEMBERED_OTHERS);
+
+  get hasForgotten(): boolean {
+    return this.#resets.hasForgotten || this.#others.hasForgotten;
+  }
+
+  add(id: number, state: State): void {
+    if (state === State.WeReset) this.#resets.add(id);
+    else this.#others.add(state === State.PeerReset ? -id : id);
+  }
+
+  stateOf(id: number): State {
+    if (this.#resets.has(id)) return State.WeReset;
+    if (this.#others.has(id)) return State.Ended;
+    return this.#others.has(-id) ? State.PeerReset : State.Forgotten;
+  }
+}
+
+/** What a stream asks of its connection. */
+export interface StreamOwner {
+  sendInformational(stream: Stream, status: number, headers: FieldList): void;
+  respond(
+    stream: Stream,
+    status: number,
+    headers: FieldList,
+    body: Uint8Array | undefined,
+    trailers: FieldList | undefined,
+    isEnd: boolean,
+  ): void;
+  sendData(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean;
+  sendTrailers(stream: Stream, trailers: FieldList): void;
+  consumed(stream: Stream, bytes: number): void;
+  reset(stream: Stream, code: number): void;
+}
+
+/** In place of the sink of a stream that nobody has been told of. */
+export const NO_SINK: StreamSink = {
+  onInformational() {},
+  onResponse() {},
+  onData() {},
+  onEnd() {},
+  onReset() {},
+  onDrain() {},
+  onClosed() {},
+};
+
+const NO_CHUNKS: Uint8Array[] = [];
+
+/** One exchange. Its methods may be called at any time: on a stream that is closed they do nothing. */
+export class Stream {
+  /** 0 while it waits for the peer to allow one more stream. */
+  id: number;
+  state: State = State.Idle;
+  sink: StreamSink;
+  /** The peer has ended its side. */
+  ended = false;
+  /** It is over, and `onClosed` has been called or is about to be. */
+  closed = false;
+  /** Bytes that wait for flow control or for the socket. */
+  unsent = 0;
+
+  /* The rest is for the connection. */
+  readonly owner: StreamOwner;
+  readonly sendWindow: SendWindow;
+  readonly receiveWindow: ReceiveWindow;
+  /** What was received and not consumed. */
+  unconsumed = 0;
+  /** It is on the list of streams whose windows are to be announced. */
+  isAnnouncing = false;
+  /** What waits to be sent, and how much of the first chunk of it has been. */
+  queue: Uint8Array[] = NO_CHUNKS;
+  queueOffset = 0;
+  /** It is in the ring of the scheduler, which leads to the next one. */
+  isQueued = false;
+  next: Stream | undefined;
+  /** What follows the queue: the end, or trailers and the end. */
+  endsAfterQueue = false;
+  trailersAfterQueue: FieldList | undefined;
+  /** `sendData` has returned false. */
+  wantsDrain = false;
+  /** Its first frame has been written, or a final response. */
+  hasSentHeaders = false;
+  /** A final response has been received. */
+  hasResponse = false;
+  interim = 0;
+  /** The content-length to be received (-1: any), and what has been (RFC 9113, section 8.1.1). */
+  expected = -1;
+  received = 0;
+  isHead = false;
+  /** What its headers take up. */
+  blockSize = 0;
+  /** How often output had been taken when its HEADERS were written. */
+  takes = 0;
+  /** Between the header block and the end of the chunk that it came in. */
+  early: Uint8Array[] | undefined;
+  block: HeaderBlock | undefined;
+  trailers: readonly string[] | undefined;
+
+  constructor(owner: StreamOwner, id: number, sink: StreamSink, sendBytes: number, receiveBytes: number) {
+    this.owner = owner;
+    this.id = id;
+    this.sink = sink;
+    this.sendWindow = new SendWindow(sendBytes);
+    this.receiveWindow = new ReceiveWindow(receiveBytes);
+  }
+
+  /** Sends an interim response (1xx). Throws a `TypeError` for fields that cannot be sent. */
+  sendInformational(status: number, headers: FieldList): void {
+    if (!this.closed) this.owner.sendInformational(this, status, headers);
+  }
+
+  /**
+   * Sends the response: its headers, a body if it is there, trailers if there are any; and ends, unless more is to come by
+   * {@link sendData}. Throws a `TypeError` for fields that cannot be sent; nothing of it has been sent then.
+   */
+  respond(
+    status: number,
+    headers: FieldList,
+    body: Uint8Array | undefined,
+    trailers: FieldList | undefined,
+    isEnd: boolean,
+  ): void {
+    if (!this.closed) this.owner.respond(this, status, headers, body, trailers, isEnd);
+  }
+
+  /** Queues data. Returns false once enough is queued: `onDrain` tells when to go on. */
+  sendData(bytes: Uint8Array, isEnd: boolean): boolean {
+    return this.closed || this.owner.sendData(this, bytes, isEnd);
+  }
+
+  /** Ends with trailers, behind what is queued. Throws a `TypeError` for fields that cannot be sent. */
+  sendTrailers(trailers: FieldList): void {
+    if (!this.closed) this.owner.sendTrailers(this, trailers);
+  }
+
+  /** The reader has taken so many bytes of data: the peer may send as many more. */
+  consumed(bytes: number): void {
+    const taken = Math.min(bytes, this.unconsumed);
+    if (taken > 0) this.owner.consumed(this, taken);
+  }
+
+  /** Ends the stream now. What is queued is dropped. `onClosed` is called; `onReset` is not. */
+  reset(code: number): void {
+    if (!this.closed) this.owner.reset(this, code);
+  }
+}

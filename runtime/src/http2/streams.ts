@@ -1,0 +1,180 @@
+/**
+ * The streams of a connection: what they send, what they give back to the windows, and how they end.
+ */
+import { DEFAULT_WINDOW_SIZE, ErrorCode } from "./codes.ts";
+import type { OutputOwner } from "./events.ts";
+import { ReceiveWindow } from "./flow-control.ts";
+import { writeRstStream, writeWindowUpdate } from "./frame.ts";
+import { HeadersTooLarge, HeaderWriter } from "./header-writer.ts";
+import type { FieldList } from "./hpack/encoder.ts";
+import { type EngineLimits, Glitch, Meters } from "./limits.ts";
+import { Output } from "./output.ts";
+import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
+import { ClosedStreams, State, type Stream, type StreamOwner } from "./stream.ts";
+
+/** Bytes that the peer may send ahead of the reader: on one stream, and on the connection, which grows while readers keep up. */
+export const STREAM_WINDOW_BYTES: number = 256 * 1024;
+const CONNECTION_WINDOW_BYTES: number = 1024 * 1024;
+const MAX_CONNECTION_WINDOW_BYTES: number = 4 * 1024 * 1024;
+
+export abstract class Streams implements StreamOwner, SchedulerOwner {
+  /** How often output was taken. */
+  protected takes = 0;
+  protected readonly live: Map<number, Stream> = new Map();
+  protected readonly closedStreams: ClosedStreams = new ClosedStreams();
+  protected readonly output: Output;
+  protected readonly headers: HeaderWriter;
+  protected readonly scheduler: Scheduler;
+  protected readonly meters: Meters;
+  protected readonly receiveWindow: ReceiveWindow = new ReceiveWindow(DEFAULT_WINDOW_SIZE);
+  /** What the headers of open streams take up. */
+  protected blockBytes = 0;
+  /** Streams whose windows are to be announced. */
+  #announcing: Stream[] = [];
+
+  constructor(owner: OutputOwner, limits: EngineLimits) {
+    this.output = new Output(owner);
+    this.headers = new HeaderWriter(this.output);
+    this.scheduler = new Scheduler(this.output, this.headers, this, DEFAULT_WINDOW_SIZE);
+    this.meters = new Meters(limits);
+    this.receiveWindow.grow(CONNECTION_WINDOW_BYTES);
+  }
+
+  /** Whether the stream is over once this side has ended it, whatever the peer has yet to send (RFC 9113, section 8.1). */
+  protected abstract readonly endsWithResponse: boolean;
+  /** Ends the connection because of what the peer did. */
+  protected abstract exceed(problem: string | undefined): void;
+  protected abstract onStreamClosed(): void;
+
+  sendInformational(stream: Stream, status: number, headers: FieldList): void {
+    if (stream.hasSentHeaders) return;
+    this.headers.writeResponse(stream.id, status, headers, false);
+  }
+
+  respond(
+    stream: Stream,
+    status: number,
+    headers: FieldList,
+    body: Uint8Array | undefined,
+    trailers: FieldList | undefined,
+    isEnd: boolean,
+  ): void {
+    if (stream.hasSentHeaders) throw new Error("the stream has its response already");
+    const hasBody = body !== undefined && body.length > 0;
+    const isLast = isEnd && trailers === undefined;
+    try {
+      if (trailers !== undefined) this.headers.check(trailers);
+      this.headers.writeResponse(stream.id, status, headers, isLast && !hasBody);
+    } catch (reason) {
+      // A peer that takes next to no headers makes work for nothing (CVE-2026-50560).
+      if (reason instanceof HeadersTooLarge) this.exceed(this.meters.reset());
+      throw reason;
+    }
+    stream.hasSentHeaders = true;
+    if (hasBody) this.scheduler.sendNow(stream, body, isLast);
+    else if (isLast) this.onSent(stream);
+    if (trailers !== undefined) this.sendTrailers(stream, trailers);
+  }
+
+  sendData(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean {
+    return this.scheduler.queue(stream, bytes, isEnd);
+  }
+
+  sendTrailers(stream: Stream, trailers: FieldList): void {
+    if (stream.unsent === 0 && stream.id !== 0) {
+      this.headers.writeTrailers(stream.id, trailers);
+      this.onSent(stream);
+      return;
+    }
+    this.headers.check(trailers);
+    // What was found to be right must not change while it waits.
+    stream.trailersAfterQueue = trailers.frozen ? trailers : { raw: [...trailers.raw], frozen: false };
+  }
+
+  consumed(stream: Stream, bytes: number): void {
+    stream.unconsumed -= bytes;
+    this.credit(bytes);
+    this.creditStream(stream, bytes);
+  }
+
+  reset(stream: Stream, code: number): void {
+    this.sendReset(stream.id, code);
+    this.close(stream, State.WeReset);
+  }
+
+  /** The last frame of a stream has been written. */
+  onSent(stream: Stream): void {
+    if (stream.state === State.HalfRemote) this.close(stream, State.Ended);
+    else if (this.endsWithResponse) {
+      // Behind the response, in the same output: nobody reads the rest of the request.
+      writeRstStream(this.output, stream.id, ErrorCode.NoError);
+      this.close(stream, State.WeReset);
+    } else stream.state = State.HalfLocal;
+  }
+
+  onDribble(): void {
+    this.exceed(this.meters.glitch(Glitch.Dribble));
+  }
+
+  /** Resets a stream that nobody needs to be told of. */
+  protected sendReset(streamId: number, code: number): void {
+    writeRstStream(this.output, streamId, code);
+    this.exceed(this.meters.owe());
+  }
+
+  /** Resets a stream because of what the peer did: a stream error (RFC 9113, section 5.4.2). */
+  protected failStream(stream: Stream, code: number): void {
+    this.exceed(this.meters.reset());
+    if (stream.closed) return;
+    this.sendReset(stream.id, code);
+    stream.sink.onReset(code, "engine", false);
+    this.close(stream, State.WeReset);
+  }
+
+  /** The stream is over. */
+  protected close(stream: Stream, state: State): void {
+    if (stream.closed) return;
+    stream.closed = true;
+    stream.state = state;
+    this.live.delete(stream.id);
+    this.closedStreams.add(stream.id, state);
+    this.scheduler.drop(stream);
+    this.blockBytes -= stream.blockSize;
+    // What came in full may be read yet; what was reset will not be.
+    if (state !== State.Ended && stream.unconsumed > 0) {
+      this.credit(stream.unconsumed);
+      stream.unconsumed = 0;
+    }
+    stream.sink.onClosed();
+    this.onStreamClosed();
+  }
+
+  /** Lets the peer send so many more bytes on the connection. */
+  protected credit(bytes: number): void {
+    if (this.receiveWindow.give(bytes)) this.output.wake();
+  }
+
+  /** The same on a stream, unless it will send no more. */
+  protected creditStream(stream: Stream, bytes: number): void {
+    if (stream.closed || stream.ended || !stream.receiveWindow.give(bytes) || stream.isAnnouncing) return;
+    stream.isAnnouncing = true;
+    this.#announcing.push(stream);
+    this.output.wake();
+  }
+
+  /** Writes the WINDOW_UPDATEs that are due: one for the connection, and one for each stream. */
+  protected announceWindows(): void {
+    const window = this.receiveWindow;
+    if (window.credit >= window.size / 2) {
+      const unread = window.size - window.left - window.credit;
+      if (unread < window.size / 4 && window.size < MAX_CONNECTION_WINDOW_BYTES) window.grow(2 * window.size);
+      writeWindowUpdate(this.output, 0, window.announce());
+    }
+    if (this.#announcing.length === 0) return;
+    for (const stream of this.#announcing) {
+      stream.isAnnouncing = false;
+      if (!stream.closed && !stream.ended) writeWindowUpdate(this.output, stream.id, stream.receiveWindow.announce());
+    }
+    this.#announcing = [];
+  }
+}

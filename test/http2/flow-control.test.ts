@@ -1,0 +1,276 @@
+/** Windows in both directions (RFC 9113, section 5.2), and the order in which streams send. */
+import { describe, expect, it } from "vitest";
+import { ErrorCode, FrameType, Setting } from "../../runtime/src/http2/codes.ts";
+import {
+  data,
+  END_HEADERS,
+  END_STREAM,
+  type Frame,
+  frame,
+  headers,
+  PADDED,
+  REQUEST,
+  RESPONSE,
+  rst,
+  settings,
+  settingsAck,
+  windowUpdate,
+} from "./support/frames.ts";
+import { bytesOf, frozen, type Heard, RecordedClient, RecordedServer } from "./support/recorder.ts";
+
+const WINDOW = 256 * 1024;
+const NONE = frozen();
+const TRAILERS = frozen("grpc-status", "0");
+
+/** A server with requests whose responses have begun. */
+function responding(count: number, ...first: readonly Uint8Array[]): { server: RecordedServer; streams: Heard[] } {
+  const server = new RecordedServer();
+  server.receive(...first);
+  for (let i = 0; i < count; i++) server.receive(headers(2 * i + 1, REQUEST, END_HEADERS | END_STREAM));
+  for (const { stream } of server.requests) stream?.respond(200, NONE, undefined, undefined, false);
+  server.bytes();
+  return { server, streams: server.requests };
+}
+
+const lengths = (frames: readonly Frame[]): number[][] =>
+  frames.filter(({ type }) => type === FrameType.Data).map(({ streamId, payload }) => [streamId, payload.length]);
+
+const updates = (frames: readonly Frame[]): number[][] =>
+  frames
+    .filter(({ type }) => type === FrameType.WindowUpdate)
+    .map(({ streamId, payload }) => [streamId, Buffer.from(payload).readUInt32BE()]);
+
+describe("what is sent", () => {
+  it("waits for the window of its stream, and goes on with one byte if it must", () => {
+    const { server, streams } = responding(1, settings([Setting.InitialWindowSize, 1]));
+    const [heard] = streams;
+    heard?.stream?.sendData(Buffer.from("abc"), true);
+    expect(lengths(server.frames())).toEqual([[1, 1]]);
+    expect([server.connection.take(1_000).bytes, heard?.stream?.unsent]).toEqual([0, 2]);
+    server.receive(windowUpdate(1, 1));
+    expect(lengths(server.frames())).toEqual([[1, 1]]);
+    server.receive(windowUpdate(1, 100));
+    expect(server.frames()).toMatchObject([{ type: FrameType.Data, flags: END_STREAM, payload: Buffer.from("c") }]);
+    expect(heard?.closed).toBe(1);
+  });
+
+  it("waits for the window of the connection", () => {
+    const { server, streams } = responding(2, settings([Setting.InitialWindowSize, 2 ** 20]));
+    for (const { stream } of streams) stream?.sendData(bytesOf(40_000), true);
+    const sent = lengths(server.frames());
+    expect(sent.reduce((sum, [, length = 0]) => sum + length, 0)).toBe(65_535);
+    // One frame each in turn.
+    expect(sent.map(([id]) => id).slice(0, 4)).toEqual([1, 3, 1, 3]);
+    server.receive(windowUpdate(0, 100_000));
+    expect(lengths(server.frames()).reduce((sum, [, length = 0]) => sum + length, 0)).toBe(80_000 - 65_535);
+  });
+
+  it("waits while SETTINGS have made a window negative (section 6.9.2)", () => {
+    const { server, streams } = responding(1);
+    streams[0]?.stream?.sendData(bytesOf(30_000), false);
+    server.bytes();
+    server.receive(settings([Setting.InitialWindowSize, 0]), windowUpdate(1, 30_000));
+    streams[0]?.stream?.sendData(bytesOf(10), true);
+    expect(lengths(server.frames())).toEqual([]);
+    server.receive(windowUpdate(1, 4));
+    expect(lengths(server.frames())).toEqual([[1, 4]]);
+    server.receive(settings([Setting.InitialWindowSize, 100]));
+    expect(lengths(server.frames())).toEqual([[1, 6]]);
+  });
+
+  it("is a connection error if SETTINGS make the sum too large, and not the value", () => {
+    const { server } = responding(1, windowUpdate(0, 10));
+    server.receive(windowUpdate(1, 2 ** 31 - 1 - 65_535));
+    expect(server.over).toBeUndefined();
+    server.receive(settings([Setting.InitialWindowSize, 65_536]));
+    expect(server.over?.code).toBe(ErrorCode.FlowControlError);
+  });
+
+  it("ends without a window: empty DATA and trailers need none (section 6.9.1)", () => {
+    const { server, streams } = responding(2, settings([Setting.InitialWindowSize, 0]));
+    streams[0]?.stream?.sendData(new Uint8Array(0), true);
+    streams[1]?.stream?.sendTrailers(TRAILERS);
+    expect(server.frames().map(({ type, flags, streamId }) => [type, flags & END_STREAM, streamId])).toEqual([
+      [FrameType.Data, END_STREAM, 1],
+      [FrameType.Headers, END_STREAM, 3],
+    ]);
+  });
+
+  it("has its trailers behind all data that waits, and the reset of an unread request behind those", () => {
+    const server = new RecordedServer();
+    server.receive(settings([Setting.InitialWindowSize, 2]), headers(1, REQUEST));
+    server.requests[0]?.stream?.respond(200, NONE, Buffer.from("abcd"), TRAILERS, true);
+    expect(server.frames().map(({ type }) => type)).toEqual([FrameType.Settings, FrameType.Headers, FrameType.Data]);
+    server.receive(windowUpdate(1, 2));
+    expect(server.frames().map(({ type }) => type)).toEqual([FrameType.Data, FrameType.Headers, FrameType.RstStream]);
+    expect(server.requests[0]).toMatchObject({ closed: 1, reset: undefined });
+  });
+
+  it("of many small pieces leaves in one frame, of a large piece in frames of 16 KiB, in order", () => {
+    const { server, streams } = responding(
+      1,
+      windowUpdate(0, 2 ** 20),
+      settings([Setting.InitialWindowSize, 2 ** 20], [Setting.MaxFrameSize, 2 ** 20]),
+    );
+    const pieces = [bytesOf(10, 1), bytesOf(20, 2), bytesOf(100_000, 3), bytesOf(9_000, 4), bytesOf(1, 5)];
+    for (const bytes of pieces) streams[0]?.stream?.sendData(bytes, false);
+    const frames = server.frames();
+    expect(lengths(frames).map(([, length]) => length)).toEqual([
+      16_384,
+      16_384,
+      16_384,
+      16_384,
+      16_384,
+      16_384,
+      109_031 - 6 * 16_384,
+    ]);
+    expect(Buffer.concat(frames.map(({ payload }) => payload)).equals(Buffer.concat(pieces))).toBe(true);
+  });
+
+  it("stops at 64 KiB a stream, and is asked for again at half of that", () => {
+    const { server, streams } = responding(1, settings([Setting.InitialWindowSize, 2 ** 20]));
+    const [heard] = streams;
+    expect(heard?.stream?.sendData(bytesOf(60_000), false)).toBe(true);
+    expect(heard?.stream?.sendData(bytesOf(60_000), false)).toBe(false);
+    server.frames(16_384);
+    expect(heard?.drains).toBe(0);
+    server.frames();
+    server.receive(windowUpdate(0, 100_000));
+    server.frames();
+    expect([heard?.drains, heard?.stream?.unsent]).toEqual([1, 0]);
+  });
+
+  it("may be more from inside onDrain, which comes in a turn of its own", () => {
+    const { server, streams } = responding(1, windowUpdate(0, 2 ** 24), settings([Setting.InitialWindowSize, 2 ** 24]));
+    const heard = streams[0] as Heard;
+    let left = 5;
+    heard.onDrained = () => {
+      left--;
+      heard.stream?.sendData(bytesOf(70_000), left === 0);
+    };
+    heard.stream?.sendData(bytesOf(70_000), false);
+    let bytes = 0;
+    for (let turns = 0; turns < 10; turns++) bytes += lengths(server.frames()).reduce((sum, [, n = 0]) => sum + n, 0);
+    expect([bytes, heard.closed]).toEqual([6 * 70_000, 1]);
+  });
+
+  it("is DATA only within the budget, and control frames alone without one", () => {
+    const { server, streams } = responding(1, windowUpdate(0, 2 ** 20), settings([Setting.InitialWindowSize, 2 ** 20]));
+    streams[0]?.stream?.sendData(bytesOf(100_000), true);
+    server.receive(settings());
+    expect(server.frames(0).map(({ type }) => type)).toEqual([FrameType.Settings]);
+    expect(lengths(server.frames(20_000)).map(([, length]) => length)).toEqual([16_384, 16_384]);
+    expect(server.connection.hasMore).toBe(true);
+    // A response that comes while the socket has enough waits too.
+    server.frames(0);
+    server.receive(headers(3, REQUEST, END_HEADERS | END_STREAM));
+    server.requests[1]?.stream?.respond(200, NONE, bytesOf(10), TRAILERS, true);
+    expect(server.frames(0).map(({ type }) => type)).toEqual([FrameType.Headers]);
+    expect(lengths(server.frames()).some(([id]) => id === 3)).toBe(true);
+  });
+
+  it("is dropped when its stream is reset, and its place in the queue with it", () => {
+    const { server, streams } = responding(2, settings([Setting.InitialWindowSize, 0]));
+    for (const { stream } of streams) stream?.sendData(bytesOf(1_000), true);
+    server.receive(rst(1), settings([Setting.InitialWindowSize, 10_000]));
+    expect(lengths(server.frames())).toEqual([[3, 1_000]]);
+    expect([server.connection.buffered < 4_000, streams[0]?.reset?.code]).toEqual([true, ErrorCode.Cancel]);
+  });
+});
+
+describe("what is received", () => {
+  it("is announced once half of a window is consumed, once a turn", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST));
+    for (let i = 0; i < 7; i++) server.receive(data(1, bytesOf(16_384)));
+    expect(updates(server.frames())).toEqual([]);
+    for (let i = 0; i < 3; i++) server.receive(data(1, bytesOf(16_384)));
+    expect(updates(server.frames())).toEqual([[1, 10 * 16_384]]);
+  });
+
+  it("is not announced before it is consumed, and may not be more than the window", () => {
+    const server = new RecordedServer();
+    server.consumes = false;
+    server.receive(headers(1, REQUEST));
+    for (let i = 0; i < 16; i++) server.receive(data(1, bytesOf(16_384)));
+    expect([updates(server.frames()), server.over]).toEqual([[], undefined]);
+    server.requests[0]?.stream?.consumed(16 * 16_384);
+    expect(updates(server.frames())).toEqual([[1, WINDOW]]);
+    for (let i = 0; i < 16; i++) server.receive(data(1, bytesOf(16_384)));
+    server.receive(data(1, "a"));
+    expect(server.over?.code).toBe(ErrorCode.FlowControlError);
+  });
+
+  it("may not be more than the window of the connection", () => {
+    const server = new RecordedServer();
+    server.consumes = false;
+    for (let id = 1; id < 20; id += 2) server.receive(headers(id, REQUEST));
+    for (let i = 0; i < 64; i++) server.receive(data(1 + 2 * (i % 10), bytesOf(16_384)));
+    expect(server.over).toBeUndefined();
+    server.receive(data(1, "a"));
+    expect(server.over?.code).toBe(ErrorCode.FlowControlError);
+  });
+
+  it("counts with its padding, which is given back at once", () => {
+    const server = new RecordedServer();
+    server.consumes = false;
+    server.receive(headers(1, REQUEST));
+    const padded = frame(FrameType.Data, PADDED, 1, [255, 97, ...new Uint8Array(255)]);
+    for (let i = 0; i < 4_000; i++) {
+      server.receive(padded);
+      server.bytes();
+    }
+    expect([server.over, server.requests[0]?.bytes.length]).toEqual([undefined, 4_000]);
+  });
+
+  it("is announced for no stream that has ended", () => {
+    const server = new RecordedServer();
+    server.consumes = false;
+    server.receive(headers(1, REQUEST));
+    for (let i = 0; i < 15; i++) server.receive(data(1, bytesOf(16_384), i === 14 ? END_STREAM : 0));
+    server.requests[0]?.stream?.consumed(15 * 16_384);
+    expect(updates(server.frames())).toEqual([]);
+  });
+
+  it("and not read is given back to the connection when its stream is reset", () => {
+    const server = new RecordedServer();
+    server.consumes = false;
+    for (let id = 1; id < 100; id += 2) {
+      server.receive(headers(id, REQUEST));
+      for (let i = 0; i < 8; i++) server.receive(data(id, bytesOf(16_384)));
+      server.receive(rst(id));
+      server.bytes();
+    }
+    expect(server.over).toBeUndefined();
+  });
+
+  it("lets the peer send further ahead while the reader keeps up", () => {
+    const client = new RecordedClient();
+    const heard = client.open();
+    client.bytes();
+    client.receive(headers(1, RESPONSE));
+    const given: number[] = [];
+    for (let i = 0; i < 1_000; i++) {
+      client.receive(data(1, bytesOf(16_384)));
+      for (const [id, bytes = 0] of updates(client.frames())) if (id === 0) given.push(bytes);
+    }
+    const sum = given.reduce((total, bytes) => total + bytes, 0);
+    expect(heard.bytes.length).toBe(1_000 * 16_384);
+    // The window has grown from 1 MiB to 4 MiB.
+    expect(sum).toBeGreaterThan(1_000 * 16_384 + 2 ** 20);
+    expect(sum).toBeLessThanOrEqual(1_000 * 16_384 + 3 * 2 ** 20);
+  });
+});
+
+it("streams that wait are affected by a change of the window too", () => {
+  const client = new RecordedClient(false);
+  client.receive(settings([Setting.MaxConcurrentStreams, 1]), settingsAck());
+  client.bytes();
+  client.open();
+  const waiting = client.open(bytesOf(10));
+  client.receive(settings([Setting.InitialWindowSize, 4]));
+  client.bytes();
+  client.receive(headers(1, RESPONSE, END_HEADERS | END_STREAM));
+  expect(lengths(client.frames())).toEqual([[3, 4]]);
+  expect(waiting.stream?.unsent).toBe(6);
+});

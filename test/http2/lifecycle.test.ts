@@ -1,0 +1,340 @@
+/** How requests are handed out, and how streams and connections end (RFC 9113, sections 5.4, 6.4, 6.7, 6.8 and 8.1). */
+import { describe, expect, it } from "vitest";
+import { NotOpen } from "../../runtime/src/http2/client.ts";
+import { ErrorCode, FrameType, MAX_31_BITS, Setting } from "../../runtime/src/http2/codes.ts";
+import {
+  ACK,
+  data,
+  END_HEADERS,
+  END_STREAM,
+  type Frame,
+  goAway,
+  headers,
+  ping,
+  REQUEST,
+  RESPONSE,
+  rst,
+  settings,
+} from "./support/frames.ts";
+import { bytesOf, frozen, Heard, RecordedClient, RecordedServer } from "./support/recorder.ts";
+
+const END = END_HEADERS | END_STREAM;
+const NONE = frozen();
+const TRAILERS = frozen("grpc-status", "0");
+
+const goAways = (frames: readonly Frame[]): number[][] =>
+  frames
+    .filter(({ type }) => type === FrameType.GoAway)
+    .map(({ payload }) => [Buffer.from(payload).readUInt32BE(0), Buffer.from(payload).readUInt32BE(4)]);
+
+const types = (frames: readonly Frame[]): number[] => frames.map(({ type }) => type);
+
+describe("a request", () => {
+  it("is handed out at the end of its chunk, with all data that came in it", () => {
+    const server = new RecordedServer();
+    const seen: unknown[] = [];
+    server.onRequest = (stream, heard) => seen.push([stream.id, stream.ended, String(heard.bytes)]);
+    server.receive(
+      Buffer.concat([headers(1, REQUEST), headers(3, REQUEST), data(1, "a"), data(3, "b"), data(1, "c", END_STREAM)]),
+    );
+    expect(seen).toEqual([
+      [1, true, "ac"],
+      [3, false, "b"],
+    ]);
+    expect(server.requests.map(({ ended }) => ended)).toEqual([true, false]);
+  });
+
+  it("that was reset in the chunk that it came in is never handed out, and counts as reset", () => {
+    const server = new RecordedServer({ resetBurst: 5 });
+    for (let id = 1; id < 11; id += 2) server.receive(Buffer.concat([headers(id, REQUEST, END), rst(id)]));
+    expect([server.requests, server.connection.streams, server.over]).toEqual([[], 0, undefined]);
+    server.receive(Buffer.concat([headers(11, REQUEST, END), rst(11)]));
+    expect(server.over?.code).toBe(ErrorCode.EnhanceYourCalm);
+  });
+
+  it("is not handed out if its chunk ends the connection", () => {
+    const server = new RecordedServer();
+    server.receive(Buffer.concat([headers(1, REQUEST, END), data(0, "a")]));
+    expect([server.requests, server.over?.code]).toEqual([[], ErrorCode.ProtocolError]);
+  });
+
+  it("may be answered while it is handed out", () => {
+    const server = new RecordedServer();
+    server.onRequest = (stream) => stream.respond(400, NONE, Buffer.from("no"), undefined, true);
+    server.receive(headers(1, REQUEST, END), headers(3, REQUEST));
+    expect(server.requests.map(({ closed, ended }) => [closed, ended])).toEqual([
+      [1, true],
+      [1, false],
+    ]);
+    expect(types(server.frames())).toEqual([1, 0, 1, 0, FrameType.RstStream]);
+  });
+
+  it("that ends the connection while it is handed out stops the loop over the others", () => {
+    const server = new RecordedServer();
+    server.onRequest = () => server.connection.fail(ErrorCode.InternalError, "test");
+    server.receive(Buffer.concat([headers(1, REQUEST, END), headers(3, REQUEST, END), headers(5, REQUEST, END)]));
+    expect(server.requests).toHaveLength(1);
+    expect(server.requests[0]?.closed).toBe(1);
+    expect(goAways(server.frames())).toHaveLength(1);
+  });
+
+  it("whose handler throws ends the connection with INTERNAL_ERROR, once, and throws nothing", () => {
+    const server = new RecordedServer();
+    const cause = new Error("a mistake");
+    server.onRequest = () => {
+      throw cause;
+    };
+    server.receive(headers(1, REQUEST, END), headers(3, REQUEST, END));
+    expect(server.events.filter(({ type }) => type === "over")).toEqual([
+      { type: "over", code: ErrorCode.InternalError, text: "internal error", isLocal: true, cause },
+    ]);
+  });
+});
+
+describe("a unary response", () => {
+  it("is its headers, data and trailers, behind one another", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST, END));
+    server.requests[0]?.stream?.respond(200, NONE, Buffer.from("abc"), TRAILERS, true);
+    expect(server.frames().map(({ type, flags }) => [type, flags])).toEqual([
+      [FrameType.Headers, END_HEADERS],
+      [FrameType.Data, 0],
+      [FrameType.Headers, END],
+    ]);
+    expect([server.requests[0]?.closed, server.connection.streams, server.events.at(-1)]).toEqual([
+      1,
+      0,
+      { type: "idle" },
+    ]);
+  });
+
+  it("is a single frame without data and trailers", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST, END));
+    server.requests[0]?.stream?.respond(200, TRAILERS, undefined, undefined, true);
+    expect(server.frames().map(({ type, flags }) => [type, flags])).toEqual([[FrameType.Headers, END]]);
+  });
+
+  it("before the end of its request is followed by RST_STREAM(NO_ERROR), and the rest of the request is ignored", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST), data(1, "abc"));
+    server.requests[0]?.stream?.respond(200, NONE, Buffer.from("abc"), TRAILERS, true);
+    const frames = server.frames();
+    expect(types(frames)).toEqual([FrameType.Headers, FrameType.Data, FrameType.Headers, FrameType.RstStream]);
+    expect(Buffer.from(frames[3]?.payload ?? []).readUInt32BE()).toBe(ErrorCode.NoError);
+    server.receive(data(1, "more", END_STREAM));
+    expect([server.over, server.requests[0]?.ended]).toEqual([undefined, false]);
+  });
+
+  it("of a stream that is gone goes nowhere, and never to another stream", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST, END), rst(1), headers(3, REQUEST, END));
+    const [gone] = server.requests;
+    gone?.stream?.respond(200, NONE, Buffer.from("abc"), TRAILERS, true);
+    gone?.stream?.sendInformational(100, NONE);
+    gone?.stream?.sendTrailers(TRAILERS);
+    gone?.stream?.reset(ErrorCode.Cancel);
+    expect([gone?.stream?.sendData(bytesOf(5), true), server.bytes().length]).toEqual([true, 0]);
+  });
+
+  it("has a header block of any size, in frames that nothing interrupts", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST, END), headers(3, REQUEST, END));
+    server.requests[0]?.stream?.respond(200, frozen("x-a", "v".repeat(40_000)), undefined, undefined, true);
+    server.requests[1]?.stream?.respond(200, NONE, undefined, undefined, true);
+    expect(server.frames().map(({ type, flags, streamId }) => [type, flags, streamId])).toEqual([
+      [FrameType.Headers, END_STREAM, 1],
+      [FrameType.Continuation, 0, 1],
+      [FrameType.Continuation, END_HEADERS, 1],
+      [FrameType.Headers, END, 3],
+    ]);
+  });
+
+  it("is refused where the peer takes no headers of its size, which counts as a reset", () => {
+    const server = new RecordedServer({ resetBurst: 3 });
+    server.receive(settings([Setting.MaxHeaderListSize, 60]));
+    for (let id = 1; id <= 7; id += 2) {
+      server.receive(headers(id, REQUEST, END));
+      const large = frozen("x-a", "1234567890123456789");
+      expect(() => server.requests.at(-1)?.stream?.respond(200, large, undefined, undefined, true)).toThrow(
+        "the peer takes",
+      );
+    }
+    expect(server.over?.code).toBe(ErrorCode.EnhanceYourCalm);
+  });
+});
+
+describe("a reset", () => {
+  it("of the peer is heard once, and answered with nothing", () => {
+    const client = new RecordedClient();
+    const heard = client.open(undefined, false);
+    client.bytes();
+    client.receive(rst(1, ErrorCode.RefusedStream), rst(1), rst(1));
+    expect([heard.reset, heard.closed]).toEqual([
+      { code: ErrorCode.RefusedStream, by: "peer", isUnprocessed: true },
+      1,
+    ]);
+    expect(client.bytes()).toHaveLength(0);
+  });
+
+  it("of ours sends the HEADERS that stand before it, because they change the peer's tables", () => {
+    const client = new RecordedClient();
+    const heard = client.open();
+    heard.stream?.reset(ErrorCode.Cancel);
+    heard.stream?.reset(ErrorCode.Cancel);
+    expect([types(client.frames()), heard.closed, heard.reset]).toEqual([
+      [FrameType.Headers, FrameType.RstStream],
+      1,
+      undefined,
+    ]);
+  });
+
+  it("from inside every callback leaves nothing behind", () => {
+    for (const name of ["onResponse", "onData", "onEnd", "onInformational"] as const) {
+      const client = new RecordedClient();
+      const heard = new Heard();
+      heard[name] = () => heard.stream?.reset(ErrorCode.Cancel);
+      heard.stream = client.connection.open({ method: "POST", path: "/", headers: NONE }, heard, undefined, false);
+      client.receive(
+        Buffer.concat([headers(1, [":status", "100"]), headers(1, RESPONSE), data(1, "abc"), data(1, "d", END_STREAM)]),
+      );
+      expect([name, heard.closed, client.over, client.connection.streams]).toEqual([name, 1, undefined, 0]);
+    }
+  });
+});
+
+describe("a graceful shutdown", () => {
+  it("has two steps: what the client sent before it heard of the first is still served (section 6.8)", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST, END));
+    server.connection.goAway(ErrorCode.NoError, false);
+    server.connection.ping("shutdown");
+    const [first, probe] = server.frames();
+    expect(goAways(first ? [first] : [])).toEqual([[MAX_31_BITS, ErrorCode.NoError]]);
+    server.receive(headers(3, REQUEST, END), ping(probe?.payload ?? [], ACK));
+    expect(server.events.at(-1)).toEqual({ type: "pong", kind: "shutdown" });
+    server.connection.goAway(ErrorCode.NoError, true);
+    expect(goAways(server.frames())).toEqual([[3, ErrorCode.NoError]]);
+    // Decoded and counted, but not handed out, and not answered.
+    server.receive(headers(5, REQUEST), data(5, "abc", END_STREAM));
+    expect([server.requests.length, server.bytes().length, server.over]).toEqual([2, 0, undefined]);
+    for (const { stream } of server.requests) stream?.respond(200, NONE, undefined, undefined, true);
+    expect(server.events.at(-1)).toEqual({ type: "idle" });
+  });
+
+  it("of the server fails what is above its last stream as unprocessed, and opens no more", () => {
+    const client = new RecordedClient();
+    const calls = [client.open(), client.open(), client.open()];
+    client.bytes();
+    client.receive(goAway(MAX_31_BITS));
+    expect(calls.map(({ closed }) => closed)).toEqual([0, 0, 0]);
+    expect(() => client.open()).toThrow(NotOpen);
+    client.receive(goAway(3));
+    expect(calls.map(({ reset }) => reset?.isUnprocessed)).toEqual([undefined, undefined, true]);
+    // It may be lowered, and not raised again.
+    client.receive(goAway(1), goAway(MAX_31_BITS));
+    expect(calls.map(({ reset }) => reset?.isUnprocessed)).toEqual([undefined, true, true]);
+    client.receive(headers(1, RESPONSE, END));
+    expect([calls[0]?.ended, client.connection.streams, client.events.at(-1)]).toEqual([true, 0, { type: "idle" }]);
+  });
+});
+
+describe("the end of a connection", () => {
+  it("fails each stream, and says which of a client the server cannot have processed", () => {
+    const client = new RecordedClient(false);
+    client.receive(settings([Setting.MaxConcurrentStreams, 2]));
+    const sent = client.open();
+    client.bytes();
+    const unsent = client.open();
+    const waiting = client.open();
+    client.connection.lost("the socket closed");
+    expect([sent, unsent, waiting].map(({ reset, closed }) => [reset?.isUnprocessed, closed])).toEqual([
+      [false, 1],
+      [true, 1],
+      [true, 1],
+    ]);
+    expect(client.over).toMatchObject({ isLocal: false, text: "the socket closed" });
+  });
+
+  it("says GOAWAY with the last stream that was accepted, and its reason, once", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST, END), headers(7, REQUEST, END));
+    server.receive(Buffer.concat([ping(), data(0, "a"), data(0, "a")]));
+    server.connection.fail(ErrorCode.InternalError, "again");
+    server.connection.goAway(ErrorCode.NoError, true);
+    expect(goAways(server.frames())).toEqual([[7, ErrorCode.ProtocolError]]);
+    expect(server.requests.map(({ reset, closed }) => [reset?.by, closed])).toEqual([
+      ["connection", 1],
+      ["connection", 1],
+    ]);
+  });
+
+  it("by the peer's side alone fails requests that are not complete, and lets the others be answered", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST, END), headers(3, REQUEST));
+    server.connection.receiveEnd();
+    expect(server.requests.map(({ closed }) => closed)).toEqual([0, 1]);
+    server.requests[0]?.stream?.respond(200, NONE, Buffer.from("abc"), TRAILERS, true);
+    expect(types(server.frames())).toEqual([FrameType.Headers, FrameType.Data, FrameType.Headers]);
+  });
+});
+
+describe("pings", () => {
+  it("of one kind are out one at a time, and are matched with their answers", () => {
+    const client = new RecordedClient();
+    expect([client.connection.ping("keepalive"), client.connection.ping("keepalive")]).toEqual([true, false]);
+    const [sent] = client.frames();
+    client.receive(ping(new Uint8Array(8), ACK));
+    expect(client.events.some(({ type }) => type === "pong")).toBe(false);
+    client.receive(ping(sent?.payload ?? [], ACK));
+    expect(client.events.at(-1)).toEqual({ type: "pong", kind: "keepalive" });
+    expect(client.connection.ping("keepalive")).toBe(true);
+  });
+});
+
+describe("the server's limit of streams", () => {
+  it("lets calls wait, which may be cancelled, and starts the others as soon as it may", () => {
+    const client = new RecordedClient(false);
+    client.receive(settings([Setting.MaxConcurrentStreams, 0]));
+    client.bytes();
+    const calls = [client.open(Buffer.from("a")), client.open(), client.open(Buffer.from("c"))];
+    expect([client.bytes().length, client.connection.streams, client.connection.peerMaxStreams]).toEqual([0, 3, 0]);
+    calls[1]?.stream?.reset(ErrorCode.Cancel);
+    client.receive(settings([Setting.MaxConcurrentStreams, 5]));
+    expect(
+      client
+        .frames()
+        .map(({ type, streamId }) => [type, streamId])
+        .filter(([type]) => type !== FrameType.Settings),
+    ).toEqual([
+      [FrameType.Headers, 1],
+      [FrameType.Headers, 3],
+      [FrameType.Data, 1],
+      [FrameType.Data, 3],
+    ]);
+    expect(calls.map(({ closed }) => closed)).toEqual([0, 1, 0]);
+  });
+
+  it("counts streams that are half closed, and closes none when it is lowered (section 5.1.2)", () => {
+    const client = new RecordedClient();
+    client.open();
+    client.open();
+    client.receive(settings([Setting.MaxConcurrentStreams, 1]));
+    const waiting = client.open();
+    client.receive(headers(1, RESPONSE, END));
+    expect(waiting.stream?.id).toBe(0);
+    client.receive(headers(3, RESPONSE, END));
+    expect(waiting.stream?.id).toBe(5);
+  });
+});
+
+it("output is asked for once until it is taken", () => {
+  const server = new RecordedServer();
+  const before = server.wire.wakes;
+  server.receive(ping(), ping());
+  server.receive(ping());
+  expect(server.wire.wakes).toBe(before + 1);
+  server.bytes();
+  server.receive(ping());
+  expect(server.wire.wakes).toBe(before + 2);
+});

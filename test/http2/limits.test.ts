@@ -1,0 +1,259 @@
+/** What a peer may do before its connection is closed, each beside what an honest peer does (RFC 9113, section 10.5). */
+import { describe, expect, it } from "vitest";
+import { ErrorCode, FrameType, Setting } from "../../runtime/src/http2/codes.ts";
+import {
+  ACK,
+  block,
+  data,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  goAway,
+  headers,
+  PADDED,
+  ping,
+  REQUEST,
+  RESPONSE,
+  rst,
+  settings,
+  settingsAck,
+  uint32,
+  windowUpdate,
+} from "./support/frames.ts";
+import { bytesOf, frozen, RecordedClient, RecordedServer } from "./support/recorder.ts";
+
+const END = END_HEADERS | END_STREAM;
+const NONE = frozen();
+const { EnhanceYourCalm, RefusedStream, CompressionError } = ErrorCode;
+
+/** How many times something can be received before the connection is over; the output is read each time. */
+function countUntilOver(side: RecordedServer | RecordedClient, make: (i: number) => Uint8Array, max = 200_000): number {
+  for (let i = 0; i < max; i++) {
+    side.receive(make(i));
+    if (side.over !== undefined) {
+      expect(side.over.code).toBe(EnhanceYourCalm);
+      return i;
+    }
+    side.bytes();
+  }
+  return max;
+}
+
+function withStream(side: RecordedServer | RecordedClient): RecordedServer | RecordedClient {
+  if (side instanceof RecordedServer) side.receive(headers(1, REQUEST));
+  else {
+    side.open(undefined, false);
+    side.receive(headers(1, RESPONSE));
+  }
+  side.bytes();
+  return side;
+}
+
+describe.each([
+  ["server", () => withStream(new RecordedServer())],
+  ["client", () => withStream(new RecordedClient())],
+] as const)("a %s closes the connection after a flood of", (_role, open) => {
+  it.each<[string, () => Uint8Array, number]>([
+    ["SETTINGS", () => settings(), 1_000],
+    ["PING", () => ping(), 1_000],
+    ["acknowledgements of nothing", () => ping([1, 2, 3, 4, 5, 6, 7, 8], ACK), 1_000],
+    ["empty DATA", () => data(1, ""), 1_000],
+    ["DATA that is padding alone", () => frame(FrameType.Data, PADDED, 1, [3, 0, 0, 0]), 1_000],
+    ["DATA that is padding for the most part", () => frame(FrameType.Data, PADDED, 1, [3, 97, 0, 0, 0]), 10_000],
+    ["PRIORITY", () => frame(FrameType.Priority, 0, 5, [...uint32(0), 16]), 10_000],
+    ["unknown frames", () => frame(0xbe, 0, 0, "abc"), 10_000],
+    ["large unknown frames", () => frame(0xbe, 0, 0, new Uint8Array(16_384)), 2_000],
+    ["ALTSVC, which is one", () => frame(0xa, 0, 0, "abc"), 10_000],
+    ["WINDOW_UPDATE", () => windowUpdate(0, 1), 10_000],
+    ["GOAWAY", () => goAway(2 ** 31 - 1), 1_000],
+  ])("%s", (_name, make, limit) => {
+    const count = countUntilOver(open(), make);
+    expect(count).toBeGreaterThan(limit * 0.8);
+    expect(count).toBeLessThan(limit * 1.3);
+  });
+
+  it("SETTINGS and PING whose answers are not read, at a thousand", () => {
+    for (const bytes of [settings(), ping()]) {
+      const side = open();
+      let count = 0;
+      for (; side.over === undefined; count++) {
+        side.receive(bytes);
+        // The socket is full.
+        side.bytes(0);
+      }
+      expect(count).toBeGreaterThan(900);
+      expect(count).toBeLessThan(1_100);
+    }
+  });
+
+  it("frames on streams that it has forgotten, and not of those behind a reset of its own", () => {
+    const side = open();
+    const stream = side instanceof RecordedServer ? side.requests[0]?.stream : undefined;
+    stream?.reset(ErrorCode.Cancel);
+    for (let i = 0; i < 16 && stream; i++) {
+      side.receive(data(1, bytesOf(16_000)));
+      side.bytes();
+    }
+    expect(side.over).toBeUndefined();
+  });
+
+  it("none of them if time passes in between", () => {
+    const side = open();
+    for (let second = 0; second < 200; second++) {
+      for (let i = 0; i < 30; i++) side.receive(ping());
+      side.bytes();
+      side.connection.tick(1_000);
+    }
+    expect(side.over).toBeUndefined();
+  });
+});
+
+describe("a server", () => {
+  it("closes the connection of a client that resets streams (Rapid Reset, CVE-2023-44487), in one chunk or in many", () => {
+    for (const isOneChunk of [true, false]) {
+      const server = new RecordedServer();
+      const count = countUntilOver(server, (i) => {
+        const id = 2 * i + 1;
+        if (isOneChunk) return Buffer.concat([headers(id, REQUEST, END), rst(id)]);
+        server.receive(headers(id, REQUEST, END));
+        server.connection.finished();
+        return rst(id);
+      });
+      expect(count).toBe(900);
+    }
+  });
+
+  it.each<[string, (id: number) => Uint8Array]>([
+    ["requests that are malformed", (id) => headers(id, [":method", "POST"], END)],
+    ["requests with empty names", (id) => headers(id, [...REQUEST, "", ""], END)],
+    [
+      "requests whose headers are too large",
+      (id) => headers(id, [...REQUEST, ...Array.from({ length: 4_100 }, (_, i) => (i % 2 ? "" : "a"))], END),
+    ],
+    [
+      "requests whose content-length is wrong",
+      (id) => Buffer.concat([headers(id, [...REQUEST, "content-length", "1"]), data(id, "ab")]),
+    ],
+  ])("closes the connection of a client that has it reset streams (MadeYouReset, CVE-2025-8671): %s", (_name, make) => {
+    const server = new RecordedServer();
+    expect(countUntilOver(server, (i) => make(2 * i + 1))).toBe(900);
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it.each<[string, Uint8Array]>([
+    ["WINDOW_UPDATE of 0", windowUpdate(1, 0)],
+    ["WINDOW_UPDATE beyond the largest window", windowUpdate(1, 2 ** 31 - 1)],
+    ["HEADERS on a half-closed stream", headers(1, REQUEST, END)],
+    ["DATA on a half-closed stream", data(1, "a")],
+    ["PRIORITY of a wrong length", frame(FrameType.Priority, 0, 1, [0])],
+  ])("gives no cheap way to have streams reset: %s ends the connection", (_name, bytes) => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST, END), bytes);
+    expect(server.over).toBeDefined();
+  });
+
+  it("refuses streams beyond its limit, from the first byte on, and closes the connection of a client that goes on", () => {
+    const server = new RecordedServer({ maxStreams: 3 });
+    for (let id = 1; id < 11; id += 2) server.receive(headers(id, REQUEST));
+    const refused = server.frames().filter(({ type }) => type === FrameType.RstStream);
+    expect(refused.map(({ streamId, payload }) => [streamId, payload[3]])).toEqual([
+      [7, RefusedStream],
+      [9, RefusedStream],
+    ]);
+    expect(server.requests).toHaveLength(3);
+    server.receive(settingsAck());
+    expect(countUntilOver(server, (i) => headers(11 + 2 * i, REQUEST))).toBeLessThan(1_002);
+  });
+
+  it("counts handlers that go on after their streams were reset", () => {
+    const server = new RecordedServer({ maxHandlers: 3 });
+    for (let id = 1; id < 11; id += 2) server.receive(headers(id, REQUEST, END), rst(id));
+    expect(server.requests).toHaveLength(3);
+    server.connection.finished();
+    server.receive(headers(21, REQUEST, END));
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it("closes the connection of a client whose blocks change the table's size without end", () => {
+    const server = new RecordedServer({ resetBurst: 1e9 });
+    server.onRequest = (stream) => {
+      stream.respond(200, NONE, undefined, undefined, true);
+      server.connection.finished();
+    };
+    const update = Buffer.concat([Buffer.from("203fe11f", "hex"), block(REQUEST)]);
+    const count = countUntilOver(server, (i) => frame(FrameType.Headers, END, 2 * i + 1, update));
+    expect(count).toBe(5_000);
+    const three = new RecordedServer();
+    three.receive(frame(FrameType.Headers, END, 1, Buffer.from("202020", "hex")));
+    expect(three.over?.code).toBe(CompressionError);
+  });
+
+  it("closes the connection of a client that takes responses a byte at a time", () => {
+    const server = new RecordedServer();
+    server.receive(settings([Setting.InitialWindowSize, 0]), headers(1, REQUEST, END));
+    server.requests[0]?.stream?.respond(200, NONE, bytesOf(60_000), undefined, true);
+    server.bytes();
+    const count = countUntilOver(server, () => {
+      server.bytes();
+      return windowUpdate(1, 1);
+    });
+    expect(count).toBeGreaterThan(900);
+    expect(count).toBeLessThan(1_100);
+  });
+
+  it("closes the connection of a client that changes the windows of many streams without end", () => {
+    const server = new RecordedServer();
+    for (let id = 1; id < 200; id += 2) server.receive(headers(id, REQUEST));
+    const count = countUntilOver(server, (i) => settings([Setting.InitialWindowSize, i % 2 ? 10 : 20]));
+    expect(count).toBeLessThan(510);
+  });
+
+  it("keeps headers of open streams within 64 MiB in all, and counts what waits to be sent", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST, END));
+    server.requests[0]?.stream?.respond(200, NONE, new Uint8Array(65 * 1024 * 1024), undefined, true);
+    server.receive(headers(3, REQUEST, END));
+    const refused = server.frames(100_000).filter(({ type }) => type === FrameType.RstStream);
+    expect([refused[0]?.payload[3], server.requests.length]).toEqual([RefusedStream, 1]);
+  });
+
+  it("does not mind what honest clients do in thousands of calls", () => {
+    const server = new RecordedServer();
+    server.onRequest = (stream) => {
+      stream.respond(200, NONE, bytesOf(100), frozen("grpc-status", "0"), true);
+      server.connection.finished();
+    };
+    for (let i = 0; i < 20_000; i++) {
+      const id = 2 * i + 1;
+      // A window and a measurement of the bandwidth for each response, as gRPC in Go and Java have them.
+      server.receive(
+        Buffer.concat([headers(id, REQUEST), data(id, bytesOf(100), END_STREAM)]),
+        windowUpdate(0, 100),
+        ping(),
+      );
+      server.bytes();
+    }
+    expect([server.over, server.requests.length]).toEqual([undefined, 20_000]);
+  });
+});
+
+describe("a client", () => {
+  it("does not mind a server that resets every stream", () => {
+    const client = new RecordedClient();
+    for (let i = 0; i < 5_000; i++) {
+      const heard = client.open();
+      client.bytes();
+      client.receive(rst(heard.stream?.id ?? 0, RefusedStream));
+    }
+    expect(client.over).toBeUndefined();
+  });
+
+  it("closes the connection to a server whose responses it has to reset", () => {
+    const client = new RecordedClient();
+    const count = countUntilOver(client, () => {
+      const heard = client.open();
+      return headers(heard.stream?.id ?? 0, [":status", "x"]);
+    });
+    expect(count).toBe(900);
+  });
+});

@@ -1,0 +1,178 @@
+/** Connections whose calls are recorded, so that tests compare values. */
+import { ClientConnection } from "../../../runtime/src/http2/client.ts";
+import type { ConnectionEvent, OutputOwner } from "../../../runtime/src/http2/events.ts";
+import { DEFAULT_LIMITS, type EngineLimits } from "../../../runtime/src/http2/limits.ts";
+import type { HeaderBlock } from "../../../runtime/src/http2/messages.ts";
+import { ServerConnection } from "../../../runtime/src/http2/server.ts";
+import type { StreamSink } from "../../../runtime/src/http2/sink.ts";
+import type { Stream } from "../../../runtime/src/http2/stream.ts";
+import { type Frame, PREFACE, parseFrames, settings } from "./frames.ts";
+
+/** What has been heard of one stream. */
+export class Heard implements StreamSink {
+  block: HeaderBlock | undefined;
+  informational: number[] = [];
+  readonly #chunks: Buffer[] = [];
+  trailers: readonly string[] | undefined;
+  ended = false;
+  reset: { code: number; by: string; isUnprocessed: boolean } | undefined;
+  closed = 0;
+  drains = 0;
+  stream: Stream | undefined;
+  /** Whether data is taken as it comes. */
+  consumes: boolean;
+  onDrained: () => void = () => {};
+
+  constructor(consumes = true) {
+    this.consumes = consumes;
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
+  onInformational(block: HeaderBlock): void {
+    this.informational.push(block.status);
+  }
+  onResponse(block: HeaderBlock): void {
+    this.block = block;
+  }
+  onData(bytes: Uint8Array): void {
+    // A copy: the chunk may be overwritten.
+    this.#chunks.push(Buffer.from(bytes));
+    if (this.consumes) this.stream?.consumed(bytes.length);
+  }
+  onEnd(trailers: readonly string[] | undefined): void {
+    if (this.ended || this.reset || this.closed) throw new Error("ended twice, or after its end");
+    this.ended = true;
+    this.trailers = trailers;
+  }
+  onReset(code: number, by: string, isUnprocessed: boolean): void {
+    if (this.reset || this.closed) throw new Error("reset twice, or after its end");
+    this.reset = { code, by, isUnprocessed };
+  }
+  onDrain(): void {
+    this.drains++;
+    this.onDrained();
+  }
+  onClosed(): void {
+    this.closed++;
+    if (this.closed > 1) throw new Error("closed twice");
+  }
+}
+
+/** The output of a connection, and when it was asked for. */
+class Wire implements OutputOwner {
+  wakes = 0;
+  wake(): void {
+    this.wakes++;
+  }
+  slabs: Uint8Array[] = [];
+  slab(): Uint8Array {
+    return this.slabs.pop() ?? new Uint8Array(64 * 1024);
+  }
+}
+
+/** Budget of `take` where there is no other. */
+const PLENTY = 16 * 1024 * 1024;
+
+abstract class Recorded {
+  readonly wire: Wire = new Wire();
+  readonly events: ConnectionEvent[] = [];
+  abstract readonly connection: ServerConnection | ClientConnection;
+
+  onEvent = (event: ConnectionEvent): void => {
+    this.events.push(event);
+  };
+
+  /** The bytes that the connection sends now. */
+  bytes(budget = PLENTY): Buffer {
+    const { parts, slabs } = this.connection.take(budget);
+    const bytes = Buffer.concat(parts);
+    // What was handed over is used again, as it is by an adapter.
+    for (const slab of slabs) slab.fill(0xff, 0, 100);
+    this.wire.slabs.push(...slabs);
+    return bytes;
+  }
+
+  /** The frames that the connection sends now. */
+  frames(budget = PLENTY): Frame[] {
+    const bytes = this.bytes(budget);
+    const isPreface = bytes.subarray(0, PREFACE.length).equals(PREFACE);
+    return parseFrames(isPreface ? bytes.subarray(PREFACE.length) : bytes);
+  }
+
+  receive(...chunks: readonly Uint8Array[]): void {
+    for (const chunk of chunks) this.connection.receive(chunk);
+  }
+
+  /** Why the connection is over, if it is. */
+  get over(): Extract<ConnectionEvent, { type: "over" }> | undefined {
+    return this.events.find((event) => event.type === "over") as Extract<ConnectionEvent, { type: "over" }> | undefined;
+  }
+}
+
+export class RecordedServer extends Recorded {
+  readonly requests: Heard[] = [];
+  readonly connection: ServerConnection;
+  /** Called with each request. */
+  onRequest: (stream: Stream, heard: Heard) => void = () => {};
+  consumes = true;
+
+  /** `isOpen`: the preface and SETTINGS of the client have come. */
+  constructor(limits: Partial<EngineLimits> = {}, isOpen = true) {
+    super();
+    const resolved = { ...DEFAULT_LIMITS, ...limits };
+    const handler = {
+      onEvent: this.onEvent,
+      onRequest: (stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): StreamSink => {
+        const heard = new Heard(this.consumes);
+        heard.stream = stream;
+        heard.block = block;
+        for (const bytes of early) heard.onData(bytes);
+        this.requests.push(heard);
+        this.onRequest(stream, heard);
+        return heard;
+      },
+    };
+    this.connection = new ServerConnection(handler, { output: this.wire, limits: resolved });
+    if (!isOpen) return;
+    this.receive(PREFACE, settings());
+    this.bytes();
+  }
+}
+
+export class RecordedClient extends Recorded {
+  readonly connection: ClientConnection;
+
+  constructor(isOpen = true, limits: Partial<EngineLimits> = {}) {
+    super();
+    this.connection = new ClientConnection(this, {
+      output: this.wire,
+      limits: { ...DEFAULT_LIMITS, ...limits },
+      scheme: "http",
+      authority: "localhost",
+    });
+    if (!isOpen) return;
+    this.receive(settings());
+    this.bytes();
+  }
+
+  /** Opens a stream for a call. */
+  open(body?: Uint8Array, isEnd = true, fields: readonly string[] = ["te", "trailers"], method = "POST"): Heard {
+    const heard = new Heard();
+    const head = { method, path: "/a.B/C", headers: { raw: fields, frozen: false } };
+    heard.stream = this.connection.open(head, heard, body, isEnd);
+    return heard;
+  }
+}
+
+/** The list of fields that never changes. */
+export const frozen = (...raw: readonly string[]): { raw: readonly string[]; frozen: boolean } => ({
+  raw,
+  frozen: true,
+});
+
+/** Bytes that can be told from each other. */
+export const bytesOf = (length: number, first = 0): Uint8Array =>
+  Uint8Array.from({ length }, (_, i) => (first + i * 7 + (i >> 8)) & 0xff);
