@@ -13,7 +13,7 @@ import { type Codec, jsonCodec, protoCodec } from "../runtime/src/codec/codec.ts
 import type { Compression } from "../runtime/src/codec/compression.ts";
 import { createGrpcClient } from "../runtime/src/grpc/client.ts";
 import { streamBody } from "../runtime/src/http/exchange.ts";
-import { createHttpRpcClient } from "../runtime/src/http-rpc/compressed-exchange.ts";
+import { createHttpRpcClient } from "../runtime/src/http-rpc/client.ts";
 import type { HandlerContext } from "../runtime/src/server/handler.ts";
 import { chunked, routeGreeter, wireClient } from "./support/greeter.ts";
 import { ECHO, EVERY_BODY } from "./support/parameters.ts";

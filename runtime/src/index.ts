@@ -11,7 +11,7 @@ import type { Compression } from "./codec/compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { connectInMemory } from "./http/in-memory.ts";
-import { createHttpRpcClient } from "./http-rpc/compressed-exchange.ts";
+import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import { withSignedCalls } from "./java/http-rpc/client.ts";
 import type { Serialization } from "./java/serialization.ts";

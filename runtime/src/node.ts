@@ -12,7 +12,7 @@ import { type Codec, findCodec, jsonCodec } from "./codec/codec.ts";
 import { type Compression, findCompression } from "./codec/compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { pathsBelow } from "./http/exchange.ts";
-import { createHttpRpcClient } from "./http-rpc/compressed-exchange.ts";
+import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter, type Router, type RouterOptions } from "./index.ts";
 import { withSignedCalls } from "./java/http-rpc/client.ts";
 import type { Serialization } from "./java/serialization.ts";

@@ -3,7 +3,7 @@ import zlib from "node:zlib";
 import { jsonCodec } from "triple-es";
 import { gzip, nodeCompressions, zstd } from "triple-es/node";
 import { describe, expect, it } from "vitest";
-import { createHttpRpcClient } from "../../runtime/src/http-rpc/compressed-exchange.ts";
+import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
 import { type Fields, jsonOf, routeGreeter, rpcRequest, wireClient } from "../support/greeter.ts";
 
 const options = { compressions: nodeCompressions, compressMinBytes: 10 };

@@ -153,8 +153,16 @@ describe("the parts of a body", () => {
     });
   });
 
-  it("may be none, and anything may stand around them", async () => {
-    expect((await send("all", CONTENT_TYPE, multipart())).body).toEqual({});
+  it("must not be none", async () => {
+    expect(await send("all", CONTENT_TYPE, multipart())).toMatchObject({
+      status: 400,
+      body: { status: 40, message: "the body has no parts; a multipart body has at least one" },
+    });
+    const sent = await send("all", CONTENT_TYPE, `preamble\r\n--${BOUNDARY}--\r\nepilogue`);
+    expect(sent).toMatchObject({ status: 400, body: { status: 40 } });
+  });
+
+  it("may have anything around them", async () => {
     const body = joined(
       bytesOf("preamble\r\n"),
       multipart({ name: "age", content: "1" }),
@@ -250,9 +258,7 @@ describe("any body", () => {
         content: content.filter((bytes) => !startsParts(bytes)),
         type: fc.constant("application/octet-stream"),
       }),
-      {
-        maxLength: 5,
-      },
+      { minLength: 1, maxLength: 5 },
     );
     await fc.assert(
       fc.asyncProperty(parts, async (given) => {

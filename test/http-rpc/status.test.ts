@@ -2,13 +2,13 @@
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { Code, findDetails, RpcError, Status } from "triple-es";
+import { Code, findDetails, type Interceptor, RpcError, Status } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
-import { createHttpRpcClient } from "../../runtime/src/http-rpc/compressed-exchange.ts";
+import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
 import { httpStatusOf } from "../../runtime/src/http-rpc/error-response.ts";
 import { codeOfHttpStatus } from "../../runtime/src/http-rpc/status.ts";
-import { jsonOf, response, routeGreeter, rpcRequest, wireClient } from "../support/greeter.ts";
+import { jsonOf, type RoutedGreeter, response, routeGreeter, rpcRequest, wireClient } from "../support/greeter.ts";
 import { failureOf } from "../support/server.ts";
 
 /** What a client makes of a response. */
@@ -106,6 +106,26 @@ describe("an error that a handler threw", () => {
     request.headers.set("triple-protocol-version", "0.1.0");
     const body = await jsonOf(await exchange(request));
     expect(body).toEqual({ status: 70, message: "why", code: "invalid_argument" });
+  });
+
+  it("has www-authenticate where it is 401: that of the handler or interceptor, or else Bearer", async () => {
+    const refusal = (trailers = {}) => new RpcError(Code.Unauthenticated, "who are you?", { trailers });
+    const fields = async ({ exchange }: RoutedGreeter) => {
+      const { status, headers } = await exchange(rpcRequest());
+      return [status, headers.getAll("www-authenticate")];
+    };
+    const plain = routeGreeter({ greet: () => Promise.reject(refusal()) });
+    expect(await fields(plain)).toEqual([401, ["Bearer"]]);
+    const handler = routeGreeter({
+      greet: (_, { responseHeaders }) => {
+        responseHeaders.set("www-authenticate", "Negotiate");
+        throw refusal();
+      },
+    });
+    expect(await fields(handler)).toEqual([401, ["Negotiate"]]);
+    const basic = 'Basic realm="shop"';
+    const refuse: Interceptor = () => () => Promise.reject(refusal({ "www-authenticate": basic }));
+    expect(await fields(routeGreeter({}, { interceptors: [refuse] }))).toEqual([401, [basic]]);
   });
 
   it("covers every code", () => {

@@ -5,7 +5,7 @@ import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_trip
 import { createThingsServiceClient } from "../../fixtures/options/gen/expanded/fixture/options/v1/options_triple.ts";
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
-import { createHttpRpcClient } from "../../runtime/src/http-rpc/compressed-exchange.ts";
+import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
 import { resolveClientOptions } from "../../runtime/src/protocol/protocol.ts";
 import { failureOf } from "../support/server.ts";
 

@@ -13,6 +13,7 @@ export const ECHO: ParametersServiceHandler = {
   struct: (message) => message,
   text: (message) => message,
   file: (message) => message,
+  bytes: (message) => message,
 };
 
 export const EVERY_BODY = ["multipart", "form", "text", "xml"] as const;
@@ -34,7 +35,7 @@ export type Send = (
   headers?: Fields,
 ) => Promise<Answer>;
 
-const METHODS = { all: "All", map: "Map", struct: "Struct", text: "Text", file: "File" } as const;
+const METHODS = { all: "All", map: "Map", struct: "Struct", text: "Text", file: "File", bytes: "Bytes" } as const;
 
 /** Every kind of body is switched on, and every request has the header that proves where it comes from. */
 export function routeParameters(serviceOptions: ServiceOptions = {}, options: RouterOptions = {}): Send {

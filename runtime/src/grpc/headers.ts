@@ -5,7 +5,13 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../codec/compression.ts";
-import { type ClientOptions, checkHeaders, type ProtocolOptions, type RequestHeaders } from "../protocol/protocol.ts";
+import {
+  type ClientOptions,
+  checkHeaders,
+  type ProtocolOptions,
+  quote,
+  type RequestHeaders,
+} from "../protocol/protocol.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
@@ -39,7 +45,7 @@ export function readRequestHeaders(
   const compression = encoding === undefined ? undefined : findCompression(options.compressions, encoding);
   if (encoding !== undefined && encoding !== IDENTITY && compression === undefined) {
     const known = encodingList(options.compressions, ",");
-    const message = `grpc-encoding "${encoding}" is not supported; supported are: ${known || "none"}`;
+    const message = `grpc-encoding ${quote(encoding)} is not supported; supported are: ${known || "none"}`;
     throw new RpcError(Code.Unimplemented, message, {
       headers: known === "" ? {} : { "grpc-accept-encoding": known },
     });
@@ -66,7 +72,7 @@ export function parseTimeout(value: string | undefined): number | undefined {
   if (unit === undefined || !/^[0-9]{1,8}[HMSmun]$/.test(value)) {
     throw new RpcError(
       Code.InvalidArgument,
-      `grpc-timeout "${value}" must be at most 8 digits followed by one of H M S m u n`,
+      `grpc-timeout ${quote(value)} must be at most 8 digits followed by one of H M S m u n`,
       { status: Status.BadRequest },
     );
   }

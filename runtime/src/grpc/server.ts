@@ -4,7 +4,7 @@
 import { type CallResponse, DONE, endMessages, type Handler, iteration, type StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { eachWithin } from "../call/context.ts";
-import { maskUnknownError, RpcError, reasonOf } from "../call/error.ts";
+import { maskUnknownError, RpcError } from "../call/error.ts";
 import { countMessage } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
@@ -13,6 +13,7 @@ import { isSigned, WrappedCall } from "../java/wrapper/wrapped-call.ts";
 import {
   appendMetadata,
   checkHeaders,
+  decodingReason,
   decompressMessage,
   isReservedName,
   notFound,
@@ -221,7 +222,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     try {
       return call.contentType.codec.decode(input, bytes);
     } catch (cause) {
-      throw internalError(`request cannot be decoded as ${input.typeName}: ${reasonOf(cause)}`, cause);
+      throw internalError(`request cannot be decoded as ${input.typeName}: ${decodingReason(cause)}`, cause);
     }
   }
 

@@ -6,16 +6,27 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
-import { appendCallerMetadata, type ClientOptions, javaPath, writeSelector } from "../protocol/protocol.ts";
+import {
+  appendCallerMetadata,
+  type ClientOptions,
+  type ClientProtocol,
+  javaPath,
+  writeSelector,
+} from "../protocol/protocol.ts";
 import { encodeArguments } from "./arguments.ts";
+import { compressExchange } from "./compressed-exchange.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
-import { readErrorResponse } from "./status.ts";
+import { badResponse, readErrorResponse } from "./status.ts";
 
 /** Error bodies beyond this are not read: the HTTP status has to do. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** The calls that sub-protocol A can make. */
 export type UnaryCall = (request: UnaryRequest) => Promise<UnaryResponse>;
+
+/** Makes the client half of sub-protocol A, with the compressions of the options. */
+export const createHttpRpcClient: ClientProtocol = (exchange, options) =>
+  refuseStreams(createUnaryCall(compressExchange(exchange, options), options));
 
 /** Makes the client half of sub-protocol A, for exchanges that compress by themselves or not at all. */
 export function createUnaryCall(
@@ -106,9 +117,4 @@ function localError(error: RpcError): RpcError {
   return status === error.status
     ? error
     : new RpcError(code, rawMessage, { headers, trailers: metadata, status, cause });
-}
-
-/** The error of a response that breaks the protocol's format. */
-export function badResponse(message: string, cause?: unknown): RpcError {
-  return new RpcError(Code.Internal, message, { status: Status.BadResponse, cause });
 }

@@ -1,18 +1,14 @@
 /**
- * Compression on the client's side of sub-protocol A, where it is all HTTP's: an exchange around an exchange. Pages do
- * not load it, because `fetch` inflates by itself.
+ * Compression on the client's side of sub-protocol A, where it is HTTP's content coding: an exchange around an exchange.
+ * Bundles of pages do not include it, because `fetch` inflates by itself.
  */
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
 import { type Body, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
-import { type ClientOptions, type ClientProtocol, compressMessage, decompressMessage } from "../protocol/protocol.ts";
-import { badResponse, createUnaryCall, refuseStreams } from "./client.ts";
-
-/** Makes the client half of sub-protocol A, with the compressions of the options. */
-export const createHttpRpcClient: ClientProtocol = (exchange, options) =>
-  refuseStreams(createUnaryCall(compressExchange(exchange, options), options));
+import { type ClientOptions, compressMessage, decompressMessage } from "../protocol/protocol.ts";
+import { badResponse } from "./status.ts";
 
 /** Compresses the bodies of requests, and inflates those of responses when they are read. */
-function compressExchange(exchange: Exchange, options: ClientOptions): Exchange {
+export function compressExchange(exchange: Exchange, options: ClientOptions): Exchange {
   const { compressions, sendCompression } = options;
   const accepted = compressions.length === 0 ? [] : ["accept-encoding", encodingList(compressions, ", ")];
 
@@ -35,7 +31,7 @@ function compressExchange(exchange: Exchange, options: ClientOptions): Exchange 
         if (compression !== undefined) return decompressMessage(bytes, compression, { maxMessageBytes }, badResponse);
         throw badResponse(`the server answered with the content encoding "${encoding}", which is not supported`);
       },
-      // Nobody reads it in pieces; whoever leaves the iteration gives up the body.
+      // Only `bytes` is read; leaving the iteration cancels the body.
       [Symbol.asyncIterator]: () => body[Symbol.asyncIterator](),
     };
   }

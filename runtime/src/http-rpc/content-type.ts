@@ -9,7 +9,7 @@ import { Metadata } from "../call/metadata.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
 import { type ArgumentBody, jsonArguments } from "../java/http-rpc/arguments.ts";
 import { jsonResult, type ResultFormat, textResult, xmlResult } from "../java/http-rpc/results.ts";
-import type { ServerOptions } from "../protocol/protocol.ts";
+import { clipText, quote, type ServerOptions } from "../protocol/protocol.ts";
 import { decodeArguments } from "./arguments.ts";
 import { BODY_FORMATS, type BodyFormat } from "./body/formats.ts";
 import { encodeTextBody, isText } from "./body/text.ts";
@@ -113,7 +113,7 @@ export function createContent(options: ServerOptions): Content {
       throw new Refusal(
         406,
         Code.InvalidArgument,
-        `nothing that "accept: ${accept}" names is supported; supported are: ${supported}`,
+        `nothing that ${quote(`accept: ${accept}`)} names is supported; supported are: ${supported}`,
       );
     },
   };
@@ -150,6 +150,8 @@ function bodiesOf({ bodies = [] }: Handler): readonly BodyFormat[] {
 function unsupported(contentType: string | undefined, mediaTypes: readonly string[]): Refusal {
   const supported = mediaTypes.join(", ");
   const problem =
-    contentType === undefined ? "the content type is missing" : `content type ${contentType} is not supported`;
+    contentType === undefined
+      ? "the content type is missing"
+      : `content type ${clipText(contentType, 100)} is not supported`;
   return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported}`, { "accept-post": supported });
 }

@@ -10,6 +10,7 @@ import {
   checkHeaders,
   clipText,
   isReservedName,
+  quote,
   type RequestHeaders,
   type ServerOptions,
 } from "../protocol/protocol.ts";
@@ -45,7 +46,7 @@ export function readRequestHeaders(headers: Metadata, options: ServerOptions, ne
     throw new Refusal(
       415,
       Code.Internal,
-      `content encoding "${encoding}" is not supported; supported are: ${supported || "none"}`,
+      `content encoding ${quote(encoding)} is not supported; supported are: ${supported || "none"}`,
       supported === "" ? {} : { "accept-encoding": supported },
     );
   }
@@ -75,11 +76,11 @@ export function checkOrigin(request: HttpRequest, allowsOrigin: OriginPolicy = (
     if (origin === undefined || isSameHost(origin, headers.get("host") ?? request.authority)) return;
   } else if (site === "same-origin" || site === "none") return;
   if (origin !== undefined && allowsOrigin(origin, headers.has("cookie") || headers.has("authorization"))) return;
-  const field = site === undefined ? `origin: ${origin}` : `sec-fetch-site: ${site}`;
+  const field = clipText(site === undefined ? `origin: ${origin}` : `sec-fetch-site: ${site}`, 100);
   throw new Refusal(
     403,
     Code.PermissionDenied,
-    `content type ${headers.get("content-type")} is refused from pages of other sites (${clipText(field, 100)}); ` +
+    `content type ${headers.get("content-type")} is refused from pages of other sites (${field}); ` +
       `allow the origin with the option cors, or send tri-protocol-version: ${PROTOCOL_VERSION}`,
   );
 }
@@ -94,7 +95,7 @@ function isSameHost(origin: string, host: string | undefined): boolean {
 function checkVersion(version: string | undefined, required: boolean): void {
   if (version === PROTOCOL_VERSION) return;
   if (version === undefined ? required : !/^1(?:\.0){0,2}$/.test(version)) {
-    const problem = version === undefined ? "is missing" : `is "${version}"`;
+    const problem = version === undefined ? "is missing" : `is ${quote(version)}`;
     throw badRequest(`header tri-protocol-version ${problem}; it must be "${PROTOCOL_VERSION}"`);
   }
 }
@@ -117,7 +118,7 @@ function readTimeout(headers: Metadata): number | undefined {
     const value = headers.get(name);
     if (value === undefined) continue;
     if (!/^[0-9]*[1-9][0-9]*$/.test(value)) {
-      throw badRequest(`header ${name} is "${clipText(value, 100)}"; it must be a positive integer of milliseconds`);
+      throw badRequest(`header ${name} is ${quote(value)}; it must be a positive integer of milliseconds`);
     }
     timeoutMs = Math.min(Number(value), timeoutMs ?? MAX_TIMEOUT_MS);
   }

@@ -3,7 +3,7 @@
  */
 import type { CallResponse, Handler } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
-import { RpcError, reasonOf } from "../call/error.ts";
+import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { type HttpRequest, type HttpResponse, tooLarge, wholeBody } from "../http/exchange.ts";
@@ -11,6 +11,7 @@ import { PositionalCall } from "../java/http-rpc/overload.ts";
 import {
   appendMetadata,
   compressMessage,
+  decodingReason,
   decompressMessage,
   isReservedName,
   notFound,
@@ -167,8 +168,7 @@ function decode({ requestFormat, handler, positional }: ServerCall, bytes: Uint8
 
 function decodeError(typeName: string, cause: unknown): RpcError {
   if (cause instanceof RpcError) return cause;
-  const reason = reasonOf(cause);
-  return serializationError(`the body cannot be decoded as ${typeName}: ${reason}`, cause);
+  return serializationError(`the body cannot be decoded as ${typeName}: ${decodingReason(cause)}`, cause);
 }
 
 /** Trailing metadata travels among the headers. */
@@ -183,6 +183,11 @@ function failure(error: RpcError, withCode: boolean): HttpResponse {
   const headers = new Metadata(status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS);
   // Only a refusal speaks for the protocol. Other errors may come from a user's code, or from a call further on.
   headers.appendAll("httpStatus" in error ? error.headers : error.headers.filter((name) => !isReservedName(name)));
+  // A 401 must have a challenge (RFC 9110, section 15.5.2). Interceptors set one in an error's trailers, which is all they can
+  // set; without one it is the scheme of the specification's samples.
+  if (status === 401 && !headers.has("www-authenticate")) {
+    headers.append("www-authenticate", error.trailers.get("www-authenticate") ?? "Bearer");
+  }
   for (const [name, value] of error.trailers) {
     if (!isReservedName(name)) headers.appendRaw([TRAILER_PREFIX + name, value]);
   }

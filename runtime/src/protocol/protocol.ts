@@ -188,6 +188,22 @@ export function clipText(text: string, length: number = MAX_ERROR_TEXT): string 
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
 
+/** Longest part of a peer's text that an error quotes, in characters. */
+const MAX_QUOTED_TEXT = 100;
+
+/** A peer's text in quotation marks, as much of it as it takes to recognize it. */
+export function quote(text: string): string {
+  return `"${clipText(text, MAX_QUOTED_TEXT)}"`;
+}
+
+/** Longest reason of a decoding error that travels, in characters: codecs quote what they could not decode. */
+const MAX_REASON_TEXT = 300;
+
+/** The reason why bytes of a peer cannot be decoded, as the peer may read it. */
+export function decodingReason(cause: unknown): string {
+  return clipText(reasonOf(cause), MAX_REASON_TEXT);
+}
+
 /** Longest part of a path that an error shows, in characters. */
 const MAX_SHOWN_PATH = 200;
 
@@ -246,10 +262,11 @@ const BEYOND_NAME = /[^0-9a-z_.-]/;
 const BEYOND_ASCII = /[^ -~]/;
 
 function checkField(name: string, value: string): string | undefined {
-  if (BEYOND_NAME.test(name)) return `the name of metadata "${name}" has other characters than 0-9 a-z _ - .`;
-  if (name.endsWith("-bin")) return isBinaryValue(value) ? undefined : `the value of metadata "${name}" is not base64`;
+  if (BEYOND_NAME.test(name)) return `the name of metadata ${quote(name)} has other characters than 0-9 a-z _ - .`;
+  if (name.endsWith("-bin"))
+    return isBinaryValue(value) ? undefined : `the value of metadata ${quote(name)} is not base64`;
   if (!BEYOND_ASCII.test(value) || FOREIGN_TEXT.has(name)) return undefined;
-  return `the value of metadata "${name}" has other characters than printable ASCII`;
+  return `the value of metadata ${quote(name)} has other characters than printable ASCII`;
 }
 
 /** What is wrong with the number and the size of headers; `undefined` if nothing is. */

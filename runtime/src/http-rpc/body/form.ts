@@ -3,6 +3,7 @@
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
+import { quote } from "../../protocol/protocol.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 import type { MediaType } from "../media-type.ts";
@@ -35,7 +36,7 @@ export function decodeForm({ type, bytes, mediaType, json }: BodyInput): object 
 export function parsePairs(bytes: Uint8Array, { parameters }: MediaType): Named<string>[] {
   const charset = parameters.get("charset") ?? "utf-8";
   if (!/^utf-?8$/i.test(charset)) {
-    throw new Refusal(415, Code.Internal, `charset "${charset}" is not supported in a form; supported is: UTF-8`);
+    throw new Refusal(415, Code.Internal, `charset ${quote(charset)} is not supported in a form; supported is: UTF-8`);
   }
   return parseForm(decodeText(bytes));
 }
@@ -72,7 +73,7 @@ function onlyMap(type: DescMessage): MapField | undefined {
 function mapOf(pairs: readonly Named<string>[], parse: (text: string) => JsonValue): { [name: string]: JsonValue } {
   const entries = new Map<string, JsonValue>();
   for (const { name, value } of pairs) {
-    if (entries.has(name)) throw badRequest(`the form has more than one value for ${JSON.stringify(name)}`);
+    if (entries.has(name)) throw badRequest(`the form has more than one value for ${quote(name)}`);
     entries.set(name, parse(value));
   }
   return Object.fromEntries(entries);

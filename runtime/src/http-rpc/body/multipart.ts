@@ -7,6 +7,7 @@ import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
 import { decodeJson, type JsonValues } from "../../codec/codec.ts";
+import { clipText, quote } from "../../protocol/protocol.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 import { canonicalType, type MediaType, parseMediaType } from "../media-type.ts";
@@ -78,6 +79,8 @@ export async function parseParts(bytes: Uint8Array, boundary: string | undefined
   parser.write(bytes);
   parser.end();
   if (!done) throw partError({ _tag: "EndNotReached" });
+  // RFC 2046, section 5.1.1: encapsulation = 1*encapsulated-part
+  if (parts.length === 0) throw badRequest("the body has no parts; a multipart body has at least one");
   return parts;
 }
 
@@ -109,7 +112,7 @@ function mediaTypeOf({ name, contentDisposition, headers }: PartInfo): MediaType
   const { "content-type": contentType = "text/plain" } = headers;
   const mediaType = typeof contentType === "string" ? parseMediaType(contentType) : undefined;
   if (mediaType !== undefined) return mediaType;
-  throw badRequest(`part "${name}" has a malformed content type`);
+  throw badRequest(`part ${quote(name)} has a malformed content type`);
 }
 
 type PartDecoder = (json: JsonValues, field: DescField, part: Part) => Promise<JsonValue> | JsonValue | undefined;
@@ -152,6 +155,6 @@ function unsupportedFor(field: DescField, contentType: string): RpcError {
 
 /** Refuses the content type of a part. */
 export function unsupportedPart(name: string, contentType: string, supported: readonly string[]): RpcError {
-  const problem = `content type ${contentType} is not supported for the part "${name}"`;
+  const problem = `content type ${clipText(contentType, 100)} is not supported for the part ${quote(name)}`;
   return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported.join(", ")}`);
 }

@@ -3,6 +3,7 @@
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
+import { clipText, quote } from "../../protocol/protocol.ts";
 import { Refusal } from "../error-response.ts";
 import { type BodyInput, messageFrom } from "./parameters.ts";
 
@@ -67,12 +68,12 @@ export function decodeText(bytes: Uint8Array, charset = "utf-8"): string {
   const decoder = createDecoder(label);
   if (decoder === undefined) {
     const supported = "UTF-8, UTF-16, US-ASCII, ISO-8859-1, GBK and others of the WHATWG encoding standard";
-    throw new Refusal(415, Code.Internal, `charset "${charset}" is not supported; supported are: ${supported}`);
+    throw new Refusal(415, Code.Internal, `charset ${quote(charset)} is not supported; supported are: ${supported}`);
   }
   try {
     return decoder.decode(bytes);
   } catch {
-    throw new Error(`the bytes are not text in ${charset}`);
+    throw new Error(`the bytes are not text in ${clipText(charset, 100)}`);
   }
 }
 
