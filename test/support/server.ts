@@ -120,7 +120,7 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
 }
 
 /** A peer that does with its connections whatever the test wants, over TLS if it has an identity. Returns its port. */
-export async function startPeer(onSocket: (socket: Socket) => void, tls?: TlsOptions): Promise<number> {
+export async function startPeer(onSocket: (socket: Socket) => void, tls?: TlsOptions, onPort = 0): Promise<number> {
   const sockets = new Set<Socket>();
   const accept = (socket: Socket): void => {
     sockets.add(socket);
@@ -129,7 +129,7 @@ export async function startPeer(onSocket: (socket: Socket) => void, tls?: TlsOpt
     onSocket(socket);
   };
   const server = tls === undefined ? createNetServer(accept) : createTlsServer(tls, accept);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(onPort, "127.0.0.1", resolve));
   onTestFinished(async () => {
     const closed = new Promise((resolve) => server.close(resolve));
     for (const socket of sockets) socket.destroy();

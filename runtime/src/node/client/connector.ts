@@ -7,6 +7,7 @@ import { BackOff } from "./backoff.ts";
 import { connectSessions } from "./connect.ts";
 import { connectHttp1 } from "./http1.ts";
 import { createPool } from "./pool.ts";
+import type { Target } from "./socket.ts";
 
 /** Trust and identity of a client, as `node:tls` takes them. */
 export interface ClientTlsOptions extends SecureContextOptions {
@@ -64,13 +65,14 @@ export interface Connector extends Connections {
 /** Makes exchanges with the origin of a base URL. Throws a `TypeError` for what is no such URL. */
 export function createConnector(options: ConnectOptions): Connector {
   const { origin, socketPath } = parseBaseUrl(options.baseUrl);
-  const { tls, connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000 } = options;
+  const target: Target = { origin, socketPath, tls: options.tls, peer: socketPath ?? origin.host };
+  const { connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000 } = options;
   const prefix = origin.pathname.replace(/\/$/, "");
   if (options.httpVersion === "1.1") {
-    const { exchange, close, destroy } = connectHttp1(origin, { tls, socketPath, connectTimeoutMs, idleTimeoutMs });
+    const { exchange, close, destroy } = connectHttp1(target, { connectTimeoutMs, idleTimeoutMs });
     return { exchange: withPrefix(exchange, prefix), close: async () => close(), destroy };
   }
-  const { exchange, close, destroy } = createPool(connectSessions(origin, { tls, socketPath, connectTimeoutMs }), {
+  const { exchange, close, destroy } = createPool(connectSessions(target, connectTimeoutMs), {
     maxConnections: options.maxConnections ?? 10,
     idleTimeoutMs,
     verifyAfterMs: options.verifyAfterMs ?? 30_000,

@@ -1,51 +1,49 @@
 /**
  * The client's HTTP/1.1 engine, on `node:http`: every request is an exchange. Calls and messages are unknown here.
  */
-import { Agent, request as httpRequest } from "node:http";
-import { request as httpsRequest, Agent as TlsAgent, type AgentOptions as TlsAgentOptions } from "node:https";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { ReadableBody } from "../io/body.ts";
-import { connectTimeout, exchangeError, MAX_HEADER_BYTES } from "../io/error.ts";
+import { closedSilently, connectTimeout, exchangeError, isClosedByPeer, MAX_HTTP1_HEADER_BYTES } from "../io/error.ts";
 import { pump } from "../io/pump.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { lowerNames } from "../server/http1.ts";
+import { createAgent, hostOf, silenceOf, type Target } from "./socket.ts";
 
 export interface Http1Options {
-  /** For `https` origins: what `node:tls` takes. */
-  readonly tls: TlsAgentOptions | undefined;
-  /** Path of the Unix socket to connect to, instead of the origin's host and port. */
-  readonly socketPath: string | undefined;
   /** How long a connection may take to be made, TLS included, in milliseconds. */
   readonly connectTimeoutMs: number;
   /** How long a connection may be without a call before it is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
 }
 
-/** Makes HTTP/1.1 exchanges with an origin, over connections that are kept alive. */
+/** Makes HTTP/1.1 exchanges with a server, over connections that are kept alive. */
 export function connectHttp1(
-  origin: URL,
-  { tls, socketPath, connectTimeoutMs, idleTimeoutMs }: Http1Options,
+  target: Target,
+  { connectTimeoutMs, idleTimeoutMs }: Http1Options,
 ): { exchange: Exchange; close: () => void; destroy: (reason: RpcError) => void } {
+  const { origin, socketPath, peer } = target;
   const secure = origin.protocol === "https:";
-  // Of the agent's sockets the time ends only those that are idle.
-  const keeping = { keepAlive: true, timeout: Math.min(idleTimeoutMs, MAX_TIMER_MS) };
-  const agent = secure ? new TlsAgent({ ...tls, ...keeping }) : new Agent(keeping);
+  const agent = createAgent(target, Math.min(idleTimeoutMs, MAX_TIMER_MS));
   const start = secure ? httpsRequest : httpRequest;
-  const target = {
+  const common = {
     agent,
-    maxHeaderSize: MAX_HEADER_BYTES,
+    maxHeaderSize: MAX_HTTP1_HEADER_BYTES,
     protocol: origin.protocol,
-    hostname: origin.hostname.replace(/^\[|\]$/g, ""),
+    hostname: hostOf(origin),
     port: origin.port,
     ...(socketPath === undefined ? {} : { socketPath }),
   };
-  const peer = socketPath ?? origin.host;
+  /** Whether the server is known to speak HTTP in the way it is spoken to. */
+  let answered = false;
   let closed = false;
-  /** How to end the exchanges that are under way. */
+  /** The exchanges that are under way, each with the means to end it. */
   const running = new SwapList<Indexed & { readonly fail: (reason: RpcError) => void }>();
 
   const exchange: Exchange = ({ method, path, headers, body, signal }) => {
@@ -54,7 +52,7 @@ export function connectHttp1(
     return new Promise((resolve, reject) => {
       const fields = ["host", origin.host, ...headers.raw];
       if (body.whole !== undefined) fields.push("content-length", String(body.whole.byteLength));
-      const outgoing = start({ ...target, method, path, headers: fields as never });
+      const outgoing = start({ ...common, method, path, headers: fields as never });
       let failure: RpcError | undefined;
       let responded = false;
       const fail = (error: RpcError): void => {
@@ -72,7 +70,7 @@ export function connectHttp1(
       });
       const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${peer} closed the connection`);
       outgoing.on("error", (cause) => {
-        failure ??= exchangeError(cause, peer);
+        failure ??= exchangeError(explain(cause, outgoing.socket), peer);
         reject(failure);
       });
       outgoing.on("close", () => {
@@ -84,6 +82,7 @@ export function connectHttp1(
       });
       outgoing.on("response", (incoming) => {
         responded = true;
+        answered = true;
         incoming.on("error", () => {});
         resolve({
           status: incoming.statusCode ?? 0,
@@ -102,6 +101,13 @@ export function connectHttp1(
       else pump(body, outgoing).catch((reason) => outgoing.destroy(RpcError.from(reason, Code.Internal)));
     });
   };
+
+  /** The cause of a failed exchange, with what it may mean that a server has never sent anything. */
+  function explain(cause: unknown, socket: Socket | null): unknown {
+    const silence = answered || socket === null || !isClosedByPeer(cause) ? undefined : silenceOf(target, socket);
+    return silence === undefined ? cause : closedSilently(silence);
+  }
+
   return {
     exchange,
     close: () => {

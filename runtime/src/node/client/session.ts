@@ -2,6 +2,7 @@
  * A client's HTTP/2 connection on `node:http2`: one session, which moves exchanges over its streams.
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
+import type { Socket } from "node:net";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { startTimer } from "../../call/timer.ts";
@@ -9,6 +10,7 @@ import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer, resetError } from "../io/error.ts";
 import { toHttp2Headers } from "../io/headers.ts";
 import { type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
+import type { Target } from "./socket.ts";
 import { watchHearing } from "./stall-detector.ts";
 import { type SessionOfStream, StreamExchange } from "./stream.ts";
 
@@ -29,6 +31,7 @@ export class SessionConnection implements Connection {
   streams = 0;
   maxStreams = 0;
   readonly #session: ClientHttp2Session;
+  readonly #socket: Socket;
   readonly #scheme: string;
   readonly #authority: string;
   /** What messages call the other end. */
@@ -48,8 +51,9 @@ export class SessionConnection implements Connection {
   /** Whether the session is destroyed when its last stream has closed. */
   #closing = false;
 
-  constructor(session: ClientHttp2Session, origin: URL, peer: string, owner: ConnectionOwner) {
+  constructor(session: ClientHttp2Session, socket: Socket, { origin, peer }: Target, owner: ConnectionOwner) {
     this.#session = session;
+    this.#socket = socket;
     this.#scheme = origin.protocol.slice(0, -1);
     this.#authority = origin.host;
     this.#peer = peer;
@@ -123,9 +127,15 @@ export class SessionConnection implements Connection {
       session.once("close", resolve);
       // Node's own way to close would wait for the peer to do the same.
       this.#closing = true;
-      if (this.streams === 0) session.destroy();
+      if (this.streams === 0) this.#end();
       else session.close();
     });
+  }
+
+  #end(): void {
+    this.#session.destroy();
+    // A session that was closed before waits for the peer to end the connection, even after that has gone.
+    this.#socket.destroySoon();
   }
 
   destroy(reason: RpcError): void {
@@ -161,7 +171,7 @@ export class SessionConnection implements Connection {
     this.#letGo();
     if (this.streams > 0) return;
     this.#owner.onIdle(this);
-    if (this.#closing) setImmediate(() => this.#session.destroy());
+    if (this.#closing) setImmediate(() => this.#end());
   }
 
   /** Why a stream closed before it had ended; `cause` is what Node said about it, if anything. */

@@ -23,7 +23,7 @@ import { pump } from "../io/pump.ts";
 /** What a server may say beside the response to a call before it is taken to be hostile. */
 const MAX_INTERIM_RESPONSES = 10;
 /** The largest header block, or trailers, of a response; of 32 bytes and more for each field. */
-const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_RESPONSE_HEADER_BYTES = 64 * 1024;
 
 /** What a stream asks of its session, and tells it. */
 export interface SessionOfStream extends StreamOwner {
@@ -136,7 +136,7 @@ export class StreamExchange implements ReadableBodyOptions, StreamOwner {
   }
 
   onResponse(status: number, raw: string[]): void {
-    if (sizeOf(raw) > MAX_HEADER_BYTES) {
+    if (sizeOf(raw) > MAX_RESPONSE_HEADER_BYTES) {
       this.fail(headersTooLarge("headers"));
       return;
     }
@@ -145,7 +145,7 @@ export class StreamExchange implements ReadableBodyOptions, StreamOwner {
   }
 
   onTrailers(raw: string[]): void {
-    if (sizeOf(raw) > MAX_HEADER_BYTES) this.#received?.refuseTrailers(headersTooLarge("trailers"));
+    if (sizeOf(raw) > MAX_RESPONSE_HEADER_BYTES) this.#received?.refuseTrailers(headersTooLarge("trailers"));
     else this.#received?.trailers.appendRaw(raw);
   }
 }
@@ -200,6 +200,6 @@ class ReceivedResponse implements HttpResponse {
 function headersTooLarge(what: "headers" | "trailers"): RpcError {
   return new RpcError(
     Code.ResourceExhausted,
-    `the ${what} of the response are larger than the limit of ${MAX_HEADER_BYTES} bytes`,
+    `the ${what} of the response are larger than the limit of ${MAX_RESPONSE_HEADER_BYTES} bytes`,
   );
 }

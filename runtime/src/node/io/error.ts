@@ -1,17 +1,15 @@
 /**
- * Node's errors as `RpcError`s: what sockets, sessions and streams fail with.
+ * Node's errors as `RpcError`s: those of sockets, of HTTP/1.1 exchanges, and of HTTP/2 sessions and streams.
  */
 import { constants } from "node:http2";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
+import { MAX_HTTP2_FIELDS } from "./http2-limits.ts";
 
-/** Headers of HTTP/1.1 beyond this are not read, on either side. */
-export const MAX_HEADER_BYTES: number = 32 * 1024;
+/** Bytes of an HTTP/1.1 header block beyond which it is not read, on either side. */
+export const MAX_HTTP1_HEADER_BYTES: number = 32 * 1024;
 
-/** Header fields of HTTP/2 beyond these make Node reset a stream: more than there can be in blocks of 64 KiB, which are the limit. */
-export const MAX_HEADER_PAIRS = 2_000;
-
-/** gRPC's mapping of HTTP/2 reset codes. Codes that are not listed, also those nobody has defined, are internal. */
+/** gRPC's mapping of HTTP/2 error codes of RST_STREAM. All others, undefined ones included, are internal. */
 const CODE_OF_RESET: Readonly<Record<number, Code>> = {
   [constants.NGHTTP2_REFUSED_STREAM]: Code.Unavailable,
   [constants.NGHTTP2_CANCEL]: Code.Canceled,
@@ -22,49 +20,52 @@ const CODE_OF_RESET: Readonly<Record<number, Code>> = {
 /** The error of a stream that has been reset. */
 export function resetError(resetCode: number): RpcError {
   const message = `the stream was reset with HTTP/2 code ${resetCode}`;
-  // Node does not tell its own resets from those of the peer.
+  // Node does not distinguish its own resets from those of the peer.
   const own = resetCode === constants.NGHTTP2_ENHANCE_YOUR_CALM;
-  const note = own ? `, by the server or because the response has more than ${MAX_HEADER_PAIRS} header fields` : "";
+  const note = own ? `, by the server or because the response has more than ${MAX_HTTP2_FIELDS} header fields` : "";
   return new RpcError(CODE_OF_RESET[resetCode] ?? Code.Internal, message + note);
 }
 
-/** What OpenSSL says, between its own names for the place: `…:error:0A00010B:SSL routines:function:reason:file:line:`. */
+/** The reason in an error of OpenSSL, which is `…:error:0A00010B:SSL routines:function:reason:file:line:`. */
 const OPENSSL = /:error:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/;
 
-/** What the parser of HTTP/1.1 says of a peer that speaks something else from the start. */
+/** The message of the HTTP/1.1 parser for a first line that is no status line. */
 const NO_HTTP1 = /^Parse Error: Expected HTTP\//;
 
-/** Causes that hide what they mean to users, by what they say. */
+/** Messages of Node and OpenSSL that hide what happened, and better ones. */
 const MEANINGS: readonly (readonly [cause: RegExp, meaning: string])[] = [
   [/wrong version number|packet length too long|http request/, "the server does not speak TLS (try http://)"],
   [/no application protocol/, "the server does not speak HTTP/2"],
+  [/^socket hang up$/, "the server closed the connection"],
   [NO_HTTP1, "the server does not speak HTTP/1.1"],
 ];
 
-/** The error of a connection that could not be made or was lost. `peer` is who it was to, for the message. */
+/** The error of a connection that could not be made or was lost. `peer` names the server in the message. */
 export function connectionError(cause: unknown, peer: string): RpcError {
   if (cause instanceof RpcError) return cause;
   const { code, message } = cause as NodeJS.ErrnoException;
-  const said = OPENSSL.exec(message)?.[1] ?? (message.trim() || code);
-  const meant = MEANINGS.find(([pattern]) => pattern.test(said ?? ""))?.[1] ?? said;
-  return new RpcError(Code.Unavailable, `connection to ${peer} failed: ${meant}`, { cause });
+  const original = OPENSSL.exec(message)?.[1] ?? (message.trim() || code);
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(original ?? ""))?.[1] ?? original;
+  return new RpcError(Code.Unavailable, `connection to ${peer} failed: ${meaning}`, { cause });
 }
 
-/** The error of an exchange over HTTP/1.1. A server that has answered, but not as it must, is not unavailable. */
+/** The error of an exchange over HTTP/1.1. A server whose response is malformed is not unavailable. */
 export function exchangeError(cause: unknown, peer: string): RpcError {
   const { code = "", message } = cause as NodeJS.ErrnoException;
   if (code === "HPE_HEADER_OVERFLOW") {
-    const problem = `the headers of the response of ${peer} are larger than the limit of ${MAX_HEADER_BYTES} bytes`;
+    const problem = `the headers of the response of ${peer} are larger than the limit of ${MAX_HTTP1_HEADER_BYTES} bytes`;
     return new RpcError(Code.ResourceExhausted, problem, { status: Status.BadResponse, cause });
   }
-  if (!code.startsWith("HPE_") || NO_HTTP1.test(message)) return connectionError(cause, peer);
+  if (!code.startsWith("HPE_")) return connectionError(cause, peer);
+  if (isTlsRecord((cause as { readonly rawPacket?: Uint8Array }).rawPacket)) return connectionError(SPEAKS_TLS, peer);
+  if (NO_HTTP1.test(message)) return connectionError(cause, peer);
   const problem = `the response of ${peer} is malformed: ${message.replace(/^Parse Error: /, "")}`;
   return new RpcError(Code.Internal, problem, { status: Status.BadResponse, cause });
 }
 
-/** The error of an HTTP/2 connection that has never come about. */
+/** The error of an HTTP/2 connection that could not be made. */
 export function handshakeError(cause: unknown, peer: string): RpcError {
-  // nghttp2's "Protocol error": the first bytes of the server were no settings.
+  // nghttp2's "Protocol error": the first bytes of the server were no SETTINGS frame.
   const spoke = (cause as NodeJS.ErrnoException).code === "ERR_HTTP2_ERROR";
   return connectionError(spoke ? new Error("the server does not speak HTTP/2", { cause }) : cause, peer);
 }
@@ -74,10 +75,44 @@ export function connectTimeout(timeoutMs: number, peer: string): RpcError {
   return connectionError(new Error(`no connection within ${timeoutMs} ms`), peer);
 }
 
-/** The cause of a connection's end that nobody here brought about. */
-export const CLOSED_BY_PEER: Error = new Error("the server closed the connection");
+/** The cause of a connection's end that the server brought about, with what is known of its reason. */
+class ClosedByPeer extends Error {
+  constructor(circumstances = "") {
+    super(`the server closed the connection${circumstances}`);
+  }
+}
 
-/** The error of a server that does not keep to what servers do. */
+export const CLOSED_BY_PEER: Error = new ClosedByPeer();
+const SPEAKS_TLS = new Error("the server speaks TLS (try https://)");
+
+/** Circumstances under which a server that has never answered may have ended a connection without a word. */
+export interface Silence {
+  readonly overTls: boolean;
+  /** Whether the client has shown a certificate. Node, for one, refuses it without an alert. */
+  readonly hasCertificate: boolean;
+}
+
+/** The cause of the end of a connection on which the server has sent nothing. */
+export function closedSilently({ overTls, hasCertificate }: Silence): Error {
+  if (!overTls) return new ClosedByPeer(" before it sent anything, as a server of TLS may (try https://)");
+  if (!hasCertificate) return CLOSED_BY_PEER;
+  return new ClosedByPeer(" before it sent anything, as one may that refuses the client's certificate");
+}
+
+/** Whether the server ended the connection, in order or not. */
+export function isClosedByPeer(cause: unknown): boolean {
+  if (cause instanceof ClosedByPeer) return true;
+  const { code } = (cause ?? {}) as NodeJS.ErrnoException;
+  return code === "ECONNRESET" || code === "EPIPE";
+}
+
+// struct { ContentType type; ProtocolVersion legacy_record_version; … } TLSPlaintext;    (RFC 8446, section 5.1)
+function isTlsRecord(bytes: Uint8Array | undefined): boolean {
+  const [type = 0, major] = bytes ?? [];
+  return type >= 20 && type <= 23 && major === 3;
+}
+
+/** The error of a server that violates HTTP/2 or abuses it. */
 export function hostileServer(what: string): RpcError {
   return new RpcError(Code.Unavailable, `the connection was given up, because the server ${what}`);
 }

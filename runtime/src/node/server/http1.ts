@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { Metadata } from "../../call/metadata.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { ReadableBody } from "../io/body.ts";
-import { MAX_HEADER_BYTES } from "../io/error.ts";
+import { MAX_HTTP1_HEADER_BYTES } from "../io/error.ts";
 import { discard, pump } from "../io/pump.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { NO_EXPECTATION, NO_TUNNEL, objectionTo, Responses, refusalOf, refuseRequest } from "./http1-errors.ts";
@@ -37,7 +37,7 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
   const server = createServer(
     {
       // Beyond this `node:http` answers 431 by itself; below it the protocols count.
-      maxHeaderSize: MAX_HEADER_BYTES,
+      maxHeaderSize: MAX_HTTP1_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,

@@ -14,15 +14,12 @@ import type { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../../http/exchange.ts";
 import { ReadableBody, type StreamOwner } from "../io/body.ts";
-import { MAX_HEADER_PAIRS } from "../io/error.ts";
 import { authorityConflictsWithHost, readFields, toHttp2Headers } from "../io/headers.ts";
+import { CONNECTION_WINDOW_BYTES, MAX_HTTP2_FIELDS, STREAM_WINDOW_BYTES } from "../io/http2-limits.ts";
 import { discard, pump } from "../io/pump.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
 import { ExchangeSignals, STREAM_REQUEST_BODY } from "./signals.ts";
 
-/** Bytes a peer may send ahead of what is read: on one stream, and on one connection. */
-const STREAM_WINDOW_BYTES = 256 * 1024;
-const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
 /** Megabytes a session may hold before `node:http2` refuses new streams; its default of 10 is two large messages. */
 const MAX_SESSION_MEMORY_MB = 64;
 
@@ -43,7 +40,7 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
   const server = createServer({
     maxSessionMemory: MAX_SESSION_MEMORY_MB,
     // Node would reset the stream; below this the protocols count.
-    maxHeaderListPairs: MAX_HEADER_PAIRS,
+    maxHeaderListPairs: MAX_HTTP2_FIELDS,
     settings: { maxConcurrentStreams: limits.maxStreams, initialWindowSize: STREAM_WINDOW_BYTES },
     // Behind the guard, which counts the same and closes the connection too. Node 20 does not know these, and has 1,000
     // and 33.

@@ -1,0 +1,74 @@
+/**
+ * The sockets of a client: TCP, TLS and Unix domain sockets, made in one way for both versions of HTTP.
+ */
+import { Agent } from "node:http";
+import { Agent as TlsAgent } from "node:https";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import type { Silence } from "../io/error.ts";
+
+/** The server that a transport connects to. */
+export interface Target {
+  /** Scheme, host and port. */
+  readonly origin: URL;
+  /** Path of the Unix domain socket to connect to, instead of the origin's host and port. */
+  readonly socketPath: string | undefined;
+  /** For `https` origins: what `node:tls` takes. */
+  readonly tls: ConnectionOptions | undefined;
+  /** The name of the server in error messages. */
+  readonly peer: string;
+}
+
+/** Begins to connect, and returns the socket at once. It stays guarded, see {@link guardSocket}. */
+export function openSocket({ origin, socketPath, tls }: Target, alpnProtocol: "h2" | "http/1.1"): Socket {
+  if (socketPath !== undefined) return guardSocket(connectTcp(socketPath));
+  const host = hostOf(origin);
+  if (origin.protocol !== "https:") return guardSocket(connectTcp({ host, port: Number(origin.port || 80) }));
+  // Server names that are addresses must not be sent (RFC 6066, section 3).
+  const servername = isIP(host) === 0 ? host : "";
+  const options = { servername, ...withoutUndefined(tls), ALPNProtocols: [alpnProtocol] };
+  return guardSocket(connectTls({ ...options, host, port: Number(origin.port || 443) }));
+}
+
+/** An agent of `node:http` or `node:https` that keeps connections to the target alive, and guards their sockets. */
+export function createAgent({ origin, tls }: Target, idleTimeoutMs: number): Agent {
+  // Applies to the agent's idle sockets only.
+  const options = { keepAlive: true, timeout: idleTimeoutMs };
+  const agent = origin.protocol === "https:" ? new TlsAgent({ ...tls, ...options }) : new Agent(options);
+  const createConnection = agent.createConnection.bind(agent);
+  agent.createConnection = (...args) => {
+    const socket = createConnection(...args);
+    if (socket) guardSocket(socket as Socket);
+    return socket;
+  };
+  return agent;
+}
+
+/** Whether a connection to a server that has never answered ended before it sent anything, handshakes of TLS aside. */
+export function silenceOf({ origin, tls }: Target, socket: Socket): Silence | undefined {
+  const overTls = origin.protocol === "https:";
+  if (!overTls && socket.bytesRead > 0) return undefined;
+  return { overTls, hasCertificate: (tls?.cert ?? tls?.pfx) !== undefined };
+}
+
+/** The host of an origin as `node:net` takes it: IPv6 addresses without their brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
+
+/**
+ * Adds a listener for "error" that is never removed. An "error" event without a listener ends the process, and the owners
+ * of a socket each remove theirs when they hand it on or give it up: between them, or after the last, a write that fails
+ * late would find none.
+ */
+function guardSocket<S extends Socket>(socket: S): S {
+  return socket.on("error", ignore);
+}
+
+/** The owner of the socket has a listener of its own, or has no use for the socket any more. */
+function ignore(): void {}
+
+/** A `servername` that is given as `undefined` must not replace the default. */
+function withoutUndefined<T extends object>(options: T | undefined): Partial<T> {
+  return Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
