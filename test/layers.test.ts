@@ -131,7 +131,6 @@ function objectionToRuntime(from: string, to: string): string | undefined {
   if (folder === "node/" && HIDDEN_FROM_NODE.some((hidden) => moduleOf(to).startsWith(hidden))) {
     return "an engine knows neither protocols nor the router";
   }
-  if (target === "java/") return undefined;
   return targetLayer < layer ? undefined : `layer ${layer} may not import from layer ${targetLayer}`;
 }
 

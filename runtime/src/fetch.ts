@@ -2,7 +2,7 @@
  * The door for browsers, and for servers that answer `Request` with `Response`. It speaks sub-protocol A: fetch has no
  * way to read or write the trailers that sub-protocol B needs.
  */
-import { type Call, type Interceptor, intercept } from "./call/call.ts";
+import { type Interceptor, intercept } from "./call/call.ts";
 import { Code } from "./call/code.ts";
 import { abortError, RpcError, reasonOf } from "./call/error.ts";
 import { Metadata } from "./call/metadata.ts";
@@ -12,9 +12,9 @@ import type { Transport } from "./client/client.ts";
 import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec } from "./codec/codec.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./http/exchange.ts";
+import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
-import { withSignedCalls } from "./java/http-rpc/client.ts";
-import { resolveClientOptions } from "./protocol/protocol.ts";
+import { resolveUnaryOptions } from "./protocol/protocol.ts";
 import type { Router } from "./server/router.ts";
 
 export interface TransportOptions {
@@ -51,10 +51,8 @@ export function createTransport(options: TransportOptions): Transport {
   assertOneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
   const codec = findCodec(options.codec ?? "json");
   // The browser compresses and inflates on its own.
-  const resolved = resolveClientOptions({ ...options, codec, compressions: [] });
-  const open = (one: Codec): Call => refuseStreams(createUnaryCall(exchange, { ...resolved, codec: one }));
-  const all = withSignedCalls(open(codec), open, resolved.jsonBody);
-  return closableTransport(intercept(all, options.interceptors), NO_CONNECTIONS);
+  const call = refuseStreams(createUnaryCall(exchange, codecPayload(codec), resolveUnaryOptions(options)));
+  return closableTransport(intercept(call, options.interceptors), NO_CONNECTIONS);
 }
 
 /** An absolute URL, or a path on the page's own origin. The empty one is its root. */

@@ -1,7 +1,7 @@
 /**
  * The door for every platform: what generated code and users need wherever they run.
  */
-import { type Call, type Interceptor, intercept } from "./call/call.ts";
+import { type Interceptor, intercept } from "./call/call.ts";
 import type { ErrorHook } from "./call/error.ts";
 import { assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
@@ -13,7 +13,6 @@ import { createGrpcServer } from "./grpc/server.ts";
 import { connectInMemory } from "./http/in-memory.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
-import { withSignedCalls } from "./java/http-rpc/client.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { resolveClientOptions, resolveServerOptions } from "./protocol/protocol.ts";
 import { type CorsOptions, createOriginPolicy, withCors } from "./server/cors.ts";
@@ -42,6 +41,7 @@ export { Code, codeFromName, codeName, Status } from "./call/code.ts";
 export { createContextValues } from "./call/context.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
+export type { Payload, PayloadMethod, ProtoMethod } from "./call/method.ts";
 export {
   type BidiStreamingMethod,
   type CallDefaults,
@@ -63,7 +63,7 @@ export {
   protoCodec,
 } from "./codec/codec.ts";
 export type { Compression } from "./codec/compression.ts";
-export { type AttachmentValue, attachments, readAttachments } from "./java/attachments.ts";
+export type { Serialization } from "./java/serialization.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";
@@ -131,8 +131,5 @@ export function createInMemoryTransport(router: Router, options: InMemoryTranspo
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const exchange = connectInMemory((request) => router.exchange(request));
   const resolved = { ...resolveClientOptions({ codec: findCodec(codec), compressions: [] }), serializations };
-  const call = createProtocol(exchange, resolved);
-  const open = (one: Codec): Call => createProtocol(exchange, { ...resolved, codec: one });
-  const all = protocol === "grpc" ? call : withSignedCalls(call, open, resolved.jsonBody);
-  return closableTransport(intercept(all, options.interceptors), NO_CONNECTIONS);
+  return closableTransport(intercept(createProtocol(exchange, resolved), options.interceptors), NO_CONNECTIONS);
 }

@@ -1,9 +1,10 @@
 /**
- * The door for services without IDL: what code generated from TypeScript interfaces needs, on either side, and the names
- * of Java's types.
+ * The entry point for interface methods: what code generated from TypeScript interfaces needs, on either side, and the names of
+ * Java's types.
  */
 export type { ServiceDef } from "./call/call.ts";
 export type { CallDefaults, CallOptions, Transport } from "./client/client.ts";
+export { type AttachmentValue, attachments, readAttachments } from "./java/attachments.ts";
 export type {
   BigDecimal,
   BigInteger,
@@ -16,10 +17,12 @@ export type {
   long,
   short,
 } from "./java/brand.ts";
-export { createInterfaceClient, type InterfaceMethod, javaMessage } from "./java/client.ts";
+export { createInterfaceClient } from "./java/client.ts";
 export type { Cost } from "./java/cost.ts";
 export { findException, JavaException, type JavaExceptionOptions } from "./java/exception.ts";
 export { jsonSerialization } from "./java/json-serialization.ts";
+export type { InterfaceMethod } from "./java/method.ts";
+export { interfacePayload } from "./java/payload.ts";
 export { createProtobufSerialization } from "./java/protobuf-serialization.ts";
 export type { Serialization } from "./java/serialization.ts";
 export type {

@@ -2,12 +2,12 @@
  * The door for clients without protobuf: unary calls of sub-protocol A on `fetch`, whose messages are plain JSON. Code
  * generated with `messages=json` imports nothing else.
  */
-import { type Call, intercept } from "./call/call.ts";
+import { intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
-import { plainJsonCodec } from "./codec/plain-json.ts";
+import { noCodec } from "./codec/plain-json.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
-import { createUnaryCall } from "./http-rpc/client.ts";
-import { resolveClientOptions } from "./protocol/protocol.ts";
+import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
+import { resolveUnaryOptions } from "./protocol/protocol.ts";
 
 export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call/call.ts";
 export { Code, codeName } from "./call/code.ts";
@@ -22,7 +22,7 @@ export {
   type Transport,
   type UnaryMethod,
 } from "./client/client.ts";
-export { plainMessage } from "./codec/plain-json.ts";
+export { plainJson } from "./codec/plain-json.ts";
 
 export type JsonTransportOptions = Omit<TransportOptions, "codec">;
 
@@ -31,8 +31,6 @@ export type JsonTransportOptions = Omit<TransportOptions, "codec">;
  * keep pages small: its connections are those of `fetch`, and calls can still be made.
  */
 export function createTransport(options: JsonTransportOptions): Transport {
-  const resolved = resolveClientOptions({ ...options, codec: plainJsonCodec, compressions: [] });
-  // The clients of this door have no other stubs.
-  const call = createUnaryCall(connectFetch(options), resolved) as Call;
+  const call = refuseStreams(createUnaryCall(connectFetch(options), noCodec, resolveUnaryOptions(options)));
   return { call: intercept(call, options.interceptors), close: async () => {} };
 }

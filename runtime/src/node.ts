@@ -2,7 +2,7 @@
  * The door for Node: servers that listen, and transports over HTTP/1.1 and HTTP/2.
  */
 import type { AddressInfo } from "node:net";
-import { type Call, type Interceptor, intercept } from "./call/call.ts";
+import { type Interceptor, intercept } from "./call/call.ts";
 import { type CloseOptions, gracePeriod } from "./call/context.ts";
 import { callHook } from "./call/error.ts";
 import { assertOneOf } from "./call/option.ts";
@@ -14,7 +14,6 @@ import { createGrpcClient } from "./grpc/client.ts";
 import { pathsBelow } from "./http/exchange.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter, type Router, type RouterOptions } from "./index.ts";
-import { withSignedCalls } from "./java/http-rpc/client.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { type ConnectOptions, createConnector } from "./node/client/connector.ts";
 import { nodeCompressions } from "./node/compression.ts";
@@ -156,10 +155,8 @@ export function createTransport(options: TransportOptions): Transport {
     serializations,
     wrapperContentType,
   };
-  const open = (one: Codec): Call => createProtocol(connector.exchange, { ...resolved, codec: one });
   const call = createProtocol(connector.exchange, resolved);
-  const all = protocol === "grpc" ? call : withSignedCalls(call, open, resolved.jsonBody);
-  return closableTransport(intercept(all, options.interceptors), connector);
+  return closableTransport(intercept(call, options.interceptors), connector);
 }
 
 const WRAPPER_CONTENT_TYPES: readonly WrapperContentType[] = ["application/grpc+proto", "application/triple+wrapper"];

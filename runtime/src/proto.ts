@@ -7,9 +7,9 @@ import type { Transport } from "./client/client.ts";
 import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { protoCodec } from "./codec/codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
+import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
-import { refuseSignedCalls } from "./java/http-rpc/client.ts";
-import { resolveClientOptions } from "./protocol/protocol.ts";
+import { resolveUnaryOptions } from "./protocol/protocol.ts";
 
 export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
 
@@ -18,7 +18,7 @@ export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">
  * that have begun, up to the grace period; it ends none, because its connections are those of `fetch`.
  */
 export function createTransport(options: ProtoTransportOptions): Transport {
-  const resolved = resolveClientOptions({ ...options, codec: protoCodec, compressions: [] });
-  const call = refuseSignedCalls(refuseStreams(createUnaryCall(connectFetch(options), resolved)));
+  const exchange = connectFetch(options);
+  const call = refuseStreams(createUnaryCall(exchange, codecPayload(protoCodec), resolveUnaryOptions(options)));
   return closableTransport(intercept(call, options.interceptors), NO_CONNECTIONS);
 }

@@ -5,6 +5,7 @@ import type { ImportedModule } from "../print/imports.ts";
 import { describeAgain } from "../print/jsdoc.ts";
 import { literal } from "../print/literal.ts";
 import { javaNames } from "./java-names.ts";
+import type { MessageOutline } from "./message-types.ts";
 import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
 import type { Anchor } from "./source-map.ts";
@@ -37,19 +38,27 @@ export function methodConstant(
         ["service", literal(service)],
         ["name", literal(method.name)],
         ["path", literal(`/${service}/${method.name}`)],
-        ["input", input.schema()],
-        ["output", output.schema()],
+        ...messageFacts(input, output, runtime),
       ];
       if (method.idempotency === Idempotency.NO_SIDE_EFFECTS) facts.push(["idempotency", '"no_side_effects"']);
       if (method.idempotency === Idempotency.IDEMPOTENT) facts.push(["idempotency", '"idempotent"']);
       if (outline.deprecated) facts.push(["deprecated", "true"]);
       if (options.javaNames) {
-        const java = javaNames(method);
-        facts.push(["java", `{ service: ${literal(java.service)}, method: ${literal(java.method)} }`]);
+        const alias = javaNames(method);
+        facts.push(["alias", `{ service: ${literal(alias.service)}, method: ${literal(alias.method)} }`]);
       }
       return objectLiteral(facts);
     },
   };
+}
+
+/** The schemas of its messages, or what stands in for them. */
+function messageFacts(input: MessageOutline, output: MessageOutline, runtime: ImportedModule): [string, string][] {
+  if (input.schema === undefined || output.schema === undefined) return [["payload", runtime.value("plainJson")]];
+  return [
+    ["input", input.schema()],
+    ["output", output.schema()],
+  ];
 }
 
 export function serviceDefinition(

@@ -7,7 +7,7 @@ import { scalarJsonType } from "@bufbuild/protobuf/codegenv2";
 import { safeIdentifier } from "@bufbuild/protoplugin";
 import { type Declaration, unionOf } from "../print/declaration.ts";
 import { jsDoc } from "../print/jsdoc.ts";
-import { literal, propertyKey } from "../print/literal.ts";
+import { propertyKey } from "../print/literal.ts";
 import { memo } from "../print/memoize.ts";
 import type { Scope } from "../print/names.ts";
 import { fieldDocs, typeDocs } from "./message-docs.ts";
@@ -27,11 +27,10 @@ export function jsonMessages(
   const nameOf = memo((type: JsonType) => exported.claim(safeIdentifier(flatName(type))));
   ownFirst.forEach(nameOf);
 
-  return (_imports, runtime) => {
+  return () => {
     const of = memo((message: DescMessage): MessageOutline => {
       const type = options.messages === "json" ? () => nameOf(message) : () => "unknown";
-      const schema = () => `/*@__PURE__*/ ${runtime.value("plainMessage")}(${literal(message.typeName)})`;
-      return { shape: type, init: type, schema };
+      return { shape: type, init: type };
     });
     return { declarations: declared.map((type) => declareJson(type, nameOf, textOf)), of };
   };

@@ -12,8 +12,8 @@ export interface MessageOutline {
   readonly shape: () => string;
   /** The type of what may be passed as the message. */
   readonly init: () => string;
-  /** The expression for its schema. */
-  readonly schema: () => string;
+  /** The expression for its schema. Absent where messages are plain JSON. */
+  readonly schema?: () => string;
 }
 
 /** The messages of a file, once their exported names are settled: asks for what has to be imported. */

@@ -6,9 +6,9 @@ import { hessian2 } from "triple-es/hessian2";
 import {
   createInterfaceClient,
   type InterfaceMethod,
+  interfacePayload,
   JavaException,
   type JavaType,
-  javaMessage,
   jsonSerialization,
   type Serialization,
   type ServiceDef,
@@ -337,8 +337,7 @@ const methodOf = (name: string): InterfaceMethod => {
     service: NAME,
     name,
     path: `/${NAME}/${name}`,
-    input: javaMessage,
-    output: javaMessage,
+    payload: interfacePayload,
     signature,
   };
 };

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { createRouter, type ServiceOptions } from "triple-es";
 import {
   type InterfaceMethod,
+  interfacePayload,
   type JavaClass,
   type JavaType,
-  javaMessage,
   jsonSerialization,
   type ServiceDef,
 } from "triple-es/java";
@@ -48,7 +48,7 @@ const ECHOES: Readonly<Record<string, JavaType>> = {
 function method(name: string, type: JavaType): InterfaceMethod {
   const signature = { parameters: [{ name: "value", type }], result: type };
   const [service, path] = ["com.acme.Echo", `/com.acme.Echo/${name}`];
-  return { kind: "unary", service, name, path, input: javaMessage, output: javaMessage, signature };
+  return { kind: "unary", service, name, path, payload: interfacePayload, signature };
 }
 
 const EchoDef: ServiceDef<object, Record<string, (value: never) => unknown>> = {

@@ -11,6 +11,7 @@ import { ExportsDef } from "../../fixtures/interface/gen/exports_triple.ts";
 import { NullabilityDef } from "../../fixtures/interface/gen/nullability_triple.ts";
 import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
 import { ScalarsDef } from "../../fixtures/interface/gen/scalars_triple.ts";
+import { signatureOf } from "../../runtime/src/java/method.ts";
 import { nameOf } from "../../runtime/src/java/type.ts";
 import { root } from "../plugin/support/protos.ts";
 import { java, javaProblems, read, stubs } from "./support/contracts.ts";
@@ -122,9 +123,11 @@ describe("the Java side", () => {
       const services = unary.map(({ typeName }) => typeName);
       const { stdout } = spawnSync("java", ["-cp", classes, "caller.Reflector", ...services], { encoding: "utf8" });
       const declared = unary.flatMap(({ typeName, methods }) =>
-        Object.values(methods).map(({ name, signature }) => {
-          const { parameters = [], result = "void" } = signature ?? {};
-          return [`${typeName}.${name}:${nameOf(result)}`, ...parameters.map(({ type }) => nameOf(type))].join(" ");
+        Object.values(methods).map((method) => {
+          const { parameters, result } = signatureOf(method);
+          return [`${typeName}.${method.name}:${nameOf(result)}`, ...parameters.map(({ type }) => nameOf(type))].join(
+            " ",
+          );
         }),
       );
       expect(stdout.trim().split("\n").sort()).toEqual(declared.sort());

@@ -1,7 +1,13 @@
 /** Values of Java in JSON and MessagePack: numbers with all their digits, dates, keys, limits, and what is refused. */
 import fc from "fast-check";
 import { createRouter, Metadata } from "triple-es";
-import { type InterfaceMethod, type JavaClass, type JavaType, javaMessage, jsonSerialization } from "triple-es/java";
+import {
+  type InterfaceMethod,
+  interfacePayload,
+  type JavaClass,
+  type JavaType,
+  jsonSerialization,
+} from "triple-es/java";
 import { msgpack } from "triple-es/msgpack";
 import { describe, expect, it } from "vitest";
 import { wholeBody } from "../../runtime/src/http/exchange.ts";
@@ -213,8 +219,7 @@ describe("overloads in JSON", () => {
         service: "t.S",
         name,
         path: `/t.S/${name}`,
-        input: javaMessage,
-        output: javaMessage,
+        payload: interfacePayload,
         signature: {
           parameters: Object.entries(parameters).map(([parameter, type]) => ({ name: parameter, type })),
           result: "java.lang.String",

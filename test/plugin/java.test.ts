@@ -9,15 +9,15 @@ function javaOf(head: string, parameter = "target=ts,java_names=true"): string[]
   return (
     run(requestFor(set, parameter))
       .get("a_triple.ts")
-      ?.match(/^ {2}java: .*/gm) ?? []
+      ?.match(/^ {2}alias: .*/gm) ?? []
   );
 }
 
 describe("java_names", () => {
   it("takes the service from the Java package, and makes the first letter of the method small", () => {
     expect(javaOf('package a.v1;\noption java_package = "org.acme";\noption java_outer_classname = "Outer";')).toEqual([
-      '  java: { service: "org.acme.S", method: "getURL" },',
-      '  java: { service: "org.acme.S", method: "list" },',
+      '  alias: { service: "org.acme.S", method: "getURL" },',
+      '  alias: { service: "org.acme.S", method: "list" },',
     ]);
   });
 

@@ -1,21 +1,23 @@
 /** Clients of plain JSON: they work with servers that know the schema, and their bundle has no protobuf runtime. */
 
-import type { DescMessage } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { build } from "esbuild";
-import { createRouter, jsonCodec } from "triple-es";
+import { createInMemoryTransport, createRouter } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
-import { createTransport, plainMessage } from "triple-es/json";
+import { createTransport } from "triple-es/json";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { createThingsServiceClient } from "../../fixtures/options/gen/json/fixture/options/v1/options_triple.ts";
+import {
+  createThingsServiceClient,
+  ThingsServiceDef as PlainThingsServiceDef,
+} from "../../fixtures/options/gen/json/fixture/options/v1/options_triple.ts";
 import { FindResponseSchema } from "../../fixtures/options/gen/server/fixture/options/v1/options_pb.ts";
 import {
   ThingsServiceBase,
   ThingsServiceDef,
 } from "../../fixtures/options/gen/server/fixture/options/v1/options_triple.ts";
 import { SharedSchema } from "../../fixtures/options/gen/server/fixture/options/v1/shared_pb.ts";
-import { createShopClient } from "../support/shop.ts";
+import { createShopClient, ShopDef, shop } from "../support/shop.ts";
 import { root } from "./support/protos.ts";
 
 class Things extends ThingsServiceBase {
@@ -64,14 +66,38 @@ describe("a client of plain JSON", () => {
 
   it.each(["array", "object"] as const)("refuses clients of other messages, with jsonBody %s", async (jsonBody) => {
     const transport = createTransport({ baseUrl: "http://things.example", jsonBody, fetch: unreachable });
-    const refusal = /\[internal\] \S+ is not plain JSON: its client needs triple-es\/fetch$/;
+    const refusal = "[internal] greet.v1.GreetRequest is not plain JSON: its client needs triple-es/fetch";
     await expect(createGreetServiceClient(transport).greet({ name: "Ada" })).rejects.toThrow(refusal);
-    await expect(createShopClient(transport).sayHi("Ada", "Hi")).rejects.toThrow(refusal);
   });
 
-  it("says what is wrong when its messages meet a codec for protobuf", () => {
-    const type: DescMessage = plainMessage("a.v1.M");
-    expect(() => jsonCodec.encode(type, {})).toThrow("a.v1.M is plain JSON: its client needs triple-es/json");
+  it("can share its transport with clients of interface methods", async () => {
+    const answer = fetchHandler(createRouter().add(ShopDef, shop));
+    const transport = createTransport({
+      baseUrl: "http://shop.example",
+      fetch: (url, init) => answer(new Request(url as string, init)),
+    });
+    expect(await createShopClient(transport).sayHi("Ada", "Hi")).toBe("Hi, Ada!");
+  });
+
+  it.each(["proto", "json"] as const)("travels as JSON over HTTP RPC with the codec %s", async (codec) => {
+    const router = createRouter().add(ThingsServiceDef, new Things());
+    const transport = createInMemoryTransport(router, { protocol: "http-rpc", codec });
+    expect(await createThingsServiceClient(transport).hTTPGet("text")).toEqual({ title: "text" });
+  });
+
+  it("refuses gRPC, where JSON without a schema has no content type", async () => {
+    const router = createRouter().add(ThingsServiceDef, new Things());
+    const call = createThingsServiceClient(createInMemoryTransport(router)).hTTPGet("text");
+    await expect(call).rejects.toThrow(
+      '[unimplemented] /fixture.options.v1.ThingsService/HTTPGet has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it',
+    );
+  });
+
+  it("declares methods that no server can serve", () => {
+    const { find } = new Things();
+    expect(() => createRouter().add(PlainThingsServiceDef, { find })).toThrow(
+      "/fixture.options.v1.ThingsService/Find is declared for clients alone, so it cannot be served",
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 /** Attachments of Dubbo for Java: names with capitals, values with types. */
 import fc from "fast-check";
-import { attachments, Metadata, readAttachments } from "triple-es";
+import { Metadata } from "triple-es";
+import { attachments, readAttachments } from "triple-es/java";
 import { describe, expect, it } from "vitest";
 
 describe("attachments", () => {

@@ -15,12 +15,12 @@ import {
   type HandlerContext,
   type InterfaceMethod,
   type int,
+  interfacePayload,
   type JavaArray,
   type JavaClass,
   type JavaEnum,
   JavaException,
   type JavaType,
-  javaMessage,
   type long,
   type ServiceDef,
   type Signature,
@@ -143,7 +143,7 @@ function method(
     parameters: Object.entries(parameters).map(([parameter, type]) => ({ name: parameter, type })),
     result,
   };
-  return { kind, service: NAME, name, path: `/${NAME}/${name}`, input: javaMessage, output: javaMessage, signature };
+  return { kind, service: NAME, name, path: `/${NAME}/${name}`, payload: interfacePayload, signature };
 }
 
 const NULLABLE_USER: JavaType = { class: () => User };

@@ -2,32 +2,10 @@
  * The language of methods: what is called, with what, and what comes back. A stub, an interceptor, a protocol's client
  * half and a user's handler all speak it, on both ends of the wire.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
-import type { Signature } from "../java/signature.ts";
 import type { Metadata } from "./metadata.ts";
+import type { BodyKind, Method } from "./method.ts";
 
-/** The four kinds of call. Sub-protocol A carries only `unary` (spec: What the service does). */
-export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
-
-/** One method of a service, as generated code declares it. Plain data, shared by clients, servers and interceptors. */
-export interface Method {
-  readonly kind: MethodKind;
-  /** Full name of the service, such as `greet.v1.GreetService`. */
-  readonly service: string;
-  /** Name of the method as declared, such as `Greet`. */
-  readonly name: string;
-  /** Path of a call: `/<service>/<name>` (spec: Call addressing fields). */
-  readonly path: string;
-  readonly input: DescMessage;
-  readonly output: DescMessage;
-  /** What the service's author promised about calling the method twice. Default: nothing. */
-  readonly idempotency?: "no_side_effects" | "idempotent";
-  readonly deprecated?: boolean;
-  /** The names Dubbo Java has for service and method, where code was generated with `java_names`. */
-  readonly java?: { readonly service: string; readonly method: string };
-  /** Parameters and result of a method without IDL: its messages are arrays of values, and B wraps them. */
-  readonly signature?: Signature;
-}
+export type { BodyKind, Method, MethodKind } from "./method.ts";
 
 /** A service: its methods by the name they have in TypeScript. `C` is its client interface, `H` its handler interface. */
 export interface ServiceDef<C extends object, H extends object> {
@@ -178,10 +156,6 @@ export async function endMessages(response: CallResponse | undefined): Promise<v
   await messages.return?.();
 }
 
-export const BODY_KINDS = ["multipart", "form", "text", "xml"] as const;
-/** The kinds of body of sub-protocol A that are not a codec's (spec: Additional request content types). */
-export type BodyKind = (typeof BODY_KINDS)[number];
-
 /** What a server's protocol finds behind a path: the method, and the call that runs the user's code. */
 export interface Handler {
   readonly method: Method;
@@ -190,6 +164,6 @@ export interface Handler {
   readonly bodies?: readonly BodyKind[];
   /** Whether bodies that a page of any origin may send are refused without a proof of theirs. Default: true. */
   readonly csrf?: boolean;
-  /** The other methods without IDL of the same path, which take other parameters. Default: none. */
+  /** Other methods of the same path, told apart by their payload. Default: none. */
   readonly overloads?: readonly Handler[];
 }

@@ -61,21 +61,11 @@ type ClientStreaming<I, O> = (requests: AsyncIterable<I>, options?: CallOptions)
 type BidiStreaming<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => AsyncIterable<O>;
 
 /** A method that also tells the type checker what its stub looks like: `I` goes in, `O` comes out. */
-interface TypedMethod<Stub> extends Method {
-  readonly "~stub"?: Stub;
-}
-export interface UnaryMethod<I, O> extends TypedMethod<Unary<I, O>> {
-  readonly kind: "unary";
-}
-export interface ServerStreamingMethod<I, O> extends TypedMethod<ServerStreaming<I, O>> {
-  readonly kind: "server_streaming";
-}
-export interface ClientStreamingMethod<I, O> extends TypedMethod<ClientStreaming<I, O>> {
-  readonly kind: "client_streaming";
-}
-export interface BidiStreamingMethod<I, O> extends TypedMethod<BidiStreaming<I, O>> {
-  readonly kind: "bidi_streaming";
-}
+type TypedMethod<Stub> = Method & { readonly "~stub"?: Stub };
+export type UnaryMethod<I, O> = TypedMethod<Unary<I, O>> & { readonly kind: "unary" };
+export type ServerStreamingMethod<I, O> = TypedMethod<ServerStreaming<I, O>> & { readonly kind: "server_streaming" };
+export type ClientStreamingMethod<I, O> = TypedMethod<ClientStreaming<I, O>> & { readonly kind: "client_streaming" };
+export type BidiStreamingMethod<I, O> = TypedMethod<BidiStreaming<I, O>> & { readonly kind: "bidi_streaming" };
 
 /** Makes a client with a function for every method of the service. Generated code calls this. */
 export function createClient<C extends object>(

@@ -15,7 +15,6 @@ import {
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
-import type { Method } from "../call/call.ts";
 import { assertOneOf } from "../call/option.ts";
 
 /**
@@ -38,17 +37,6 @@ export interface Codec {
 export interface JsonValues {
   toValue(type: DescMessage, message: object): JsonValue;
   fromValue(type: DescMessage, value: JsonValue): object;
-}
-
-/**
- * What stands for the schema of methods without IDL. It brings the codec of their JSON along, so that no page loads that but
- * one that calls such methods.
- */
-export interface SignedMessage extends DescMessage {
-  /** `jsonBody`: whether an only argument is an array of one, or bare. */
-  readonly codecOf: (method: Method, jsonBody: "array" | "object") => Codec;
-  /** Where sub-protocol A finds the method. */
-  readonly pathOf: (method: Method) => string;
 }
 
 /** Where there is a Buffer, it makes UTF-8 several times faster than a TextEncoder does. */

@@ -9,10 +9,11 @@ import {
   type StreamRequest,
   type UnaryRequest,
 } from "../call/call.ts";
-import { Code } from "../call/code.ts";
+import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { countMessage } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
+import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
 import type { Compression } from "../codec/compression.ts";
 import {
   type Body,
@@ -23,13 +24,11 @@ import {
   streamBody,
   wholeBody,
 } from "../http/exchange.ts";
-import { nameOf } from "../java/type.ts";
-import { decodeResponse, encodeRequest, isSigned, readException } from "../java/wrapper/wrapped-call.ts";
 import {
+  aliasPath,
   appendCallerMetadata,
   type ClientProtocol,
   decompressMessage,
-  javaPath,
   writeSelector,
 } from "../protocol/protocol.ts";
 import { VERSION } from "../version.ts";
@@ -49,7 +48,7 @@ import { httpStatusError, readEnd, statusIfReceived, userMetadata } from "./stat
 /** Makes the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   const { codec, maxMessageBytes } = options;
-  const { serializations = [], wrapperContentType = "application/grpc+proto" } = options;
+  const { wrapperContentType = "application/grpc+proto" } = options;
   const userAgent = `grpc-ts-triple-es/${VERSION}`;
   const fields = requestFields(`application/grpc+${codec.name}`, options, userAgent).freeze();
   const wrapperFields = requestFields(wrapperContentType, options, userAgent).freeze();
@@ -73,8 +72,9 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     }
     const { compressed, data: sent } = openOnly(method, response, headers, bytes);
     const data = compressed ? await inflate(sent, compression) : sent;
-    const exception = isSigned(method) && readException(serializations, headers, response.trailers, data);
-    if (exception) throw exception;
+    const { trailers } = response;
+    const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
+    if (error !== undefined) throw error;
     const message = decode(method, data);
     return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
   }
@@ -94,7 +94,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const { method, context } = request;
     return {
       method: "POST",
-      path: options.javaNames ? javaPath(method, () => method.name) : method.path,
+      path: options.useAlias ? aliasPath(method, () => method.name) : method.path,
       version: "2",
       headers: requestHeaders(request),
       body,
@@ -103,7 +103,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   function requestHeaders({ method, headers: metadata, selector, context }: CallRequest): Metadata {
-    const common = isSigned(method) ? wrapperFields : fields;
+    const common = method.payload === undefined ? fields : wrapperFields;
     const timeoutMs = context.timeoutMs();
     const plain = timeoutMs === undefined && selector.version === undefined && selector.group === undefined;
     // Most calls have nothing to add, and an engine recognises the fields they share.
@@ -118,9 +118,10 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   function encode(method: Method, message: object): Uint8Array | Promise<Uint8Array> {
-    const envelope = isSigned(method)
-      ? encodeEnvelope(encodeRequest(serializations, method, message))
-      : encodeMessage(codec, method.input, message);
+    const envelope =
+      method.payload === undefined
+        ? encodeMessage(codec, method.input, message)
+        : encodeEnvelope(grpcPayload(method).encodeRequest(method, message, options));
     return compressEnvelope(envelope, options.sendCompression, options) ?? envelope;
   }
 
@@ -203,9 +204,10 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
 
   function decode(method: Method, bytes: Uint8Array): object {
     try {
-      return isSigned(method) ? decodeResponse(serializations, method, bytes) : codec.decode(method.output, bytes);
+      if (method.payload === undefined) return codec.decode(method.output, bytes);
+      return grpcPayload(method).decodeResponse(method, bytes, options);
     } catch (cause) {
-      const wanted = isSigned(method) ? nameOf(method.signature.result) : method.output.typeName;
+      const wanted = method.output === undefined ? `the result of ${method.path}` : method.output.typeName;
       throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
     }
   }
@@ -213,7 +215,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   /** Refuses a response that is not gRPC's. Peers send `grpc-status` with any HTTP status, and then it counts. */
   function checkResponse(response: HttpResponse, method: Method): Compression | undefined {
     const contentType = response.headers.get("content-type");
-    const wrapped = isSigned(method) && isWrapperContentType(contentType ?? "");
+    const wrapped = method.payload !== undefined && isWrapperContentType(contentType ?? "");
     const name = wrapped ? codec.name : codecNameOf(contentType);
     if (name === undefined || (response.status !== 200 && !response.headers.has("grpc-status"))) {
       cancelBody(response.body);
@@ -234,6 +236,12 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
 
   return call;
 };
+
+function grpcPayload({ payload, path }: PayloadMethod): GrpcPayload {
+  if (payload.grpc !== undefined) return payload.grpc;
+  const message = `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`;
+  throw new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
+}
 
 function fail(reason: unknown): never {
   throw RpcError.from(reason, Code.Internal);

@@ -6,7 +6,6 @@ import type { Handler } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Codec, protoCodec } from "../codec/codec.ts";
 import { type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
-import { isSigned } from "../java/wrapper/wrapped-call.ts";
 import type { ServerOptions } from "../protocol/protocol.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 
@@ -52,7 +51,7 @@ export function createContent({ codecs }: Pick<ServerOptions, "codecs">): Conten
   return {
     // Whether a message is wrapped is for its method to say, and not for the content type.
     find(contentType, handler) {
-      if (handler !== undefined && isSigned(handler.method)) return findWrapper(contentType);
+      if (handler?.method.payload !== undefined) return findWrapper(contentType);
       return findCodec(contentType) ?? (handler === undefined ? findWrapper(contentType) : undefined);
     },
     refuse({ version, method }, contentType, handler) {
@@ -60,8 +59,8 @@ export function createContent({ codecs }: Pick<ServerOptions, "codecs">): Conten
         return plain(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
       }
       if (method !== "POST") return plain(405, "gRPC calls use the method POST", { allow: "POST" });
-      const signed = handler !== undefined && isSigned(handler.method);
-      const supported = signed ? WRAPPER_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
+      const isWrapped = handler?.method.payload !== undefined;
+      const supported = isWrapped ? WRAPPER_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
       return plain(415, `content type ${contentType} is not supported; supported are: ${supported}`, {
         "accept-post": supported,
       });

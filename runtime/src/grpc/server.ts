@@ -1,15 +1,24 @@
 /**
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
-import { type CallResponse, DONE, endMessages, type Handler, iteration, type StreamResponse } from "../call/call.ts";
+import {
+  type CallResponse,
+  DONE,
+  endMessages,
+  type Handler,
+  iteration,
+  type StreamResponse,
+  type UnaryResponse,
+} from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { eachWithin } from "../call/context.ts";
 import { maskUnknownError, RpcError } from "../call/error.ts";
 import { countMessage } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
+import type { GrpcPayloadCall } from "../call/method.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../http/exchange.ts";
-import { isSigned, WrappedCall } from "../java/wrapper/wrapped-call.ts";
+import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import {
   appendMetadata,
   checkHeaders,
@@ -44,8 +53,8 @@ interface ServerCall {
   readonly headers: RequestHeaders;
   readonly contentType: ContentType;
   readonly context: ServerContext;
-  /** Of a method without IDL. */
-  readonly wrapped: WrappedCall | undefined;
+  /** Present for methods that bring a payload. */
+  readonly payload: GrpcPayloadCall | undefined;
 }
 
 /** Makes the server half of sub-protocol B. */
@@ -53,7 +62,6 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const content = createContent(options);
-  const { serializations = [] } = options;
 
   function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
     const name = request.headers.get("content-type") ?? "";
@@ -78,8 +86,8 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     const headers = readRequestHeaders(request.headers, options, negotiate);
     const { timeoutMs } = headers;
     const context = new ServerContext(request, timeoutMs);
-    const wrapped = isSigned(handler.method) ? new WrappedCall(serializations, handler) : undefined;
-    return { request, handler, headers, contentType, context, wrapped };
+    const payload = handler.method.payload?.server?.openGrpc(methodsOf(handler), options);
+    return { request, handler, headers, contentType, context, payload };
   }
 
   /** Never rejects. Only what waits is here: the variables of an async function are memory that every call takes. */
@@ -103,16 +111,21 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   }
 
   function callUnary(call: ServerCall, message: object): Promise<CallResponse> {
-    const { request, context, wrapped } = call;
+    const { request, context, payload } = call;
     const { headers } = request;
-    // A wrapped request may be for another method of the path.
-    const { method } = (wrapped ?? call).handler;
     const selector = readSelector(headers);
-    return (wrapped ?? call.handler).call({ stream: false, method, message, headers, selector, context });
+    if (payload === undefined) {
+      const { method } = call.handler;
+      return call.handler.call({ stream: false, method, message, headers, selector, context });
+    }
+    const { method } = payload;
+    const answer = (reason: unknown): UnaryResponse => ({ stream: false, ...payload.encodeError(reason) });
+    const called = handlerOf(call.handler, method).call({ stream: false, method, message, headers, selector, context });
+    return called.catch(answer);
   }
 
   function writeResponse(call: ServerCall, response: CallResponse): HttpResponse | Promise<HttpResponse> {
-    if (response?.stream !== false) throw wrongResponseKind((call.wrapped ?? call).handler.method);
+    if (response?.stream !== false) throw wrongResponseKind((call.payload ?? call.handler).method);
     const envelope = encode(call, response.message);
     const { responseCompression } = call.headers;
     const compressing = compressEnvelope(envelope, responseCompression, options);
@@ -211,18 +224,17 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return decompressMessage(data, compression, options, internalError);
   }
 
-  function encode({ contentType, handler, wrapped }: ServerCall, message: object): Uint8Array {
-    if (wrapped !== undefined) return encodeEnvelope(wrapped.encode(message));
-    return encodeMessage(contentType.codec, handler.method.output, message);
+  function encode({ contentType, handler: { method }, payload }: ServerCall, message: object): Uint8Array {
+    if (method.payload === undefined) return encodeMessage(contentType.codec, method.output, message);
+    return encodeEnvelope((payload as GrpcPayloadCall).encode(message));
   }
 
-  function decode(call: ServerCall, bytes: Uint8Array): object {
-    if (call.wrapped !== undefined) return call.wrapped.decode(bytes);
-    const { input } = call.handler.method;
+  function decode({ contentType, handler: { method }, payload }: ServerCall, bytes: Uint8Array): object {
+    if (method.payload !== undefined) return (payload as GrpcPayloadCall).decode(bytes);
     try {
-      return call.contentType.codec.decode(input, bytes);
+      return contentType.codec.decode(method.input, bytes);
     } catch (cause) {
-      throw internalError(`request cannot be decoded as ${input.typeName}: ${decodingReason(cause)}`, cause);
+      throw internalError(`request cannot be decoded as ${method.input.typeName}: ${decodingReason(cause)}`, cause);
     }
   }
 

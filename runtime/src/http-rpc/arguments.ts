@@ -5,12 +5,22 @@
  * Every known peer but the specification sends that argument bare, so both are read.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
+import type { HttpRpcPayload, ProtoMethod } from "../call/method.ts";
 import type { Codec } from "../codec/codec.ts";
 import { decodeJson, encodeJson } from "../codec/codec.ts";
 import { badRequest } from "./headers.ts";
 
 /** Messages whose own JSON may be an array: for them an array with one element is the array of arguments. */
 const ARRAY_LIKE = new Set(["google.protobuf.ListValue", "google.protobuf.Value"]);
+
+/** A codec as the payload of methods with schemas. */
+export function codecPayload(codec: Codec): HttpRpcPayload {
+  return {
+    name: codec.name,
+    encodeRequest: (method, message, form) => encodeArguments(codec, (method as ProtoMethod).input, message, form),
+    decodeResponse: (method, bytes) => codec.decode((method as ProtoMethod).output, bytes),
+  };
+}
 
 /** Encodes a request's message as the arguments of its method. */
 export function encodeArguments(

@@ -5,15 +5,16 @@ import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts"
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
+import type { HttpRpcPayload } from "../call/method.ts";
 import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
 import {
+  aliasPath,
   appendCallerMetadata,
-  type ClientOptions,
   type ClientProtocol,
-  javaPath,
+  type UnaryOptions,
   writeSelector,
 } from "../protocol/protocol.ts";
-import { encodeArguments } from "./arguments.ts";
+import { codecPayload } from "./arguments.ts";
 import { compressExchange } from "./compressed-exchange.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { badResponse, readErrorResponse } from "./status.ts";
@@ -26,60 +27,63 @@ export type UnaryCall = (request: UnaryRequest) => Promise<UnaryResponse>;
 
 /** Makes the client half of sub-protocol A, with the compressions of the options. */
 export const createHttpRpcClient: ClientProtocol = (exchange, options) =>
-  refuseStreams(createUnaryCall(compressExchange(exchange, options), options));
+  refuseStreams(createUnaryCall(compressExchange(exchange, options), codecPayload(options.codec), options));
 
-/** Makes the client half of sub-protocol A, for exchanges that compress by themselves or not at all. */
-export function createUnaryCall(
-  exchange: Exchange,
-  options: Pick<ClientOptions, "codec" | "maxMessageBytes" | "jsonBody" | "javaNames">,
-): UnaryCall {
-  const { codec } = options;
-  const fields = new Metadata({
-    "content-type": `application/${codec.name}`,
-    "tri-protocol-version": PROTOCOL_VERSION,
-  });
+/**
+ * Makes the client half of sub-protocol A, for exchanges that compress by themselves or not at all. `schemas` is the payload of
+ * methods that bring none.
+ */
+export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, options: UnaryOptions): UnaryCall {
+  const payloadOf = ({ payload }: Method): HttpRpcPayload => payload?.httpRpc ?? schemas;
 
   /** Makes the call. An error that the server answered with is returned; what is thrown went wrong on this side. */
   async function call(request: UnaryRequest): Promise<UnaryResponse | RpcError> {
-    const { input, output, path } = request.method;
-    const message = encodeArguments(codec, input, request.message, options.jsonBody);
-    const response = await exchange(toHttpRequest(request, message));
+    const { method, message } = request;
+    const { path } = method;
+    const payload = payloadOf(method);
+    const sent = payload.encodeRequest(method, message, options.jsonBody);
+    const response = await exchange(toHttpRequest(request, payload, sent));
     const metadata = splitMetadata(response.headers);
     if (response.status !== 200) {
       // A body that cannot be read tells nothing; the HTTP status still does.
       const failure = await response.body.bytes(MAX_ERROR_BYTES).catch(() => new Uint8Array());
       return readErrorResponse(path, response.status, failure, metadata);
     }
-    const bytes = await readBody(path, response);
+    const bytes = await readBody(path, payload, response);
     try {
-      return { stream: false, message: codec.decode(output, bytes), ...metadata };
+      return { stream: false, message: payload.decodeResponse(method, bytes), ...metadata };
     } catch (cause) {
-      const reason = reasonOf(cause);
-      throw badResponse(`the response cannot be decoded as ${output.typeName}: ${reason}`, cause);
+      const wanted = method.output?.typeName ?? `the result of ${path}`;
+      throw badResponse(`the response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
     }
   }
 
-  function toHttpRequest(request: UnaryRequest, message: Uint8Array): HttpRequest {
-    const headers = new Metadata(fields);
-    const timeoutMs = request.context.timeoutMs();
+  function toHttpRequest(request: UnaryRequest, payload: HttpRpcPayload, message: Uint8Array): HttpRequest {
+    const { method, context } = request;
+    const headers = new Metadata({
+      "content-type": `application/${payload.name}`,
+      "tri-protocol-version": PROTOCOL_VERSION,
+    });
+    const timeoutMs = context.timeoutMs();
     if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, request.selector);
     appendCallerMetadata(headers, request.headers);
+    const path = options.useAlias ? aliasPath(method, (alias) => alias.method) : method.path;
     return {
       method: "POST",
-      path: options.javaNames ? javaPath(request.method, ({ method }) => method) : request.method.path,
+      path: payload.path?.(method) ?? path,
       version: "2",
       headers,
       body: wholeBody(message),
-      signal: request.context.signal,
+      signal: context.signal,
     };
   }
 
-  async function readBody(path: string, response: HttpResponse): Promise<Uint8Array> {
+  async function readBody(path: string, { name }: HttpRpcPayload, response: HttpResponse): Promise<Uint8Array> {
     const contentType = response.headers.get("content-type");
-    if (codecNameOf(contentType ?? "") !== codec.name) {
+    if (codecNameOf(contentType ?? "") !== name) {
       cancelBody(response.body);
-      throw badResponse(`${path} answered with ${contentType || "no content type"}, not application/${codec.name}`);
+      throw badResponse(`${path} answered with ${contentType || "no content type"}, not application/${name}`);
     }
     return response.body.bytes(options.maxMessageBytes);
   }

@@ -6,9 +6,8 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
+import type { PayloadBody } from "../call/method.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
-import { type ArgumentBody, jsonArguments } from "../java/http-rpc/arguments.ts";
-import { jsonResult, type ResultFormat, textResult, xmlResult } from "../java/http-rpc/results.ts";
 import { clipText, quote, type ServerOptions } from "../protocol/protocol.ts";
 import { decodeArguments } from "./arguments.ts";
 import { BODY_FORMATS, type BodyFormat } from "./body/formats.ts";
@@ -20,9 +19,9 @@ import { canonicalType, chooseMediaType, isUtf8, type MediaType, parseMediaType,
 /** How a request is decoded, and what its response looks like if nothing else is asked for. */
 export interface RequestFormat {
   decode(type: DescMessage, bytes: Uint8Array): object | Promise<object>;
+  /** The same for methods that bring a payload. */
+  readonly body: Omit<PayloadBody, "bytes">;
   readonly response: ResponseFormat;
-  /** Takes apart the arguments of a method without IDL; absent where there are none. */
-  readonly decodeArguments?: (bytes: Uint8Array) => ArgumentBody | Promise<ArgumentBody>;
   /** Whether any page may send it without a CORS preflight. */
   readonly safelisted: boolean;
 }
@@ -33,8 +32,8 @@ export interface ResponseFormat {
   /** The fields that every such response has. */
   readonly fields: Metadata;
   encode(type: DescMessage, message: object): Uint8Array;
-  /** The same for methods without IDL; absent where there are none. */
-  readonly encodeResult?: ResultFormat | undefined;
+  /** The same for methods that bring a payload. */
+  readonly format: "json" | "text" | "xml";
 }
 
 export interface Content {
@@ -48,34 +47,31 @@ export interface Content {
 export function createContent(options: ServerOptions): Content {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
   const requests = new Map(options.codecs.map((codec) => [`application/${codec.name}`, codecFormat(codec)]));
-  const xml = responseFormat(
-    "application/xml",
-    (type, message) => encodeXml(type, json.toValue(type, message)),
-    xmlResult,
-  );
+  const xml = responseFormat("application/xml", (type, message) => encodeXml(type, json.toValue(type, message)), "xml");
   const text = responseFormat(
     "text/plain; charset=utf-8",
     (type, message) => encodeTextBody(type, json.toValue(type, message)),
-    textResult,
+    "text",
   );
   const { encode: encodeJson } = requests.get("application/json")?.response ?? jsonCodec;
-  const asJson = responseFormat("application/json", encodeJson, jsonResult);
+  const asJson = responseFormat("application/json", encodeJson, "json");
 
-  /** Of methods without IDL. Their signature, and not the codec, decides what JSON says. */
-  const signed: RequestFormat = { ...codecFormat(jsonCodec), response: asJson, decodeArguments: jsonArguments };
+  /** Methods that bring a payload take JSON whatever the codecs, which are for schemas. */
+  const payloadRequests: ReadonlyMap<string, RequestFormat> = new Map([
+    ["application/json", { ...codecFormat(jsonCodec), response: asJson }],
+  ]);
 
   function bodyFormat(format: BodyFormat, mediaType: MediaType): RequestFormat {
     return {
       decode: (type, bytes) => format.decode({ type, bytes, mediaType, json }),
-      decodeArguments: (bytes) => format.arguments(bytes, mediaType),
+      body: { format: format.kind, parameters: mediaType.parameters },
       response: format.responseType === "application/xml" ? xml : asJson,
       safelisted: format.safelisted,
     };
   }
 
-  const signedOnly: ReadonlyMap<string, RequestFormat> = new Map([["application/json", signed]]);
   const codecsOf = ({ method }: Handler): ReadonlyMap<string, RequestFormat> =>
-    method.signature === undefined ? requests : signedOnly;
+    method.payload === undefined ? requests : payloadRequests;
 
   function findOther(contentType: string | undefined, handler: Handler): RequestFormat {
     const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
@@ -122,21 +118,25 @@ export function createContent(options: ServerOptions): Content {
 function codecFormat(codec: Codec): RequestFormat {
   return {
     decode: (type, bytes) => decodeArguments(codec, type, bytes),
-    response: responseFormat(`application/${codec.name}`, (type, message) => codec.encode(type, message)),
+    body: JSON_BODY,
+    response: responseFormat(`application/${codec.name}`, (type, message) => codec.encode(type, message), "json"),
     safelisted: false,
   };
 }
 
+const JSON_BODY: RequestFormat["body"] = { format: "json", parameters: new Map() };
+
 function responseFormat(
   mediaType: string,
   encode: ResponseFormat["encode"],
-  encodeResult?: ResultFormat,
+  format: ResponseFormat["format"],
 ): ResponseFormat {
-  return { mediaType, fields: responseFields(mediaType), encode, encodeResult };
+  return { mediaType, fields: responseFields(mediaType), encode, format };
 }
 
-const returnsText = ({ method: { output, signature } }: Handler): boolean =>
-  signature === undefined ? isText(output) : signature.result === "java.lang.String";
+function returnsText({ method }: Handler): boolean {
+  return method.payload === undefined ? isText(method.output) : method.payload.server?.returnsText(method) === true;
+}
 
 /** `nosniff` says that the body is what its content type says, so that no browser takes an answer for a page. */
 export function responseFields(contentType: string): Metadata {

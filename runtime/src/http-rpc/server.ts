@@ -5,9 +5,10 @@ import type { CallResponse, Handler } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
+import type { HttpRpcPayloadCall } from "../call/method.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { type HttpRequest, type HttpResponse, tooLarge, wholeBody } from "../http/exchange.ts";
-import { PositionalCall } from "../java/http-rpc/overload.ts";
+import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import {
   appendMetadata,
   compressMessage,
@@ -34,8 +35,8 @@ interface ServerCall {
   readonly responseFormat: ResponseFormat;
   readonly headers: RequestHeaders;
   readonly context: ServerContext;
-  /** Of a method without IDL. */
-  readonly positional: PositionalCall | undefined;
+  /** Present for methods that bring a payload. */
+  readonly payload: HttpRpcPayloadCall | undefined;
 }
 
 /** Makes the server half of sub-protocol A. It answers every content type, if only to say which ones there are. */
@@ -69,13 +70,13 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;
     const context = new ServerContext(request, timeoutMs);
-    const positional = handler.method.signature === undefined ? undefined : new PositionalCall(handler);
-    return { request, handler, headers, requestFormat, responseFormat, context, positional };
+    const payload = handler.method.payload?.server?.openHttpRpc(methodsOf(handler));
+    return { request, handler, headers, requestFormat, responseFormat, context, payload };
   }
 
   /** Decompress, decode, call, encode, compress (spec: Payload of sub-protocol A). */
   async function serveUnary(call: ServerCall): Promise<HttpResponse> {
-    const { request, responseFormat, context, positional } = call;
+    const { request, context, payload } = call;
     const { compression, responseCompression } = call.headers;
     // Said before the body has come, where its length is known.
     if (Number(request.headers.get("content-length")) > maxMessageBytes) throw tooLarge(maxMessageBytes);
@@ -84,8 +85,8 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     const decoded = decode(call, bytes ?? body);
     const message = decoded instanceof Promise ? await decoded : decoded;
     const selector = readSelector(request.headers);
-    // Arguments may be for another method of the path.
-    const handler = positional === undefined ? call.handler : positional.handler;
+    // The message may be for another method of the path.
+    const handler = payload === undefined ? call.handler : handlerOf(call.handler, payload.method);
     const { method } = handler;
     const response = await handler.call({
       stream: false,
@@ -96,14 +97,10 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
       context,
     });
     if (response?.stream !== false) throw wrongResponseKind(method);
-    const { message: result } = response;
-    const data =
-      positional === undefined
-        ? responseFormat.encode(method.output, result)
-        : positional.encode(result, responseFormat);
+    const data = encode(call, response.message);
     const compressing = compressMessage(data, responseCompression, options);
     const compressed = compressing === undefined ? undefined : await compressing;
-    const fields = responseHeaders(responseFormat, response, compressed && responseCompression);
+    const fields = responseHeaders(call.responseFormat, response, compressed && responseCompression);
     context.answered();
     return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: NO_TRAILERS };
   }
@@ -152,18 +149,26 @@ function responseHeaders(
   return written;
 }
 
-function decode({ requestFormat, handler, positional }: ServerCall, bytes: Uint8Array): object | Promise<object> {
-  const { input, path } = handler.method;
+function decode(call: ServerCall, bytes: Uint8Array): object | Promise<object> {
+  const { requestFormat, payload } = call;
+  const { method } = call.handler;
   const failed = (cause: unknown): never => {
-    throw decodeError(positional === undefined ? input.typeName : `the arguments of ${path}`, cause);
+    throw decodeError(method.input === undefined ? `the arguments of ${method.path}` : method.input.typeName, cause);
   };
   try {
     const message =
-      positional === undefined ? requestFormat.decode(input, bytes) : positional.decode(bytes, requestFormat);
+      method.payload === undefined
+        ? requestFormat.decode(method.input, bytes)
+        : (payload as HttpRpcPayloadCall).decode({ ...requestFormat.body, bytes });
     return message instanceof Promise ? message.catch(failed) : message;
   } catch (cause) {
     return failed(cause);
   }
+}
+
+function encode({ handler: { method }, responseFormat, payload }: ServerCall, message: object): Uint8Array {
+  if (method.payload === undefined) return responseFormat.encode(method.output, message);
+  return (payload as HttpRpcPayloadCall).encode(message, responseFormat.format);
 }
 
 function decodeError(typeName: string, cause: unknown): RpcError {

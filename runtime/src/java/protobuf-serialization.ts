@@ -40,7 +40,8 @@ export function createProtobufSerialization(messages: Readonly<Record<string, De
 
   function schemaOf(type: JavaType): DescMessage {
     const scalar = scalarOf(type);
-    if (scalar !== undefined) return WRAPPERS[scalar] as DescMessage;
+    const wrapper = scalar === undefined ? undefined : WRAPPERS[scalar];
+    if (wrapper !== undefined) return wrapper;
     if (isBytes(type)) return BytesValueSchema;
     if (type === "java.lang.String") return StringValueSchema;
     if (type === "java.util.Date") return TimestampSchema;

@@ -2,10 +2,12 @@
  * Serializations: how sub-protocol B carries single values of methods without IDL (spec: Payload schema of the extended
  * content type).
  */
-
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import type { PayloadOptions } from "../call/method.ts";
 import type { Cost } from "./cost.ts";
 import type { JavaException } from "./exception.ts";
-import type { JavaType } from "./signature.ts";
+import type { JavaType, Signature } from "./signature.ts";
 
 /**
  * Turns values of a declared type into bytes and back. Throws whatever it likes; the protocol turns it into an `RpcError`.
@@ -32,4 +34,23 @@ export function findSerialization(all: readonly Serialization[], name: string): 
 /** The name by which a peer knows it. */
 export function wireNameOf({ name, wireName = name }: Serialization): string {
   return wireName;
+}
+
+/** The serializations of a transport or server, whose options name their type. */
+export function serializationsOf({ serializations = [] }: PayloadOptions): readonly Serialization[] {
+  return serializations as readonly Serialization[];
+}
+
+const DEFAULT_SERIALIZATION = "hessian2";
+
+/** The serialization that carries the values of a method. Throws an `RpcError` if it is not registered. */
+export function requireSerialization(
+  all: readonly Serialization[],
+  { serialization: name = DEFAULT_SERIALIZATION }: Signature,
+  path: string,
+): Serialization {
+  const found = findSerialization(all, name);
+  if (found !== undefined) return found;
+  const message = `${path} needs the serialization "${name}": register it with serializations: [${name}]`;
+  throw new RpcError(Code.Internal, message);
 }

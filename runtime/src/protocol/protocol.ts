@@ -5,10 +5,10 @@ import type { Call, Handler, Method, Selector } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { callHook, type ErrorHook, RpcError, reasonOf } from "../call/error.ts";
 import { isBinaryValue, type Metadata } from "../call/metadata.ts";
+import type { MethodAlias, PayloadOptions } from "../call/method.ts";
 import { type Codec, plainBytes } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import type { Serialization } from "../java/serialization.ts";
 
 /** A protocol's client half: turns an exchange into a call. */
 export type ClientProtocol = (exchange: Exchange, options: ClientOptions) => Call;
@@ -31,25 +31,25 @@ export interface ProtocolOptions {
   readonly maxMessageBytes: number;
 }
 
-export interface ClientOptions extends ProtocolOptions {
+/** What a client of sub-protocol A needs to know that leaves compression to its exchange. */
+export interface UnaryOptions extends Pick<ProtocolOptions, "maxMessageBytes"> {
+  /** What sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
+  readonly jsonBody: "array" | "object";
+  /** Whether methods are called by their alias. */
+  readonly useAlias: boolean;
+}
+
+export interface ClientOptions extends ProtocolOptions, UnaryOptions, PayloadOptions {
   readonly codec: Codec;
   /** The compression to send with. `undefined`: none. */
   readonly sendCompression: Compression | undefined;
-  /** What sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
-  readonly jsonBody: "array" | "object";
-  /** Whether methods are addressed by the names that Dubbo for Java has for them. */
-  readonly javaNames: boolean;
-  /** Serializations that are understood in wrapper mode. Default: none. */
-  readonly serializations?: readonly Serialization[] | undefined;
   /** What sub-protocol B calls wrapped messages: what peers do, or the specification. Default: the former. */
   readonly wrapperContentType?: WrapperContentType | undefined;
 }
 
-export interface ServerOptions extends ProtocolOptions {
+export interface ServerOptions extends ProtocolOptions, PayloadOptions {
   /** Codecs that are understood. */
   readonly codecs: readonly Codec[];
-  /** Serializations that are understood in wrapper mode. Default: none. */
-  readonly serializations?: readonly Serialization[] | undefined;
   /**
    * Whether pages of another origin may call, with the credentials of their visitor (cookies, `authorization`) or without.
    * Default: none may.
@@ -71,22 +71,32 @@ type Given<Options, Needed extends keyof Options> = Pick<Options, Needed> & {
   readonly [Name in keyof Options]?: Options[Name] | undefined;
 };
 
-/**
- * Fills in the defaults. Codecs and compressions have none here: they are the door's choice. What is for wrapper mode alone is
- * added by the doors that have it, so that pages do not load a word of it.
- */
+/** Fills in the default, and validates the limit. */
+function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<ProtocolOptions, never>): number {
+  if (maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1) return maxMessageBytes;
+  throw new RangeError(`maxMessageBytes must be between 1 and ${2 ** 31 - 1}, not ${maxMessageBytes}`);
+}
+
+/** Fills in the defaults of both halves. Those of codecs and compressions are the entry point's choice. */
 function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
-  const { compressions, compressMinBytes = 1024, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = given;
-  if (!(maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1)) {
-    throw new RangeError(`maxMessageBytes must be between 1 and ${2 ** 31 - 1}, not ${maxMessageBytes}`);
-  }
-  return { compressions, compressMinBytes, maxMessageBytes };
+  const { compressions, compressMinBytes = 1024 } = given;
+  return { compressions, compressMinBytes, maxMessageBytes: resolveLimit(given) };
+}
+
+/** Fills in the defaults of unary calls. Pages need no others. */
+export function resolveUnaryOptions(
+  given: Given<UnaryOptions, never> & { readonly javaNames?: boolean | undefined },
+): UnaryOptions {
+  const { jsonBody = "array", javaNames: useAlias = false } = given;
+  return { maxMessageBytes: resolveLimit(given), jsonBody, useAlias };
 }
 
 /** Fills in the defaults of a client. */
-export function resolveClientOptions(given: Given<ClientOptions, "codec" | "compressions">): ClientOptions {
-  const { codec, sendCompression, jsonBody = "array", javaNames = false } = given;
-  return { ...resolveOptions(given), codec, sendCompression, jsonBody, javaNames };
+export function resolveClientOptions(
+  given: Given<ClientOptions, "codec" | "compressions"> & { readonly javaNames?: boolean | undefined },
+): ClientOptions {
+  const { codec, sendCompression } = given;
+  return { ...resolveOptions(given), ...resolveUnaryOptions(given), codec, sendCompression };
 }
 
 /** Fills in the defaults of a server. */
@@ -103,12 +113,9 @@ export function resolveServerOptions(given: Given<ServerOptions, "codecs" | "com
 
 const printError: ErrorHook = (error, path) => console.error(`triple-es: ${path} failed:`, error);
 
-/**
- * The path of a call at a server of Dubbo for Java: below the name of the interface, under the name that its methods have
- * in the sub-protocol.
- */
-export function javaPath({ path, java }: Method, nameOf: (java: { readonly method: string }) => string): string {
-  if (java !== undefined) return `/${java.service}/${nameOf(java)}`;
+/** The path of a call by the method's alias: below its name of the service, under the name that `nameOf` picks. */
+export function aliasPath({ path, alias }: Method, nameOf: (alias: MethodAlias) => string): string {
+  if (alias !== undefined) return `/${alias.service}/${nameOf(alias)}`;
   const message = `${path} has no Java name; generate it with java_names=true`;
   throw new RpcError(Code.InvalidArgument, message, { status: Status.ClientError });
 }

@@ -19,7 +19,6 @@ import {
 import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import { withMessages } from "../java/positional.ts";
 import { type HandlerOptions, interceptHandler } from "./interceptors.ts";
 
 /** What a handler knows of its call, and may add to the response. */
@@ -57,8 +56,11 @@ export function createHandlers<H extends object>(
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, unknown>)[name];
     const bound = typeof implemented === "function" ? implemented.bind(implementation) : undefined;
-    const byPosition = bound !== undefined && method.signature !== undefined;
-    const run: Implementation | undefined = byPosition ? withMessages(method.kind, bound) : bound;
+    const { payload } = method;
+    if (payload !== undefined && payload.server === undefined) {
+      throw new TypeError(`${method.path} is declared for clients alone, so it cannot be served`);
+    }
+    const run: Implementation | undefined = bound && payload?.server ? payload.server.bind(method, bound) : bound;
     const call =
       run === undefined
         ? async () => unimplemented({ method })

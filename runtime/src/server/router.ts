@@ -2,17 +2,10 @@
  * The router: finds the handler behind a path and lets the protocol of the request answer. It only chooses; what is
  * said, even "not found", is the protocol's business.
  */
-import {
-  BODY_KINDS,
-  type BodyKind,
-  type Handler,
-  type Interceptor,
-  type Selector,
-  type ServiceDef,
-} from "../call/call.ts";
+import type { BodyKind, Handler, Interceptor, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { parameterNames, pathSuffix } from "../java/type.ts";
+import { methodsOf } from "../protocol/payload.ts";
 import { readSelector, type ServerProtocol } from "../protocol/protocol.ts";
 import { checkService, createHandlers } from "./handler.ts";
 
@@ -113,11 +106,11 @@ export function createRouterWith(settings: RouterSettings): Router {
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       const bodies = bodiesOf(options, Object.keys(service.methods));
       for (const [index, made] of createHandlers(service, implementation, all).entries()) {
-        const { path, signature } = made.method;
+        const { method } = made;
         const handler: Handler = { ...made, bodies: bodies[index] ?? [], csrf: options.csrf ?? true };
-        addRoute(path, selector, handler);
-        // Java's callers of sub-protocol A name the overload they mean.
-        if (signature !== undefined) addRoute(path + pathSuffix(signature), selector, handler);
+        for (const path of [method.path, ...(method.payload?.server?.paths(method) ?? [])]) {
+          addRoute(path, selector, handler);
+        }
       }
       services.push({ service, selector });
       return router;
@@ -132,20 +125,20 @@ export function createRouterWith(settings: RouterSettings): Router {
   return router;
 }
 
-/** Whether two methods of one path can be told apart by their arguments. Streams begin before theirs are known. */
-function isOverload(known: Handler, added: Handler): boolean {
-  const { kind, signature } = added.method;
-  if (signature === undefined || kind !== "unary") return false;
-  const types = String(parameterNames(signature));
-  return [known, ...(known.overloads ?? [])].every(
-    ({ method }) =>
-      method.kind === "unary" && method.signature !== undefined && String(parameterNames(method.signature)) !== types,
+/** Whether calls of the method can be told apart from those of all others of its path. Streams begin before their messages come. */
+function isOverload(known: Handler, { method }: Handler): boolean {
+  const others = methodsOf(known);
+  return (
+    method.kind === "unary" &&
+    others.every((other) => other.kind === "unary" && method.payload?.server?.isOverload(method, other) === true)
   );
 }
 
 function withOverload(known: Handler, added: Handler): Handler {
   return { ...known, overloads: [...(known.overloads ?? []), added] };
 }
+
+const BODY_KINDS: readonly BodyKind[] = ["multipart", "form", "text", "xml"];
 
 /** The kinds of body of each method. Throws a `TypeError` for a kind or a method that there is not. */
 function bodiesOf({ bodies = BODY_KINDS }: ServiceOptions, methods: readonly string[]): (readonly BodyKind[])[] {

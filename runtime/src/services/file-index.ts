@@ -27,8 +27,8 @@ export class FileIndex {
   /** Adds the files of the messages of a service, one of which usually declares the service as well. */
   addService(service: ServiceDef<object, object>): void {
     for (const { input, output } of Object.values(service.methods)) {
-      this.add(input.file);
-      this.add(output.file);
+      if (input !== undefined) this.add(input.file);
+      if (output !== undefined) this.add(output.file);
     }
   }
 

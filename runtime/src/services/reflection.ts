@@ -72,7 +72,7 @@ class RouterSchema {
 
 /** Whether a service comes from a proto file. Nobody can describe the others to those who ask. */
 function hasIdl({ methods }: ServiceDef<object, object>): boolean {
-  return Object.values(methods).every(({ signature }) => signature === undefined);
+  return Object.values(methods).every(({ payload }) => payload === undefined);
 }
 
 /** The questions of both versions of the service, which differ in nothing but the names of their types. */

@@ -196,7 +196,6 @@ function answersStream({ kind }: Method): boolean {
 }
 
 function methodValue(method: Method, { service }: ServiceOutline, { runtime, constantOf }: Tools): string {
-  const message = runtime.value("javaMessage");
   const type = (java: JavaType): string => typeLiteral(java, constantOf);
   const parameters = method.parameters.map(
     ({ name, type: { java } }) => `      { name: ${literal(name)}, type: ${type(java)} },\n`,
@@ -211,8 +210,7 @@ function methodValue(method: Method, { service }: ServiceOutline, { runtime, con
     ["service", literal(service.javaName)],
     ["name", literal(method.javaName)],
     ["path", literal(`/${service.javaName}/${method.javaName}`)],
-    ["input", message],
-    ["output", message],
+    ["payload", runtime.value("interfacePayload")],
     ["signature", objectLiteral(signature, "  ")],
   ];
   if (method.deprecated) facts.push(["deprecated", "true"]);

@@ -4,7 +4,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
-import { attachments, Code, type HandlerContext, type Metadata, RpcError, readAttachments } from "triple-es";
+import { Code, type HandlerContext, type Metadata, RpcError } from "triple-es";
+import { attachments, readAttachments } from "triple-es/java";
 
 import { ErrorInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
 import type { PeerRequest } from "./gen/interop/v1/peer_pb.ts";

@@ -13,7 +13,7 @@ const prototypeMembers = Object.getOwnPropertyNames(Object.prototype);
 
 const ours =
   `CallOptions CallDefaults HandlerContext ServiceDef Transport UnaryMethod MessageInitShape createClient createFakeClient
-unimplemented plainMessage JsonObject Then Catch Finally ServiceClient ServiceHandler Init`.split(/\s+/);
+unimplemented plainJson JsonObject Then Catch Finally ServiceClient ServiceHandler Init`.split(/\s+/);
 
 /** Each one an identifier in a proto file. */
 export const hostileNames: readonly string[] = [

@@ -7,14 +7,7 @@ const project = new Project({
 });
 
 /** Functions of the runtime that generated code calls, and what CommonJS needs. */
-const callable = new Set([
-  "createClient",
-  "createInterfaceClient",
-  "createFakeClient",
-  "unimplemented",
-  "plainMessage",
-  "require",
-]);
+const callable = new Set(["createClient", "createInterfaceClient", "createFakeClient", "unimplemented", "require"]);
 
 /** Nodes that can run something, by what they may look like. Everything that is not an expression is harmless. */
 const expressions: ReadonlyMap<SyntaxKind, RegExp> = new Map([

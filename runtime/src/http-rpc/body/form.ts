@@ -33,7 +33,7 @@ export function decodeForm({ type, bytes, mediaType, json }: BodyInput): object 
 }
 
 /** The pairs of a body, in order. Throws for one that is malformed, and refuses charsets other than UTF-8. */
-export function parsePairs(bytes: Uint8Array, { parameters }: MediaType): Named<string>[] {
+export function parsePairs(bytes: Uint8Array, { parameters }: Pick<MediaType, "parameters">): Named<string>[] {
   const charset = parameters.get("charset") ?? "utf-8";
   if (!/^utf-?8$/i.test(charset)) {
     throw new Refusal(415, Code.Internal, `charset ${quote(charset)} is not supported in a form; supported is: UTF-8`);

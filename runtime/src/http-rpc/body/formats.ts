@@ -2,13 +2,6 @@
  * The kinds of body that a request may have beside those of the codecs (spec: Additional request content types).
  */
 import type { BodyKind } from "../../call/call.ts";
-import {
-  type ArgumentFormat,
-  formArguments,
-  multipartArguments,
-  textArguments,
-  xmlArguments,
-} from "../../java/http-rpc/arguments.ts";
 import { decodeForm } from "./form.ts";
 import { decodeMultipart } from "./multipart.ts";
 import type { BodyInput } from "./parameters.ts";
@@ -26,8 +19,6 @@ export interface BodyFormat {
   readonly safelisted: boolean;
   /** Throws an `RpcError` with the status for what is wrong, or anything for bytes that are not in the format. */
   decode(input: BodyInput): object | Promise<object>;
-  /** The same for methods without IDL. */
-  readonly arguments: ArgumentFormat;
 }
 
 /** Spec: Additional request content types, in its order. */
@@ -38,7 +29,6 @@ export const BODY_FORMATS: readonly BodyFormat[] = [
     responseType: "application/json",
     safelisted: true,
     decode: decodeMultipart,
-    arguments: multipartArguments,
   },
   {
     kind: "form",
@@ -46,7 +36,6 @@ export const BODY_FORMATS: readonly BodyFormat[] = [
     responseType: "application/json",
     safelisted: true,
     decode: decodeForm,
-    arguments: formArguments,
   },
   {
     kind: "text",
@@ -54,7 +43,6 @@ export const BODY_FORMATS: readonly BodyFormat[] = [
     responseType: "application/json",
     safelisted: true,
     decode: decodeTextBody,
-    arguments: textArguments,
   },
   {
     kind: "xml",
@@ -63,6 +51,5 @@ export const BODY_FORMATS: readonly BodyFormat[] = [
     safelisted: false,
     decode: async ({ type, bytes, mediaType, json }) =>
       json.fromValue(type, await decodeXml(type, bytes, mediaType.parameters.get("charset"))),
-    arguments: xmlArguments,
   },
 ];

@@ -1,9 +1,10 @@
 /**
- * Arguments of methods without IDL, in every kind of body (spec: Additional request content types). Where values arrive as
+ * Arguments of interface methods, in every kind of body (spec: Additional request content types). Where values arrive as
  * text they become what the type of their parameter says.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../../call/error.ts";
+import type { PayloadBody } from "../../call/method.ts";
 import { decodeJsonText } from "../../codec/codec.ts";
 import { parsePairs } from "../../http-rpc/body/form.ts";
 import { type Part, parseParts, unsupportedPart } from "../../http-rpc/body/multipart.ts";
@@ -11,7 +12,6 @@ import { type Named, parseBoolean } from "../../http-rpc/body/parameters.ts";
 import { decodeText } from "../../http-rpc/body/text.ts";
 import { type Element, entriesOf, parseXml, textOf } from "../../http-rpc/body/xml.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
-import type { MediaType } from "../../http-rpc/media-type.ts";
 import { argumentsIn } from "../arguments.ts";
 import { parseExactJson } from "../json-text.ts";
 import type { JavaClass, JavaType, Parameter, Signature } from "../signature.ts";
@@ -31,11 +31,14 @@ export interface ArgumentBody {
   problemFor(signature: Signature): string;
 }
 
-/** Takes a body apart. Throws for one that is malformed. */
-export type ArgumentFormat = (bytes: Uint8Array, mediaType: MediaType) => ArgumentBody | Promise<ArgumentBody>;
+/** Takes a body apart, by the parameters of its content type. Throws for one that is malformed. */
+type ArgumentFormat = (
+  bytes: Uint8Array,
+  parameters: PayloadBody["parameters"],
+) => ArgumentBody | Promise<ArgumentBody>;
 
 /** JSON says of every value what it is, and may leave out the names. */
-export function jsonArguments(bytes: Uint8Array): ArgumentBody {
+function jsonArguments(bytes: Uint8Array): ArgumentBody {
   if (bytes.byteLength === 0) throw badRequest("the body is empty; it must be a JSON array of the arguments");
   const body = parseJson(bytes);
   const contents = Array.isArray(body) ? `${body.length} arguments` : "no array";
@@ -48,8 +51,8 @@ export function jsonArguments(bytes: Uint8Array): ArgumentBody {
 }
 
 /** A method that takes one map gets all pairs of a form, whatever their names. */
-export const formArguments: ArgumentFormat = (bytes, mediaType) => {
-  const pairs = parsePairs(bytes, mediaType);
+const formArguments: ArgumentFormat = (bytes, parameters) => {
+  const pairs = parsePairs(bytes, { parameters });
   return {
     problemFor: problemOf(pairs),
     namesAll: namesIn(pairs),
@@ -64,8 +67,8 @@ export const formArguments: ArgumentFormat = (bytes, mediaType) => {
   };
 };
 
-export const multipartArguments: ArgumentFormat = async (bytes, mediaType) => {
-  const parts = await parseParts(bytes, mediaType.parameters.get("boundary"));
+const multipartArguments: ArgumentFormat = async (bytes, parameters) => {
+  const parts = await parseParts(bytes, parameters.get("boundary"));
   return {
     problemFor: problemOf(parts),
     namesAll: namesIn(parts),
@@ -74,8 +77,8 @@ export const multipartArguments: ArgumentFormat = async (bytes, mediaType) => {
   };
 };
 
-export const textArguments: ArgumentFormat = (bytes, mediaType) => {
-  const text = decodeText(bytes, mediaType.parameters.get("charset"));
+const textArguments: ArgumentFormat = (bytes, parameters) => {
+  const text = decodeText(bytes, parameters.get("charset"));
   return {
     readingsFor: ({ parameters }) => (onlyType(parameters) === "java.lang.String" ? [[text]] : []),
     problemFor: () => "text/plain is for methods with one parameter, a string",
@@ -83,8 +86,8 @@ export const textArguments: ArgumentFormat = (bytes, mediaType) => {
 };
 
 /** An element for every parameter, or the one argument as the root, whatever its name. */
-export const xmlArguments: ArgumentFormat = async (bytes, mediaType) => {
-  const root = await parseXml(bytes, mediaType.parameters.get("charset"));
+const xmlArguments: ArgumentFormat = async (bytes, parameters) => {
+  const root = await parseXml(bytes, parameters.get("charset"));
   const elements = root.children.map((value) => ({ name: value.name, value }));
   return {
     problemFor: problemOf(elements),
@@ -95,6 +98,15 @@ export const xmlArguments: ArgumentFormat = async (bytes, mediaType) => {
       return type === undefined ? [] : [[decodeElement(type, root)]];
     },
   };
+};
+
+/** By the format of the body. */
+export const ARGUMENT_FORMATS: Readonly<Record<PayloadBody["format"], ArgumentFormat>> = {
+  json: jsonArguments,
+  multipart: multipartArguments,
+  form: formArguments,
+  text: textArguments,
+  xml: xmlArguments,
 };
 
 const parseJson = (bytes: Uint8Array): JsonValue => parseExactJson(decodeJsonText(bytes));

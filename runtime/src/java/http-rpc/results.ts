@@ -12,21 +12,24 @@ import type { JavaType } from "../signature.ts";
 import { itemOf, nameOf, within } from "../type.ts";
 
 /** Writes the result of a method. */
-export type ResultFormat = (type: JavaType, value: unknown) => Uint8Array;
+type ResultFormat = (type: JavaType, value: unknown) => Uint8Array;
 
-export const jsonResult: ResultFormat = (type, value) =>
+const jsonResult: ResultFormat = (type, value) =>
   encodeJson(type === "void" ? null : within("the result", () => toJson(type, value)));
 
 /** Null is an empty text. */
-export const textResult: ResultFormat = (_type, value) => new TextEncoder().encode(String(value ?? ""));
+const textResult: ResultFormat = (_type, value) => new TextEncoder().encode(String(value ?? ""));
 
 /** As JAXB writes it: an element for every field that is not null, and one for every item of a list. */
-export const xmlResult: ResultFormat = (type, value) => {
+const xmlResult: ResultFormat = (type, value) => {
   const plain = type === "void" ? null : within("the result", () => toPlain(type, value, XML_NOTATION, new Cost()));
   if (itemOf(type) !== undefined) return encodeRoot("list", elementsOf("item", type, plain));
   const name = nameOf(type).replace(/^.*[.$]/, "");
   return encodeRoot(ELEMENT_NAME.test(name) ? name : "value", contentOf(type, plain));
 };
+
+/** By the type of the response. */
+export const RESULT_FORMATS = { json: jsonResult, text: textResult, xml: xmlResult } as const;
 
 const XML_NOTATION: Notation = {
   long: String,

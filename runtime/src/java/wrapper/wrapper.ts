@@ -5,6 +5,9 @@
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
+/** A header of responses whose value is an exception: one of the codes of Dubbo's `RpcException`. */
+export const EXCEPTION_CODE = "tri-exception-code";
+
 /** A request: its arguments, and the names of their types. A response is the same with one of each. */
 export interface Wrapper {
   /** Name of the serialization on the wire. */

@@ -6,7 +6,7 @@ import type {
   BigDecimal, CallDefaults, CallOptions, HandlerContext, InterfaceMethod, JavaArray, JavaClass, JavaEnum, ServiceDef,
   Transport, byte, char, double, float, int, long, short,
 } from "triple-es/java";
-import { createInterfaceClient, javaMessage } from "triple-es/java";
+import { createInterfaceClient, interfacePayload } from "triple-es/java";
 import type { Level, User } from "../contract/plain-service.ts";
 
 /** The Java enum com.example.interop.Level. */
@@ -356,8 +356,7 @@ export const PlainService_greet: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "greet",
   path: "/com.example.interop.PlainService/greet",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "name", type: "java.lang.String" },
@@ -371,8 +370,7 @@ export const PlainService_greetTimes: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "greet",
   path: "/com.example.interop.PlainService/greet",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "name", type: "java.lang.String" },
@@ -387,8 +385,7 @@ export const PlainService_primitives: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "primitives",
   path: "/com.example.interop.PlainService/primitives",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "a", type: "boolean" },
@@ -409,8 +406,7 @@ export const PlainService_increment: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "increment",
   path: "/com.example.interop.PlainService/increment",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "value", type: "int" },
@@ -424,8 +420,7 @@ export const PlainService_next: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "next",
   path: "/com.example.interop.PlainService/next",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "value", type: "long" },
@@ -439,8 +434,7 @@ export const PlainService_half: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "half",
   path: "/com.example.interop.PlainService/half",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "value", type: "double" },
@@ -454,8 +448,7 @@ export const PlainService_not: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "not",
   path: "/com.example.interop.PlainService/not",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "value", type: "boolean" },
@@ -469,8 +462,7 @@ export const PlainService_boxedIncrement: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "boxedIncrement",
   path: "/com.example.interop.PlainService/boxedIncrement",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "value", type: "java.lang.Integer" },
@@ -484,8 +476,7 @@ export const PlainService_boxedNext: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "boxedNext",
   path: "/com.example.interop.PlainService/boxedNext",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "value", type: "java.lang.Long" },
@@ -499,8 +490,7 @@ export const PlainService_reverse: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "reverse",
   path: "/com.example.interop.PlainService/reverse",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "values", type: { list: "java.lang.String" } },
@@ -514,8 +504,7 @@ export const PlainService_nextAll: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "nextAll",
   path: "/com.example.interop.PlainService/nextAll",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "values", type: { list: "java.lang.Long" } },
@@ -529,8 +518,7 @@ export const PlainService_upper: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "upper",
   path: "/com.example.interop.PlainService/upper",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "values", type: { set: "java.lang.String" } },
@@ -544,8 +532,7 @@ export const PlainService_lengths: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "lengths",
   path: "/com.example.interop.PlainService/lengths",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "values", type: { map: ["java.lang.String", "java.lang.String"] } },
@@ -559,8 +546,7 @@ export const PlainService_names: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "names",
   path: "/com.example.interop.PlainService/names",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "users", type: { list: { class: () => UserClass } } },
@@ -574,8 +560,7 @@ export const PlainService_nextDay: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "nextDay",
   path: "/com.example.interop.PlainService/nextDay",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "day", type: "java.util.Date" },
@@ -589,8 +574,7 @@ export const PlainService_reverseBytes: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "reverseBytes",
   path: "/com.example.interop.PlainService/reverseBytes",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "bytes", type: "[B" },
@@ -604,8 +588,7 @@ export const PlainService_sortInts: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "sortInts",
   path: "/com.example.interop.PlainService/sortInts",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "values", type: { array: "int" } },
@@ -619,8 +602,7 @@ export const PlainService_sortStrings: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "sortStrings",
   path: "/com.example.interop.PlainService/sortStrings",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "values", type: { array: "java.lang.String" } },
@@ -634,8 +616,7 @@ export const PlainService_total: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "total",
   path: "/com.example.interop.PlainService/total",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "amounts", type: { list: "java.math.BigDecimal" } },
@@ -649,8 +630,7 @@ export const PlainService_promote: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "promote",
   path: "/com.example.interop.PlainService/promote",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "level", type: { enum: LevelEnum } },
@@ -664,8 +644,7 @@ export const PlainService_birthday: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "birthday",
   path: "/com.example.interop.PlainService/birthday",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "user", type: { class: () => UserClass } },
@@ -679,8 +658,7 @@ export const PlainService_boss: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "boss",
   path: "/com.example.interop.PlainService/boss",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "name", type: "java.lang.String" },
@@ -694,8 +672,7 @@ export const PlainService_echo: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "echo",
   path: "/com.example.interop.PlainService/echo",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "value", type: "java.lang.Object" },
@@ -709,8 +686,7 @@ export const PlainService_nothing: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "nothing",
   path: "/com.example.interop.PlainService/nothing",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [],
     result: "java.lang.String",
@@ -722,8 +698,7 @@ export const PlainService_note: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "note",
   path: "/com.example.interop.PlainService/note",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "text", type: "java.lang.String" },
@@ -737,8 +712,7 @@ export const PlainService_noted: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "noted",
   path: "/com.example.interop.PlainService/noted",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [],
     result: "java.lang.String",
@@ -750,8 +724,7 @@ export const PlainService_fail: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "fail",
   path: "/com.example.interop.PlainService/fail",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "message", type: "java.lang.String" },
@@ -766,8 +739,7 @@ export const PlainService_failUnchecked: InterfaceMethod = {
   service: "com.example.interop.PlainService",
   name: "failUnchecked",
   path: "/com.example.interop.PlainService/failUnchecked",
-  input: javaMessage,
-  output: javaMessage,
+  payload: interfacePayload,
   signature: {
     parameters: [
       { name: "message", type: "java.lang.String" },

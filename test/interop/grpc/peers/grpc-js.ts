@@ -11,6 +11,7 @@ import {
   type HandlerContext,
   Metadata,
   type Method,
+  type ProtoMethod,
   protoCodec,
   RpcError,
   type StreamRequest,
@@ -68,11 +69,12 @@ function openTransport({ port, credentials }: Target, options: grpc.ClientOption
   });
   const call: Call = async (request) => {
     const { method, context } = request;
+    const { input, output } = schemasOf(method);
     const timeoutMs = context.timeoutMs();
     const stream = client.makeBidiStreamRequest(
       method.path,
-      serialize(method.input),
-      deserialize(method.output),
+      serialize(input),
+      deserialize(output),
       toGrpc(request.headers),
       timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs },
     );
@@ -128,7 +130,15 @@ async function startServer(credentials: Credentials | undefined): Promise<Runnin
   return { port, stop: async () => server.forceShutdown() };
 }
 
-function definitionOf({ path, kind, input, output }: Method): grpc.MethodDefinition<object, object> {
+/** The services of this test come from proto files. */
+function schemasOf({ path, input, output }: Method): Pick<ProtoMethod, "input" | "output"> {
+  if (input === undefined || output === undefined) throw new Error(`${path} has no schemas`);
+  return { input, output };
+}
+
+function definitionOf(method: Method): grpc.MethodDefinition<object, object> {
+  const { path, kind } = method;
+  const { input, output } = schemasOf(method);
   return {
     path,
     requestStream: kind === "client_streaming" || kind === "bidi_streaming",

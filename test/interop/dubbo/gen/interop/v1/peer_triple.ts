@@ -98,7 +98,7 @@ export const PeerService_unary: UnaryMethod<PeerRequestInit, PeerResponse> = {
   path: "/interop.v1.PeerService/Unary",
   input: PeerRequestSchema,
   output: PeerResponseSchema,
-  java: { service: "com.example.interop.PeerService", method: "unary" },
+  alias: { service: "com.example.interop.PeerService", method: "unary" },
 };
 
 export const PeerService_clientStream: ClientStreamingMethod<PeerRequestInit, PeerResponse> = {
@@ -108,7 +108,7 @@ export const PeerService_clientStream: ClientStreamingMethod<PeerRequestInit, Pe
   path: "/interop.v1.PeerService/ClientStream",
   input: PeerRequestSchema,
   output: PeerResponseSchema,
-  java: { service: "com.example.interop.PeerService", method: "clientStream" },
+  alias: { service: "com.example.interop.PeerService", method: "clientStream" },
 };
 
 export const PeerService_serverStream: ServerStreamingMethod<PeerRequestInit, PeerResponse> = {
@@ -118,7 +118,7 @@ export const PeerService_serverStream: ServerStreamingMethod<PeerRequestInit, Pe
   path: "/interop.v1.PeerService/ServerStream",
   input: PeerRequestSchema,
   output: PeerResponseSchema,
-  java: { service: "com.example.interop.PeerService", method: "serverStream" },
+  alias: { service: "com.example.interop.PeerService", method: "serverStream" },
 };
 
 export const PeerService_bidiStream: BidiStreamingMethod<PeerRequestInit, PeerResponse> = {
@@ -128,7 +128,7 @@ export const PeerService_bidiStream: BidiStreamingMethod<PeerRequestInit, PeerRe
   path: "/interop.v1.PeerService/BidiStream",
   input: PeerRequestSchema,
   output: PeerResponseSchema,
-  java: { service: "com.example.interop.PeerService", method: "bidiStream" },
+  alias: { service: "com.example.interop.PeerService", method: "bidiStream" },
 };
 
 export const PeerService_watch: UnaryMethod<WatchRequestInit, WatchResponse> = {
@@ -138,7 +138,7 @@ export const PeerService_watch: UnaryMethod<WatchRequestInit, WatchResponse> = {
   path: "/interop.v1.PeerService/Watch",
   input: WatchRequestSchema,
   output: WatchResponseSchema,
-  java: { service: "com.example.interop.PeerService", method: "watch" },
+  alias: { service: "com.example.interop.PeerService", method: "watch" },
 };
 
 export const PeerServiceDef: ServiceDef<PeerServiceClient, PeerServiceHandler> = {

@@ -1,0 +1,95 @@
+/**
+ * Interface methods in the server half of sub-protocol A: the arguments of a body, and which of several methods of one path they
+ * are for.
+ */
+import type { JsonValue } from "@bufbuild/protobuf";
+import { Code, Status } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import type { HttpRpcPayloadCall, Method, PayloadBody } from "../../call/method.ts";
+import { badRequest } from "../../http-rpc/headers.ts";
+import { valuesOf } from "../arguments.ts";
+import { signatureOf } from "../method.ts";
+import { ARGUMENT_FORMATS, type ArgumentBody } from "./arguments.ts";
+import { RESULT_FORMATS } from "./results.ts";
+
+/** One call of an interface method on a server. */
+export class PositionalCall implements HttpRpcPayloadCall {
+  readonly #methods: readonly Method[];
+  #method: Method;
+
+  constructor(methods: readonly Method[]) {
+    this.#methods = methods;
+    this.#method = methods[0] as Method;
+  }
+
+  get method(): Method {
+    return this.#method;
+  }
+
+  /** The arguments in a body. Throws for a body that is malformed, or holds none of the method's. */
+  decode({ format, bytes, parameters }: PayloadBody): unknown[] | Promise<unknown[]> {
+    const methods = this.#methods;
+    const parameterless = methods.find((one) => signatureOf(one).parameters.length === 0);
+    if (bytes.byteLength === 0 || methods.length === 1) {
+      // Java does not look at a body that it needs nothing of.
+      if (parameterless !== undefined) return this.#choose(parameterless, []);
+    }
+    const body = ARGUMENT_FORMATS[format](bytes, parameters);
+    return body instanceof Promise ? body.then((one) => this.#read(one)) : this.#read(body);
+  }
+
+  #read(body: ArgumentBody): unknown[] {
+    const methods = this.#methods;
+    const readings = new Map(methods.map((one) => [one, readingsOf(body, one, methods.length > 1)]));
+    // The names of arguments tell overloads apart as well as their types do.
+    const named = methods.filter((one) => body.namesAll?.(signatureOf(one)));
+    const possible = named.length === 1 ? named : methods.filter((one) => readings.get(one)?.length !== 0);
+    const [first = this.#method] = possible;
+    if (possible.length === 0) throw this.#noSuchArguments(body);
+    if (possible.length === 1)
+      return this.#choose(first, valuesOf(signatureOf(first), readings.get(first) ?? []).values);
+    const fitting = possible.flatMap((one) => {
+      try {
+        return [{ one, ...valuesOf(signatureOf(one), readings.get(one) ?? []) }];
+      } catch {
+        return [];
+      }
+    });
+    if (fitting.length === 0) throw this.#noSuchArguments(body);
+    const plain = body.typed === true ? fitting.filter((fit) => fit.plain) : [];
+    const [chosen, ...others] = plain.length > 0 ? plain : fitting;
+    if (chosen === undefined || others.length > 0) {
+      throw badRequest(`the arguments fit several overloads of ${this.#method.path}`);
+    }
+    return this.#choose(chosen.one, chosen.values);
+  }
+
+  encode(message: object, format: keyof typeof RESULT_FORMATS): Uint8Array {
+    const [value] = message as readonly unknown[];
+    return RESULT_FORMATS[format](signatureOf(this.#method).result, value);
+  }
+
+  #choose(method: Method, values: unknown[]): unknown[] {
+    this.#method = method;
+    return values;
+  }
+
+  #noSuchArguments(body: ArgumentBody): RpcError {
+    if (this.#methods.length > 1) {
+      const message = `${this.#method.path} has no overload with these arguments`;
+      return new RpcError(Code.Unimplemented, message, { status: Status.ServiceNotFound });
+    }
+    return badRequest(body.problemFor(signatureOf(this.#method)));
+  }
+}
+
+/** What a method can make of a body. What it finds wrong with it says only that another method of the path is meant. */
+function readingsOf(body: ArgumentBody, method: Method, hasOthers: boolean): readonly JsonValue[][] {
+  try {
+    const readings = body.readingsFor(signatureOf(method));
+    return readings.length > 0 || hasOthers ? readings : (body.byPosition?.(signatureOf(method)) ?? []);
+  } catch (reason) {
+    if (!hasOthers) throw reason;
+    return [];
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * The payload of interface methods: wrapped messages in sub-protocol B (spec: Payload schema of the extended content type),
+ * arguments in JSON, a form, parts, text or XML in sub-protocol A (spec: Payload of sub-protocol A).
+ */
+import type { Method, Payload } from "../call/method.ts";
+import { decodeResult, encodeArguments } from "./http-rpc/client.ts";
+import { PositionalCall } from "./http-rpc/server.ts";
+import { isInterfaceMethod, signatureOf } from "./method.ts";
+import { withMessages } from "./positional.ts";
+import { parameterNames, pathSuffix } from "./type.ts";
+import { decodeResponse, encodeRequest, readException } from "./wrapper/client.ts";
+import { WrappedCall } from "./wrapper/server.ts";
+
+/** The payload of every interface method: generated code names it in each. */
+export const interfacePayload: Payload = {
+  grpc: { encodeRequest, decodeResponse, readError: readException },
+  httpRpc: { name: "json", encodeRequest: encodeArguments, decodeResponse: decodeResult },
+  server: {
+    paths: (method) => [overloadPath(method)],
+    isOverload,
+    returnsText: (method) => signatureOf(method).result === "java.lang.String",
+    bind: (method, implementation) => withMessages(method.kind, implementation as (...values: unknown[]) => unknown),
+    openGrpc: (methods, options) => new WrappedCall(methods, options),
+    openHttpRpc: (methods) => new PositionalCall(methods),
+  },
+};
+
+/** The payload of a method that shares its path with others: in sub-protocol A Dubbo for Java wants the path to tell which. */
+export const overloadPayload: Payload = {
+  ...interfacePayload,
+  httpRpc: { ...interfacePayload.httpRpc, path: overloadPath },
+};
+
+function overloadPath(method: Method): string {
+  return method.path + pathSuffix(signatureOf(method));
+}
+
+function isOverload(method: Method, other: Method): boolean {
+  if (!isInterfaceMethod(other)) return false;
+  return String(parameterNames(signatureOf(method))) !== String(parameterNames(other.signature));
+}

@@ -1,0 +1,125 @@
+/**
+ * Interface methods in the server half of sub-protocol B: which serialization carries the values of a wrapped message, what they
+ * are declared as, and which of several methods of one path a request is for.
+ */
+import { Code } from "../../call/code.ts";
+import { RpcError, reasonOf } from "../../call/error.ts";
+import { Metadata } from "../../call/metadata.ts";
+import type { GrpcPayloadCall, Method, PayloadError, PayloadOptions } from "../../call/method.ts";
+import { userMetadata } from "../../grpc/status.ts";
+import { Cost } from "../cost.ts";
+import { JavaException, thrownException } from "../exception.ts";
+import { signatureOf } from "../method.ts";
+import {
+  findSerialization,
+  requireSerialization,
+  type Serialization,
+  serializationsOf,
+  wireNameOf,
+} from "../serialization.ts";
+import type { Signature } from "../signature.ts";
+import { nameOf, parameterNames, show, within } from "../type.ts";
+import { decodeWrapper, EXCEPTION_CODE, encodeWrapper, type Wrapper } from "./wrapper.ts";
+
+/** The code of what a service throws itself, among those of Dubbo's `RpcException`. */
+const BUSINESS_EXCEPTION = "3";
+
+/** One call of an interface method on a server: it answers in the serialization, and by the name, of the request. */
+export class WrappedCall implements GrpcPayloadCall {
+  readonly #all: readonly Serialization[];
+  readonly #methods: readonly Method[];
+  #method: Method;
+  #serialization: Serialization | undefined;
+  #serializeType: string | undefined;
+
+  constructor(methods: readonly Method[], options: PayloadOptions) {
+    this.#all = serializationsOf(options);
+    this.#methods = methods;
+    this.#method = methods[0] as Method;
+  }
+
+  get method(): Method {
+    return this.#method;
+  }
+
+  /** Takes the arguments out of a request. Everything that is wrong with them is the caller's mistake. */
+  decode(bytes: Uint8Array): unknown[] {
+    try {
+      return this.#decode(decodeWrapper(bytes));
+    } catch (cause) {
+      if (cause instanceof RpcError) throw cause;
+      const message = `the arguments of ${this.#method.path} cannot be decoded: ${reasonOf(cause)}`;
+      throw new RpcError(Code.InvalidArgument, message, { cause });
+    }
+  }
+
+  #decode(wrapper: Wrapper): unknown[] {
+    if (wrapper.serializeType === "") throw new Error("the message names no serialization");
+    const serialization = findSerialization(this.#all, wrapper.serializeType);
+    if (serialization === undefined) throw this.#unsupported(wrapper.serializeType);
+    this.#serialization = serialization;
+    this.#serializeType = wrapper.serializeType;
+    this.#method = chooseOverload(this.#methods, wrapper.types);
+    const { parameters } = this.#signature;
+    if (wrapper.values.length !== parameters.length) {
+      throw new Error(`${wrapper.values.length} were sent, and it takes ${parameters.length}`);
+    }
+    const cost = new Cost();
+    return parameters.map(({ name, type }, index) =>
+      within(`argument "${name}"`, () => serialization.decode(type, wrapper.values[index] as Uint8Array, cost)),
+    );
+  }
+
+  /** A handler's exception of Java is sent as a value, as Java sends it. Other errors are thrown again. */
+  encodeError(error: unknown): PayloadError {
+    const exception = thrownException(error);
+    if (exception === undefined || this.#serialization?.encodeException === undefined) throw error;
+    const { headers, trailers } = error as RpcError;
+    const leading = new Metadata(userMetadata(headers)).set(EXCEPTION_CODE, BUSINESS_EXCEPTION);
+    return { message: exception, headers: leading, trailers: userMetadata(trailers) };
+  }
+
+  encode(message: object): Uint8Array {
+    const signature = this.#signature;
+    const serialization = this.#serialization ?? requireSerialization(this.#all, signature, this.#method.path);
+    const value =
+      message instanceof JavaException && serialization.encodeException !== undefined
+        ? serialization.encodeException(message)
+        : encodeResult(serialization, signature, (message as readonly unknown[])[0]);
+    const serializeType = this.#serializeType ?? wireNameOf(serialization);
+    return encodeWrapper({ serializeType, values: [value], types: [nameOf(signature.result)] });
+  }
+
+  get #signature(): Signature {
+    return signatureOf(this.#method);
+  }
+
+  #unsupported(name: string): RpcError {
+    const known = this.#all.map(namesOf).join(", ") || "none";
+    return new RpcError(Code.Unimplemented, `serialization ${show(name)} is not supported; supported are: ${known}`);
+  }
+}
+
+/** What a serialization is called, on the wire and where it is registered. */
+function namesOf(serialization: Serialization): string {
+  const wireName = wireNameOf(serialization);
+  return wireName === serialization.name ? wireName : `${wireName} (${serialization.name})`;
+}
+
+/** Where a method has its name alone, Java does not look at the types; among several they have to be the same. */
+function chooseOverload(methods: readonly Method[], types: readonly string[]): Method {
+  const [first] = methods as [Method];
+  if (methods.length === 1) return first;
+  const found = methods.find((method) => {
+    const names = parameterNames(signatureOf(method));
+    return names.length === types.length && names.every((name, index) => name === types[index]);
+  });
+  if (found !== undefined) return found;
+  throw new RpcError(Code.Unimplemented, `${first.path} has no overload with the types of these arguments`);
+}
+
+/** Nothing is null on the wire. */
+function encodeResult(serialization: Serialization, { result }: Signature, value: unknown): Uint8Array {
+  if (result === "void") return serialization.encode("java.lang.Object", null);
+  return within("the result", () => serialization.encode(result, value));
+}

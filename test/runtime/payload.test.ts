@@ -1,0 +1,89 @@
+/** Methods without schemas: they bring a payload, and nobody who has none of them loads what is in it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import type { Method, ServiceDef } from "triple-es";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ROOT } from "../support/documents.ts";
+
+const RUNTIME = "runtime/src/";
+
+/** Entry points that exist for interface methods. */
+const OF_INTERFACES = ["hessian2", "java", "msgpack"];
+
+/** Files below a folder whose path ends so, as paths from the root of the repository. */
+function filesBelow(folder: string, end: string): string[] {
+  const paths = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
+  return paths.filter((path) => path.endsWith(end)).map((path) => join(folder, path));
+}
+
+const entryPoints = readdirSync(join(ROOT, RUNTIME)).flatMap((file) => (file.endsWith(".ts") ? file.slice(0, -3) : []));
+
+/** Every module below `runtime/src` that a program loads which imports an entry point, whether it uses it or not. */
+async function loadedBy(entryPoint: string): Promise<string[]> {
+  const { metafile } = await build({
+    entryPoints: [join(ROOT, RUNTIME, `${entryPoint}.ts`)],
+    absWorkingDir: ROOT,
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    treeShaking: false,
+    metafile: true,
+    write: false,
+    logLevel: "silent",
+  });
+  return Object.keys(metafile.inputs)
+    .filter((path) => path.startsWith(RUNTIME))
+    .map((path) => path.slice(RUNTIME.length));
+}
+
+describe("modules of java/", () => {
+  it.each(entryPoints.filter((name) => !OF_INTERFACES.includes(name)))("are not loaded by %s", async (entryPoint) => {
+    const loaded = await loadedBy(entryPoint);
+    expect(loaded).toContain(`${entryPoint}.ts`);
+    expect(loaded.filter((module) => module.startsWith("java/"))).toEqual([]);
+  });
+
+  it.each(OF_INTERFACES)("are loaded by %s", async (entryPoint) => {
+    expect((await loadedBy(entryPoint)).filter((module) => module.startsWith("java/"))).not.toEqual([]);
+  });
+});
+
+describe("a method", () => {
+  const methods: Method[] = [];
+
+  beforeAll(async () => {
+    const files = ["fixtures", "examples/gen", "runtime/src/gen"].flatMap((folder) => filesBelow(folder, "_triple.ts"));
+    const modules = await Promise.all(
+      files.map((file) => import(join(ROOT, file)) as Promise<Record<string, unknown>>),
+    );
+    for (const [name, service] of modules.flatMap(Object.entries)) {
+      if (name.endsWith("Def")) methods.push(...Object.values((service as ServiceDef<object, object>).methods));
+    }
+  });
+
+  it("has two whole schemas, or a payload and none", () => {
+    const ways = new Map<string, number>();
+    for (const { path, input, output, payload } of methods) {
+      const way = payload === undefined ? "schemas" : payload.server === undefined ? "for clients" : "for both";
+      ways.set(way, (ways.get(way) ?? 0) + 1);
+      const files = [input?.file.proto.name, output?.file.proto.name];
+      expect(
+        files.filter((name) => name !== undefined),
+        path,
+      ).toHaveLength(way === "schemas" ? 2 : 0);
+      for (const type of [input, output]) if (type !== undefined) expect(Array.isArray(type.fields), path).toBe(true);
+    }
+    expect([...ways.keys()].sort()).toEqual(["for both", "for clients", "schemas"]);
+  });
+
+  it("never gets a schema from a cast or from properties that are defined afterwards", () => {
+    const sources = filesBelow(RUNTIME, ".ts").filter((file) => !file.startsWith(`${RUNTIME}gen/`));
+    expect(sources.length).toBeGreaterThan(100);
+    const faked = sources.filter((file) =>
+      /\bas (?:unknown as )?DescMessage\b|DescMessage &|& DescMessage/.test(readFileSync(join(ROOT, file), "utf8")),
+    );
+    expect(faked).toEqual([]);
+  });
+});
