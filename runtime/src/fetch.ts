@@ -116,9 +116,13 @@ export function fetchHandler(router: Router, options: FetchHandlerOptions = {}):
     return new Response(body.byteLength === 0 ? null : body, {
       status: response.status,
       headers: [...response.headers],
+      // Cloudflare Workers would compress a body with content-encoding once more.
+      ...MANUAL_ENCODING,
     });
   };
 }
+
+const MANUAL_ENCODING = { encodeBody: "manual" } as const;
 
 /** A `Request` as an exchange wants it. */
 class FetchRequest implements HttpRequest {

@@ -8,6 +8,7 @@ import type { Transport } from "./client/client.ts";
 import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec/codec.ts";
 import type { Compression } from "./codec/compression.ts";
+import { webCompressions } from "./codec/web-compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { connectInMemory } from "./http/in-memory.ts";
@@ -74,7 +75,10 @@ export interface RouterOptions {
   readonly interceptors?: readonly Interceptor[] | undefined;
   /** How messages may be encoded. Default: `proto` and `json`. */
   readonly codecs?: readonly Codec[] | undefined;
-  /** How messages may be compressed, best first. Default on Node: all it has; elsewhere: not at all. */
+  /**
+   * How messages may be compressed, best first. Default: what the platform has: gzip and deflate by `CompressionStream`; for
+   * servers and routers of `triple-es/node` gzip, br, deflate, and zstd from Node 22.15 on.
+   */
   readonly compressions?: readonly Compression[] | undefined;
   /** Responses below this many bytes are not compressed. Default: 1,024. */
   readonly compressMinBytes?: number | undefined;
@@ -84,6 +88,11 @@ export interface RouterOptions {
   readonly serializations?: readonly Serialization[] | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
+  /**
+   * Whether sub-protocol B refuses requests without `te: trailers`, which the specification demands to detect proxies that
+   * drop trailers. Default: false, as in gRPC for Go and Java: a client that forgets the header is served.
+   */
+  readonly requireTe?: boolean | undefined;
   /** Pages of which other origins may call. Default: those of none. */
   readonly cors?: CorsOptions | undefined;
   /** How a request's version and group choose a service: the same ones, or Dubbo's fallback. Default: `exact`. */
@@ -94,7 +103,7 @@ export interface RouterOptions {
 
 /** Makes a router that answers both sub-protocols. It is what servers, handlers and in-memory transports are built on. */
 export function createRouter(options: RouterOptions = {}): Router {
-  const { codecs = [protoCodec, jsonCodec], compressions = [], interceptors = [], cors } = options;
+  const { codecs = [protoCodec, jsonCodec], compressions = webCompressions(), interceptors = [], cors } = options;
   const resolved = {
     ...resolveServerOptions({ ...options, codecs, compressions }),
     serializations: options.serializations,

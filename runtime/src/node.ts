@@ -10,10 +10,11 @@ import type { Transport } from "./client/client.ts";
 import { closableTransport } from "./client/transport.ts";
 import { type Codec, findCodec, jsonCodec } from "./codec/codec.ts";
 import { type Compression, findCompression } from "./codec/compression.ts";
+import { checkWireNames } from "./codec/wire-name.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { pathsBelow } from "./http/exchange.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
-import { createRouter, type Router, type RouterOptions } from "./index.ts";
+import { createRouter as createPortableRouter, type Router, type RouterOptions } from "./index.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { type ConnectOptions, createConnector } from "./node/client/connector.ts";
 import { nodeCompressions } from "./node/compression.ts";
@@ -47,10 +48,18 @@ export interface Server extends Router {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
+/**
+ * Makes a router as `createRouter` of `triple-es` does, with Node's codec and compressions for defaults: for
+ * {@link nodeHandler} and every other handler that runs on Node.
+ */
+export function createRouter(options: RouterOptions = {}): Router {
+  const { codecs = [nodeProtoCodec, jsonCodec], compressions = nodeCompressions } = options;
+  return createPortableRouter({ ...options, codecs, compressions });
+}
+
 /** Makes a server that speaks both sub-protocols. Add services, then listen. */
 export function createServer(options: ServerOptions = {}): Server {
-  const { codecs = [nodeProtoCodec, jsonCodec], compressions = nodeCompressions } = options;
-  const router = createRouter({ ...options, codecs, compressions });
+  const router = createRouter(options);
   const listener = new Listener(router.exchange, options);
   const closing = new Set<() => void>();
   const server: Server = {
@@ -94,8 +103,8 @@ export interface NodeHandlerOptions {
  * Makes a handler for servers of others: `node:http`, `node:http2`, Express, Connect. What is not for a service of the
  * router goes to `next`; without one it is answered with 404. Over HTTP/1.1 it speaks sub-protocol A, over HTTP/2 both.
  *
- * It reads the body itself, so it must come before body parsers. A router for it is best made with
- * `compressions: nodeCompressions`, which a server of ours has by default.
+ * It reads the body itself, so it must come before body parsers. Make its router with {@link createRouter}
+ * of this entry point, which has Node's compressions.
  */
 export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): NodeHandler {
   const pathOf = pathsBelow(options.prefix);
@@ -148,6 +157,7 @@ export function createTransport(options: TransportOptions): Transport {
   const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const { serializations, wrapperContentType } = options;
+  checkWireNames("compressions", compressions, ["identity"]);
   const codec = given === "proto" ? nodeProtoCodec : findCodec(given);
   const sendCompression = requireCompression(compressions, options.compression);
   const resolved = {

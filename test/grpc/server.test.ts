@@ -1,5 +1,5 @@
 /** The server of sub-protocol B: which requests it takes, and how it answers, well or not. */
-import { Code, RpcError } from "triple-es";
+import { Code, type RouterOptions, RpcError } from "triple-es";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
 import { encodeEnvelope } from "../../runtime/src/grpc/envelope.ts";
@@ -280,5 +280,25 @@ describe("compression", () => {
       status: "8",
       message: expect.stringContaining("inflates"),
     });
+  });
+});
+
+describe("te: trailers", () => {
+  const status = async (te: string | undefined, options: RouterOptions = {}) =>
+    (await call({ headers: { te } }, routeGreeter({}, options).exchange)).status;
+
+  it("may be missing, as it is from some peers", async () => {
+    expect(await status(undefined)).toBe("0");
+    expect(await status("deflate")).toBe("0");
+  });
+
+  it("can be required", async () => {
+    const options = { requireTe: true };
+    expect(await status("trailers", options)).toBe("0");
+    expect(await status("deflate, Trailers;q=1", options)).toBe("0");
+    expect(await status(undefined, options)).toBe(String(Code.InvalidArgument));
+    expect(await status("nottrailers", options)).toBe(String(Code.InvalidArgument));
+    const answer = await routeGreeter({}, options).exchange(grpcRequest({ headers: { te: undefined } }));
+    expect(answer.headers.get("grpc-message")).toContain("te: trailers is missing");
   });
 });

@@ -16,6 +16,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { assertOneOf } from "../call/option.ts";
+import { checkWireNames } from "./wire-name.ts";
 
 /**
  * Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. Public and stable,
@@ -98,9 +99,12 @@ function inWords(cause: unknown): unknown {
 /** The JSON codec with no registry. */
 export const jsonCodec: Codec = /*@__PURE__*/ createJsonCodec();
 
-/** The built-in codec with that name; a codec is returned as it is. Throws a `TypeError` for any other name. */
+/** The built-in codec with that name; a codec is returned as it is. Throws a `TypeError` for a name that is neither or invalid. */
 export function findCodec(codec: "proto" | "json" | Codec): Codec {
-  if (typeof codec === "object") return codec;
+  if (typeof codec === "object") {
+    checkWireNames("codec", [codec]);
+    return codec;
+  }
   return assertOneOf("codec", codec, ["proto", "json"]) === "json" ? jsonCodec : protoCodec;
 }
 

@@ -11,6 +11,7 @@ import {
   type ProtocolOptions,
   quote,
   type RequestHeaders,
+  type ServerOptions,
 } from "../protocol/protocol.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
@@ -31,15 +32,25 @@ export function isWrapperContentType(contentType: string): boolean {
   return WRAPPER_CONTENT_TYPE.test(contentType);
 }
 
+/** `te` with the item `trailers` (RFC 9110, section 10.1.4), which says that every proxy on the way forwards trailers. */
+const TE_TRAILERS = /(?:^|,)\s*trailers\s*(?:[,;]|$)/i;
+
 /** Reads the headers of a request, and refuses what cannot be understood. */
 export function readRequestHeaders(
   headers: Metadata,
-  options: ProtocolOptions,
+  options: Pick<ServerOptions, "compressions" | "requireTe">,
   negotiate: Negotiation,
 ): RequestHeaders {
   const problem = checkHeaders(headers);
   if (problem !== undefined) {
     throw new RpcError(problem.kind === "too large" ? Code.ResourceExhausted : Code.InvalidArgument, problem.message);
+  }
+  if (options.requireTe && !TE_TRAILERS.test(headers.get("te") ?? "")) {
+    throw new RpcError(
+      Code.InvalidArgument,
+      "the header te: trailers is missing: the client did not send it, or a proxy that may drop trailers removed it",
+      { status: Status.BadRequest },
+    );
   }
   const encoding = headers.get("grpc-encoding");
   const compression = encoding === undefined ? undefined : findCompression(options.compressions, encoding);

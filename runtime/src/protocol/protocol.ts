@@ -7,7 +7,8 @@ import { callHook, type ErrorHook, RpcError, reasonOf } from "../call/error.ts";
 import { isBinaryValue, type Metadata } from "../call/metadata.ts";
 import type { MethodAlias, PayloadOptions } from "../call/method.ts";
 import { type Codec, plainBytes } from "../codec/codec.ts";
-import type { Compression } from "../codec/compression.ts";
+import { type Compression, IDENTITY } from "../codec/compression.ts";
+import { checkWireNames } from "../codec/wire-name.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 
 /** A protocol's client half: turns an exchange into a call. */
@@ -57,6 +58,8 @@ export interface ServerOptions extends ProtocolOptions, PayloadOptions {
   readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
+  /** Whether sub-protocol B refuses requests without `te: trailers`. */
+  readonly requireTe: boolean;
   /** Told of every error whose text the peer does not get to see, once each. */
   readonly onError: ErrorHook;
 }
@@ -101,11 +104,14 @@ export function resolveClientOptions(
 
 /** Fills in the defaults of a server. */
 export function resolveServerOptions(given: Given<ServerOptions, "codecs" | "compressions">): ServerOptions {
-  const { codecs, requireProtocolVersion = false, onError } = given;
+  const { codecs, requireProtocolVersion = false, requireTe = false, onError } = given;
+  checkWireNames("codecs", codecs);
+  checkWireNames("compressions", given.compressions, [IDENTITY]);
   return {
     ...resolveOptions(given),
     codecs,
     requireProtocolVersion,
+    requireTe,
     onError:
       onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path)),
   };
