@@ -14,7 +14,7 @@ import { type Codec, findCodec } from "./codec/codec.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./http/exchange.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
-import { resolveUnaryOptions } from "./protocol/protocol.ts";
+import { resolveUnaryOptions } from "./protocol/options.ts";
 import type { Router } from "./server/router.ts";
 
 export interface TransportOptions {

@@ -15,7 +15,7 @@ import { connectInMemory } from "./http/in-memory.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import type { Serialization } from "./java/serialization.ts";
-import { resolveClientOptions, resolveServerOptions } from "./protocol/protocol.ts";
+import { resolveClientOptions, resolveServerOptions } from "./protocol/options.ts";
 import { type CorsOptions, createOriginPolicy, withCors } from "./server/cors.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./server/router.ts";
 

@@ -7,7 +7,7 @@ import type { Transport } from "./client/client.ts";
 import { noCodec } from "./codec/plain-json.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
-import { resolveUnaryOptions } from "./protocol/protocol.ts";
+import { resolveUnaryOptions } from "./protocol/options.ts";
 
 export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call/call.ts";
 export { Code, codeName } from "./call/code.ts";

@@ -21,7 +21,7 @@ import { nodeCompressions } from "./node/compression.ts";
 import { nodeProtoCodec } from "./node/protobuf/codec.ts";
 import { createNodeHandler, type NodeHandler } from "./node/server/adapter.ts";
 import { Listener, type ListenerOptions, type ListenOptions } from "./node/server/listener.ts";
-import { resolveClientOptions, type WrapperContentType } from "./protocol/protocol.ts";
+import { resolveClientOptions, type WrapperContentType } from "./protocol/options.ts";
 import { isServed } from "./server/router.ts";
 
 export type { CloseOptions } from "./call/context.ts";

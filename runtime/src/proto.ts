@@ -9,7 +9,7 @@ import { protoCodec } from "./codec/codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
-import { resolveUnaryOptions } from "./protocol/protocol.ts";
+import { resolveUnaryOptions } from "./protocol/options.ts";
 
 export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
 

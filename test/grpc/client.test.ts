@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { CallOptions } from "../../runtime/src/client/client.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { type Exchange, type HttpResponse, streamBody } from "../../runtime/src/http/exchange.ts";
-import type { ClientOptions } from "../../runtime/src/protocol/protocol.ts";
+import type { ClientOptions } from "../../runtime/src/protocol/options.ts";
 import {
   envelope,
   type Fields,

@@ -22,7 +22,7 @@ import {
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { wholeBody } from "../../runtime/src/http/exchange.ts";
 import { decodeWrapper, encodeWrapper } from "../../runtime/src/java/wrapper/wrapper.ts";
-import { resolveClientOptions } from "../../runtime/src/protocol/protocol.ts";
+import { resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import { ROOT } from "../support/documents.ts";
 import { createShopClient, everything, ShopDef, type ShopHandler, shop } from "../support/shop.ts";
 

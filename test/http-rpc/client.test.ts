@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { CallOptions } from "../../runtime/src/client/client.ts";
 import type { Exchange, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
-import type { ClientOptions } from "../../runtime/src/protocol/protocol.ts";
+import type { ClientOptions } from "../../runtime/src/protocol/options.ts";
 import { type Fields, greetResponse, response, textOf, type WiredClient, wireClient } from "../support/greeter.ts";
 import { arriving, failureOf } from "../support/server.ts";
 

@@ -6,7 +6,7 @@ import { createThingsServiceClient } from "../../fixtures/options/gen/expanded/f
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
-import { resolveClientOptions } from "../../runtime/src/protocol/protocol.ts";
+import { resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import { failureOf } from "../support/server.ts";
 
 describe.each([

@@ -22,7 +22,8 @@ import {
   streamBody,
   wholeBody,
 } from "../../runtime/src/http/exchange.ts";
-import { type ClientOptions, type ClientProtocol, resolveClientOptions } from "../../runtime/src/protocol/protocol.ts";
+import { type ClientOptions, resolveClientOptions } from "../../runtime/src/protocol/options.ts";
+import type { ClientProtocol } from "../../runtime/src/protocol/protocol.ts";
 import { greeter } from "./server.ts";
 
 export const GREET = "/greet.v1.GreetService/Greet";

@@ -24,13 +24,10 @@ import {
   streamBody,
   wholeBody,
 } from "../http/exchange.ts";
-import {
-  aliasPath,
-  appendCallerMetadata,
-  type ClientProtocol,
-  decompressMessage,
-  writeSelector,
-} from "../protocol/protocol.ts";
+import { appendCallerMetadata } from "../protocol/headers.ts";
+import { decompressMessage } from "../protocol/message.ts";
+import type { ClientProtocol } from "../protocol/protocol.ts";
+import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { VERSION } from "../version.ts";
 import {
   checkPrefix,

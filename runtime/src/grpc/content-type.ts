@@ -6,7 +6,7 @@ import type { Handler } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Codec, protoCodec } from "../codec/codec.ts";
 import { type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
-import type { ServerOptions } from "../protocol/protocol.ts";
+import type { ServerOptions } from "../protocol/options.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 
 /** What a content type decides. */

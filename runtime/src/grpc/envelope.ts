@@ -11,7 +11,8 @@ import { RpcError } from "../call/error.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import { type BodyCheck, concat, tooLarge } from "../http/exchange.ts";
-import { compressMessage, type ProtocolOptions } from "../protocol/protocol.ts";
+import { compressMessage } from "../protocol/message.ts";
+import type { ProtocolOptions } from "../protocol/options.ts";
 
 /** One message as it travels. */
 export interface Envelope {

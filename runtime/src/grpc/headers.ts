@@ -5,14 +5,9 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../codec/compression.ts";
-import {
-  type ClientOptions,
-  checkHeaders,
-  type ProtocolOptions,
-  quote,
-  type RequestHeaders,
-  type ServerOptions,
-} from "../protocol/protocol.ts";
+import { quote } from "../protocol/error.ts";
+import { checkHeaders, type RequestHeaders } from "../protocol/headers.ts";
+import type { ClientOptions, ProtocolOptions, ServerOptions } from "../protocol/options.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;

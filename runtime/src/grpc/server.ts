@@ -18,20 +18,13 @@ import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayloadCall } from "../call/method.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../http/exchange.ts";
+import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
+import { appendMetadata, checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
+import { decompressMessage } from "../protocol/message.ts";
+import type { ServerOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf } from "../protocol/payload.ts";
-import {
-  appendMetadata,
-  checkHeaders,
-  decodingReason,
-  decompressMessage,
-  isReservedName,
-  notFound,
-  type RequestHeaders,
-  readSelector,
-  type ServerOptions,
-  type ServerProtocol,
-  wrongResponseKind,
-} from "../protocol/protocol.ts";
+import type { ServerProtocol } from "../protocol/protocol.ts";
+import { readSelector } from "../protocol/selector.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { type ContentType, createContent, isGrpcContentType } from "./content-type.ts";
 import {

@@ -9,7 +9,8 @@ import { type ErrorDetail, RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import type { HttpResponse } from "../http/exchange.ts";
-import { appendMetadata, checkHeaders, clipText, isReservedName } from "../protocol/protocol.ts";
+import { clipText } from "../protocol/error.ts";
+import { appendMetadata, checkHeaders, isReservedName } from "../protocol/headers.ts";
 
 /** gRPC's own mapping as the conformance suite has it, for responses without `grpc-status`. Not the table of sub-protocol A. */
 const CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {

@@ -7,13 +7,10 @@ import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { HttpRpcPayload } from "../call/method.ts";
 import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
-import {
-  aliasPath,
-  appendCallerMetadata,
-  type ClientProtocol,
-  type UnaryOptions,
-  writeSelector,
-} from "../protocol/protocol.ts";
+import { appendCallerMetadata } from "../protocol/headers.ts";
+import type { UnaryOptions } from "../protocol/options.ts";
+import type { ClientProtocol } from "../protocol/protocol.ts";
+import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { codecPayload } from "./arguments.ts";
 import { compressExchange } from "./compressed-exchange.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";

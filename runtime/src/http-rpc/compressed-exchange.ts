@@ -4,7 +4,8 @@
  */
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
 import { type Body, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
-import { type ClientOptions, compressMessage, decompressMessage } from "../protocol/protocol.ts";
+import { compressMessage, decompressMessage } from "../protocol/message.ts";
+import type { ClientOptions } from "../protocol/options.ts";
 import { badResponse } from "./status.ts";
 
 /** Compresses the bodies of requests, and inflates those of responses when they are read. */

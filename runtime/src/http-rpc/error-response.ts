@@ -6,7 +6,7 @@ import { Code, codeName, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
 import { encodeBase64 } from "../call/metadata.ts";
 import { encodeJson } from "../codec/codec.ts";
-import { clipText } from "../protocol/protocol.ts";
+import { clipText } from "../protocol/error.ts";
 import { CODE_OF_STATUS, codeOfHttpStatus } from "./status.ts";
 
 /** Spec: Errors, sub-protocol A, protocol error codes. */

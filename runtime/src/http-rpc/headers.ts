@@ -6,14 +6,9 @@ import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { encodingList, findCompression, IDENTITY, type Negotiation } from "../codec/compression.ts";
 import type { HttpRequest } from "../http/exchange.ts";
-import {
-  checkHeaders,
-  clipText,
-  isReservedName,
-  quote,
-  type RequestHeaders,
-  type ServerOptions,
-} from "../protocol/protocol.ts";
+import { clipText, quote } from "../protocol/error.ts";
+import { checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
+import type { ServerOptions } from "../protocol/options.ts";
 import { Refusal } from "./error-response.ts";
 import { canonicalType } from "./media-type.ts";
 

@@ -8,20 +8,13 @@ import { Metadata } from "../call/metadata.ts";
 import type { HttpRpcPayloadCall } from "../call/method.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { type HttpRequest, type HttpResponse, tooLarge, wholeBody } from "../http/exchange.ts";
+import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
+import { appendMetadata, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
+import { compressMessage, decompressMessage } from "../protocol/message.ts";
+import type { ServerOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf } from "../protocol/payload.ts";
-import {
-  appendMetadata,
-  compressMessage,
-  decodingReason,
-  decompressMessage,
-  isReservedName,
-  notFound,
-  type RequestHeaders,
-  readSelector,
-  type ServerOptions,
-  type ServerProtocol,
-  wrongResponseKind,
-} from "../protocol/protocol.ts";
+import type { ServerProtocol } from "../protocol/protocol.ts";
+import { readSelector } from "../protocol/selector.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content-type.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./error-response.ts";

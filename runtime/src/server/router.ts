@@ -6,7 +6,8 @@ import type { BodyKind, Handler, Interceptor, Selector, ServiceDef } from "../ca
 import type { ErrorHook } from "../call/error.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { methodsOf } from "../protocol/payload.ts";
-import { readSelector, type ServerProtocol } from "../protocol/protocol.ts";
+import type { ServerProtocol } from "../protocol/protocol.ts";
+import { readSelector } from "../protocol/selector.ts";
 import { checkService, createHandlers } from "./handler.ts";
 
 /** Options of one service. */

@@ -3,7 +3,7 @@
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
-import { quote } from "../../protocol/protocol.ts";
+import { quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 import type { MediaType } from "../media-type.ts";

@@ -7,7 +7,7 @@ import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
 import { decodeJson, type JsonValues } from "../../codec/codec.ts";
-import { clipText, quote } from "../../protocol/protocol.ts";
+import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 import { canonicalType, type MediaType, parseMediaType } from "../media-type.ts";

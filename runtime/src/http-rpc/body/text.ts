@@ -3,7 +3,7 @@
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
-import { clipText, quote } from "../../protocol/protocol.ts";
+import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import { type BodyInput, messageFrom } from "./parameters.ts";
 

@@ -14,7 +14,7 @@ import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { onAbort } from "../../call/timer.ts";
 import { type Body, emptyBody, type HttpResponse } from "../../http/exchange.ts";
-import { sizeOf } from "../../protocol/protocol.ts";
+import { sizeOf } from "../../protocol/headers.ts";
 import { ReadableBody, type ReadableBodyOptions, type StreamOwner } from "../io/body.ts";
 import { hostileServer } from "../io/error.ts";
 import { readFields } from "../io/headers.ts";

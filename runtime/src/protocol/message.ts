@@ -1,0 +1,38 @@
+/**
+ * Compression of single messages, for sending and after receipt.
+ */
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { plainBytes } from "../codec/codec.ts";
+import type { Compression } from "../codec/compression.ts";
+import type { ProtocolOptions } from "./options.ts";
+
+/** Compresses a message for sending; `undefined` for one that is better sent as it is. */
+export function compressMessage(
+  bytes: Uint8Array,
+  compression: Compression | undefined,
+  options: Pick<ProtocolOptions, "compressMinBytes">,
+): Uint8Array | Promise<Uint8Array> | undefined {
+  if (compression === undefined || bytes.byteLength < options.compressMinBytes) return undefined;
+  return compression.compress(bytes);
+}
+
+/** Inflates a received message, up to the limit. `onBadData` makes the error for bytes that are not in that encoding. */
+export async function decompressMessage(
+  bytes: Uint8Array,
+  compression: Compression,
+  options: Pick<ProtocolOptions, "maxMessageBytes">,
+  onBadData: (message: string, cause: unknown) => RpcError,
+): Promise<Uint8Array> {
+  const { maxMessageBytes } = options;
+  try {
+    return plainBytes(await compression.decompress(bytes, maxMessageBytes));
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw onBadData(`message is not ${compression.name} data`, cause);
+    throw new RpcError(
+      Code.ResourceExhausted,
+      `message inflates to more than the limit of ${maxMessageBytes} bytes (option maxMessageBytes of the receiver)`,
+      { status: Status.BadRequest, cause },
+    );
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Options of the sub-protocols, resolved once, when a transport or a server is made.
+ */
+import { callHook, type ErrorHook } from "../call/error.ts";
+import type { PayloadOptions } from "../call/method.ts";
+import type { Codec } from "../codec/codec.ts";
+import { type Compression, IDENTITY } from "../codec/compression.ts";
+import { checkWireNames } from "../codec/wire-name.ts";
+
+/** What a protocol needs to know. Resolved once, when a transport or a server is made. */
+export interface ProtocolOptions {
+  /** Compressions that are understood, best first. */
+  readonly compressions: readonly Compression[];
+  /** Messages below this many bytes are sent uncompressed. */
+  readonly compressMinBytes: number;
+  /** Largest message accepted, in bytes, before and after inflating. */
+  readonly maxMessageBytes: number;
+}
+
+/** What a client of sub-protocol A needs to know that leaves compression to its exchange. */
+export interface UnaryOptions extends Pick<ProtocolOptions, "maxMessageBytes"> {
+  /** What sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
+  readonly jsonBody: "array" | "object";
+  /** Whether methods are called by their alias. */
+  readonly useAlias: boolean;
+}
+
+export interface ClientOptions extends ProtocolOptions, UnaryOptions, PayloadOptions {
+  readonly codec: Codec;
+  /** The compression to send with. `undefined`: none. */
+  readonly sendCompression: Compression | undefined;
+  /** What sub-protocol B calls wrapped messages: what peers do, or the specification. Default: the former. */
+  readonly wrapperContentType?: WrapperContentType | undefined;
+}
+
+export interface ServerOptions extends ProtocolOptions, PayloadOptions {
+  /** Codecs that are understood. */
+  readonly codecs: readonly Codec[];
+  /**
+   * Whether pages of another origin may call, with the credentials of their visitor (cookies, `authorization`) or without.
+   * Default: none may.
+   */
+  readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
+  /** Whether sub-protocol A refuses requests without `tri-protocol-version`. */
+  readonly requireProtocolVersion: boolean;
+  /** Whether sub-protocol B refuses requests without `te: trailers`. */
+  readonly requireTe: boolean;
+  /** Told of every error whose text the peer does not get to see, once each. */
+  readonly onError: ErrorHook;
+}
+
+/** The content types of wrapped messages (spec: Extended content type). No known peer uses the one with `wrapper`. */
+export type WrapperContentType = "application/grpc+proto" | "application/triple+wrapper";
+
+/** 4 MiB, as gRPC has it. */
+const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+
+type Given<Options, Needed extends keyof Options> = Pick<Options, Needed> & {
+  readonly [Name in keyof Options]?: Options[Name] | undefined;
+};
+
+/** Fills in the default, and validates the limit. */
+function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<ProtocolOptions, never>): number {
+  if (maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1) return maxMessageBytes;
+  throw new RangeError(`maxMessageBytes must be between 1 and ${2 ** 31 - 1}, not ${maxMessageBytes}`);
+}
+
+/** Fills in the defaults of both halves. Those of codecs and compressions are the entry point's choice. */
+function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
+  const { compressions, compressMinBytes = 1024 } = given;
+  return { compressions, compressMinBytes, maxMessageBytes: resolveLimit(given) };
+}
+
+/** Fills in the defaults of unary calls. Pages need no others. */
+export function resolveUnaryOptions(
+  given: Given<UnaryOptions, never> & { readonly javaNames?: boolean | undefined },
+): UnaryOptions {
+  const { jsonBody = "array", javaNames: useAlias = false } = given;
+  return { maxMessageBytes: resolveLimit(given), jsonBody, useAlias };
+}
+
+/** Fills in the defaults of a client. */
+export function resolveClientOptions(
+  given: Given<ClientOptions, "codec" | "compressions"> & { readonly javaNames?: boolean | undefined },
+): ClientOptions {
+  const { codec, sendCompression } = given;
+  return { ...resolveOptions(given), ...resolveUnaryOptions(given), codec, sendCompression };
+}
+
+/** Fills in the defaults of a server. */
+export function resolveServerOptions(given: Given<ServerOptions, "codecs" | "compressions">): ServerOptions {
+  const { codecs, requireProtocolVersion = false, requireTe = false, onError } = given;
+  checkWireNames("codecs", codecs);
+  checkWireNames("compressions", given.compressions, [IDENTITY]);
+  return {
+    ...resolveOptions(given),
+    codecs,
+    requireProtocolVersion,
+    requireTe,
+    onError:
+      onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path)),
+  };
+}
+
+const printError: ErrorHook = (error, path) => console.error(`triple-es: ${path} failed:`, error);

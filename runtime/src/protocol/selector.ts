@@ -1,0 +1,31 @@
+/**
+ * Addressing: which version and group of a service a call is for (spec: Versioning, point 4), and the other path of a method
+ * that has an alias.
+ */
+import type { Method, Selector } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import type { Metadata } from "../call/metadata.ts";
+import type { MethodAlias } from "../call/method.ts";
+
+/** Reads which version and group of a service is meant (spec: Versioning, point 4). */
+export function readSelector(headers: Metadata): Selector {
+  const version = headers.get("tri-service-version");
+  const group = headers.get("tri-service-group");
+  return version === undefined && group === undefined ? NO_SELECTOR : { version, group };
+}
+
+const NO_SELECTOR: Selector = /*@__PURE__*/ Object.freeze({});
+
+/** An empty name asks for none, in spite of a default. */
+export function writeSelector(headers: Metadata, selector: Selector): void {
+  if (selector.version) headers.set("tri-service-version", selector.version);
+  if (selector.group) headers.set("tri-service-group", selector.group);
+}
+
+/** The path of a call by the method's alias: below its name of the service, under the name that `nameOf` picks. */
+export function aliasPath({ path, alias }: Method, nameOf: (alias: MethodAlias) => string): string {
+  if (alias !== undefined) return `/${alias.service}/${nameOf(alias)}`;
+  const message = `${path} has no Java name; generate it with java_names=true`;
+  throw new RpcError(Code.InvalidArgument, message, { status: Status.ClientError });
+}
