@@ -21,6 +21,10 @@ afterEach(() => {
 const open = (options: Partial<ContextOptions> = {}): OpenContext =>
   new OpenContext({ timeoutStatus: Status.ServerTimeout, ...options });
 
+/** Runs work in a context, as a client does. */
+const run = <T>(context: OpenContext, work: () => Promise<T>): Promise<T> =>
+  context.race(work).finally(() => context.close());
+
 /** The context of a call on a server, which ends with its exchange. */
 const serve = (peer: Pick<HttpRequest, "signal" | "waitUntil">, timeoutMs?: number): ServerContext =>
   new ServerContext(peer, timeoutMs);
@@ -116,7 +120,7 @@ describe("onAbort", () => {
 describe("a deadline", () => {
   it("ends the work with its status when it passes, and not before", async () => {
     const context = open({ timeoutMs: 100 });
-    const seen = rejection(context.run(() => never));
+    const seen = rejection(run(context, () => never));
     await vi.advanceTimersByTimeAsync(99);
     expect(seen.error).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
@@ -125,7 +129,7 @@ describe("a deadline", () => {
 
   it("may lie further ahead than a timer reaches", async () => {
     const context = open({ timeoutMs: 60 * DAY_MS });
-    const seen = rejection(context.run(() => never));
+    const seen = rejection(run(context, () => never));
     await vi.advanceTimersByTimeAsync(60 * DAY_MS - 1);
     expect(seen.error).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
@@ -136,7 +140,7 @@ describe("a deadline", () => {
     const work = vi.fn(() => never);
     const context = open({ timeoutMs: 0 });
     expect(context.signal?.aborted).toBe(true);
-    await expect(context.run(work)).rejects.toMatchObject({ code: Code.DeadlineExceeded });
+    await expect(run(context, work)).rejects.toMatchObject({ code: Code.DeadlineExceeded });
     expect(work).not.toHaveBeenCalled();
   });
 
@@ -154,13 +158,13 @@ describe("a deadline", () => {
     expect(context.timeoutMs()).toBeUndefined();
     expect(context.signal).toBeUndefined();
     expect(vi.getTimerCount()).toBe(0);
-    await expect(context.run(async () => 1)).resolves.toBe(1);
+    await expect(run(context, async () => 1)).resolves.toBe(1);
   });
 
   it("leaves results and errors of the work as they are", async () => {
     const broken = new Error("broken");
-    await expect(open({ timeoutMs: 100 }).run(async () => 1)).resolves.toBe(1);
-    await expect(open({ timeoutMs: 100 }).run(() => Promise.reject(broken))).rejects.toBe(broken);
+    await expect(run(open({ timeoutMs: 100 }), async () => 1)).resolves.toBe(1);
+    await expect(run(open({ timeoutMs: 100 }), () => Promise.reject(broken))).rejects.toBe(broken);
   });
 
   it("does not leave a late failure of the work unhandled", async () => {
@@ -168,7 +172,8 @@ describe("a deadline", () => {
     process.on("unhandledRejection", unhandled);
     let fail: (error: Error) => void = () => {};
     const seen = rejection(
-      open({ timeoutMs: 10 }).run(
+      run(
+        open({ timeoutMs: 10 }),
         () =>
           new Promise((_resolve, reject) => {
             fail = reject;
@@ -188,7 +193,7 @@ describe("the signal", () => {
   it("fires when the deadline passes, with the error of the call", async () => {
     const context = open({ timeoutMs: 10 });
     const { signal } = context;
-    const seen = rejection(context.run(() => never));
+    const seen = rejection(run(context, () => never));
     await vi.advanceTimersByTimeAsync(10);
     expect(signal?.reason).toBe(seen.error);
   });
@@ -197,7 +202,7 @@ describe("the signal", () => {
     const peer = exchange();
     const context = serve(peer, 10);
     const { signal } = context;
-    await context.run(async () => {});
+    await run(context, async () => {});
     await vi.advanceTimersByTimeAsync(1000);
     peer.abort();
     expect(signal?.aborted).toBe(false);
@@ -245,7 +250,7 @@ describe("the signal", () => {
 
   it("has fired already if it is asked for after the end", async () => {
     const context = open({ timeoutMs: 10 });
-    const seen = rejection(context.run(() => never));
+    const seen = rejection(run(context, () => never));
     await vi.advanceTimersByTimeAsync(10);
     expect(context.signal?.reason).toBe(seen.error);
   });
@@ -256,7 +261,7 @@ describe("a caller's signal", () => {
     const controller = new AbortController();
     const removed = vi.spyOn(controller.signal, "removeEventListener");
     const context = open({ signal: controller.signal });
-    const seen = rejection(context.run(() => never));
+    const seen = rejection(run(context, () => never));
     controller.abort("had enough");
     await vi.advanceTimersByTimeAsync(0);
     expect(seen.error).toMatchObject({ code: Code.Canceled, rawMessage: "had enough" });
@@ -265,7 +270,7 @@ describe("a caller's signal", () => {
 
   it("that has fired already keeps the work from starting", async () => {
     const work = vi.fn(() => never);
-    await expect(open({ signal: AbortSignal.abort() }).run(work)).rejects.toMatchObject({ code: Code.Canceled });
+    await expect(run(open({ signal: AbortSignal.abort() }), work)).rejects.toMatchObject({ code: Code.Canceled });
     expect(work).not.toHaveBeenCalled();
   });
 
@@ -276,7 +281,7 @@ describe("a caller's signal", () => {
     controller.abort();
     await vi.advanceTimersByTimeAsync(100);
     expect(signal?.reason).toMatchObject({ code: Code.Canceled });
-    await expect(context.run(() => never)).rejects.toMatchObject({ code: Code.Canceled });
+    await expect(run(context, () => never)).rejects.toMatchObject({ code: Code.Canceled });
   });
 
   it("has no listener left after success", async () => {
@@ -285,7 +290,7 @@ describe("a caller's signal", () => {
     const removed = vi.spyOn(controller.signal, "removeEventListener");
     const context = open({ signal: controller.signal, timeoutMs: 10 });
     void context.signal;
-    await context.run(async () => {});
+    await run(context, async () => {});
     expect(removed.mock.calls.length).toBe(added.mock.calls.length);
     expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
       added.mock.calls.map(([, listener]) => listener),

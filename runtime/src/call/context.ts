@@ -15,11 +15,9 @@ export interface ContextOptions {
   /** The signal by which the caller cancels the call. */
   readonly signal?: AbortSignal | undefined;
   readonly values?: ContextValues | undefined;
-  /** Whether {@link OpenContext.cancel} will be called, so that the signal must be one of the context's own. */
-  readonly cancellable?: boolean;
 }
 
-/** The context of a running call, and the functions that run the call in it. Close it when the call is over, or use {@link run}. */
+/** The context of a running call, and the functions that run the call in it. Close it when the call is over. */
 export class OpenContext implements CallContext {
   readonly #options: ContextOptions;
   readonly #deadline: number | undefined;
@@ -27,11 +25,8 @@ export class OpenContext implements CallContext {
   /** The reason for which the call ended early, if it did. */
   #ended: RpcError | undefined;
   #onEnded: ((error: RpcError) => void) | undefined;
-  /** The step of the call that may be running when the call ends early. */
-  #working: Promise<unknown> | undefined;
   #controller: AbortController | undefined;
   #release: (() => void)[] = NOTHING;
-  #closed = false;
 
   constructor(options: ContextOptions) {
     this.#options = options;
@@ -39,17 +34,17 @@ export class OpenContext implements CallContext {
     const { timeoutMs, signal } = options;
     if (timeoutMs !== undefined && timeoutMs !== Number.POSITIVE_INFINITY) {
       this.#deadline = performance.now() + timeoutMs;
-      if (timeoutMs <= 0) this.#expire();
-      else this.#release = [startTimer(timeoutMs, () => this.#expire())];
+      if (timeoutMs <= 0) this.#ended = this.#timeoutError();
+      else this.#release = [startTimer(timeoutMs, () => this.end(this.#timeoutError()))];
     }
     if (signal !== undefined) {
-      this.#release = [...this.#release, onAbort(signal, (error) => this.#end(error))];
+      this.#release = [...this.#release, onAbort(signal, (error) => this.end(error))];
     }
   }
 
   get signal(): AbortSignal | undefined {
     // The caller's own signal will do where nothing else can end the call: no controller, no listener.
-    return this.#deadline === undefined && !this.#options.cancellable ? this.#options.signal : this.controller.signal;
+    return this.#deadline === undefined ? this.#options.signal : this.controller.signal;
   }
 
   /** The controller of the context's own signal, made on first use. */
@@ -72,55 +67,61 @@ export class OpenContext implements CallContext {
     return this.#values;
   }
 
-  /** Settles as `work` does, or rejects when the call ends early, whichever comes first; then closes the context. */
-  run<T>(work: () => Promise<T>): Promise<T> {
-    return this.limited ? this.race(work).finally(() => this.close()) : work();
-  }
-
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first. `work` is not started late. */
   race<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     if (!this.limited) return work();
     return new Promise<T>((resolve, reject) => {
       this.#onEnded = reject;
-      const working = work();
-      this.#working = working;
-      working.then(resolve, reject);
+      work().then(resolve, reject);
     });
-  }
-
-  /** Cancels the call. Without effect on a closed context. */
-  cancel(): void {
-    if (!this.#closed) this.#end(new RpcError(Code.Canceled, "the call was cancelled"));
   }
 
   /** Stops the timer and removes the listener of the caller's signal. The context's own signal will not fire any more. */
   close(): void {
     for (const release of this.#release) release();
     this.#release = NOTHING;
-    this.#closed = true;
   }
 
-  /** Whether anything but {@link cancel} can end the call early. */
+  /** Whether a deadline or the caller's signal can end the call early. */
   get limited(): boolean {
     return this.#deadline !== undefined || this.#options.signal !== undefined;
   }
 
-  #expire(): void {
+  #timeoutError(): RpcError {
     const status = this.#options.timeoutStatus;
-    this.#end(new RpcError(Code.DeadlineExceeded, "the deadline has passed", { status }));
+    return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { status });
   }
 
-  #end(error: RpcError): void {
+  /** Ends the call early. The first reason counts. */
+  protected end(error: RpcError): void {
     this.#ended ??= error;
     this.#controller?.abort(this.#ended);
     this.#onEnded?.(this.#ended);
-    this.waitUntil(this.#working);
   }
 
   /** Abandons work that nothing waits for any more: a failure of it is ignored. */
   waitUntil(work: Promise<unknown> | undefined): void {
     work?.catch(() => {});
+  }
+}
+
+/** The context of a streaming call on a client, which is also cancelled when the reader of its responses leaves them. */
+export class StreamContext extends OpenContext {
+  #closed = false;
+
+  override get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** Cancels the call. Without effect on a closed context. */
+  cancel(): void {
+    if (!this.#closed) this.end(new RpcError(Code.Canceled, "the call was cancelled"));
+  }
+
+  override close(): void {
+    super.close();
+    this.#closed = true;
   }
 }
 

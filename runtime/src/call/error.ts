@@ -24,6 +24,8 @@ export interface RpcErrorOptions {
   readonly cause?: unknown;
   /** The protocol error code of sub-protocol A. The runtime sets it; a handler has no need to. */
   readonly status?: Status | undefined;
+  /** The path of the call that failed. Clients set it; it does not travel. */
+  readonly method?: string | undefined;
 }
 
 const BRAND = Symbol.for("triple-es.RpcError");
@@ -48,6 +50,11 @@ export class RpcError extends Error {
    * either sub-protocol, such as 30 where a client's deadline has passed.
    */
   readonly status: Status | undefined;
+  /**
+   * On a client, the path of the call that failed, such as `/greet.v1.GreetService/Greet`. `undefined` on an error that did not
+   * come from a call.
+   */
+  readonly method: string | undefined;
 
   /** A code that gRPC does not have, as a foreign error may carry one, becomes unknown. */
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
@@ -59,6 +66,7 @@ export class RpcError extends Error {
     this.trailers = new Metadata(options.trailers);
     this.headers = new Metadata(options.headers);
     this.status = options.status;
+    this.method = options.method;
     Object.defineProperty(this, BRAND, { value: true });
   }
 
@@ -94,6 +102,24 @@ function checkDetails(details: readonly ErrorDetail[] = []): readonly ErrorDetai
 /** What something that was thrown says of itself. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/**
+ * Adds to the error of a call where it comes from: the path of the method, and the stack of the caller. Most errors are made in a
+ * callback of a socket or a timer, whose stack leads nowhere. Call it in an async function that the caller awaits: V8 then has the
+ * caller's frames at hand, and a call that succeeds pays nothing for them.
+ */
+export function withCaller<Reason>(reason: Reason, method: string): Reason | RpcError {
+  if (!(reason instanceof RpcError)) return reason;
+  // Calls may fail for a reason that they share, such as that of their signal.
+  if (reason.method !== undefined)
+    return new RpcError(reason.code, reason.rawMessage, { ...reason, cause: reason, method });
+  Reflect.set(reason, "method", method);
+  const stack = `${reason.stack}`;
+  // Without the message, this function and the one that called it.
+  const isMissing = (line: string): boolean => !stack.includes(line);
+  Reflect.set(reason, "stack", [stack, ...`${new Error().stack}`.split("\n").slice(3).filter(isMissing)].join("\n"));
+  return reason;
 }
 
 /** The error of a call whose signal has fired. A reason of the caller's own making counts as a cancellation. */

@@ -11,11 +11,12 @@ import {
   onlyMessage,
   type Selector,
   type ServiceDef,
+  type StreamRequest,
   type UnaryRequest,
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
-import { type CloseOptions, eachWithin, OpenContext } from "../call/context.ts";
-import { RpcError, reasonOf } from "../call/error.ts";
+import { type CloseOptions, type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
+import { RpcError, reasonOf, withCaller } from "../call/error.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { shapeError } from "../call/outcome.ts";
 
@@ -102,6 +103,14 @@ function createClientOf<C extends object>(
   return client as C;
 }
 
+/** Makes a client for tests: it has the given methods, and calls of the others fail. Generated code calls this. */
+export function createFakeClient<C extends object>(service: ServiceDef<C, object>, methods: Partial<C> = {}): C {
+  const call: Call = async ({ method }) => {
+    throw new RpcError(Code.Unimplemented, `${method.path} was called, but the fake client has no such method`);
+  };
+  return Object.assign(createClient(service, { call, close: async () => {} }), methods);
+}
+
 /** Makes the function for one method. A bundle that imports one method this way carries none of the others. */
 export function createStub<Stub>(method: TypedMethod<Stub>, transport: Transport, defaults: CallDefaults = {}): Stub {
   return stubs[method.kind](method, transport.call, defaults) as Stub;
@@ -129,9 +138,9 @@ const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
       callStream(method, call, oneMessage(message), defaults, options),
   client_streaming:
     (method, call, defaults): ClientStreaming<object, object> =>
-    async (messages, options) =>
+    (messages, options) =>
       onlyMessage(callStream(method, call, messages, defaults, options), (received) =>
-        cardinalityError(method, received),
+        withCaller(cardinalityError(method, received), method.path),
       ),
   bidi_streaming:
     (method, call, defaults): BidiStreaming<object, object> =>
@@ -139,29 +148,29 @@ const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
       callStream(method, call, messages, defaults, options),
 };
 
-function callUnary(
+async function callUnary(
   method: Method,
   call: Call,
   message: object,
   defaults: CallDefaults,
   options: CallOptions = NO_OPTIONS,
 ): Promise<object> {
-  let request: UnaryRequest;
-  let context: OpenContext;
+  let context: OpenContext | undefined;
   try {
     const headers = mergeHeaders(defaults.headers, options.headers);
-    context = openContext(defaults, options);
-    request = { stream: false, method, message, context, headers, selector: selectorOf(defaults, options) };
-  } catch (reason) {
-    return Promise.reject(reason);
-  }
-  return context.run(async () => {
-    const response = await call(request);
+    context = new OpenContext(contextOptions(defaults, options));
+    const selector = selectorOf(defaults, options);
+    const request: UnaryRequest = { stream: false, method, message, context, headers, selector };
+    const response = await context.race(() => call(request));
     if (response?.stream !== false) throw shapeError(method, response);
     options.onHeaders?.(response.headers);
     options.onTrailers?.(response.trailers);
     return response.message;
-  });
+  } catch (reason) {
+    throw withCaller(reason, method.path);
+  } finally {
+    context?.close();
+  }
 }
 
 const NO_OPTIONS: CallOptions = {};
@@ -171,9 +180,9 @@ const NO_OPTIONS: CallOptions = {};
  * leaves before the last.
  */
 function cancellable(
-  start: (opened: (context: OpenContext) => void) => AsyncGenerator<object, void>,
+  start: (opened: (context: StreamContext) => void) => AsyncGenerator<object, void>,
 ): AsyncIterable<object> {
-  let context: OpenContext | undefined;
+  let context: StreamContext | undefined;
   const messages = start((opened) => {
     context = opened;
   });
@@ -194,40 +203,39 @@ function callStream(
   options: CallOptions = NO_OPTIONS,
 ): AsyncIterable<object> {
   return cancellable(async function* (opened) {
-    if (typeof messages?.[Symbol.asyncIterator] !== "function") {
-      throw clientError(`the requests of ${method.path} must be an async iterable, such as an async generator makes`);
-    }
-    const headers = mergeHeaders(defaults.headers, options.headers);
-    const selector = selectorOf(defaults, options);
-    const context = openContext(defaults, options, true);
-    opened(context);
+    let context: StreamContext | undefined;
     let finished = false;
     try {
-      const response = await context.race(() => call({ stream: true, method, messages, context, headers, selector }));
+      if (typeof messages?.[Symbol.asyncIterator] !== "function") {
+        throw clientError(`the requests of ${method.path} must be an async iterable, such as an async generator makes`);
+      }
+      const headers = mergeHeaders(defaults.headers, options.headers);
+      const selector = selectorOf(defaults, options);
+      context = new StreamContext(contextOptions(defaults, options));
+      opened(context);
+      const request: StreamRequest = { stream: true, method, messages, context, headers, selector };
+      const response = await context.race(() => call(request));
       if (!response?.stream) throw shapeError(method, response);
       options.onHeaders?.(response.headers);
       for await (const message of eachWithin(context, response.messages)) yield message;
       finished = true;
       options.onTrailers?.(response.trailers);
+    } catch (reason) {
+      throw withCaller(reason, method.path);
     } finally {
-      if (!finished) context.cancel();
-      context.close();
+      if (!finished) context?.cancel();
+      context?.close();
     }
   });
 }
 
-function openContext(defaults: CallDefaults, options: CallOptions, cancellable = false): OpenContext {
+/** The options of a call's context. Throws an `RpcError` for a timeout that is invalid. */
+function contextOptions(defaults: CallDefaults, options: CallOptions): ContextOptions {
   const timeoutMs = options.timeoutMs ?? defaults.timeoutMs;
   if (timeoutMs !== undefined && !(typeof timeoutMs === "number" && timeoutMs >= 0)) {
     throw clientError(`timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`);
   }
-  return new OpenContext({
-    timeoutMs,
-    cancellable,
-    timeoutStatus: Status.ClientTimeout,
-    signal: options.signal,
-    values: options.values,
-  });
+  return { timeoutMs, timeoutStatus: Status.ClientTimeout, signal: options.signal, values: options.values };
 }
 
 function selectorOf(defaults: CallDefaults, options: CallOptions): Selector {

@@ -2,15 +2,15 @@
  * Messages that are plain JSON values: those of clients whose code was generated with `messages=json`. Nothing here needs
  * protobuf-es, so a bundle of such a client does not carry it.
  */
-import type { JsonValue } from "@bufbuild/protobuf";
 import type { HttpRpcPayload, Method, Payload } from "../call/method.ts";
-import { encodeJson, parseJson } from "./codec.ts";
+import { parseJson } from "./codec.ts";
 
 /** The payload of methods whose messages are plain JSON. Servers need schemas, so only clients have such methods. */
 export const plainJson: Payload = {
   httpRpc: {
     name: "json",
-    encodeRequest: (_method, message, form) => encodeJson((form === "array" ? [message] : message) as JsonValue),
+    encodeRequest: (_method, message, form) =>
+      new TextEncoder().encode(JSON.stringify(form === "array" ? [message] : message)),
     decodeResponse: (_method, bytes) => parseJson(bytes) as object,
   },
 };

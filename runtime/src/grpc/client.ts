@@ -25,6 +25,7 @@ import {
   wholeBody,
 } from "../http/exchange.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
+import { localError } from "../protocol/local-error.ts";
 import { decompressMessage } from "../protocol/message.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
@@ -40,7 +41,7 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
-import { httpStatusError, readEnd, statusIfReceived, userMetadata } from "./status.ts";
+import { asReceived, httpStatusError, isReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** Makes the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
@@ -51,40 +52,50 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   const wrapperFields = requestFields(wrapperContentType, options, userAgent).freeze();
 
   function call(request: CallRequest): ReturnType<Call> {
-    return (request.stream ? callStream(request) : callUnary(request)).catch(fail);
+    return request.stream ? callStream(request) : callUnary(request);
   }
 
   async function callUnary(request: UnaryRequest): ReturnType<Call> {
     const { method } = request;
-    const encoded = encode(method, request.message);
-    const body = wholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
-    const response = await exchange(httpRequest(request, body));
-    const headers = userMetadata(response.headers);
-    const compression = checkResponse(response, method);
-    let bytes: Uint8Array;
+    let response: HttpResponse | undefined;
     try {
-      bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
-    } catch (complaint) {
-      throw statusIfReceived(response, headers) ?? complaint;
+      const encoded = encode(method, request.message);
+      const body = wholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
+      response = await exchange(httpRequest(request, body));
+      const headers = userMetadata(response.headers);
+      const compression = checkResponse(response, method);
+      let bytes: Uint8Array;
+      try {
+        bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
+      } catch (complaint) {
+        throw statusIfReceived(response, headers) ?? complaint;
+      }
+      const { compressed, data: sent } = openOnly(method, response, headers, bytes);
+      const data = compressed ? await inflate(sent, compression) : sent;
+      const { trailers } = response;
+      const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
+      if (error !== undefined) throw asReceived(error);
+      const message = decode(method, data);
+      return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
+    } catch (reason) {
+      throw failure(reason, response);
     }
-    const { compressed, data: sent } = openOnly(method, response, headers, bytes);
-    const data = compressed ? await inflate(sent, compression) : sent;
-    const { trailers } = response;
-    const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
-    if (error !== undefined) throw error;
-    const message = decode(method, data);
-    return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
   }
 
   async function callStream(request: StreamRequest): ReturnType<Call> {
     const { method } = request;
-    const response = await exchange(httpRequest(request, await requestBody(request)));
-    const headers = userMetadata(response.headers);
-    const compression = checkResponse(response, method);
-    const trailers = new Metadata();
-    const read = method.kind === "client_streaming" ? decodeOnly : decodeEach;
-    const messages = cancelledUnread(read(method, response, compression, trailers), response.body);
-    return { stream: true, messages, headers, trailers };
+    let response: HttpResponse | undefined;
+    try {
+      response = await exchange(httpRequest(request, await requestBody(request)));
+      const headers = userMetadata(response.headers);
+      const compression = checkResponse(response, method);
+      const trailers = new Metadata();
+      const read = method.kind === "client_streaming" ? decodeOnly : decodeEach;
+      const messages = cancelledUnread(read(method, response, compression, trailers), response.body);
+      return { stream: true, messages, headers, trailers };
+    } catch (reason) {
+      throw failure(reason, response);
+    }
   }
 
   function httpRequest(request: CallRequest, body: Body): HttpRequest {
@@ -115,10 +126,15 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   function encode(method: Method, message: object): Uint8Array | Promise<Uint8Array> {
-    const envelope =
-      method.payload === undefined
-        ? encodeMessage(codec, method.input, message)
-        : encodeEnvelope(grpcPayload(method).encodeRequest(method, message, options));
+    let envelope: Uint8Array;
+    try {
+      envelope =
+        method.payload === undefined
+          ? encodeMessage(codec, method.input, message)
+          : encodeEnvelope(grpcPayload(method).encodeRequest(method, message, options));
+    } catch (reason) {
+      throw RpcError.from(reason, Code.InvalidArgument);
+    }
     return compressEnvelope(envelope, options.sendCompression, options) ?? envelope;
   }
 
@@ -160,10 +176,10 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       }
       envelopes.finish();
     } catch (complaint) {
-      throw statusIfReceived(response, headers) ?? complaint;
+      throw failure(statusIfReceived(response, headers) ?? complaint, response);
     }
-    const failure = readEnd(response, headers, hasBody);
-    if (failure !== undefined) throw failure;
+    const error = readEnd(response, headers, hasBody);
+    if (error !== undefined) throw error;
     trailers.appendAll(userMetadata(response.trailers));
   }
 
@@ -175,20 +191,24 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     trailers: Metadata,
   ): AsyncGenerator<object, undefined> {
     const headers = userMetadata(response.headers);
-    // Piece by piece, by which an engine sees a response end whose request has not, and ends that too.
-    const reading = streamBody(response.body).bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
-    const bytes = await reading.catch((complaint: unknown) => {
-      throw statusIfReceived(response, headers) ?? complaint;
-    });
-    const { compressed, data } = openOnly(method, response, headers, bytes);
-    yield decode(method, compressed ? await inflate(data, compression) : data);
+    try {
+      // Chunk by chunk, by which an engine sees a response end whose request has not, and ends that too.
+      const reading = streamBody(response.body).bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
+      const bytes = await reading.catch((complaint: unknown) => {
+        throw statusIfReceived(response, headers) ?? complaint;
+      });
+      const { compressed, data } = openOnly(method, response, headers, bytes);
+      yield decode(method, compressed ? await inflate(data, compression) : data);
+    } catch (reason) {
+      throw failure(reason, response);
+    }
     trailers.appendAll(userMetadata(response.trailers));
   }
 
   /** The one message of a response that has ended, if it has ended well. */
   function openOnly(method: Method, response: HttpResponse, headers: Metadata, bytes: Uint8Array): Envelope {
-    const failure = readEnd(response, headers, bytes.byteLength > 0);
-    if (failure !== undefined) throw failure;
+    const error = readEnd(response, headers, bytes.byteLength > 0);
+    if (error !== undefined) throw error;
     return onlyEnvelope(bytes, maxMessageBytes, (received) => cardinalityError(method, received));
   }
 
@@ -240,8 +260,10 @@ function grpcPayload({ payload, path }: PayloadMethod): GrpcPayload {
   throw new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }
 
-function fail(reason: unknown): never {
-  throw RpcError.from(reason, Code.Internal);
+/** The error of a call: the server's, or one of this side, which has a status. */
+function failure(reason: unknown, response: HttpResponse | undefined): RpcError {
+  if (isReceived(reason)) return RpcError.from(reason);
+  return localError(reason, response === undefined ? Status.ClientError : Status.BadResponse);
 }
 
 /** Messages that, when they are left before the first, cancel the body that they would come from. */

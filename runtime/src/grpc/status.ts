@@ -4,7 +4,7 @@
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
-import { Code, codeFromNumber } from "../call/code.ts";
+import { Code, codeFromNumber, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
@@ -30,6 +30,7 @@ export function httpStatusError(httpStatus: number, contentType: string | undefi
   return new RpcError(
     CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown,
     `the server answered with HTTP status ${httpStatus} and ${type} instead of a gRPC response`,
+    { status: Status.BadResponse },
   );
 }
 
@@ -79,7 +80,8 @@ export function readError(trailers: Metadata, headers: Metadata): RpcError | und
   const metadata = userMetadata(trailers);
   const message = percentDecode(trailers.get("grpc-message") ?? "");
   if (status === undefined) {
-    return new RpcError(Code.Internal, "the response ended without grpc-status", { headers, trailers: metadata });
+    const details = { headers, trailers: metadata, status: Status.BadResponse };
+    return new RpcError(Code.Internal, "the response ended without grpc-status", details);
   }
   const code = /^[0-9]{1,3}$/.test(status) ? codeFromNumber(Number(status)) : undefined;
   if (code === undefined) {
@@ -89,10 +91,24 @@ export function readError(trailers: Metadata, headers: Metadata): RpcError | und
   return new RpcError(code, message, { headers, trailers: metadata, details: readDetails(trailers) });
 }
 
+/** Errors that came from the server, whose status is not for this side to set. */
+const received = new WeakSet<object>();
+
+/** Marks an error as the server's. */
+export function asReceived<Received extends Error | undefined>(error: Received): Received {
+  if (error !== undefined) received.add(error);
+  return error;
+}
+
+/** Whether an error came from the server. */
+export function isReceived(reason: unknown): boolean {
+  return typeof reason === "object" && reason !== null && received.has(reason);
+}
+
 /** How the call ended: by its trailers, or by its headers where there is nothing else, neither body nor trailers. */
 export function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
   const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
-  return trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers);
+  return asReceived(trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers));
 }
 
 /**
@@ -100,8 +116,8 @@ export function readEnd(response: HttpResponse, headers: Metadata, hasBody: bool
  * which often is but a consequence.
  */
 export function statusIfReceived({ headers, trailers }: HttpResponse, metadata: Metadata): RpcError | undefined {
-  if (trailers.has("grpc-status")) return readError(trailers, metadata);
-  return headers.has("grpc-status") ? readError(headers, new Metadata()) : undefined;
+  if (trailers.has("grpc-status")) return asReceived(readError(trailers, metadata));
+  return headers.has("grpc-status") ? asReceived(readError(headers, new Metadata())) : undefined;
 }
 
 /** The fields that are the user's, without those of HTTP and gRPC. */

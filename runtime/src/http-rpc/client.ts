@@ -8,13 +8,14 @@ import { Metadata } from "../call/metadata.ts";
 import type { HttpRpcPayload } from "../call/method.ts";
 import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
+import { badResponse, localError } from "../protocol/local-error.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { codecPayload } from "./arguments.ts";
 import { compressExchange } from "./compressed-exchange.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
-import { badResponse, readErrorResponse } from "./status.ts";
+import { readErrorResponse } from "./status.ts";
 
 /** Error bodies beyond this are not read: the HTTP status has to do. */
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -38,8 +39,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
     const { method, message } = request;
     const { path } = method;
     const payload = payloadOf(method);
-    const sent = payload.encodeRequest(method, message, options.jsonBody);
-    const response = await exchange(toHttpRequest(request, payload, sent));
+    const response = await exchange(toHttpRequest(request, payload, encode(payload, method, message)));
     const metadata = splitMetadata(response.headers);
     if (response.status !== 200) {
       // A body that cannot be read tells nothing; the HTTP status still does.
@@ -52,6 +52,14 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
     } catch (cause) {
       const wanted = method.output?.typeName ?? `the result of ${path}`;
       throw badResponse(`the response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
+    }
+  }
+
+  function encode(payload: HttpRpcPayload, method: Method, message: object): Uint8Array {
+    try {
+      return payload.encodeRequest(method, message, options.jsonBody);
+    } catch (reason) {
+      throw RpcError.from(reason, Code.InvalidArgument);
     }
   }
 
@@ -87,7 +95,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
 
   return async (request) => {
     const outcome = await call(request).catch((reason) => {
-      throw localError(RpcError.from(reason, Code.Internal));
+      throw localError(reason);
     });
     if (outcome instanceof RpcError) throw outcome;
     return outcome;
@@ -100,22 +108,6 @@ export function refuseStreams(call: UnaryCall): Call {
 }
 
 function streamError({ path, kind }: Method): RpcError {
-  const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; use the protocol "grpc" for it`;
+  const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; streams need a transport with the protocol "grpc"`;
   return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
-}
-
-/** Statuses that only a client makes (spec: Errors, sub-protocol A), by the code of what went wrong here. */
-const LOCAL_STATUS: Readonly<Partial<Record<Code, Status>>> = {
-  [Code.DeadlineExceeded]: Status.ClientTimeout,
-  [Code.Unavailable]: Status.ChannelInactive,
-  [Code.ResourceExhausted]: Status.BadResponse,
-};
-
-/** An error of this side, with the status the specification has for it. */
-function localError(error: RpcError): RpcError {
-  const { code, rawMessage, headers, trailers: metadata, cause } = error;
-  const status = LOCAL_STATUS[code] ?? (error.status === Status.BadResponse ? error.status : Status.ClientError);
-  return status === error.status
-    ? error
-    : new RpcError(code, rawMessage, { headers, trailers: metadata, status, cause });
 }

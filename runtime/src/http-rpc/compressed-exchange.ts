@@ -4,9 +4,9 @@
  */
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
 import { type Body, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
+import { badResponse } from "../protocol/local-error.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
 import type { ClientOptions } from "../protocol/options.ts";
-import { badResponse } from "./status.ts";
 
 /** Compresses the bodies of requests, and inflates those of responses when they are read. */
 export function compressExchange(exchange: Exchange, options: ClientOptions): Exchange {

@@ -107,8 +107,3 @@ function readDetails(details: unknown): ErrorDetail[] {
     }
   });
 }
-
-/** The error of a response that breaks the protocol's format. */
-export function badResponse(message: string, cause?: unknown): RpcError {
-  return new RpcError(Code.Internal, message, { status: Status.BadResponse, cause });
-}

@@ -3,7 +3,7 @@
  * that has an alias.
  */
 import type { Method, Selector } from "../call/call.ts";
-import { Code, Status } from "../call/code.ts";
+import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import type { MethodAlias } from "../call/method.ts";
@@ -27,5 +27,5 @@ export function writeSelector(headers: Metadata, selector: Selector): void {
 export function aliasPath({ path, alias }: Method, nameOf: (alias: MethodAlias) => string): string {
   if (alias !== undefined) return `/${alias.service}/${nameOf(alias)}`;
   const message = `${path} has no Java name; generate it with java_names=true`;
-  throw new RpcError(Code.InvalidArgument, message, { status: Status.ClientError });
+  throw new RpcError(Code.InvalidArgument, message);
 }

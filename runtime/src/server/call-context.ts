@@ -15,6 +15,8 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   readonly #exchange: Pick<HttpRequest, "signal" | "waitUntil">;
   #removeListener: (() => void) | undefined;
   #closed = false;
+  /** The step of the call that may be running when the call ends early. */
+  #working: Promise<unknown> | undefined;
   #answer: RpcError | "ok" | undefined;
   #listeners: readonly AnswerListener[] | undefined;
 
@@ -30,6 +32,25 @@ export class ServerContext extends OpenContext implements AnsweredContext {
       this.#removeListener = onAbort(this.#exchange.signal, (error) => controller.abort(error));
     }
     return controller.signal;
+  }
+
+  /** Settles as `work` does, or rejects when the call ends early, whichever comes first; then closes the context. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    return this.limited ? this.race(work).finally(() => this.close()) : work();
+  }
+
+  override race<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.limited) return work();
+    return super.race(() => {
+      const working = work();
+      this.#working = working;
+      return working;
+    });
+  }
+
+  protected override end(error: RpcError): void {
+    super.end(error);
+    this.waitUntil(this.#working);
   }
 
   override close(): void {

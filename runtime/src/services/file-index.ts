@@ -26,8 +26,7 @@ export class FileIndex {
 
   /** Adds the files of the messages of a service, one of which usually declares the service as well. */
   addService(service: ServiceDef<object, object>): void {
-    for (const { input, output, descriptor } of Object.values(service.methods)) {
-      if (descriptor !== undefined) this.add(descriptor().parent.file);
+    for (const { input, output } of Object.values(service.methods)) {
       if (input !== undefined) this.add(input.file);
       if (output !== undefined) this.add(output.file);
     }

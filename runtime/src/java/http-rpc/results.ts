@@ -29,11 +29,7 @@ const xmlResult: ResultFormat = (type, value) => {
 };
 
 /** By the type of the response. */
-export const RESULT_FORMATS: Readonly<Record<"json" | "text" | "xml", ResultFormat>> = {
-  json: jsonResult,
-  text: textResult,
-  xml: xmlResult,
-};
+export const RESULT_FORMATS = { json: jsonResult, text: textResult, xml: xmlResult } as const;
 
 const XML_NOTATION: Notation = {
   long: String,

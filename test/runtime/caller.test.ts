@@ -1,0 +1,221 @@
+/**
+ * An error of a client leads to the code that made the call: its stack has the line of the caller, and `method` the path. Whether
+ * the error came from the network, a timer or the server makes no difference.
+ */
+import { Code, createInMemoryTransport, createRouter, type Interceptor, RpcError, type Transport } from "triple-es";
+import { createTransport as createFetchTransport } from "triple-es/fetch";
+import { createTransport } from "triple-es/node";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import {
+  createGreetServiceClient,
+  type GreetServiceClient,
+  GreetServiceDef,
+  type GreetServiceHandler,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+import { arriving, failureOf, greeter, startServer } from "../support/server.ts";
+
+const fail = (): never => {
+  throw new RpcError(Code.NotFound, "nobody of that name");
+};
+/** Fails every call, one after its first message if the name says so. */
+const failing: Partial<GreetServiceHandler> = {
+  greet: fail,
+  greetEach: fail,
+  greetTogether: fail,
+  async *greetOnArrival() {
+    yield {};
+    fail();
+  },
+};
+
+type Kind = keyof GreetServiceClient;
+type Calls = Record<
+  Kind,
+  (client: GreetServiceClient, options?: Parameters<GreetServiceClient["greet"]>[1]) => unknown
+>;
+
+/** One function for each kind of call. Their names must be in the stack. */
+const CALLERS: Calls = {
+  async greet(client, options) {
+    await client.greet({ name: "Ada" }, options);
+  },
+  async greetEach(client, options) {
+    for await (const _ of client.greetEach({ names: ["Ada"] }, options));
+  },
+  async greetTogether(client, options) {
+    await client.greetTogether(arriving("Ada"), options);
+  },
+  async greetOnArrival(client, options) {
+    for await (const _ of client.greetOnArrival(arriving("Ada"), options));
+  },
+};
+const KINDS = Object.keys(CALLERS) as Kind[];
+
+const TRANSPORTS: Record<string, (baseUrl: string, interceptors?: Interceptor[]) => Transport> = {
+  "gRPC on Node": (baseUrl, interceptors) => createTransport({ baseUrl, interceptors }),
+  "HTTP RPC on Node": (baseUrl, interceptors) => createTransport({ baseUrl, interceptors, protocol: "http-rpc" }),
+  "HTTP RPC over HTTP/2": (baseUrl, interceptors) =>
+    createTransport({ baseUrl, interceptors, protocol: "http-rpc", httpVersion: "2" }),
+  fetch: (baseUrl, interceptors) => createFetchTransport({ baseUrl, interceptors }),
+  "gRPC in memory": (_, interceptors) =>
+    createInMemoryTransport(createRouter().add(GreetServiceDef, { ...greeter, ...failing }), { interceptors }),
+  "HTTP RPC in memory": (_, interceptors) =>
+    createInMemoryTransport(createRouter().add(GreetServiceDef, { ...greeter, ...failing }), {
+      protocol: "http-rpc",
+      interceptors,
+    }),
+};
+
+const PATHS: Record<Kind, string> = {
+  greet: "/greet.v1.GreetService/Greet",
+  greetEach: "/greet.v1.GreetService/GreetEach",
+  greetTogether: "/greet.v1.GreetService/GreetTogether",
+  greetOnArrival: "/greet.v1.GreetService/GreetOnArrival",
+};
+
+const transports: Transport[] = [];
+const open = (name: string, baseUrl: string, interceptors?: Interceptor[]): GreetServiceClient => {
+  const transport = (TRANSPORTS[name] as (typeof TRANSPORTS)[string])(baseUrl, interceptors);
+  transports.push(transport);
+  return createGreetServiceClient(transport);
+};
+afterEach(async () => {
+  for (const transport of transports.splice(0)) await transport.close({ graceMs: 0 });
+});
+
+function expectCaller(error: RpcError, kind: Kind): void {
+  const lines = (error.stack ?? "")
+    .split("\n")
+    .filter((line) => line.includes("caller.test.ts") && line.includes(kind));
+  expect(lines, error.stack).toHaveLength(1);
+  expect(error.stack).toMatch(/^RpcError: \[/);
+  expect(error.method).toBe(PATHS[kind]);
+}
+
+const cases = Object.keys(TRANSPORTS).flatMap((name) => KINDS.map((kind) => [name, kind] as const));
+const remote = cases.filter(([name]) => !name.includes("memory"));
+
+describe("the error of a call leads to its caller:", () => {
+  it.each(cases)("an error of the server, %s, %s", async (name, kind) => {
+    const { baseUrl } = await startServer(failing);
+    expectCaller(await failureOf(CALLERS[kind](open(name, baseUrl)) as Promise<unknown>), kind);
+  });
+
+  it.each(remote)("a server that cannot be reached, %s, %s", async (name, kind) => {
+    const client = open(name, "http://127.0.0.1:9");
+    expectCaller(await failureOf(CALLERS[kind](client) as Promise<unknown>), kind);
+  });
+
+  const never: Interceptor = () => () => new Promise(() => {});
+  it.each(cases)("a deadline that passes, %s, %s", async (name, kind) => {
+    const client = open(name, "http://127.0.0.1:9", [never]);
+    const error = await failureOf(CALLERS[kind](client, { timeoutMs: 10 }) as Promise<unknown>);
+    expect(error.code).toBe(Code.DeadlineExceeded);
+    expectCaller(error, kind);
+  });
+
+  it.each(cases)("a call that is cancelled, %s, %s", async (name, kind) => {
+    const client = open(name, "http://127.0.0.1:9", [never]);
+    const controller = new AbortController();
+    const failure = failureOf(CALLERS[kind](client, { signal: controller.signal }) as Promise<unknown>);
+    setImmediate(() => controller.abort());
+    expectCaller(await failure, kind);
+  });
+
+  it.each(cases)("options that are invalid, %s, %s", async (name, kind) => {
+    const client = open(name, "http://127.0.0.1:9");
+    const error = await failureOf(CALLERS[kind](client, { timeoutMs: -1 }) as Promise<unknown>);
+    expect(error.code).toBe(Code.InvalidArgument);
+    expectCaller(error, kind);
+  });
+});
+
+describe("the stack of a call's error", () => {
+  let client: GreetServiceClient;
+  beforeAll(() => {
+    client = createGreetServiceClient(
+      createInMemoryTransport(createRouter().add(GreetServiceDef, { ...greeter, ...failing })),
+    );
+  });
+
+  it("has the frames in which it was made, before those of the caller", async () => {
+    const refuse: Interceptor = () =>
+      async function refuseInInterceptor() {
+        throw new RpcError(Code.PermissionDenied, "not today");
+      };
+    const error = await failureOf(CALLERS.greet(open("gRPC in memory", "", [refuse])) as Promise<unknown>);
+    const { stack = "" } = error;
+    expect(stack.indexOf("refuseInInterceptor")).toBeGreaterThan(0);
+    expect(stack.indexOf("greet (")).toBeGreaterThan(stack.indexOf("refuseInInterceptor"));
+  });
+
+  it("leads through Promise.all", async () => {
+    async function callBoth(): Promise<void> {
+      await Promise.all([client.greet({}), client.greet({})]);
+    }
+    expect((await failureOf(callBoth())).stack).toContain("callBoth");
+  });
+
+  it("is left alone where stacks are switched off", async () => {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    try {
+      const error = await failureOf(client.greet({}));
+      expect(error.stack).toBe("RpcError: [not_found] nobody of that name");
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
+  });
+
+  it("may be anything that a tool makes of it", async () => {
+    const { prepareStackTrace } = Error;
+    Error.prepareStackTrace = (_, sites) => sites;
+    try {
+      const error = await failureOf(client.greet({}));
+      expect(error).toMatchObject({ code: Code.NotFound, method: PATHS.greet });
+    } finally {
+      Error.prepareStackTrace = prepareStackTrace;
+    }
+  });
+});
+
+describe("the method of a call's error", () => {
+  it("is the call's own where several calls fail for the same reason", async () => {
+    const reason = new RpcError(Code.Aborted, "the page was closed", { trailers: { why: "closed" } });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const client = open("gRPC on Node", "http://127.0.0.1:9", [() => () => new Promise(() => {})]);
+    const failures = KINDS.map((kind) => failureOf(CALLERS[kind](client, { signal }) as Promise<unknown>));
+    setImmediate(() => controller.abort(reason));
+    for (const [index, error] of (await Promise.all(failures)).entries()) {
+      expectCaller(error, KINDS[index] as Kind);
+      expect(error).toMatchObject({ code: Code.Aborted, rawMessage: "the page was closed" });
+      expect(error.trailers.get("why")).toBe("closed");
+    }
+  });
+
+  it("is that of the outer call, whose cause has the inner one's, where an interceptor makes a call", async () => {
+    const inner = open("gRPC in memory", "");
+    const ask: Interceptor = () => async () => {
+      await inner.greetTogether(arriving("Ada"));
+      throw new Error("not reached");
+    };
+    const error = await failureOf(CALLERS.greet(open("gRPC in memory", "", [ask])) as Promise<unknown>);
+    expect(error).toMatchObject({ method: PATHS.greet, cause: { method: PATHS.greetTogether } });
+  });
+
+  it("is not there on an error that did not come from a call", () => {
+    expect(new RpcError(Code.Internal, "made by hand").method).toBeUndefined();
+  });
+
+  it("does not travel", async () => {
+    const inner = open("gRPC in memory", "");
+    const { baseUrl } = await startServer({
+      greet: async () => {
+        await inner.greetTogether(arriving("Ada"));
+        return {};
+      },
+    });
+    expect((await failureOf(open("gRPC on Node", baseUrl).greet({}))).method).toBe(PATHS.greet);
+  });
+});
