@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { Code } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ReadableBody } from "../../runtime/src/node/io/body.ts";
+import { MemoryBudget, MemoryShare } from "../../runtime/src/node/io/memory-budget.ts";
 import {
   type ConnectionLimits,
   resolveLimits,
@@ -59,7 +60,7 @@ class Guarded {
   pong = (): void => {};
   readonly guard: SessionGuard;
 
-  constructor(limits: ConnectionLimits = {}) {
+  constructor(limits: ConnectionLimits = {}, budget = new MemoryBudget(Number.POSITIVE_INFINITY)) {
     const session = Object.assign(new EventEmitter(), {
       destroy: this.destroy,
       close: this.close,
@@ -75,6 +76,7 @@ class Guarded {
       session as unknown as ServerHttp2Session,
       socket as unknown as Socket,
       resolveLimits(limits),
+      budget,
     );
   }
 
@@ -253,6 +255,22 @@ describe("a connection", () => {
     expect(guarded.destroy).toHaveBeenCalledWith(expect.any(Error), constants.NGHTTP2_CANCEL);
   });
 
+  it.each<[name: string, begin: (guarded: Guarded) => void]>([
+    ["of few bytes", () => {}],
+    ["that follows a call at once", (guarded) => guarded.call()],
+  ])("that begins a header block %s and does not end it has headersTimeoutMs to answer a ping", (_, begin) => {
+    const guarded = new Guarded({ headersTimeoutMs: 5_000 });
+    guarded.call();
+    guarded.pass(2_000);
+    guarded.pong();
+    begin(guarded);
+    guarded.bytesRead += 10;
+    guarded.pass(2_000);
+    expect(guarded.destroy).not.toHaveBeenCalled();
+    guarded.pass(6_000);
+    expect(guarded.destroy).toHaveBeenCalledWith(expect.any(Error), constants.NGHTTP2_CANCEL);
+  });
+
   it("that answers is left alone, and the answer itself is no reason to ask again", () => {
     const guarded = new Guarded({ headersTimeoutMs: 5_000 });
     guarded.call();
@@ -338,6 +356,27 @@ describe("the message of a unary call", () => {
     guarded.pass(60_000);
     expect(stream.failBytes).not.toHaveBeenCalled();
     expect(stream.close).not.toHaveBeenCalled();
+  });
+});
+
+describe("when memory is short, what has stalled for 5 s is ended", () => {
+  it.each<[name: string, state: Partial<FakeStream>, end: "close" | "failBytes"]>([
+    ["an upload", { collecting: true, received: MIB }, "failBytes"],
+    ["a response", { writableEnded: true, writableLength: MIB }, "close"],
+    ["a stream of messages", { writableLength: MIB }, "close"],
+  ])("%s", (_, state, end) => {
+    const budget = new MemoryBudget(2 * MIB);
+    const guarded = new Guarded({}, budget);
+    const stream = guarded.open(Object.assign(new FakeStream(), state));
+    guarded.guard.memory.take(MIB);
+    const other = new MemoryShare(budget, () => {});
+    guarded.pass(5_000);
+    expect(other.take(MIB)).toBe(false);
+    expect(stream[end]).not.toHaveBeenCalled();
+    guarded.pass(2_000);
+    stream[end].mockImplementation(() => guarded.guard.memory.release(MIB));
+    expect(other.take(MIB)).toBe(true);
+    expect(stream[end]).toHaveBeenCalledOnce();
   });
 });
 

@@ -53,7 +53,7 @@ export interface ServerOptions extends ProtocolOptions, PayloadOptions {
 export type WrapperContentType = "application/grpc+proto" | "application/triple+wrapper";
 
 /** 4 MiB, as gRPC has it. */
-const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+export const DEFAULT_MAX_MESSAGE_BYTES: number = 4 * 1024 * 1024;
 
 type Given<Options, Needed extends keyof Options> = Pick<Options, Needed> & {
   readonly [Name in keyof Options]?: Options[Name] | undefined;

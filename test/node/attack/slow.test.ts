@@ -37,6 +37,16 @@ it.each<[name: string, limits: object, begin: (connection: RawConnection) => unk
       connection.write(frame(Type.headers, 0, 3, request()));
     },
   ],
+  [
+    "begins a header of few bytes in one packet with a call, and does not end it",
+    { headersTimeoutMs: 200 },
+    async (connection) => {
+      await connection.frame(Type.settings);
+      connection.polite = false;
+      const begun = frame(Type.headers, 0, 3, request().subarray(0, 10));
+      connection.write(call(), frame(Type.data, Flag.endStream, 1, MESSAGE), begun);
+    },
+  ],
   ["makes no call", { firstCallTimeoutMs: 200 }, () => {}],
   [
     "makes no more calls",
@@ -81,4 +91,16 @@ it("a client that takes no answer has its call reset", async () => {
   const connection = await RawConnection.open(port, settings([INITIAL_WINDOW_SIZE, 0]));
   connection.write(call(), frame(Type.data, Flag.endStream, 1, MESSAGE));
   expect((await connection.frame(Type.reset, 1)).payload).toEqual(words(8));
+});
+
+it("a client that takes no answer over HTTP/1.1 is disconnected", async () => {
+  const greet = (): { greeting: string } => ({ greeting: "x".repeat(20 * 1024 * 1024) });
+  const { port } = await startServer({ greet }, { limits: { stallTimeoutMs: 20 } });
+  const socket = await openSocket(port);
+  const head = "POST /greet.v1.GreetService/Greet HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
+  socket.write(`${head}content-length: 2\r\n\r\n{}`);
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  let received = 0;
+  for await (const chunk of socket) received += chunk.length;
+  expect(received).toBeLessThan(20 * 1024 * 1024);
 });

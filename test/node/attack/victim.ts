@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
-import { createServer } from "triple-es/node";
+import { type ConnectionLimits, createServer } from "triple-es/node";
 import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import type { Certificate } from "../../support/certificate.ts";
 
@@ -12,11 +12,15 @@ import type { Certificate } from "../../support/certificate.ts";
 export interface Orders {
   /** For a server over TLS. */
   readonly tls?: Certificate | undefined;
+  /** Other limits than the short ones of these tests. */
+  readonly limits?: ConnectionLimits | undefined;
 }
 
 /** How the server is. */
 export interface Health {
   readonly residentBytes: number;
+  /** The most that the process has had resident since it began. */
+  readonly peakResidentBytes: number;
   readonly sockets: number;
   /** Handlers that have begun so far, and those that have not ended. */
   readonly started: number;
@@ -38,7 +42,9 @@ const uncaught: string[] = [];
 process.on("uncaughtException", (error) => uncaught.push(String(error.stack)));
 process.on("unhandledRejection", (reason) => uncaught.push(String(reason)));
 
-const [{ tls }] = (await once(process, "message")) as [Orders];
+// Shorter than the defaults, because the tests wait for them: what Node gives up without closing ends by these.
+const SHORT_LIMITS: ConnectionLimits = { headersTimeoutMs: 1_000, stallTimeoutMs: 2_000 };
+const [{ tls, limits = SHORT_LIMITS }] = (await once(process, "message")) as [Orders];
 
 async function count<T>(work: () => Promise<T>): Promise<T> {
   started++;
@@ -61,11 +67,18 @@ function countInTurn(): void {
   mostPerTurn = Math.max(mostPerTurn, messagesInTurn);
 }
 
-// Shorter than the defaults, because the tests wait for them: what Node gives up without closing ends by these.
-const limits = { headersTimeoutMs: 1_000, stallTimeoutMs: 2_000 };
+/** The size of a large answer: a name such as `big 4096` asks for it, and `big` for 1 MiB. */
+function bytesOf(name: string): number {
+  return Number(name.slice("big".length)) || 1024 * 1024;
+}
+
+function clip(name: string): string {
+  return name.slice(0, 100);
+}
+
 const server = createServer({ tls, limits, onError: (error) => uncaught.push(String(error)) }).add(GreetServiceDef, {
   greet: ({ name }) =>
-    count(async () => ({ greeting: name.startsWith("big") ? "x".repeat(1024 * 1024) : `Hello, ${name}!` })),
+    count(async () => ({ greeting: name.startsWith("big") ? "x".repeat(bytesOf(name)) : `Hello, ${clip(name)}!` })),
   async *greetEach({ names }) {
     for (const name of names) yield { greeting: name };
   },
@@ -89,7 +102,8 @@ process.on("message", async () => {
   globalThis.gc?.();
   const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
   const residentBytes = process.memoryUsage.rss();
-  const health: Health = { residentBytes, sockets, started, running, peak, mostPerTurn, uncaught };
+  const peakResidentBytes = process.resourceUsage().maxRSS * 1024;
+  const health: Health = { residentBytes, peakResidentBytes, sockets, started, running, peak, mostPerTurn, uncaught };
   peak = running;
   mostPerTurn = 0;
   process.send?.(health);

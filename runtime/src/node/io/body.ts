@@ -1,15 +1,16 @@
 /**
- * Bodies that come from a Node stream: the request of a server, the response of a client, over HTTP/1.1 and HTTP/2.
+ * Bodies read from a Node stream: the request of a server, the response of a client, over HTTP/1.1 and HTTP/2.
  */
 import { Readable } from "node:stream";
 import type { RpcError } from "../../call/error.ts";
 import { type Body, type BodyCheck, concat, tooLarge } from "../../http/exchange.ts";
+import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
-/** Chunks are taken from the stream until this many bytes wait to be read. */
+/** Backpressure: the stream is paused while more than this many bytes wait to be read. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
 export interface ReadableBodyOptions {
-  /** Why the stream closed before it had ended. */
+  /** The error of a stream that closed before it had ended. */
   readonly lost: () => RpcError;
   /** Called when the reader is not interested in the rest. */
   readonly cancel: () => void;
@@ -19,19 +20,19 @@ export interface ReadableBodyOptions {
   readonly readEnd?: boolean;
 }
 
-/** Who is told that a stream has closed: listeners cost, so the body shares the one it has. */
+/** Notified when a stream closes. Listeners cost, so the body shares its own. */
 export interface StreamOwner {
   onClosed(): void;
 }
 
 /**
- * Where a stream has its body. All streams share the listeners below, which find it there: functions of its own for each
- * stream would be more memory than all else about it.
+ * The property of a stream that holds its body. All streams share the listeners below, which find the body by it: closures
+ * for each stream would take more memory than everything else about it.
  */
 const BODY = Symbol("body");
 type Carrier = Readable & { [BODY]?: ReadableBody | undefined };
 
-/** Somebody who waits for the whole of a body. */
+/** A reader that waits for the whole of a body. */
 interface Waiting {
   readonly limit: number;
   readonly maxBytes: number;
@@ -41,23 +42,28 @@ interface Waiting {
   readonly reject: (reason: RpcError) => void;
 }
 
-/** A Node stream as a body. The stream's owner listens for its errors; here its closing tells enough. */
+/** A Node stream as a body. The stream's owner listens for its errors; the body needs only its closing. */
 export class ReadableBody implements Body {
   readonly whole = undefined;
-  /** Bytes that have come, of a body that is read as a whole. */
+  /** Bytes received so far, of a body that is read as a whole. */
   received = 0;
+  /** Bytes taken from the memory budget and not released. */
+  #taken = 0;
   readonly #stream: Carrier;
   readonly #options: ReadableBodyOptions;
   readonly #owner: StreamOwner | undefined;
+  readonly #memory: MemoryShare | undefined;
   #waiting: Waiting | undefined;
   #iterator: ChunkIterator | undefined;
-  /** Why the rest will not be waited for. */
+  /** The error to fail every further read with. */
   #abandoned: RpcError | undefined;
 
-  constructor(stream: Readable, options: ReadableBodyOptions, owner?: StreamOwner) {
+  /** With a share of a memory budget, a body that does not fit into it fails as unavailable. */
+  constructor(stream: Readable, options: ReadableBodyOptions, owner?: StreamOwner, memory?: MemoryShare) {
     this.#stream = stream;
     this.#options = options;
     this.#owner = owner;
+    this.#memory = memory;
     this.#stream[BODY] = this;
     stream.on("close", closed);
   }
@@ -66,23 +72,24 @@ export class ReadableBody implements Body {
     return this.#options.readEnd ?? false;
   }
 
-  /** Whether somebody waits for the whole of the body. */
+  /** Whether a reader waits for the whole of the body. */
   get collecting(): boolean {
     return this.#waiting !== undefined;
   }
 
-  /** Fails {@link bytes} with that reason, if somebody waits for them. */
+  /** Fails a pending {@link bytes} with that reason. */
   failBytes(reason: RpcError): void {
     const waiting = this.#waiting;
     if (waiting === undefined) return;
     this.#waiting = undefined;
-    // What follows flows on into nothing, so that the connection can be used again.
+    this.release();
+    // The rest is read and dropped, so that the connection can be used again.
     this.#stream.resume();
     this.#options.cancel();
     waiting.reject(reason);
   }
 
-  /** Fails whoever waits for more of the body, be it now or later, whole or in chunks: there is no time left for it. */
+  /** Fails pending and later reads, of the whole body and of chunks: there is no time left for them. */
   abandon(reason: RpcError): void {
     this.#abandoned = reason;
     this.failBytes(reason);
@@ -112,8 +119,24 @@ export class ReadableBody implements Body {
     this.received += chunk.byteLength;
     waiting.chunks.push(chunk);
     if (this.received > waiting.maxBytes) this.failBytes(tooLarge(waiting.limit));
-    else this.#check(waiting);
+    else if (this.#take(chunk.byteLength)) this.#check(waiting);
+    else this.failBytes(outOfMemory());
     return true;
+  }
+
+  #take(bytes: number): boolean {
+    if (this.#memory === undefined) return true;
+    if (!this.#memory.take(bytes)) return false;
+    this.#taken += bytes;
+    return true;
+  }
+
+  /** Releases the memory of what was received. For the engine, when the exchange has come to its end. */
+  release(): void {
+    this.#iterator?.release();
+    if (this.#taken === 0) return;
+    this.#memory?.release(this.#taken);
+    this.#taken = 0;
   }
 
   #check({ limit, chunks, check }: Waiting): void {
@@ -129,7 +152,12 @@ export class ReadableBody implements Body {
     const waiting = this.#waiting;
     if (waiting === undefined || this.#options.cutOff(this.#stream)) return;
     this.#waiting = undefined;
-    waiting.resolve(concat(waiting.chunks, this.received));
+    if (this.#memory?.short) this.#memory.admit(() => this.#resolve(waiting), waiting.reject);
+    else this.#resolve(waiting);
+  }
+
+  #resolve({ chunks, resolve }: Waiting): void {
+    resolve(concat(chunks, this.received));
   }
 
   /** The stream has closed. */
@@ -140,12 +168,14 @@ export class ReadableBody implements Body {
 
   #lose(): void {
     const waiting = this.#waiting;
+    if (waiting === undefined) return;
     this.#waiting = undefined;
-    waiting?.reject(this.#options.lost());
+    this.release();
+    waiting.reject(this.#options.lost());
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    this.#iterator = new ChunkIterator(this.#stream, this.#options);
+    this.#iterator = new ChunkIterator(this.#stream, this.#options, this.#memory);
     if (this.#abandoned !== undefined) this.#iterator.abandon(this.#abandoned);
     return this.#iterator;
   }
@@ -153,7 +183,7 @@ export class ReadableBody implements Body {
 
 function closed(this: Carrier): void {
   const body = this[BODY];
-  // Node 20 keeps streams until memory is collected in full. What they lead to would be copied over and over until then.
+  // Node 20 keeps streams reachable until a major collection. Minor ones would copy what they refer to until then.
   this[BODY] = undefined;
   body?.onClose();
 }
@@ -162,11 +192,11 @@ function ended(this: Carrier): void {
   this[BODY]?.onEnd();
 }
 
-/** In place of a stream's own, once all of it is waited for. */
+/** Replaces the method of a stream while its whole body is being collected. */
 function push(this: Carrier, chunk: Uint8Array | null): boolean {
   const body = this[BODY];
   if (chunk === null) body?.onEnd();
-  // Whoever waits for all wants more.
+  // A reader of the whole body has no backpressure.
   else if (body?.onChunk(chunk)) return true;
   const more = Readable.prototype.push.call(this, chunk);
   if (chunk === null && body?.readsEnd) this.read(0);
@@ -174,37 +204,39 @@ function push(this: Carrier, chunk: Uint8Array | null): boolean {
 }
 
 /**
- * Whether the end of a stream may have been pushed already, though nobody has been told of it yet. Node knows, but says so
- * in no public way; where it does not, the event will tell. Listening always would cost: Node does too, and two listeners
- * are twice as much as one.
+ * Whether the end of a stream may have been pushed already and its event is yet to come. Node has no public property for
+ * it; without the private one, the event decides. Listening always would cost: a second listener makes Node allocate a list.
  */
 function mayHaveEnded(stream: Readable & { _readableState?: { ended?: boolean } }): boolean {
   return stream._readableState?.ended !== false;
 }
 
-/** Hands out the chunks of a stream one by one, and stops the stream while nobody takes them. */
+/** Yields the chunks of a stream, and pauses the stream while they are not read (backpressure). */
 class ChunkIterator implements AsyncIterator<Uint8Array> {
   readonly #stream: Readable;
   readonly #options: ReadableBodyOptions;
-  readonly #chunks: Uint8Array[] = [];
+  #memory: MemoryShare | undefined;
+  #chunks: Uint8Array[] = [];
   #waitingBytes = 0;
   #ended: boolean;
   #failure: RpcError | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(stream: Readable, options: ReadableBodyOptions) {
+  constructor(stream: Readable, options: ReadableBodyOptions, memory: MemoryShare | undefined) {
     this.#stream = stream;
     this.#options = options;
+    this.#memory = memory;
     this.#ended = stream.readableEnded && !options.cutOff(stream);
     if (!this.#ended && stream.destroyed) this.#failure = options.lost();
     stream.on("data", (chunk: Uint8Array) => {
+      if (this.#memory?.take(chunk.byteLength) === false) return this.#drop(outOfMemory());
       this.#chunks.push(chunk);
       this.#waitingBytes += chunk.byteLength;
       if (this.#waitingBytes > HIGH_WATER_BYTES) stream.pause();
       this.#wake?.();
     });
     stream.once("end", () => {
-      if (options.cutOff(stream)) return;
+      if (options.cutOff(stream) || this.#failure !== undefined) return;
       this.#ended = true;
       this.#wake?.();
     });
@@ -214,7 +246,13 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
     });
   }
 
-  /** Hands out what has come, and then fails. */
+  /** Releases the memory of what waits to be read. It can still be read, and counts no more. */
+  release(): void {
+    this.#memory?.release(this.#waitingBytes);
+    this.#memory = undefined;
+  }
+
+  /** Yields what has been received, and then fails. */
   abandon(reason: RpcError): void {
     this.#failure ??= reason;
     this.#wake?.();
@@ -225,6 +263,7 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
       const chunk = this.#chunks.shift();
       if (chunk !== undefined) {
         this.#waitingBytes -= chunk.byteLength;
+        this.#memory?.release(chunk.byteLength);
         if (this.#waitingBytes <= HIGH_WATER_BYTES && this.#stream.isPaused()) this.#stream.resume();
         return { done: false, value: chunk };
       }
@@ -239,11 +278,19 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
     if (!this.#ended) {
       this.#ended = true;
-      this.#chunks.length = 0;
-      this.#stream.removeAllListeners("data").resume();
+      this.#drop();
       this.#options.cancel();
-      this.#wake?.();
     }
     return { done: true, value: undefined };
+  }
+
+  /** Drops what waits to be read and what is yet to come, with an error for a reader that goes on. */
+  #drop(failure?: RpcError): void {
+    this.#failure ??= failure;
+    this.#memory?.release(this.#waitingBytes);
+    this.#chunks = [];
+    this.#waitingBytes = 0;
+    this.#stream.removeAllListeners("data").resume();
+    this.#wake?.();
   }
 }

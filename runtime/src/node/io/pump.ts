@@ -1,25 +1,28 @@
 /**
- * Bodies on their way into a Node stream: the response of a server, the request of a client, over HTTP/1.1 and HTTP/2.
+ * Bodies written to a Node stream: the response of a server, the request of a client, over HTTP/1.1 and HTTP/2.
  */
 import type { Writable } from "node:stream";
 import { type Body, concat } from "../../http/exchange.ts";
+import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
-/** Chunks are joined up to this many bytes: what a frame of HTTP/2 holds. */
+/** Chunks are joined up to this many bytes, the default size of an HTTP/2 frame. */
 const BATCH_BYTES = 16 * 1024;
 
 /**
- * Writes a body piece by piece, at the pace of the stream, and ends the stream. Stops the body when the stream closes.
- * Pieces that come without a pause between them are written together.
+ * Writes the chunks of a body with backpressure, and ends the stream. Cancels the body when the stream closes. Chunks that
+ * follow each other in one turn are written together. With a share of a memory budget, it rejects with an `RpcError` if what
+ * the peer does not read exceeds it; the caller resets the stream.
  */
-export async function pump(body: Body, stream: Writable): Promise<void> {
+export async function pump(body: Body, stream: Writable, memory?: MemoryShare): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
-  const batch = new Batch(stream);
+  const batch = new Batch(stream, memory);
   let wake: (() => void) | undefined;
   stream.on("drain", () => {
-    batch.blocked = false;
+    batch.unblock();
     wake?.();
   });
   stream.once("close", () => {
+    batch.unblock();
     wake?.();
     iterator.return?.()?.catch(() => {});
   });
@@ -27,36 +30,53 @@ export async function pump(body: Body, stream: Writable): Promise<void> {
     const { done, value } = await iterator.next();
     if (done) {
       batch.flush();
+      if (batch.refused) throw outOfMemory();
       stream.end();
       return;
     }
     batch.add(value);
+    if (batch.refused) {
+      iterator.return?.()?.catch(() => {});
+      throw outOfMemory();
+    }
     if (batch.blocked && !stream.destroyed) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
   }
-  // Not before all of it has ended: what it cleans up may take its time.
+  // Waits for the cleanup of the body, which may take a while.
   await iterator.return?.()?.catch(() => {});
 }
 
-/** Joins the chunks of one turn, so that many small messages cost one write. A chunk that is alone waits for nothing. */
+/** Joins the chunks of one turn, so that many small messages cost one write. A single chunk is written in the same turn. */
 class Batch {
-  /** Whether the stream has taken as much as it wants to, until it says "drain". */
+  /** Whether the stream applies backpressure, until it emits "drain". */
   blocked = false;
+  /** Whether the memory budget had no space for what the stream has not sent. */
+  refused = false;
   readonly #stream: Writable;
+  readonly #memory: MemoryShare | undefined;
+  #taken = 0;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
 
-  constructor(stream: Writable) {
+  constructor(stream: Writable, memory: MemoryShare | undefined) {
     this.#stream = stream;
+    this.#memory = memory;
+  }
+
+  /** The stream has sent what was written, or has closed. */
+  unblock(): void {
+    this.blocked = false;
+    this.#memory?.release(this.#taken);
+    this.#taken = 0;
   }
 
   add(chunk: Uint8Array): void {
-    // Large ones are not copied, but go alone.
+    // Large chunks are written on their own, without a copy.
     if (this.#bytes + chunk.byteLength > BATCH_BYTES) this.flush();
-    // Ticks come after all promises that are ready: by then the turn has brought all it will.
+    // Ticks run after all promises that are ready: by then the chunks of this turn have come.
     if (this.#bytes === 0) process.nextTick(this.flush);
     this.#chunks.push(chunk);
     this.#bytes += chunk.byteLength;
@@ -68,17 +88,21 @@ class Batch {
     const bytes = concat(this.#chunks, this.#bytes);
     this.#chunks = [];
     this.#bytes = 0;
-    if (!this.#stream.write(bytes)) this.blocked = true;
+    if (this.#stream.write(bytes)) return;
+    this.blocked = true;
+    if (this.#memory === undefined) return;
+    if (this.#memory.take(bytes.byteLength)) this.#taken += bytes.byteLength;
+    else this.refused = true;
   };
 }
 
-/** Tells a body that nobody will read it. One that has not begun is begun first: only then does it clean up. */
+/** Cancels a body that nobody will read. One that has not begun is started first, because only then does it clean up. */
 export async function discard(body: Body): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
   try {
     await iterator.next();
     await iterator.return?.();
   } catch {
-    // Nobody waits for it.
+    // The peer is gone: there is nobody to report it to.
   }
 }

@@ -18,6 +18,10 @@ export class SwapList<M extends Indexed> implements Iterable<M> {
     return this.#members.length;
   }
 
+  at(index: number): M | undefined {
+    return this.#members[index];
+  }
+
   add(member: M): void {
     member.index = this.#members.push(member) - 1;
   }

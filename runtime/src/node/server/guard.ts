@@ -1,38 +1,52 @@
 /**
- * What a server does not let one HTTP/2 connection get away with: too many exchanges, too many resets, and silence in
- * the middle of something. `node:http2` has no such limits, or has them without an end to the connection.
+ * Abuse limits of one HTTP/2 connection of a server. `node:http2` has no such limits, or does not close the connection.
+ *
+ * - Rapid Reset (CVE-2023-44487): `cancelBurst`, `cancelsPerSecond`, and `maxHandlers`, which counts handlers of cancelled calls.
+ * - MadeYouReset (CVE-2025-8671): streams that the server has to reset count as cancelled.
+ * - Responses that fail because of a tiny SETTINGS_MAX_HEADER_LIST_SIZE (CVE-2026-50560): the same.
+ * - Slow CONTINUATION, a header block that never ends: `headersTimeoutMs`, enforced by a PING that such a client cannot answer.
+ *   The flood of CONTINUATION frames (CVE-2024-27316, CVE-2024-27983) is limited by nghttp2.
+ * - Slowloris, slow bodies: `messageTimeoutMs`, `messageIdleMs`. Idle connections: `firstCallTimeoutMs`, `idleTimeoutMs`.
+ * - Slow read, data dribble (CVE-2019-9511, CVE-2019-9517): `stallTimeoutMs`, and the memory budget of all connections.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import type { ReadableBody } from "../io/body.ts";
+import { type MemoryBudget, MemoryShare, outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 
-/** What one HTTP/2 connection to a server may do. Times are in milliseconds, and kept to about a second. */
+/**
+ * Limits of one connection to a server. They are for HTTP/2, and `stallTimeoutMs` for HTTP/1.1 too. Times are in milliseconds,
+ * and kept to about a second.
+ */
 export interface ConnectionLimits {
-  /** Calls that the client may have open at a time. Default: 100. */
+  /** Calls that the client may have open at a time (SETTINGS_MAX_CONCURRENT_STREAMS). Default: 100. */
   readonly maxStreams?: number | undefined;
-  /** Handlers that may run at a time, those of cancelled calls included; calls beyond are refused. Default: 200. */
+  /**
+   * Handlers that may run at a time, those of cancelled calls included; calls beyond are refused with REFUSED_STREAM.
+   * Default: 200.
+   */
   readonly maxHandlers?: number | undefined;
   /**
-   * Calls that the client may cancel at once, beyond those of `cancelsPerSecond`. Default: 900, which is as much as Node 20
-   * can be told to take; more has an effect from Node 24 on.
+   * Stream resets in a burst, beyond those of `cancelsPerSecond`, before the connection is closed with ENHANCE_YOUR_CALM (Rapid
+   * Reset, CVE-2023-44487). Default: 900, the most that Node 20 supports; more has an effect from Node 24 on.
    */
   readonly cancelBurst?: number | undefined;
-  /** Calls that the client may cancel per second, in the long run. Beyond, the connection is closed. Default: 30. */
+  /** Stream resets per second in the long run, before the connection is closed with ENHANCE_YOUR_CALM. Default: 30. */
   readonly cancelsPerSecond?: number | undefined;
-  /** How long a client may take to begin to speak HTTP/2, or to complete a header it has begun. Default: 10,000. */
+  /** Time for the settings of HTTP/2 to be acknowledged, and for a header block to be completed. Default: 10,000. */
   readonly headersTimeoutMs?: number | undefined;
-  /** How long a connection may exist without a call. Default: 30,000. */
+  /** Age at which a connection that has never had a call is closed. Default: 30,000. */
   readonly firstCallTimeoutMs?: number | undefined;
-  /** How long the message of a unary call may take to arrive, for each MiB of it. Default: 60,000. */
+  /** Time for the message of a unary call to arrive, for each MiB of it. Default: 60,000. */
   readonly messageTimeoutMs?: number | undefined;
-  /** How long no byte of the message of a unary call may arrive. Default: 15,000. */
+  /** Longest pause between two bytes of the message of a unary call. Default: 15,000. */
   readonly messageIdleMs?: number | undefined;
-  /** How long a client may take to accept a whole response, for each MiB of it, or to answer a ping. Default: 60,000. */
+  /** Time for a client to take a whole response, for each MiB of it, or to answer a PING (slow read). Default: 60,000. */
   readonly stallTimeoutMs?: number | undefined;
-  /** How long a connection may be without calls before it is closed. Default: 5 minutes. */
+  /** Idle time after which a connection without calls is closed. Default: 5 minutes. */
   readonly idleTimeoutMs?: number | undefined;
 }
 
@@ -57,27 +71,27 @@ export function resolveLimits(given: ConnectionLimits = {}): Limits {
   return limits;
 }
 
-/** How often every connection is looked at: ten times in the shortest of the times, but not more than once a second. */
+/** The interval of the checks of all connections: a tenth of the shortest of the times, but at most a second. */
 export function sweepIntervalMs(limits: Limits): number {
   const times = Object.entries(limits).flatMap(([name, value]) => (name.endsWith("Ms") ? [value] : []));
   return Math.max(5, Math.min(1_000, ...times.map((time) => time / 10)));
 }
 
-/** A connection that has been told to go has this long to do so by itself. */
-const FAREWELL_MS = 1_000;
-/** Bytes that say nothing: the answer to a ping, with what TLS adds. */
-const QUIET_BYTES = 64;
+/** After a session has ended, its client has so long to close the socket before the server does. */
+const CLOSE_GRACE_MS = 1_000;
+/** An acknowledged PING: a frame header of 9 bytes and 8 bytes of data (RFC 9113, section 6.7). */
+const PING_ACK_BYTES = 17;
 const MIB = 1024 * 1024;
 
-/** A stream that is open. */
+/** An open stream. */
 export interface Watched extends Indexed {
   readonly stream: ServerHttp2Stream;
   readonly body: ReadableBody;
-  /** Made by the first look at the stream; most streams do not live to see it. */
+  /** Made by the first sweep that finds the stream open; most streams end before. */
   progress?: Progress;
 }
 
-/** What the last look at a stream has shown. */
+/** State of a stream at the last sweep, and since when it has been so. */
 interface Progress {
   readonly since: number;
   received: number;
@@ -86,10 +100,11 @@ interface Progress {
   unsentAt: number;
 }
 
-/** Watches over one connection. Calls only count; time is looked at when the server sweeps. */
+/** Enforces the limits of one connection. Calls only count; times are checked by the periodic sweep of the server. */
 export class SessionGuard {
   readonly session: ServerHttp2Session;
   readonly socket: Socket;
+  readonly memory: MemoryShare;
   readonly #limits: Limits;
   readonly #watched = new SwapList<Watched>();
   readonly #start = performance.now();
@@ -101,18 +116,21 @@ export class SessionGuard {
   #idleSince = this.#start;
   #bytesRead = 0;
   #pingedAt = this.#start;
-  #unanswered = false;
-  #goingSince: number | undefined;
+  #pinging = false;
+  /** Whether bytes have come since the last acknowledged PING: the last of them may be an incomplete header block. */
+  #unproven = false;
+  #endedSince: number | undefined;
 
-  constructor(session: ServerHttp2Session, socket: Socket, limits: Limits) {
+  constructor(session: ServerHttp2Session, socket: Socket, limits: Limits, budget: MemoryBudget) {
+    this.memory = new MemoryShare(budget, () => this.#reclaim());
     this.session = session;
     this.socket = socket;
     this.#limits = limits;
   }
 
-  /** Whether the handler of a stream may start. Tell {@link finished} when it has. */
+  /** Whether the handler of a stream may start. Call {@link finished} when it has ended. */
   admit(stream: ServerHttp2Stream): boolean {
-    // Opened and reset in one go: nobody waits for the answer.
+    // Opened and reset in one turn: nobody waits for the response.
     if (stream.destroyed || stream.closed) {
       this.#countCancel();
       return false;
@@ -125,12 +143,12 @@ export class SessionGuard {
     return true;
   }
 
-  /** A handler has ended, and its response has been handed over. */
+  /** A handler has ended, and its response has been written. */
   finished(): void {
     this.#handlers--;
   }
 
-  /** Watches a stream, until it is told that the stream has {@link closed}. */
+  /** Enforces the times of a stream until {@link closed} is called. */
   watch(watched: Watched): void {
     this.#opened++;
     this.#watched.add(watched);
@@ -141,14 +159,14 @@ export class SessionGuard {
     if (watched.stream.rstCode !== constants.NGHTTP2_NO_ERROR) this.#countCancel();
   }
 
-  /** Lets nobody wait any more for the rest of a request. */
+  /** Fails all calls that wait for the rest of a request. */
   abandon(reason: RpcError): void {
     for (const { body } of this.#watched) body.abandon(reason);
   }
 
-  /** Looks at the connection and its streams, and ends what has taken too long. */
+  /** Ends the streams, or the connection, that have exceeded their times. */
   sweep(now: number): void {
-    if (this.session.destroyed) this.#sayFarewell(now);
+    if (this.session.destroyed) this.#forceClose(now);
     else this.#sweepSession(now);
   }
 
@@ -167,26 +185,32 @@ export class SessionGuard {
   }
 
   /**
-   * Asks for a sign of life after bytes that led to nothing, which may be the beginning of a header: in the middle of one
-   * a client cannot answer. And, once in a long while, whether there still is a client.
+   * Sends a PING when the bytes received last may be the beginning of a header block: inside of one, a client cannot answer
+   * (RFC 9113, section 6.10). And, at the pace of `idleTimeoutMs`, to find out whether there still is a client.
    */
   #probe(now: number): void {
     const { headersTimeoutMs, stallTimeoutMs, idleTimeoutMs } = this.#limits;
     const busy = this.#watched.size > 0;
-    if (this.#unanswered) {
-      // A client with calls may be at work on them for a while and not answer.
+    const { bytesRead } = this.socket;
+    const receiving = bytesRead !== this.#bytesRead;
+    // Streams that open one after the other have complete header blocks.
+    const opening = this.#opened !== this.#openedBefore;
+    if (receiving || opening) this.#unproven = true;
+    this.#bytesRead = bytesRead;
+    if (this.#pinging) {
+      // A client with calls may be busy with them for a while and not answer.
       if (now - this.#pingedAt > (busy ? stallTimeoutMs : headersTimeoutMs)) this.#end(constants.NGHTTP2_CANCEL);
       return;
     }
-    const { bytesRead } = this.socket;
-    const quiet = bytesRead - this.#bytesRead <= QUIET_BYTES || this.#opened !== this.#openedBefore;
-    this.#bytesRead = bytesRead;
-    const due = busy ? (quiet ? idleTimeoutMs : headersTimeoutMs) : quiet ? Number.POSITIVE_INFINITY : 0;
+    const suspect = !opening && (busy ? receiving : this.#unproven);
+    const due = suspect ? (busy ? headersTimeoutMs : 0) : busy ? idleTimeoutMs : Number.POSITIVE_INFINITY;
     if (now - this.#pingedAt <= due) return;
     this.#pingedAt = now;
-    this.#unanswered = true;
+    this.#pinging = true;
+    this.#unproven = false;
     this.session.ping(() => {
-      this.#unanswered = false;
+      this.#pinging = false;
+      this.#bytesRead += PING_ACK_BYTES;
     });
   }
 
@@ -205,17 +229,30 @@ export class SessionGuard {
         body.failBytes(tooSlow(messageIdleMs, "no more of the message has"));
       else if (now - progress.since > timeoutMs) body.failBytes(tooSlow(timeoutMs, "the message has not"));
     }
-    // A stream of messages may be read as slowly as its reader likes: all that waits is one batch of them.
-    const unsent = stream.writableEnded ? stream.writableLength : 0;
+    const { writableLength: unsent } = stream;
     if (unsent !== progress.unsent) {
       progress.unsent = unsent;
       progress.unsentAt = now;
-    } else if (unsent > 0 && now - progress.unsentAt > stallTimeoutMs * Math.ceil(unsent / MIB)) {
+      return;
+    }
+    // A stream of messages may be read slowly: no more than one batch of them waits.
+    const limited = unsent > 0 && stream.writableEnded;
+    if (limited && now - progress.unsentAt > stallTimeoutMs * Math.ceil(unsent / MIB)) {
       stream.close(constants.NGHTTP2_CANCEL);
     }
   }
 
-  /** Counts a stream that ended without need: cancelled by the client, or reset because of what the client did. */
+  /** Frees the memory of streams whose client has stopped to read or to send. */
+  #reclaim(): void {
+    const since = performance.now() - STALLED_MS;
+    for (const { stream, body, progress } of this.#watched) {
+      if (progress === undefined) continue;
+      if (body.collecting && body.received > 0 && progress.receivedAt < since) body.failBytes(outOfMemory());
+      else if (progress.unsent > 0 && progress.unsentAt < since) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    }
+  }
+
+  /** Counts a stream that the client cancelled, or made the server reset. */
   #countCancel(): void {
     const { cancelBurst, cancelsPerSecond } = this.#limits;
     this.#cancels++;
@@ -228,15 +265,15 @@ export class SessionGuard {
   }
 
   #end(code: number): void {
-    // Not from inside an event of a stream, where Node is still at work on the session.
-    // Node forgets the code where there is no error to go with it.
+    // Not inside an event of a stream, when Node is still processing the session.
+    // Node drops the code unless there is an error with it.
     setImmediate(() => this.session.destroy(new Error("the client has broken the limits of a connection"), code));
   }
 
-  /** Closes the socket of a session that is over: Node leaves some of them to the client. */
-  #sayFarewell(now: number): void {
-    this.#goingSince ??= now;
-    if (now - this.#goingSince > FAREWELL_MS) this.socket.destroy();
+  /** Closes the socket of a session that has ended: Node leaves some of them to the client. */
+  #forceClose(now: number): void {
+    this.#endedSince ??= now;
+    if (now - this.#endedSince > CLOSE_GRACE_MS) this.socket.destroy();
   }
 }
 

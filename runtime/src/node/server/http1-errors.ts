@@ -1,29 +1,29 @@
 /**
- * What a server of HTTP/1.1 answers by itself: to what `node:http` can make no request of, and to what calls never are.
+ * Validation of HTTP/1.1 requests, and the error responses of a server to those that no protocol sees.
  */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Status } from "../../call/code.ts";
 import type { Metadata } from "../../call/metadata.ts";
 
-/** An answer that ends the connection, in the words of the specification's error body. */
-export interface Refusal {
-  /** Of the status line. */
+/** A response that ends the connection. Its body is the error body of sub-protocol A. */
+export interface ErrorResponse {
+  /** Status code and reason phrase. */
   readonly httpStatus: string;
   readonly status: Status;
   readonly message: string;
-  /** One more header, as a line. */
+  /** One more header field, as a line. */
   readonly header?: string;
 }
 
-const MALFORMED: Refusal = {
+const MALFORMED: ErrorResponse = {
   httpStatus: "400 Bad Request",
   status: Status.BadRequest,
   message: "the request is not HTTP/1.1",
 };
 
-/** What is wrong, by the code of the error that `node:http` tells. */
-const REFUSALS: Readonly<Record<string, Refusal>> = {
+/** By the code of the error that `node:http` reports. */
+const RESPONSE_OF_CODE: Readonly<Record<string, ErrorResponse>> = {
   HPE_HEADER_OVERFLOW: {
     httpStatus: "431 Request Header Fields Too Large",
     status: Status.BadRequest,
@@ -36,99 +36,64 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
-export function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
-  return REFUSALS[code ?? ""] ?? MALFORMED;
+/** The response to bytes that `node:http` cannot parse, or that did not arrive in time. */
+export function errorResponseFor({ code }: NodeJS.ErrnoException): ErrorResponse {
+  return RESPONSE_OF_CODE[code ?? ""] ?? MALFORMED;
 }
 
-export const NO_TUNNEL: Refusal = {
+export const NO_TUNNEL: ErrorResponse = {
   httpStatus: "405 Method Not Allowed",
   status: Status.BadRequest,
   message: "calls use the method POST, not CONNECT",
   header: "allow: POST\r\n",
 };
 
-export const NO_EXPECTATION: Refusal = {
+export const NO_EXPECTATION: ErrorResponse = {
   httpStatus: "417 Expectation Failed",
   status: Status.BadRequest,
   message: "the only expectation that is supported is 100-continue",
 };
 
-const ONE_HOST: Refusal = {
+const WRONG_VERSION: ErrorResponse = {
+  httpStatus: "505 HTTP Version Not Supported",
+  status: Status.BadRequest,
+  message: "the version in the request line must be HTTP/1.1 or HTTP/1.0",
+};
+
+const ONE_HOST: ErrorResponse = {
   httpStatus: "400 Bad Request",
   status: Status.BadRequest,
   message: "a request must have one header host",
 };
 
-const ONLY_CHUNKED: Refusal = {
+const ONLY_CHUNKED: ErrorResponse = {
   httpStatus: "501 Not Implemented",
   status: Status.BadRequest,
   message: "the only transfer-encoding that is supported is chunked",
 };
 
-/** What RFC 9112 has servers refuse, in its sections 3.2 and 6.1, and `node:http` lets pass or answers without a word. */
-export function objectionTo(headers: Metadata, httpVersion: string): Refusal | undefined {
+/**
+ * Checks what `node:http` accepts, or rejects without a message: the version (RFC 9110, section 15.6.6), Host (RFC 9112,
+ * section 3.2) and Transfer-Encoding (RFC 9112, section 6.1). Returns the response to an invalid request.
+ */
+export function validateRequest(headers: Metadata, httpVersion: string): ErrorResponse | undefined {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return WRONG_VERSION;
   const host = headers.get("host");
-  // The values of several are joined.
+  // Several fields are joined with commas.
   if (host === undefined ? httpVersion !== "1.0" : host.includes(",")) return ONE_HOST;
   const coding = headers.get("transfer-encoding");
   return coding === undefined || coding.toLowerCase() === "chunked" ? undefined : ONLY_CHUNKED;
 }
 
-/** Answers a request with a refusal, and ends the connection: what follows may not be what it seems. */
-export function refuseRequest(response: ServerResponse, { httpStatus, status, message }: Refusal): void {
+/** Sends an error response, and ends the connection: after an invalid request, the next one cannot be found for certain. */
+export function sendErrorResponse(response: ServerResponse, { httpStatus, status, message }: ErrorResponse): void {
   const body = JSON.stringify({ status, message });
   const fields = { connection: "close", "content-type": "application/json", "content-length": body.length };
   response.writeHead(Number.parseInt(httpStatus, 10), fields).end(body);
 }
 
-/** The last two responses of a connection. They go out in order, so none before them matters. */
-interface Latest {
-  last: ServerResponse;
-  beforeLast: ServerResponse | undefined;
-}
-
-/** The responses that are due on each connection, and those connections that will get no more of them. */
-export class Responses {
-  readonly #latest = new WeakMap<Duplex, Latest>();
-  readonly #refused = new WeakSet<Duplex>();
-
-  /** A request has come, and this will be its response. */
-  add(response: ServerResponse): void {
-    const { socket } = response.req;
-    const latest = this.#latest.get(socket);
-    if (latest === undefined) {
-      this.#latest.set(socket, { last: response, beforeLast: undefined });
-    } else {
-      latest.beforeLast = latest.last;
-      latest.last = response;
-    }
-  }
-
-  /** Answers what is no request, once the requests before it have been answered, and ends the connection. */
-  refuse(socket: Duplex, refusal: Refusal): void {
-    if (!socket.writable) socket.destroy();
-    // Node tells of the same bytes again with all that follow them.
-    if (this.#refused.has(socket)) return;
-    this.#refused.add(socket);
-    const latest = this.#latest.get(socket);
-    // A request that is not complete is itself what is being refused, unless it has been answered early.
-    const own = latest !== undefined && !latest.last.req.complete ? latest.last : undefined;
-    const before = own === undefined ? latest?.last : latest?.beforeLast;
-    const end = (): void => {
-      if (own?.headersSent) onClosed(own, () => socket.end());
-      else answer(socket, refusal);
-    };
-    if (before === undefined) end();
-    else onClosed(before, end);
-  }
-}
-
-function onClosed(response: ServerResponse, callback: () => void): void {
-  if (response.closed) callback();
-  else response.once("close", callback);
-}
-
-function answer(socket: Duplex, { httpStatus, status, message, header = "" }: Refusal): void {
+/** Writes an error response where there is no request to answer, and ends the connection. */
+export function writeErrorResponse(socket: Duplex, { httpStatus, status, message, header = "" }: ErrorResponse): void {
   if (!socket.writable) return;
   const body = JSON.stringify({ status, message });
   const head = `HTTP/1.1 ${httpStatus}\r\nconnection: close\r\n${header}content-type: application/json\r\n`;

@@ -3,36 +3,44 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import { Metadata } from "../../call/metadata.ts";
 import type { Body, Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
-import { ReadableBody } from "../io/body.ts";
+import { clientGone } from "../../http/exchange.ts";
+import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
 import { MAX_HTTP1_HEADER_BYTES } from "../io/error.ts";
+import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
-import { type Indexed, SwapList } from "../io/swap-list.ts";
-import { NO_EXPECTATION, NO_TUNNEL, objectionTo, Responses, refusalOf, refuseRequest } from "./http1-errors.ts";
-import type { ServerEngine } from "./http2.ts";
-import { ExchangeSignals, REQUEST_BODY } from "./signals.ts";
+import { OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
+import { Http1Connection } from "./http1-connection.ts";
+import { errorResponseFor, NO_EXPECTATION, NO_TUNNEL, sendErrorResponse, validateRequest } from "./http1-errors.ts";
+import { ExchangeSignals } from "./signals.ts";
 
-/** How long the headers, and a whole request, may take to arrive; and how long a connection may be idle. */
+/** Time for the headers, and for a whole request, to arrive; and how long a connection may be idle. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_TIMEOUT_MS = 60_000;
-/** Of a request that was answered early, this much is read and thrown away to keep the connection. */
+const SWEEP_INTERVAL_MS = 1_000;
+/** After an early response, so much of the request is read and dropped to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
 /**
  * Bodies up to this size are handed to Node as text, one character per byte: it then joins them with the headers and
- * writes once, where it would write two buffers.
+ * writes once, where it would write two buffers. Larger ones count towards the memory budget.
  */
 const MAX_JOINED_BYTES = 16 * 1024;
 
-/** Serves HTTP/1.1 connections. */
-export function serveHttp1(exchange: Exchange): ServerEngine {
+/** TLS holds a copy of all that is written to it. Larger bodies are written in slices, so that it is a copy of one of them. */
+const SLICE_BYTES = 128 * 1024;
+
+/** Reading of a request. What is not read is dropped. */
+const REQUEST_BODY: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };
+
+/** Serves HTTP/1.1 connections. A client has `stallTimeoutMs` for each MiB of a response to take it. */
+export function serveHttp1(exchange: Exchange, budget: MemoryBudget, stallTimeoutMs: number): ServerEngine {
   const signals = new ExchangeSignals();
-  const responses = new Responses();
-  /** Requests that have not been answered yet, and may not have come to their ends. */
-  const arriving = new SwapList<Http1Request>();
-  const sockets = new Set<Socket>();
+  const connections = new Set<Http1Connection>();
+  let sweeping: NodeJS.Timeout | undefined;
   let draining = false;
   const server = createServer(
     {
@@ -42,55 +50,76 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 5_000,
-      // Node would answer without saying what is wrong.
+      // Node would answer without a message.
       requireHostHeader: false,
     },
     (incoming, outgoing) => {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
-      responses.add(outgoing);
-      const request = new Http1Request(incoming, outgoing, signals);
-      const objection = objectionTo(request.headers, incoming.httpVersion);
-      if (objection !== undefined) return refuseRequest(outgoing, objection);
-      arriving.add(request);
-      exchange(request)
-        .then((response) => {
-          arriving.delete(request);
-          // Asked now and not when the request came: the server may have begun to close in between.
-          if (draining) outgoing.shouldKeepAlive = false;
-          return respond(incoming, outgoing, response);
-        })
-        // Such as a header that Node will not send: the call has failed, and the peer must not wait for it.
-        .catch(() => outgoing.destroy());
+      const connection = Http1Connection.of(incoming.socket);
+      const request = new Http1Request(incoming, outgoing, signals, pathOf(incoming.url ?? ""), connection.memory);
+      connection.schedule(outgoing, () => {
+        const invalid = validateRequest(request.headers, incoming.httpVersion);
+        if (invalid === undefined) serve(connection, request);
+        else sendErrorResponse(outgoing, invalid);
+      });
     },
   );
-  server.on("clientError", (error, socket) => responses.refuse(socket, refusalOf(error)));
-  server.on("checkExpectation", (_incoming, outgoing) => refuseRequest(outgoing, NO_EXPECTATION));
-  server.on("connect", (_incoming, socket) => responses.refuse(socket, NO_TUNNEL));
-  // Clients such as `nc -N` end their side when they have sent what they have to say, and want the answer nevertheless.
+  server.on("clientError", (error, socket) => Http1Connection.of(socket as Socket).fail(errorResponseFor(error)));
+  server.on("checkExpectation", (_incoming, outgoing) => sendErrorResponse(outgoing, NO_EXPECTATION));
+  server.on("connect", (_incoming, socket) => Http1Connection.of(socket as Socket).fail(NO_TUNNEL));
+  // Clients such as `nc -N` half-close the connection after the request, and expect the response nevertheless.
   Object.assign(server, { httpAllowHalfOpen: true });
   // The server never listens itself; without this event it would not enforce the timeouts above.
   server.emit("listening");
 
-  /** Node takes a connection for idle whose response has been written and is yet to leave, and would cut it off. */
+  function serve(connection: Http1Connection, request: Http1Request): void {
+    connection.body = request.body;
+    exchange(request)
+      .then((response) => {
+        connection.body = undefined;
+        request.body.release();
+        // Checked now and not on arrival: the server may have begun to close in between.
+        if (draining) request.outgoing.shouldKeepAlive = false;
+        return respond(request, response, connection.memory);
+      })
+      // Such as a header that Node will not send: the call has failed, and the peer must not wait for it.
+      .catch(() => request.outgoing.destroy());
+  }
+
+  /** Node takes a connection for idle whose response has been written and not sent, and would cut it off. */
   function closeIdle(): void {
-    const sending = [...sockets].filter(({ writableLength }) => writableLength > 0);
+    const sending = [...connections].filter(({ socket }) => socket.writableLength > 0);
     if (sending.length > 0) {
-      void Promise.all(sending.map(flushed)).then(closeIdle);
+      void Promise.all(sending.map(({ socket }) => flushed(socket))).then(closeIdle);
       return;
     }
     server.close(() => {});
     server.closeIdleConnections();
   }
 
+  function sweep(): void {
+    const now = performance.now();
+    for (const connection of connections) connection.sweep(now, stallTimeoutMs);
+  }
+
   return {
     accept(socket) {
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
+      const connection = new Http1Connection(socket, budget);
+      connections.add(connection);
+      sweeping ??= setInterval(sweep, Math.min(SWEEP_INTERVAL_MS, stallTimeoutMs / 10)).unref();
+      socket.once("close", () => {
+        connection.close();
+        connections.delete(connection);
+        if (connections.size > 0) return;
+        clearInterval(sweeping);
+        sweeping = undefined;
+      });
       socket.allowHalfOpen = true;
       // Requests in a pipeline each listen for its end.
       socket.setMaxListeners(0);
       server.emit("connection", socket);
+      connection.attach();
     },
     drain: () => {
       draining = true;
@@ -98,53 +127,53 @@ export function serveHttp1(exchange: Exchange): ServerEngine {
     },
     abort: (reason) => {
       signals.abort(reason);
-      for (const { body } of arriving) body.abandon(reason);
+      for (const connection of connections) connection.abandon(reason);
     },
   };
 }
 
-/** Settles when what has been written has left, or never will. */
+/** Settles when what has been written has been sent, or never will be. */
 function flushed(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
-    // What has ended closes when all has left, and nothing more may be written to it.
+    // A socket that has ended closes once everything has been sent, and nothing more may be written to it.
     if (socket.writableEnded || socket.destroyed) socket.once("close", () => resolve());
     else socket.write("", () => resolve());
   });
 }
 
-/** For errors that another event tells of too; without a listener they would end the process. */
+/** For errors that another event reports too; without a listener they would end the process. */
 const ignore = (): void => {};
 
 /** A request as `node:http` hands it out. */
-export class Http1Request implements HttpRequest, Indexed {
+export class Http1Request implements HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly version = "1.1";
   readonly headers: Metadata;
   readonly body: ReadableBody;
-  readonly #incoming: IncomingMessage;
-  readonly #outgoing: ServerResponse;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
   readonly #signals: ExchangeSignals;
-  index = 0;
   #signal: AbortSignal | undefined;
 
   constructor(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
     signals: ExchangeSignals,
-    path: string = pathOf(incoming.url ?? ""),
+    path: string,
+    memory?: MemoryShare,
   ) {
     this.method = incoming.method ?? "";
     this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, REQUEST_BODY);
-    this.#incoming = incoming;
-    this.#outgoing = outgoing;
+    this.body = new ReadableBody(incoming, REQUEST_BODY, undefined, memory);
+    this.incoming = incoming;
+    this.outgoing = outgoing;
     this.#signals = signals;
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= this.#signals.create(this.#outgoing, this.#incoming.socket);
+    this.#signal ??= this.#signals.create(this.outgoing, this.incoming.socket);
     return this.#signal;
   }
 }
@@ -159,33 +188,63 @@ function pathOf(target: string): string {
   return path === "" || path.startsWith("?") ? `/${path}` : path;
 }
 
-/** Hands a response over. What is a promise settles when a body that comes in pieces has ended. */
+/** Sends a response. A promise settles when a body that is not whole has ended. */
 function respond(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
+  { incoming, outgoing }: Http1Request,
   response: HttpResponse,
+  memory: MemoryShare,
 ): undefined | Promise<void> {
-  const { whole } = response.body;
   if (outgoing.destroyed) return discard(response.body);
-  const fields = [...response.headers.raw];
+  const { whole } = response.body;
+  const taken = whole !== undefined && whole.byteLength > MAX_JOINED_BYTES ? whole.byteLength : 0;
+  const fits = taken === 0 || memory.take(taken);
+  const { status, headers, body } = fits ? response : OUT_OF_MEMORY;
+  const fields = [...headers.raw];
   // A 204 has no length, not even 0 (RFC 9110, section 8.6).
-  if (whole !== undefined && response.status !== 204) fields.push("content-length", String(whole.byteLength));
-  outgoing.writeHead(response.status, fields);
-  return writeBody(incoming, outgoing, response.body);
+  if (body.whole !== undefined && status !== 204) fields.push("content-length", String(body.whole.byteLength));
+  outgoing.writeHead(status, fields);
+  const writing = writeBody(incoming, outgoing, body, memory);
+  if (taken > 0 && fits) {
+    if (outgoing.writableEnded && outgoing.writableLength === 0) memory.release(taken);
+    else outgoing.once("close", () => memory.release(taken));
+  }
+  return writing;
 }
 
-/** Writes a body behind the headers, and ends the response. */
-export function writeBody(incoming: IncomingMessage, outgoing: ServerResponse, body: Body): undefined | Promise<void> {
+/** Writes a body after the headers, and ends the response. */
+export function writeBody(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  body: Body,
+  memory?: MemoryShare,
+): undefined | Promise<void> {
   const { whole } = body;
-  if (whole === undefined) return pump(body, outgoing).then(() => discardRest(incoming));
-  if (whole.byteLength > MAX_JOINED_BYTES) outgoing.end(whole);
+  if (whole === undefined) return pump(body, outgoing, memory).then(() => dropRest(incoming));
+  if (whole.byteLength > SLICE_BYTES && outgoing.socket instanceof TLSSocket) writeSlices(outgoing, whole);
+  else if (whole.byteLength > MAX_JOINED_BYTES) outgoing.end(whole);
   else outgoing.end(Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString("latin1"), "latin1");
-  discardRest(incoming);
+  dropRest(incoming);
   return undefined;
 }
 
-/** Reads a request to its end for nothing, so that the next one on the connection can be understood. */
-function discardRest(incoming: IncomingMessage): void {
+/** Writes a body in slices with backpressure, and ends the response. */
+function writeSlices(outgoing: ServerResponse, bytes: Uint8Array): void {
+  let offset = 0;
+  const write = (): void => {
+    while (offset + SLICE_BYTES < bytes.byteLength) {
+      const slice = bytes.subarray(offset, offset + SLICE_BYTES);
+      offset += SLICE_BYTES;
+      if (!outgoing.write(slice)) return;
+    }
+    outgoing.off("drain", write);
+    outgoing.end(bytes.subarray(offset));
+  };
+  outgoing.on("drain", write);
+  write();
+}
+
+/** Reads a request to its end and drops it, so that the next one on the connection can be found. */
+function dropRest(incoming: IncomingMessage): void {
   if (incoming.complete) return;
   let bytes = 0;
   incoming.on("data", (chunk: Uint8Array) => {
@@ -194,7 +253,7 @@ function discardRest(incoming: IncomingMessage): void {
   });
 }
 
-/** Field names of HTTP/1.1 in the lower case that metadata has. */
+/** Field names of HTTP/1.1 in lower case, as metadata has them. */
 export function lowerNames(raw: string[]): string[] {
   const fields = new Array<string>(raw.length);
   for (let i = 0; i < raw.length; i += 2) {

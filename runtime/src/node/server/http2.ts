@@ -10,31 +10,32 @@ import {
   type ServerOptions,
 } from "node:http2";
 import type { Socket } from "node:net";
-import type { RpcError } from "../../call/error.ts";
-import { Metadata } from "../../call/metadata.ts";
-import { type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../../http/exchange.ts";
-import { ReadableBody, type StreamOwner } from "../io/body.ts";
+import { Status } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import type { Metadata } from "../../call/metadata.ts";
+import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
+import { ReadableBody, type ReadableBodyOptions, type StreamOwner } from "../io/body.ts";
+import { discardRest } from "../io/discard.ts";
 import { authorityConflictsWithHost, readFields, toHttp2Headers } from "../io/headers.ts";
 import { CONNECTION_WINDOW_BYTES, MAX_HTTP2_FIELDS, STREAM_WINDOW_BYTES } from "../io/http2-limits.ts";
+import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
+import { errorResponse, OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
 import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
-import { ExchangeSignals, STREAM_REQUEST_BODY } from "./signals.ts";
+import { ExchangeSignals } from "./signals.ts";
 
 /** Megabytes a session may hold before `node:http2` refuses new streams; its default of 10 is two large messages. */
 const MAX_SESSION_MEMORY_MB = 64;
 
-/** What serves the connections of a port that speak one version of HTTP. */
-export interface ServerEngine {
-  /** Takes over a connection. */
-  accept(socket: Socket): void;
-  /** Lets running exchanges finish, and starts no new ones. */
-  drain(): void;
-  /** Tells the running exchanges that the server goes away: those that listen, and those that wait for more of a request. */
-  abort(reason: RpcError): void;
-}
+/** Reading of a request. Before its response, a stream closes only by a reset, whatever its code. */
+const REQUEST_BODY: ReadableBodyOptions = {
+  lost: clientGone,
+  cancel: () => {},
+  cutOff: (stream) => (stream as ServerHttp2Stream).closed,
+};
 
 /** Serves HTTP/2 connections. */
-export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
+export function serveHttp2(exchange: Exchange, limits: Limits, budget: MemoryBudget): ServerEngine {
   const guards = new Map<ServerHttp2Session, SessionGuard>();
   const signals = new ExchangeSignals();
   const server = createServer({
@@ -42,8 +43,8 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     // Node would reset the stream; below this the protocols count.
     maxHeaderListPairs: MAX_HTTP2_FIELDS,
     settings: { maxConcurrentStreams: limits.maxStreams, initialWindowSize: STREAM_WINDOW_BYTES },
-    // Behind the guard, which counts the same and closes the connection too. Node 20 does not know these, and has 1,000
-    // and 33.
+    // Node counts resets too, and closes the connection: at twice the limits of the guard, which are met before. Node 20
+    // does not know the options, and has 1,000 and 33.
     streamResetBurst: 2 * limits.cancelBurst,
     streamResetRate: 2 * limits.cancelsPerSecond,
   } as ServerOptions);
@@ -69,7 +70,7 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
   function answer(guard: SessionGuard, request: Http2Request, response: HttpResponse): void {
     let pumping: undefined | Promise<void>;
     try {
-      pumping = respond(request.stream, response);
+      pumping = respond(request, response);
     } catch {
       // Such as a header that Node will not send.
       fail(guard, request);
@@ -79,19 +80,21 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     else {
       pumping.then(
         () => finish(guard, request),
-        () => fail(guard, request),
+        (reason) => fail(guard, request, reason),
       );
     }
   }
 
-  /** Ends a call without an answer, or in the middle of it. The session goes on. */
-  function fail(guard: SessionGuard, request: Http2Request): void {
-    request.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  /** Resets the stream of a call that has no response, or not all of it. The session goes on. */
+  function fail(guard: SessionGuard, request: Http2Request, reason?: unknown): void {
+    const refused = reason instanceof RpcError;
+    request.stream.close(refused ? constants.NGHTTP2_ENHANCE_YOUR_CALM : constants.NGHTTP2_INTERNAL_ERROR);
     finish(guard, request);
   }
 
-  /** Makes room for another handler, once all work of this one has ended. */
-  function finish(guard: SessionGuard, { lingering }: Http2Request): void {
+  /** Lets another handler run, once all work of this one has ended. */
+  function finish(guard: SessionGuard, { lingering, body }: Http2Request): void {
+    body.release();
     if (lingering === undefined) guard.finished();
     else void lingering.then(() => guard.finished());
   }
@@ -102,10 +105,10 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
   }
 
   function watchOver(session: ServerHttp2Session, socket: Socket): void {
-    const guard = new SessionGuard(session, socket, limits);
+    const guard = new SessionGuard(session, socket, limits, budget);
     guards.set(session, guard);
     // The session's event and not the server's: a stream that has been reset already does not know its session. Node's own
-    // listener, which makes the one into the other, would cost every stream a little.
+    // listener would cost every stream a little.
     session.removeAllListeners("stream");
     session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) =>
       serve(guard, stream, headers, raw),
@@ -113,6 +116,7 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
     sweeping ??= setInterval(sweep, sweepIntervalMs(limits)).unref();
     // Not the session's own "close", which does not always come.
     socket.on("close", () => {
+      guard.memory.close();
       guards.delete(session);
       if (guards.size > 0) return;
       clearInterval(sweeping);
@@ -144,16 +148,11 @@ export function serveHttp2(exchange: Exchange, limits: Limits): ServerEngine {
   };
 }
 
-/** For errors that another event tells of too; without a listener they would end the process. */
+/** For errors that another event reports too; without a listener they would end the process. */
 const ignore = (): void => {};
 
-/** The answer to a request that {@link authorityConflictsWithHost}: in words, for nobody has looked yet at what the client speaks. */
-const TWO_HOSTS: HttpResponse = {
-  status: 400,
-  headers: new Metadata({ "content-type": "text/plain" }).freeze(),
-  body: wholeBody(Buffer.from("host and :authority are not the same")),
-  trailers: new Metadata().freeze(),
-};
+/** The response to a request with an {@link authorityConflictsWithHost}. */
+const TWO_HOSTS: HttpResponse = errorResponse(400, Status.BadRequest, "host and :authority must be the same");
 
 /** A request as `node:http2` hands it out. */
 export class Http2Request implements HttpRequest, StreamOwner, Watched {
@@ -168,8 +167,10 @@ export class Http2Request implements HttpRequest, StreamOwner, Watched {
   readonly #guard: SessionGuard | undefined;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
-  /** Settles when all work has ended that goes on after the response, if there is any. */
+  /** Settles when the work that goes on after the response has ended, if there is any. */
   lingering: Promise<unknown> | undefined;
+  /** Bytes of the response that count towards the memory budget until the stream closes. */
+  #unsent = 0;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -183,14 +184,27 @@ export class Http2Request implements HttpRequest, StreamOwner, Watched {
     this.path = path;
     this.authority = authority;
     this.headers = readFields(raw);
-    this.body = new ReadableBody(stream, STREAM_REQUEST_BODY, this);
+    this.body = new ReadableBody(stream, REQUEST_BODY, this, guard?.memory);
     this.stream = stream;
     this.#signals = signals;
     this.#guard = guard;
   }
 
   onClosed(): void {
+    if (this.#unsent > 0) this.#guard?.memory.release(this.#unsent);
+    this.#unsent = 0;
     this.#guard?.closed(this);
+  }
+
+  /** Takes memory for a response until the client has taken it. Returns false if the budget is used up. */
+  holdResponse(bytes: number): boolean {
+    if (this.#guard?.memory.take(bytes) === false) return false;
+    this.#unsent = bytes;
+    return true;
+  }
+
+  get memory(): MemoryShare | undefined {
+    return this.#guard?.memory;
   }
 
   get signal(): AbortSignal {
@@ -203,20 +217,21 @@ export class Http2Request implements HttpRequest, StreamOwner, Watched {
   }
 }
 
-/** Hands a response over. What is a promise settles when a body that comes in pieces has ended. */
-function respond(
-  stream: ServerHttp2Stream,
-  { status, headers: metadata, body, trailers }: HttpResponse,
-): undefined | Promise<void> {
-  if (stream.destroyed || stream.closed) return discard(body);
-  const { whole } = body;
+/** Sends a response. A promise settles when a body that is not whole has ended. */
+function respond(request: Http2Request, response: HttpResponse): undefined | Promise<void> {
+  const { stream } = request;
+  if (stream.destroyed || stream.closed) return discard(response.body);
+  const { whole } = response.body;
+  if (whole === undefined) return respondInChunks(request, response);
+  request.body.release();
+  if (!request.holdResponse(whole.byteLength)) return respond(request, OUT_OF_MEMORY);
+  const { status, headers: metadata, trailers } = response;
   const headers = toHttp2Headers(metadata);
   headers[":status"] = status;
-  if (whole === undefined || trailers.size > 0) {
+  if (trailers.size > 0) {
     stream.respond(headers, WAIT_FOR_TRAILERS);
     (stream as WithTrailers)[TRAILERS] = trailers;
     stream.on("wantTrailers", sendTrailers);
-    if (whole === undefined) return pump(body, stream);
     stream.end(whole);
     return undefined;
   }
@@ -230,7 +245,19 @@ function respond(
   return undefined;
 }
 
-/** Where a stream has its trailers until they are sent: a listener that all streams share is less than one for each. */
+function respondInChunks(
+  { stream, memory }: Http2Request,
+  { status, headers: metadata, body, trailers }: HttpResponse,
+): Promise<void> {
+  const headers = toHttp2Headers(metadata);
+  headers[":status"] = status;
+  stream.respond(headers, WAIT_FOR_TRAILERS);
+  (stream as WithTrailers)[TRAILERS] = trailers;
+  stream.on("wantTrailers", sendTrailers);
+  return pump(body, stream, memory);
+}
+
+/** The property of a stream that holds its trailers. All streams share one listener, which finds them by it. */
 const TRAILERS = Symbol("trailers");
 type WithTrailers = ServerHttp2Stream & { [TRAILERS]?: Metadata };
 
@@ -239,17 +266,17 @@ function sendTrailers(this: WithTrailers): void {
     this.sendTrailers(toHttp2Headers(this[TRAILERS] as Metadata));
     if (!this.readableEnded) setImmediate(closeUnread, this);
   } catch {
-    // A field that Node will not send. Nobody else hears of what is thrown here.
+    // A field that Node will not send.
     this.close(constants.NGHTTP2_INTERNAL_ERROR);
   }
 }
 
 /**
- * The rest of a request that is answered already is of no use to anybody. Called a turn after the answer was handed
- * over: a reset in the same turn would overtake it.
+ * Ends a request that has been answered before its end (RFC 9113, section 8.1): drops a bounded rest, then resets the stream.
+ * Called a turn after the response was written: a reset in the same turn would overtake it.
  */
 export function closeUnread(stream: ServerHttp2Stream): void {
-  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+  if (!stream.readableEnded) discardRest(stream, () => stream.close(constants.NGHTTP2_NO_ERROR));
 }
 
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };

@@ -8,9 +8,11 @@ import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { startTimer } from "../../call/timer.ts";
 import type { Exchange } from "../../http/exchange.ts";
+import { MemoryBudget, resolveBudgetBytes } from "../io/memory-budget.ts";
+import type { ServerEngine } from "./engine.ts";
 import { type ConnectionLimits, resolveLimits } from "./guard.ts";
 import { serveHttp1 } from "./http1.ts";
-import { type ServerEngine, serveHttp2 } from "./http2.ts";
+import { serveHttp2 } from "./http2.ts";
 import { HANDSHAKE_TIMEOUT_MS, resolveTlsOptions } from "./tls.ts";
 
 export interface ListenOptions {
@@ -25,8 +27,18 @@ export interface ListenOptions {
 export interface ListenerOptions {
   /** Certificate and key, as `node:tls` takes them. Default: cleartext. */
   readonly tls?: TlsOptions | undefined;
-  /** What one HTTP/2 connection may do. The defaults suit most servers; each says what it is. */
+  /** Limits of one connection. The defaults suit most servers; each limit says its own. */
   readonly limits?: ConnectionLimits | undefined;
+  /**
+   * Memory budget of all connections together, in bytes: what has been received of messages whose calls have no response yet, and
+   * what has been written of responses that clients have not taken yet. Beyond it calls fail as unavailable (503 in
+   * sub-protocol A), those of clients that have stopped to read or send for 5 s first. Half of it is for connections
+   * that hold up to 16 KiB, so that small calls go on; a response larger than the rest is never sent. At least twice `maxMessageBytes`, or a
+   * `RangeError` is thrown. Default: 256 MiB, or 4 times `maxMessageBytes` if that is more.
+   */
+  readonly maxBufferedBytes?: number | undefined;
+  /** Largest message accepted, in bytes. Default: 4 MiB. */
+  readonly maxMessageBytes?: number | undefined;
 }
 
 /** Connections that are open at the same time. */
@@ -46,9 +58,11 @@ export class Listener {
   readonly #http2: ServerEngine;
   #closing: Promise<void> | undefined;
 
-  constructor(exchange: Exchange, { tls, limits }: ListenerOptions) {
-    this.#http1 = serveHttp1(exchange);
-    this.#http2 = serveHttp2(exchange, resolveLimits(limits));
+  constructor(exchange: Exchange, { tls, limits, maxBufferedBytes, maxMessageBytes }: ListenerOptions) {
+    const resolved = resolveLimits(limits);
+    const budget = new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes));
+    this.#http1 = serveHttp1(exchange, budget, resolved.stallTimeoutMs);
+    this.#http2 = serveHttp2(exchange, resolved, budget);
     this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls);
     this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on("connection", (socket: Socket) => {

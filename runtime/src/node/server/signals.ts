@@ -1,11 +1,10 @@
 /**
- * The signals of the exchanges a server has running: made on demand, fired when the client is lost or the server goes.
+ * Abort signals of the running exchanges of a server: made on demand, fired when the client is lost or the server closes.
  */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
 import type { RpcError } from "../../call/error.ts";
 import { clientGone } from "../../http/exchange.ts";
-import type { ReadableBodyOptions } from "../io/body.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 
 /** An exchange whose signal has been asked for. */
@@ -46,12 +45,3 @@ export class ExchangeSignals {
     for (const { controller } of this.#running) controller.abort(reason);
   }
 }
-
-/** How a server reads the body of a request. What is not read flows on into nothing. */
-export const REQUEST_BODY: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };
-
-/** The same over HTTP/2: before its answer, a stream closes for no other reason than a reset, whatever the code of that. */
-export const STREAM_REQUEST_BODY: ReadableBodyOptions = {
-  ...REQUEST_BODY,
-  cutOff: (stream) => (stream as ServerHttp2Stream).closed,
-};

@@ -1,0 +1,152 @@
+/**
+ * One HTTP/1.1 connection of a server: requests of a pipeline one after the other, the memory they hold, and slow reads.
+ */
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { RpcError } from "../../call/error.ts";
+import type { ReadableBody } from "../io/body.ts";
+import { type MemoryBudget, MemoryShare, outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
+import { type ErrorResponse, writeErrorResponse } from "./http1-errors.ts";
+
+/** Memory of a request in a pipeline that waits for its turn: Node's objects for it and its headers. */
+const WAITING_REQUEST_BYTES = 8 * 1024;
+const MIB = 1024 * 1024;
+
+/** The property of a socket that holds its connection. */
+const CONNECTION = Symbol("connection");
+type Carrier = Socket & { [CONNECTION]?: Http1Connection };
+
+export class Http1Connection {
+  readonly socket: Socket;
+  readonly memory: MemoryShare;
+  /** Body of the request whose response is pending. */
+  body: ReadableBody | undefined;
+  /** The last two responses. They go out in order, so none before them matters. */
+  #last: ServerResponse | undefined;
+  #beforeLast: ServerResponse | undefined;
+  #waiting = 0;
+  #unconsumed = false;
+  #failed = false;
+  // Progress at the last sweep.
+  #unsent = 0;
+  #received = 0;
+  #stalledSince = 0;
+
+  constructor(socket: Socket, budget: MemoryBudget) {
+    this.socket = socket;
+    this.memory = new MemoryShare(budget, () => this.#reclaim());
+    (socket as Carrier)[CONNECTION] = this;
+  }
+
+  /** The connection of a socket that has been accepted. */
+  static of(socket: Socket): Http1Connection {
+    return (socket as Carrier)[CONNECTION] as Http1Connection;
+  }
+
+  /**
+   * Called once `node:http` listens to the socket. Over TLS, Node hands what it has decrypted to the parser in a loop that a
+   * paused parser cannot stop: it fails with "Parse Error: Paused", and requests of a pipeline are lost (seen with Node 20 to
+   * 26, bare `node:https` too). A listener has Node read by events, which stop when the socket is paused.
+   */
+  attach(): void {
+    if (this.socket instanceof TLSSocket) this.#readByEvents();
+  }
+
+  /**
+   * Starts to process a request: at once, or, in a pipeline, when the client has taken the response before it (RFC 9112,
+   * section 9.3.2). Meanwhile no more requests are read.
+   */
+  schedule(response: ServerResponse, start: () => void): void {
+    const before = this.#last;
+    this.#beforeLast = before;
+    this.#last = response;
+    if (before === undefined || before.closed) {
+      start();
+      return;
+    }
+    if (!this.memory.take(WAITING_REQUEST_BYTES)) {
+      this.socket.destroy();
+      return;
+    }
+    this.#readByEvents();
+    this.socket.pause();
+    this.#waiting++;
+    before.once("close", () => {
+      this.#waiting--;
+      this.memory.release(WAITING_REQUEST_BYTES);
+      // The response before has ended the connection, or this request has turned out to be malformed.
+      if (!this.socket.writable || (this.#failed && !response.req.complete)) return;
+      if (this.#waiting === 0) this.#resume();
+      start();
+    });
+  }
+
+  /** Node's private flag says that Node itself has paused the socket, and its parser, until responses have been sent. */
+  #resume(): void {
+    if (!(this.socket as { _paused?: boolean })._paused) this.socket.resume();
+  }
+
+  #readByEvents(): void {
+    if (this.#unconsumed) return;
+    this.#unconsumed = true;
+    this.socket.on("data", ignore);
+  }
+
+  /** Answers what is not a request, after the responses to the requests before it, and ends the connection. */
+  fail(error: ErrorResponse): void {
+    const { socket } = this;
+    if (!socket.writable) socket.destroy();
+    // Node reports the same bytes again with all that follow them.
+    if (this.#failed) return;
+    this.#failed = true;
+    // An incomplete request is itself what has failed, unless it has been answered early.
+    const own = this.#last !== undefined && !this.#last.req.complete ? this.#last : undefined;
+    const before = own === undefined ? this.#last : this.#beforeLast;
+    const end = (): void => {
+      if (own?.headersSent) onClosed(own, () => socket.end());
+      else writeErrorResponse(socket, error);
+    };
+    if (before === undefined) end();
+    else onClosed(before, end);
+  }
+
+  /**
+   * Limits slow reads: ends a connection whose client has not taken the response within `stallTimeoutMs` for each MiB of it.
+   * Called about once a second.
+   */
+  sweep(now: number, stallTimeoutMs: number): void {
+    const { writableLength: unsent, bytesRead: received } = this.socket;
+    if (unsent !== this.#unsent || received !== this.#received) {
+      this.#unsent = unsent;
+      this.#received = received;
+      this.#stalledSince = now;
+    } else if (unsent > 0 && now - this.#stalledSince > stallTimeoutMs * Math.ceil(unsent / MIB)) {
+      this.socket.destroy();
+    }
+  }
+
+  /** Frees the memory of a client that has stopped to read or to send. */
+  #reclaim(): void {
+    if (performance.now() - this.#stalledSince < STALLED_MS) return;
+    if (this.socket.writableLength > 0) this.close();
+    else this.body?.failBytes(outOfMemory());
+  }
+
+  /** Fails a request that is still being received. */
+  abandon(reason: RpcError): void {
+    this.body?.abandon(reason);
+  }
+
+  close(): void {
+    this.memory.close();
+    this.socket.destroy();
+  }
+}
+
+const ignore = (): void => {};
+
+function onClosed(response: ServerResponse, callback: () => void): void {
+  if (response.closed) callback();
+  else response.once("close", callback);
+}

@@ -1,0 +1,173 @@
+/**
+ * Attacks on the memory of a server: responses that nobody reads, requests that never end, and pipelines (slow read,
+ * Slowloris). The process never holds more than its budget for them, and a well-behaved client's calls go on.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { createTransport } from "triple-es/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { Flag, frame, RawConnection, request, settings, Type } from "../../support/frames.ts";
+import { openSocket, secure } from "../../support/server.ts";
+import type { Health, Orders } from "./victim.ts";
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/** The default of the option maxBufferedBytes. */
+const BUDGET_BYTES = 254 * MIB;
+/** Memory beside the budget: garbage that is yet to be collected, connections, and calls of the well-behaved client. */
+const HEADROOM_BYTES = 64 * MIB;
+const INITIAL_WINDOW_SIZE = 4;
+const ODD = (index: number): number => 2 * index + 1;
+
+/** A server with its defaults in a process of its own, whose peak of resident memory is that of one attack. */
+interface Victim {
+  readonly port: number;
+  health(): Promise<Health>;
+}
+
+describe.each([
+  ["cleartext", false],
+  ["TLS", true],
+])("over %s, the memory of a server stays within its budget when", (_, overTls) => {
+  const attacks: [name: string, run: (port: number) => Promise<unknown>][] = [
+    ["20 HTTP/2 connections with windows of zero ask for 60 answers of 1 MiB each", windowsOfZero],
+    ["200 HTTP/1.1 connections ask for 4 MiB each and read nothing", unreadAnswers],
+    ["20,000 requests for 256 KiB are pipelined and nothing is read", unreadPipeline],
+    ["100 uploads of 4 MiB stop at their last byte over HTTP/2", heldStreams],
+    ["100 uploads of 4 MiB stop at their last byte over HTTP/1.1", heldRequests],
+  ];
+
+  it.skipIf(overTls && !hasOpenssl).each(attacks)("%s", async (_, run) => {
+    const victim = await startVictim();
+    const before = await victim.health();
+    const wellBehaved = behave(victim.port);
+    await run(victim.port);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await wellBehaved.end();
+    const after = await victim.health();
+    expect(after.peakResidentBytes).toBeLessThan(before.residentBytes + BUDGET_BYTES + HEADROOM_BYTES);
+    expect(after.uncaught).toEqual([]);
+  }, 60_000);
+
+  async function windowsOfZero(port: number): Promise<void> {
+    for (let i = 0; i < 20; i++) {
+      const connection = await RawConnection.open(port, settings([INITIAL_WINDOW_SIZE, 0]), overTls);
+      const call = (id: number): Buffer =>
+        Buffer.concat([frame(Type.headers, Flag.endHeaders, id, request()), message(id, named("big"))]);
+      for (let k = 0; k < 60; k++) connection.write(call(ODD(k)));
+    }
+  }
+
+  async function unreadAnswers(port: number): Promise<void> {
+    for (let i = 0; i < 200; i++) (await connect(port)).write(post(`{"name":"big ${4 * MIB}"}`));
+  }
+
+  async function unreadPipeline(port: number): Promise<void> {
+    const socket = await connect(port);
+    const some = post(`{"name":"big ${256 * KIB}"}`).repeat(1_000);
+    for (let i = 0; i < 20; i++) socket.write(some);
+  }
+
+  async function heldStreams(port: number): Promise<void> {
+    const chunk = Buffer.alloc(16 * KIB, "x");
+    for (let i = 0; i < 100; i++) {
+      const connection = await RawConnection.open(port, settings(), overTls);
+      await connection.frame(Type.windowUpdate, 0);
+      const head = Buffer.from([0, 0, 0, 0, 0, 0x0a, 0, 0, 0, 0]);
+      head.writeUInt32BE(4 * MIB, 1);
+      // A field of so many bytes, in the varint of protobuf.
+      const length = 4 * MIB - 5;
+      for (let k = 0; k < 4; k++) head[6 + k] = ((length >> (7 * k)) & 0x7f) | (k < 3 ? 0x80 : 0);
+      connection.write(frame(Type.headers, Flag.endHeaders, 1, request()), frame(Type.data, 0, 1, head));
+      for (let k = 0; k < 255; k++) {
+        await window(connection, 1, (k + 1) * chunk.byteLength);
+        connection.write(frame(Type.data, 0, 1, chunk));
+      }
+    }
+  }
+
+  async function heldRequests(port: number): Promise<void> {
+    const text = post(`{"name":"${"x".repeat(4 * MIB - 100)}"}`).slice(0, -1);
+    for (let i = 0; i < 100; i++) (await connect(port)).write(text);
+  }
+
+  /** A connection over HTTP/1.1 on which nothing is read. */
+  async function connect(port: number): Promise<Socket> {
+    const tcp = await openSocket(port);
+    if (!overTls) return tcp.pause();
+    return (await secure(tcp, { ALPNProtocols: ["http/1.1"], rejectUnauthorized: false })).pause();
+  }
+
+  async function startVictim(): Promise<Victim> {
+    const child: ChildProcess = fork(fileURLToPath(new URL("victim.ts", import.meta.url)), {
+      execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],
+    });
+    onTestFinished(() => {
+      child.disconnect();
+    });
+    child.send({ tls: overTls ? createCertificates().server : undefined, limits: {} } satisfies Orders);
+    const [port] = (await once(child, "message")) as [number];
+    const health = async (): Promise<Health> => {
+      child.send("how are you?");
+      const [answer] = (await once(child, "message")) as [Health];
+      return answer;
+    };
+    return { port, health };
+  }
+
+  /** Calls that a well-behaved client makes one after the other until they are to end; all of them must succeed. */
+  function behave(port: number): { end(): Promise<number> } {
+    const baseUrl = `${overTls ? "https" : "http"}://127.0.0.1:${port}`;
+    const transport = createTransport({ baseUrl, tls: overTls ? { rejectUnauthorized: false } : undefined });
+    const client = createGreetServiceClient(transport);
+    let ending = false;
+    const calling = (async () => {
+      let calls = 0;
+      for (; !ending; calls++) {
+        await client.greet({ name: "Ada" }, { timeoutMs: 20_000 });
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      await transport.close();
+      return calls;
+    })();
+    calling.catch(() => {});
+    return {
+      end: () => {
+        ending = true;
+        return calling;
+      },
+    };
+  }
+});
+
+/** A message of gRPC with one string field that is not long, as the last frame of its stream. */
+function message(stream: number, content: Buffer): Buffer {
+  return frame(Type.data, Flag.endStream, stream, content);
+}
+
+function named(name: string): Buffer {
+  const text = Buffer.from(name);
+  return Buffer.concat([Buffer.from([0, 0, 0, 0, text.byteLength + 2, 0x0a, text.byteLength]), text]);
+}
+
+/** Waits until the server has opened the window of a stream and its connection so far. */
+async function window(connection: RawConnection, stream: number, bytes: number): Promise<void> {
+  const opened = (id: number, initial: number): number =>
+    connection.received.reduce(
+      (sum, one) => (one.type === Type.windowUpdate && one.stream === id ? sum + one.payload.readUInt32BE(0) : sum),
+      initial,
+    );
+  while (!connection.closed && opened(stream, 256 * KIB) < bytes + 10) {
+    if (connection.received.some(({ type, stream: id }) => id === stream && type !== Type.windowUpdate)) return;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+function post(body: string): string {
+  const head = "POST /greet.v1.GreetService/Greet HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
+  return `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}

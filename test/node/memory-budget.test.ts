@@ -1,0 +1,132 @@
+/** The memory budget of a server: what it counts, what it refuses, and how calls beyond it fail. */
+import { Code } from "triple-es";
+import { createServer } from "triple-es/node";
+import { describe, expect, it } from "vitest";
+import { MemoryBudget, MemoryShare } from "../../runtime/src/node/io/memory-budget.ts";
+import { connectGreeter, failureOf, startServer } from "../support/server.ts";
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+describe("a memory budget", () => {
+  it("refuses what does not fit into its larger half, and takes small amounts until it is full", () => {
+    const budget = new MemoryBudget(MIB);
+    const large = new MemoryShare(budget, () => {});
+    expect(large.take(512 * KIB + 1)).toBe(false);
+    expect(large.take(512 * KIB)).toBe(true);
+    expect(large.take(1)).toBe(false);
+    const small = Array.from({ length: 33 }, () => new MemoryShare(budget, () => {}));
+    expect(small.map((share) => share.take(16 * KIB)).lastIndexOf(true)).toBe(31);
+    expect(budget.held).toBe(MIB);
+    large.release(512 * KIB);
+    expect(small[0]?.take(400 * KIB)).toBe(false);
+    for (const share of small) share.close();
+    expect(budget.held).toBe(0);
+    expect(large.take(512 * KIB)).toBe(true);
+  });
+
+  it("forgets what a closed connection holds, and gives it nothing more", () => {
+    const budget = new MemoryBudget(MIB);
+    const share = new MemoryShare(budget, () => {});
+    share.take(100);
+    share.close();
+    share.release(100);
+    share.close();
+    expect([budget.held, share.take(1)]).toEqual([0, false]);
+  });
+
+  it("has every connection that holds memory end what is stalled before it refuses an amount", () => {
+    const budget = new MemoryBudget(MIB);
+    const asked = new Set<number>();
+    const stalled = 5;
+    const shares = Array.from({ length: 8 }, (_, index) => {
+      const share = new MemoryShare(budget, () => {
+        asked.add(index);
+        if (index === stalled) share.release(64 * KIB);
+      });
+      return share;
+    });
+    for (const share of shares) expect(share.take(64 * KIB)).toBe(true);
+    const next = new MemoryShare(budget, () => {});
+    expect(next.take(64 * KIB)).toBe(true);
+    expect(asked).toContain(stalled);
+    expect(next.take(64 * KIB)).toBe(false);
+    expect(asked.size).toBe(7 + 1);
+  });
+
+  it("while it is short starts calls in turns of their own, and none of a connection that was refused", async () => {
+    const budget = new MemoryBudget(MIB);
+    const [holder, refused, other] = [0, 1, 2].map(() => new MemoryShare(budget, () => {})) as [
+      MemoryShare,
+      MemoryShare,
+      MemoryShare,
+    ];
+    holder.take(500 * KIB);
+    refused.take(100 * KIB);
+    expect(other.short).toBe(true);
+    const events: string[] = [];
+    for (const [name, share] of Object.entries({ refused, other })) {
+      share.admit(
+        () => events.push(`${name} starts`),
+        (reason) => events.push(`${name}: ${reason.code}`),
+      );
+    }
+    expect(events).toEqual([]);
+    await expect.poll(() => events.length).toBe(2);
+    expect(events).toEqual([`refused: ${Code.Unavailable}`, "other starts"]);
+    holder.close();
+    refused.admit(
+      () => events.push("refused starts"),
+      () => {},
+    );
+    await expect.poll(() => events.at(-1)).toBe("refused starts");
+  });
+});
+
+describe("a server whose budget is used up", () => {
+  const options = { maxMessageBytes: 64 * KIB, maxBufferedBytes: MIB };
+  const client = { maxMessageBytes: 4 * MIB, compressions: [] };
+
+  it.each([
+    ["grpc", "2"],
+    ["http-rpc", "2"],
+    ["http-rpc", "1.1"],
+  ] as const)(
+    "answers %s over HTTP/%s that it is unavailable, and small calls as ever",
+    async (protocol, httpVersion) => {
+      const { baseUrl } = await startServer({ greet: ({ name }) => ({ greeting: name || "x".repeat(MIB) }) }, options);
+      const greeter = connectGreeter(baseUrl, { protocol, httpVersion, ...client });
+      const error = await failureOf(greeter.greet({}));
+      expect(error.code).toBe(Code.Unavailable);
+      expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Ada");
+    },
+  );
+
+  it("resets a stream of messages that are too large for it", async () => {
+    const handler = {
+      async *greetEach() {
+        yield { greeting: "x" };
+        yield { greeting: "x".repeat(MIB) };
+      },
+    };
+    const { baseUrl } = await startServer(handler, options);
+    const error = await failureOf(connectGreeter(baseUrl, client).greetEach({}));
+    expect(error.code).toBe(Code.ResourceExhausted);
+  });
+
+  it("takes 300 uploads one after the other, because none of them is held for longer than its call", async () => {
+    const { baseUrl } = await startServer({}, options);
+    for (const protocol of ["grpc", "http-rpc"] as const) {
+      const greeter = connectGreeter(baseUrl, { protocol });
+      for (let i = 0; i < 150; i++) await greeter.greet({ name: "x".repeat(60 * KIB) });
+    }
+  });
+});
+
+it.each([0, -1, Number.NaN, 127 * KIB])(
+  "a budget of %i bytes, which holds no two messages, is refused",
+  (maxBufferedBytes) => {
+    expect(() => createServer({ maxMessageBytes: 64 * KIB, maxBufferedBytes })).toThrow(RangeError);
+    expect(() => createServer({ maxBufferedBytes })).toThrow("maxBufferedBytes must be");
+  },
+);
