@@ -151,7 +151,10 @@ export class MemoryShare implements Indexed {
 }
 
 /** Validates the option `maxBufferedBytes` of a server, and returns its default where it is not given. */
-export function resolveBudgetBytes(given: number | undefined, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES): number {
+export function resolveBudgetBytes(
+  given: number | undefined,
+  maxMessageBytes: number = DEFAULT_MAX_MESSAGE_BYTES,
+): number {
   if (given === undefined) return Math.max(DEFAULT_BUDGET_BYTES, MIN_MESSAGES * maxMessageBytes);
   if (given >= 2 * maxMessageBytes) return given;
   const least = `at least twice maxMessageBytes (${2 * maxMessageBytes})`;
