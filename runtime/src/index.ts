@@ -5,6 +5,9 @@ import { type Interceptor, intercept } from "./call/call.ts";
 import type { ErrorHook } from "./call/error.ts";
 import { assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
+
+export { createFakeClient, type FakeMethods } from "./client/fake.ts";
+
 import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec/codec.ts";
 import type { Compression } from "./codec/compression.ts";
@@ -40,6 +43,7 @@ export {
 } from "./call/call.ts";
 export { Code, codeFromName, codeName, Status } from "./call/code.ts";
 export { createContextValues } from "./call/context.ts";
+export { descriptorOf } from "./call/descriptor.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
 export type { Payload, PayloadMethod, ProtoMethod } from "./call/method.ts";
@@ -49,7 +53,6 @@ export {
   type CallOptions,
   type ClientStreamingMethod,
   createClient,
-  createFakeClient,
   createStub,
   type ServerStreamingMethod,
   type Transport,

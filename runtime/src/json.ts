@@ -16,12 +16,12 @@ export { Metadata, type MetadataInit } from "./call/metadata.ts";
 export {
   type CallDefaults,
   type CallOptions,
-  createFakeClient,
   createUnaryClient as createClient,
   createUnaryStub as createStub,
   type Transport,
   type UnaryMethod,
 } from "./client/client.ts";
+export { createFakeClient, type FakeMethods } from "./client/fake.ts";
 export { plainJson } from "./codec/plain-json.ts";
 
 export type JsonTransportOptions = Omit<TransportOptions, "codec">;

@@ -2,7 +2,8 @@
 
 import type { FunctionDeclaration, InterfaceDeclaration, Parameter } from "../print/declaration.ts";
 import type { ImportedModule } from "../print/imports.ts";
-import { describe, jsDoc } from "../print/jsdoc.ts";
+import { describe, describeAgain, jsDoc } from "../print/jsdoc.ts";
+import { servedSignature } from "./handler.ts";
 import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
 import type { Anchor } from "./source-map.ts";
@@ -56,13 +57,36 @@ export function clientFactory(service: ServiceOutline, runtime: ImportedModule, 
   };
 }
 
+/** Full messages come in and init types go out, as for a handler. */
+export function fakeInterface(
+  service: ServiceOutline,
+  runtime: ImportedModule,
+  anchor: Anchor,
+  options: TripleOptions,
+): InterfaceDeclaration {
+  return {
+    kind: "interface",
+    doc: factoryDoc(`The functions that answer for a fake client of ${service.service.typeName}.`, service),
+    name: anchor(service.fakeMethods, service.position),
+    members: () =>
+      service.methods
+        .map((method) => {
+          const { parameter, type, returns } = servedSignature(method, options);
+          const doc = describeAgain(method, "  ");
+          const parameters = `${parameter}: ${type}, options?: ${runtime.type("CallOptions")}`;
+          return `${doc === "" ? "" : `${doc}\n`}  ${anchor(method.name, method.position)}?(${parameters}): ${returns};\n`;
+        })
+        .join("\n"),
+  };
+}
+
 export function fakeFactory(service: ServiceOutline, runtime: ImportedModule, anchor: Anchor): FunctionDeclaration {
   const prose = `Makes a client of ${service.service.typeName} for tests: it has the given methods, and the others fail.`;
   return {
     kind: "function",
     doc: factoryDoc(prose, service),
     name: anchor(service.fake, service.position),
-    parameters: [{ name: "methods", type: () => `Partial<${service.client}>`, optional: true }],
+    parameters: [{ name: "methods", type: () => service.fakeMethods, optional: true }],
     returns: () => service.client,
     result: () => `${runtime.value("createFakeClient")}(${service.definition}, methods)`,
   };

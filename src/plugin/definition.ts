@@ -47,6 +47,7 @@ export function methodConstant(
         const alias = javaNames(method);
         facts.push(["alias", `{ service: ${literal(alias.service)}, method: ${literal(alias.method)} }`]);
       }
+      if (outline.descriptor !== undefined) facts.push(["descriptor", `() => ${outline.descriptor()}`]);
       return objectLiteral(facts);
     },
   };

@@ -2,7 +2,7 @@
 import type { DescFile } from "@bufbuild/protobuf";
 import { type Declaration, exportStatements, printDeclaration, type Target } from "../print/declaration.ts";
 import { relativePath } from "../print/imports.ts";
-import { clientFactory, clientInterface, fakeFactory } from "./client.ts";
+import { clientFactory, clientInterface, fakeFactory, fakeInterface } from "./client.ts";
 import { methodConstant, serviceDefinition } from "./definition.ts";
 import { handlerBase, handlerInterface } from "./handler.ts";
 import type { Tools } from "./message-types.ts";
@@ -73,6 +73,8 @@ function serviceDeclarations(
     serviceDefinition(service, runtime, anchor, options),
     ...(client ? [clientFactory(service, runtime, anchor)] : []),
     ...(server && serverBase ? [handlerBase(service, runtime, anchor, options)] : []),
-    ...(client && fakes ? [fakeFactory(service, runtime, anchor)] : []),
+    ...(client && fakes
+      ? [fakeInterface(service, runtime, anchor, options), fakeFactory(service, runtime, anchor)]
+      : []),
   ]);
 }

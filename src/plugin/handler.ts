@@ -22,7 +22,7 @@ export function handlerInterface(
     members: () =>
       service.methods
         .map((method) => {
-          const { parameter, type, returns } = signature(method, options);
+          const { parameter, type, returns } = servedSignature(method, options);
           const name = anchor(method.name, method.position);
           const parameters = `${parameter}: ${type}, context: ${runtime.type("HandlerContext")}`;
           return `${describe(method, "  ")}\n  ${name}(${parameters}): ${returns};\n`;
@@ -48,10 +48,10 @@ export function handlerBase(
         doc: describeAgain(method, "  "),
         name: anchor(method.name, method.position),
         parameters: [
-          { name: `_${signature(method, options).parameter}`, type: () => signature(method, options).type },
+          { name: `_${servedSignature(method, options).parameter}`, type: () => servedSignature(method, options).type },
           { name: "context", type: () => runtime.type("HandlerContext") },
         ],
-        returns: () => signature(method, options).returns,
+        returns: () => servedSignature(method, options).returns,
         result: () => `${runtime.value("unimplemented")}(context)`,
       }),
     ),
@@ -64,7 +64,8 @@ interface Signature {
   readonly returns: string;
 }
 
-function signature({ method, input, output }: MethodOutline, options: TripleOptions): Signature {
+/** The parameter and the result of a method as the side that answers calls declares them. */
+export function servedSignature({ method, input, output }: MethodOutline, options: TripleOptions): Signature {
   const one = { parameter: "request", type: input.shape() };
   const many = { parameter: "requests", type: `AsyncIterable<${input.shape()}>` };
   const init = output.init();

@@ -11,6 +11,8 @@ export interface OwnOptions {
   readonly serverBase: boolean;
   readonly fakes: boolean;
   readonly javaNames: boolean;
+  /** Whether a method refers to its descriptor. */
+  readonly descriptors: boolean;
   /** The way from the output folder to the root of the proto files, for source maps. */
   readonly protoSourceMap: string | undefined;
   /** Where generated code imports the runtime from: a package, or a file under the output folder such as `./rt.js`. */
@@ -136,6 +138,11 @@ const options: Readonly<Record<string, Option>> = {
     meaning: "add the names Dubbo Java has for service and method to each method",
     check: flag,
   },
+  descriptors: {
+    usage: "descriptors=true",
+    meaning: "add to each method a reference to its descriptor, also if its messages are of other files",
+    check: flag,
+  },
   proto_source_map: {
     usage: "proto_source_map=../../proto",
     meaning: "for target=dts: lead editors to the proto files; their root as a relative path from the output folder",
@@ -178,6 +185,7 @@ export function readOptions(parameter: string): { own: OwnOptions; kit: string }
     serverBase: is("server_base"),
     fakes: is("fakes"),
     javaNames: is("java_names"),
+    descriptors: is("descriptors"),
     protoSourceMap: last.get("proto_source_map"),
     runtimeImport:
       last.get("runtime_import") ??
@@ -222,6 +230,7 @@ function wrongCombinations(own: OwnOptions, last: ReadonlyMap<string, string>): 
       `parts must be client with ${plain}, ${onlyClients}`,
     ],
     [messages !== "pb" && serverBase, `server_base does not go with ${plain}, ${onlyClients}`],
+    [messages !== "pb" && own.descriptors, `descriptors do not go with ${plain}, which needs no descriptor`],
     [messages !== "pb" && own.initTypes === "expanded", `init_types=expanded does not go with ${plain}`],
     [!parts.has("server") && serverBase, "server_base needs parts=server or both"],
     [!parts.has("client") && fakes, "fakes need parts=client or both"],

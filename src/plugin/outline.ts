@@ -26,6 +26,8 @@ export interface ServiceOutline extends Documented {
   readonly factory: string;
   readonly base: string;
   readonly fake: string;
+  /** The interface of the functions that answer for a fake. */
+  readonly fakeMethods: string;
   readonly methods: readonly MethodOutline[];
   /** Rpcs that cannot be had with these messages. */
   readonly leftOut: readonly DescMethod[];
@@ -39,6 +41,8 @@ export interface MethodOutline extends Documented {
   readonly name: string;
   /** The exported constant that describes it. */
   readonly constant: string;
+  /** The expression for its descriptor, where that is wanted. */
+  readonly descriptor: (() => string) | undefined;
   readonly input: MessageOutline;
   readonly output: MessageOutline;
   readonly position: Position | undefined;
@@ -92,14 +96,26 @@ export function outline(file: DescFile, path: string, tools: Tools): FileOutline
     ...service,
     base: options.serverBase ? exported.claim(`${service.service.name}Base`) : "",
     fake: options.fakes ? exported.claim(`createFake${service.service.name}`) : "",
+    fakeMethods: options.fakes ? exported.claim(`${service.service.name}Fake`) : "",
   }));
 
   const imports = new Imports(path, new Scope([...unbindable, ...exported.claimed]), options);
   const runtime = imports.module(options.runtimeImport);
   const { declarations, of } = messages(imports, runtime);
+  const descriptorOf = (method: DescMethod): (() => string) => {
+    const { schema, from } = pb.service(method.parent);
+    const module = imports.module(from);
+    module.reserve(schema);
+    return () => `${module.value(schema)}.method.${method.localName}`;
+  };
   const services = withExtras.map((service) => ({
     ...service,
-    methods: service.methods.map((m) => ({ ...m, input: of(m.method.input), output: of(m.method.output) })),
+    methods: service.methods.map((m) => ({
+      ...m,
+      input: of(m.method.input),
+      output: of(m.method.output),
+      descriptor: options.descriptors ? descriptorOf(m.method) : undefined,
+    })),
   }));
   return { services, messages: declarations, imports, runtime };
 }

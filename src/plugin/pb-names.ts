@@ -1,5 +1,5 @@
 /** What protoc-gen-es writes for a proto file: the module, and the names of messages, enums and schemas in it. */
-import type { DescEnum, DescFile, DescMessage } from "@bufbuild/protobuf";
+import type { DescEnum, DescFile, DescMessage, DescService } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { safeIdentifier } from "@bufbuild/protoplugin";
 import { memo } from "../print/memoize.ts";
@@ -16,11 +16,15 @@ export interface PbNames {
   /** Everything the module of a proto file exports for its descriptors. */
   exports(file: DescFile): ReadonlySet<string>;
   type(type: DescMessage | DescEnum): PbType;
+  /** The name of a service's descriptor, and where to import it from. */
+  service(service: DescService): Pick<PbType, "schema" | "from">;
 }
 
 interface PbModule {
   readonly names: ReadonlySet<string>;
   readonly types: ReadonlyMap<DescMessage | DescEnum, PbType>;
+  readonly services: ReadonlyMap<DescService, string>;
+  readonly from: string;
 }
 
 /**
@@ -37,6 +41,12 @@ export function createPbNames(from: (file: DescFile) => string): PbNames {
         throw new Error(`${type} is missing from ${type.file}`);
       }
       return found;
+    },
+    service: (service) => {
+      const { services, from } = moduleOf(service.file);
+      const schema = services.get(service);
+      if (schema === undefined) throw new Error(`${service} is missing from ${service.file}`);
+      return { schema, from };
     },
   };
 }
@@ -66,15 +76,17 @@ function nameModule(file: DescFile, from: string): PbModule {
   }
   claim(`file_${file.name.replace(/[^a-zA-Z0-9_]+/g, "_")}`);
   const types = new Map<DescMessage | DescEnum, PbType>();
+  const services = new Map<DescService, string>();
   for (const type of all) {
     const flat = flatName(type);
     if (type.kind === "message" || type.kind === "enum") {
       types.set(type, { shape: shapes.get(type) ?? flat, schema: claim(`${flat}Schema`), from });
     } else {
-      claim(flat);
+      const name = claim(flat);
+      if (type.kind === "service") services.set(type, name);
     }
   }
-  return { names, types };
+  return { names, types, services, from };
 }
 
 /** `Outer_Inner` for `my.package.Outer.Inner`. */

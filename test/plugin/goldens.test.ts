@@ -40,5 +40,5 @@ describe.each(folders)("%s", (folder, parameter, protos) => {
 });
 
 it("every option has a folder", () => {
-  expect(optionFolders()).toHaveLength(8);
+  expect(optionFolders()).toHaveLength(9);
 });

@@ -7,7 +7,7 @@ import {
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
 import { afterAll, describe, expect, it } from "vitest";
-import { hostileNames, mutant, unprintableMessages } from "./support/hostile.ts";
+import { hostileNames, mutant, unprintableMessages, unprintableServices } from "./support/hostile.ts";
 import { Project } from "./support/project.ts";
 
 /** Words that are one method once their first letter is small cannot share a service. */
@@ -21,7 +21,7 @@ const fields = ["then", "constructor", "hasOwnProperty", "delete", "name", "toSt
  * Two files: one where words are messages, services in turn, and rpcs of a service, and one with services named by the
  * words themselves, whose messages are those of the first file.
  */
-function hostileFiles(messages: readonly string[]): FileDescriptorProto[] {
+function hostileFiles(messages: readonly string[], services = hostileNames): FileDescriptorProto[] {
   const service = (name: string, methods: readonly string[], offset = 0) => {
     const message = (i: number): string => `.hostile.${messages[(i + offset) % messages.length]}`;
     return {
@@ -55,13 +55,18 @@ function hostileFiles(messages: readonly string[]): FileDescriptorProto[] {
       package: "hostile.services",
       dependency: ["hostile/everything.proto"],
       syntax: "proto3",
-      service: hostileNames.map((name, i) => service(name, ["Call"], i)),
+      service: services.map((name, i) => service(name, ["Call"], i)),
     }),
   ];
 }
 
 const printable = hostileFiles(hostileNames.filter((name) => !unprintableMessages.includes(name)));
 const everything = hostileFiles(hostileNames);
+/** Files whose modules of protoc-gen-es parse both, so that services can be imported from them. */
+const described = hostileFiles(
+  hostileNames.filter((name) => !unprintableMessages.includes(name)),
+  hostileNames.filter((name) => !unprintableServices.includes(name)),
+);
 
 const request = (parameter: string, protoFile: FileDescriptorProto[] = printable): CodeGeneratorRequest =>
   create(CodeGeneratorRequestSchema, { parameter, protoFile, fileToGenerate: protoFile.map(({ name }) => name) });
@@ -128,6 +133,17 @@ describe("hostile names without messages of protoc-gen-es", () => {
   it("do not type-check where the plugin misspells a type", () => {
     project.generate(request("target=ts,import_extension=js,messages=json", everything), "", mutant);
     expect(project.diagnostics()).toContainEqual(expect.stringMatching(/_triple\.ts.*Cannot find name 'Promis'/));
+  }, 60_000);
+});
+
+describe("hostile names with descriptors", () => {
+  const project = new Project();
+  afterAll(() => project[Symbol.dispose]());
+
+  it("type-check", () => {
+    project.generateMessages(request(MESSAGES, described));
+    project.generate(request("target=ts,import_extension=js,descriptors=true", described));
+    expect(project.diagnostics()).toEqual([]);
   }, 60_000);
 });
 

@@ -18,7 +18,7 @@ describe("options", () => {
   const names =
     "the options are target, import_extension, js_import_style, keep_empty_files, ts_nocheck, elide_plugin_version, " +
     "rewrite_imports, map_imports, bootstrap_wkt, parts, init_types, messages, server_base, fakes, java_names, " +
-    "proto_source_map, runtime_import";
+    "descriptors, proto_source_map, runtime_import";
 
   it("that are wrong are all told at once, with the right ones", () => {
     expect(refusal("target=go,speed=11,runtime_import=,part=client,fakes=maybe")).toBe(
@@ -50,6 +50,7 @@ describe("options", () => {
     ["messages=json,parts=server", "parts must be client with messages=json"],
     ["messages=none,server_base=true", "server_base does not go with messages=none"],
     ["messages=json,init_types=expanded", "init_types=expanded does not go with messages=json"],
+    ["messages=json,descriptors", "descriptors do not go with messages=json"],
     ["parts=client,server_base", "server_base needs parts=server"],
     ["parts=server,fakes", "fakes need parts=client"],
     ["target=ts,proto_source_map=../proto", "proto_source_map needs target=dts"],

@@ -2,7 +2,7 @@
  * Methods: what generated code declares of each, and how its messages travel. Most messages have a Protocol Buffers schema and
  * travel as the codec of a transport or server encodes them; a method without schemas brings a {@link Payload} instead.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Metadata } from "./metadata.ts";
 
 /** The four kinds of call. Sub-protocol A carries only `unary` (spec: What the service does). */
@@ -32,6 +32,8 @@ export interface MethodAlias {
 export interface ProtoMethod extends MethodFacts {
   readonly input: DescMessage;
   readonly output: DescMessage;
+  /** The descriptor, where code was generated with `descriptors`. `descriptorOf` finds it for most other methods too. */
+  readonly descriptor?: () => DescMethod;
   readonly payload?: undefined;
 }
 
@@ -39,6 +41,7 @@ export interface ProtoMethod extends MethodFacts {
 export interface PayloadMethod extends MethodFacts {
   readonly input?: undefined;
   readonly output?: undefined;
+  readonly descriptor?: undefined;
   readonly payload: Payload;
 }
 

@@ -103,14 +103,6 @@ function createClientOf<C extends object>(
   return client as C;
 }
 
-/** Makes a client for tests: it has the given methods, and calls of the others fail. Generated code calls this. */
-export function createFakeClient<C extends object>(service: ServiceDef<C, object>, methods: Partial<C> = {}): C {
-  const call: Call = async ({ method }) => {
-    throw new RpcError(Code.Unimplemented, `${method.path} was called, but the fake client has no such method`);
-  };
-  return Object.assign(createClient(service, { call, close: async () => {} }), methods);
-}
-
 /** Makes the function for one method. A bundle that imports one method this way carries none of the others. */
 export function createStub<Stub>(method: TypedMethod<Stub>, transport: Transport, defaults: CallDefaults = {}): Stub {
   return stubs[method.kind](method, transport.call, defaults) as Stub;

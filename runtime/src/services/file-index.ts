@@ -26,7 +26,8 @@ export class FileIndex {
 
   /** Adds the files of the messages of a service, one of which usually declares the service as well. */
   addService(service: ServiceDef<object, object>): void {
-    for (const { input, output } of Object.values(service.methods)) {
+    for (const { input, output, descriptor } of Object.values(service.methods)) {
+      if (descriptor !== undefined) this.add(descriptor().parent.file);
       if (input !== undefined) this.add(input.file);
       if (output !== undefined) this.add(output.file);
     }

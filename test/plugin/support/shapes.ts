@@ -16,14 +16,18 @@ const expressions: ReadonlyMap<SyntaxKind, RegExp> = new Map([
     /^(\w+)\$*\((?:"(?:[^"\\]|\\.)*"|[\w$]+(?:, \w+){0,2})\)$|^Object\.defineProperty\(exports, "__esModule", \{ value: true \}\)$/,
   ],
   [SyntaxKind.BinaryExpression, /^exports\.[\w$]+ = [\w$]+$/],
-  [SyntaxKind.PropertyAccessExpression, /^exports\.[\w$]+$|^Object\.defineProperty$/],
+  [
+    SyntaxKind.PropertyAccessExpression,
+    /^exports\.[\w$]+$|^Object\.defineProperty$|^[\w$]+\.method$|^[\w$]+\.method\.[\w$]+$/,
+  ],
   [SyntaxKind.ObjectLiteralExpression, /^\{[\s\S]*\}$/],
   [SyntaxKind.StringLiteral, /^"(?:[^"\\\n\r\u2028\u2029]|\\.)*"$/],
   [SyntaxKind.ExpressionWithTypeArguments, /^[\w$]+$/],
   [SyntaxKind.Identifier, /^[\w$]+$/],
   [SyntaxKind.TrueKeyword, /^true$/],
-  // What only contracts need: a class that is looked up later, and lists of parameters and of names.
-  [SyntaxKind.ArrowFunction, /^\(\) => [\w$]+$/],
+  // A descriptor or a class of a contract, which is looked up later.
+  [SyntaxKind.ArrowFunction, /^\(\) => [\w$]+(?:\.method\.[\w$]+)?$/],
+  // Contracts need lists of parameters and of names.
   [SyntaxKind.ArrayLiteralExpression, /^\[[\s\S]*\]$/],
 ]);
 

@@ -29,7 +29,11 @@ const xmlResult: ResultFormat = (type, value) => {
 };
 
 /** By the type of the response. */
-export const RESULT_FORMATS = { json: jsonResult, text: textResult, xml: xmlResult } as const;
+export const RESULT_FORMATS: Readonly<Record<"json" | "text" | "xml", ResultFormat>> = {
+  json: jsonResult,
+  text: textResult,
+  xml: xmlResult,
+};
 
 const XML_NOTATION: Notation = {
   long: String,

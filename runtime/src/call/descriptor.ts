@@ -1,0 +1,32 @@
+/** Descriptors of methods: what the proto file says of an rpc, custom options included. */
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Method, ProtoMethod } from "./method.ts";
+
+/** Descriptors that have been found: interceptors ask on every call. */
+const known = new WeakMap<Method, DescMethod>();
+
+/**
+ * The descriptor of a method, from which `getOption` of `@bufbuild/protobuf` reads custom options. `undefined` for a method
+ * whose messages have no schema: of an interface of Java, or generated with `messages=json`.
+ *
+ * Generated code does not refer to it, so a page that never asks does not load it: it is found through the proto files of
+ * the method's messages. Throws a `TypeError` for an rpc whose messages are all declared in other files than the rpc, unless
+ * it was generated with `descriptors=true`.
+ */
+export function descriptorOf(method: Method): DescMethod | undefined {
+  if (method.payload !== undefined) return undefined;
+  const descriptor = known.get(method) ?? method.descriptor?.() ?? find(method);
+  known.set(method, descriptor);
+  return descriptor;
+}
+
+function find({ input, output, service, name, path }: ProtoMethod): DescMethod {
+  for (const { services } of [input.file, output.file]) {
+    const found = services.find(({ typeName }) => typeName === service)?.methods.find((method) => method.name === name);
+    if (found !== undefined) return found;
+  }
+  throw new TypeError(
+    `the descriptor of ${path} cannot be found, because its messages are declared in other proto files: ` +
+      "generate it with descriptors=true",
+  );
+}

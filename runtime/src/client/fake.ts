@@ -1,0 +1,78 @@
+/** Clients for tests: they answer from functions instead of a transport. */
+import { create, type DescMessage } from "@bufbuild/protobuf";
+import type { Call, ServiceDef } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import type { MethodKind, ProtoMethod } from "../call/method.ts";
+import { type CallOptions, createClient } from "./client.ts";
+
+/**
+ * Functions that answer the calls of a fake client, by the name of the method. Generated code has a type for each service:
+ * requests arrive as full messages, and init shapes are enough as responses, as for handlers.
+ */
+export type FakeMethods<C extends object> = {
+  readonly [K in keyof C]?: (request: never, options?: CallOptions) => unknown;
+};
+
+/**
+ * Makes a client for tests. Its calls are answered by the given functions; a call of a method that has none fails as
+ * unimplemented. What a function throws reaches the caller as it is. Generated code calls this.
+ */
+export function createFakeClient<C extends object>(service: ServiceDef<C, object>, methods: FakeMethods<C> = {}): C {
+  const call: Call = async ({ method }) => {
+    throw new RpcError(Code.Unimplemented, `${method.path} was called, but the fake client has no such method`);
+  };
+  const client = createClient(service, { call, close: async () => {} }) as Record<string, unknown>;
+  for (const [name, method] of Object.entries(service.methods)) {
+    const fake: unknown = (methods as Record<string, unknown>)[name];
+    if (fake === undefined) continue;
+    if (typeof fake !== "function") throw new TypeError(`${name} of a fake ${service.typeName} must be a function`);
+    const bound: Fake = fake.bind(methods);
+    // Messages without a schema are passed as they are.
+    client[name] = method.payload === undefined ? fakes[method.kind](method, bound) : bound;
+  }
+  return client as C;
+}
+
+type Fake = (request: unknown, options?: CallOptions) => unknown;
+
+const fakes: Readonly<Record<MethodKind, (method: ProtoMethod, fake: Fake) => Fake>> = {
+  unary: (method, fake) => async (request, options) =>
+    responseOf(method, await fake(requestOf(method, request), options)),
+  server_streaming: (method, fake) => (request, options) =>
+    responsesOf(method, () => fake(requestOf(method, request), options)),
+  client_streaming: (method, fake) => async (requests, options) =>
+    responseOf(method, await fake(requestsOf(method, requests), options)),
+  bidi_streaming: (method, fake) => (requests, options) =>
+    responsesOf(method, () => fake(requestsOf(method, requests), options)),
+};
+
+function requestOf({ input, path }: ProtoMethod, request: unknown): object {
+  return toMessage(input, request, `the request of ${path}`);
+}
+
+function responseOf({ output, path }: ProtoMethod, response: unknown): object {
+  return toMessage(output, response, `the response of a fake ${path}`);
+}
+
+async function* requestsOf(method: ProtoMethod, requests: unknown): AsyncGenerator<object, void> {
+  for await (const request of iterable(requests, `the requests of ${method.path}`)) yield requestOf(method, request);
+}
+
+/** The function runs when the first response is asked for, as the call of a client does. */
+async function* responsesOf(method: ProtoMethod, start: () => unknown): AsyncGenerator<object, void> {
+  const responses = iterable(start(), `the responses of a fake ${method.path}`);
+  for await (const response of responses) yield responseOf(method, response);
+}
+
+function toMessage(type: DescMessage, value: unknown, what: string): object {
+  if (typeof value !== "object" || value === null) throw new TypeError(`${what} must be a message or its init shape`);
+  return create(type, value as Record<string, unknown>);
+}
+
+function iterable(value: unknown, what: string): AsyncIterable<unknown> {
+  if (typeof (value as AsyncIterable<unknown> | undefined)?.[Symbol.asyncIterator] === "function") {
+    return value as AsyncIterable<unknown>;
+  }
+  throw new TypeError(`${what} must be an async iterable, such as an async generator makes`);
+}
