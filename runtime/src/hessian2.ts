@@ -1,6 +1,6 @@
 /**
- * The door to Hessian 2, the serialization that Dubbo has for interfaces without IDL. Only data: no class is looked up, no
- * code is run by what arrives, and a class that nobody declared is refused.
+ * The entry point for Hessian 2, Dubbo's serialization of interface methods. It decodes only data: no class is looked up, no code
+ * runs because of what arrives, and undeclared classes are refused.
  */
 
 import { Cost } from "./java/cost.ts";
@@ -16,22 +16,21 @@ export type { Hessian2Limits } from "./java/hessian2/raw.ts";
 
 export interface Hessian2Options {
   /**
-   * Classes that may arrive beside those that signatures declare: subclasses of them, and what an `Object` may be. Default:
-   * none.
+   * Classes accepted besides those that signatures declare: their subclasses, and classes of an `Object`. Default: none.
    */
   readonly classes?: readonly JavaClass[] | undefined;
-  /** Enums that an `Object` may be. Default: none. */
+  /** Enums accepted for an `Object`. Default: none. */
   readonly enums?: readonly JavaEnum[] | undefined;
   readonly limits?: Hessian2Limits | undefined;
 }
 
-/** Makes the serialization for those who declare more classes, or other limits. */
+/** Makes the serialization with additional classes or other limits. */
 export function createHessian2({ classes = [], enums = [], limits = {} }: Hessian2Options = {}): Serialization {
   const types: JavaType[] = [...classes.map((one) => ({ class: () => one })), ...enums.map((one) => ({ enum: one }))];
   const known = new WeakMap<object, DeclaredTypes>();
   const registered = declaredTypes(types);
 
-  /** What may arrive as a type: looked up once for each. */
+  /** The accepted classes and enums of each type, computed once. */
   function declaredBy(type: JavaType): DeclaredTypes {
     if (typeof type === "string") return registered;
     const found = known.get(type) ?? declaredTypes([...types, type]);
@@ -51,5 +50,5 @@ export function createHessian2({ classes = [], enums = [], limits = {} }: Hessia
   };
 }
 
-/** Hessian 2 with the classes that signatures declare, and the limits that there are by default. */
+/** Hessian 2 with the classes that signatures declare and the default limits. */
 export const hessian2: Serialization = /*@__PURE__*/ createHessian2();

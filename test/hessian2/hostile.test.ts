@@ -192,7 +192,7 @@ describe("Hessian 2", () => {
     expect(outer).toMatchObject({ className: "com.acme.Outer", detailMessage: null, fields: { odd: 1 }, trace: [] });
     expect(outer?.cause).toMatchObject({ className: "com.acme.Inner", fields: { odd: undefined } });
     expect((outer?.cause as Error | undefined)?.cause).toBeUndefined();
-    expect(() => hessian2.decodeException?.(hex("91"))).toThrow("the data is no exception");
+    expect(() => hessian2.decodeException?.(hex("91"))).toThrow("the data is not an exception");
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         expect(() => {

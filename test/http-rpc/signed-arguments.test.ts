@@ -158,10 +158,10 @@ describe("arguments by name", () => {
     ["sayHi", FORM, "name=%ff", 400, 25, "is not percent-encoded UTF-8"],
     ["sayHi", `${FORM}; charset=gbk`, "name=a", 415, 40, 'charset "gbk" is not supported in a form'],
     ["bool", FORM, "value=maybe", 400, 25, 'argument "value": "maybe" is not a boolean'],
-    ["long", FORM, "value=", 400, 25, 'argument "value": null is no long'],
+    ["long", FORM, "value=", 400, 25, 'argument "value": null is not a valid long'],
     ["user", FORM, "value={", 400, 25, 'argument "value": '],
     ["user", FORM, `value=${'{"friends":['.repeat(60)}`, 400, 25, "more than 100 levels deep"],
-    ["find", FORM, "id=x", 400, 25, 'argument "id": "x" is no long'],
+    ["find", FORM, "id=x", 400, 25, 'argument "id": "x" is not a valid long'],
     ["find", FORM, "0=5", 404, 60, "has no overload with these arguments"],
     ["find", FORM, "id=5&name=a", 400, 40, "the arguments fit several overloads"],
     [

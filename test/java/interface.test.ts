@@ -57,8 +57,10 @@ describe.each(transports)("a service without IDL over %s", (_name, open) => {
     const client = createShopClient(open());
     const error = await caught(client.findBetween(1, 2 ** 31));
     expect(error.code).toBe(Code.InvalidArgument);
-    expect(error.rawMessage).toContain('argument "to": 2147483648 is no int');
-    expect((await caught(client.findBetween(null as unknown as number, 1))).rawMessage).toContain("null is no int");
+    expect(error.rawMessage).toContain('argument "to": 2147483648 is not a valid int');
+    expect((await caught(client.findBetween(null as unknown as number, 1))).rawMessage).toContain(
+      "null is not a valid int",
+    );
   });
 
   it("hides a result that is none from the caller", async () => {
@@ -70,7 +72,7 @@ describe.each(transports)("a service without IDL over %s", (_name, open) => {
     const protocol = _name.endsWith("A") ? "http-rpc" : "grpc";
     const client = createShopClient(createInMemoryTransport(wrong, { protocol, serializations: [hessian2] }));
     expect((await caught(client.total([1]))).code).toBe(Code.Internal);
-    expect(String(seen[0])).toContain('the result: "much" is no double');
+    expect(String(seen[0])).toContain('the result: "much" is not a valid double');
   });
 
   it("sends what a handler throws", async () => {

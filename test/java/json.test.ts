@@ -58,10 +58,12 @@ describe("numbers of JSON", () => {
 
   it("are no strings, however long they are, and strings are no numbers", () => {
     expect(() => read("java.lang.String", "12345678901234567890")).toThrow(
-      "12345678901234567890 is no java.lang.String",
+      "12345678901234567890 is not a valid java.lang.String",
     );
-    expect(() => read({ class: () => ({ name: "A", fields: {} }) }, "12345678901234567890")).toThrow("is no A");
-    expect(() => read("java.util.Date", "12345678901234567890")).toThrow("is no date");
+    expect(() => read({ class: () => ({ name: "A", fields: {} }) }, "12345678901234567890")).toThrow(
+      "is not a valid A",
+    );
+    expect(() => read("java.util.Date", "12345678901234567890")).toThrow("is not a valid date");
     expect(read("long", "9007199254740993")).toBe(9007199254740993n);
     expect(read(ANY, '[12345678901234567890,"#1","\'1",{"#2":"\\u0023"}]')).toEqual([
       "12345678901234567890",
@@ -72,8 +74,8 @@ describe("numbers of JSON", () => {
   });
 
   it("are refused where a type cannot hold them", () => {
-    for (const text of ["1e300", "3.5e38"]) expect(() => read("float", text)).toThrow("is no float");
-    for (const text of ["1e400", '"1e999"']) expect(() => read("double", text)).toThrow("is no double");
+    for (const text of ["1e300", "3.5e38"]) expect(() => read("float", text)).toThrow("is not a valid float");
+    for (const text of ["1e400", '"1e999"']) expect(() => read("double", text)).toThrow("is not a valid double");
     expect(read("float", "3.4028234663852886e38")).toBe(3.4028234663852886e38);
     expect(read("double", '"Infinity"')).toBe(Number.POSITIVE_INFINITY);
     expect(() => read("int", "007")).toThrow();
@@ -99,12 +101,12 @@ describe("dates", () => {
   it.each(["item 42", "2020", "1", "2024-02-30", "2023-13-01", "2023-11-14T25:00", "May 8, 1998", "2023-11-14T22", ""])(
     "are not read from %j",
     (text) => {
-      expect(() => read("java.util.Date", JSON.stringify(text))).toThrow(`${JSON.stringify(text)} is no date`);
+      expect(() => read("java.util.Date", JSON.stringify(text))).toThrow(`${JSON.stringify(text)} is not a valid date`);
     },
   );
 
   it.each(["[2020,5]", "{}", "true", "1.5", "8640000000000001", "1e400"])("are not read from %s", (text) => {
-    expect(() => read("java.util.Date", text)).toThrow("is no date");
+    expect(() => read("java.util.Date", text)).toThrow("is not a valid date");
   });
 
   it("come back as the keys of a map", () => {
@@ -172,15 +174,15 @@ describe("what a message costs", () => {
 
 describe("MessagePack of any value", () => {
   it.each([
-    ["an extension that nobody knows", "c7 02 05 0102", "the extension 5 is none that is known"],
-    ["another extension", "d4 01 00", "the extension 1 is none that is known"],
+    ["an extension that nobody knows", "c7 02 05 0102", "the extension 5 is not supported"],
+    ["another extension", "d4 01 00", "the extension 1 is not supported"],
     ["text that is no UTF-8", "a2 fffe", "utf-8"],
     ["long text that is no UTF-8", `d9 20 ${"ff".repeat(32)}`, "utf-8"],
-    ["a number beyond 64 bits", "cf ffffffffffffffff", "18446744073709551615n is no long"],
-    ["a time of an odd size", "c7 05 ff 0102030405", "a timestamp is none"],
-    ["a time with too many nanoseconds", "d7 ff ffffffff00000000", "a timestamp is none"],
-    ["a time that no date holds", "c7 0c ff 00000000 7fffffffffffffff", "is no date"],
-    ["such a number inside", "91 cf ffffffffffffffff", "is no long"],
+    ["a number beyond 64 bits", "cf ffffffffffffffff", "18446744073709551615n is not a valid long"],
+    ["a time of an odd size", "c7 05 ff 0102030405", "a timestamp is invalid"],
+    ["a time with too many nanoseconds", "d7 ff ffffffff00000000", "a timestamp is invalid"],
+    ["a time that no date holds", "c7 0c ff 00000000 7fffffffffffffff", "is not a valid date"],
+    ["such a number inside", "91 cf ffffffffffffffff", "is not a valid long"],
   ])("is refused with %s", (_what, bytes, message) => {
     expect(() => msgpack.decode(ANY, hex(bytes))).toThrow(message);
   });
@@ -272,7 +274,7 @@ describe("overloads in JSON", () => {
   it("say what is wrong with the one that is named, and are refused where two are meant", async () => {
     expect(await called("find", '{"customer":"Ann","limit":"x"}')).toMatchObject({
       status: 25,
-      message: expect.stringContaining('argument "limit": "x" is no int'),
+      message: expect.stringContaining('argument "limit": "x" is not a valid int'),
     });
     expect(await called("none", "[null]")).toMatchObject({
       status: 40,

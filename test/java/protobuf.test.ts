@@ -42,9 +42,9 @@ describe("the serialization protobuf", () => {
   it.each<[JavaType, unknown, string]>([
     [{ list: "int" }, [1], "no message is known for java.util.List"],
     [{ class: () => ({ name: "com.acme.Other", fields: {} }) }, {}, "no message is known for com.acme.Other"],
-    ["java.lang.String", null, "null is no java.lang.String"],
-    ["int", 2 ** 31, "2147483648 is no int"],
-    [Greeting, null, "null is no com.acme.Greeting"],
+    ["java.lang.String", null, "null is not a valid java.lang.String"],
+    ["int", 2 ** 31, "2147483648 is not a valid int"],
+    [Greeting, null, "null is not a valid com.acme.Greeting"],
   ])("refuses what has no message: %j", (type, value, message) => {
     expect(() => protobuf.encode(type, value)).toThrow(message);
   });

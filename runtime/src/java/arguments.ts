@@ -17,8 +17,8 @@ export function argumentsToJson({ parameters }: Signature, values: readonly unkn
 }
 
 /**
- * The arguments that a body can be meant to hold, in the order of likelihood; none if it cannot be for the method at all. A
- * method with one parameter takes its argument bare, too.
+ * The possible readings of a body as arguments of the method, the likeliest first; none if it cannot be for the method. A method
+ * with one parameter also takes its argument bare.
  */
 export function argumentsIn({ parameters }: Signature, body: JsonValue): readonly JsonValue[][] {
   const readings: JsonValue[][] = [];
@@ -33,14 +33,14 @@ export function argumentsIn({ parameters }: Signature, body: JsonValue): readonl
   return readings;
 }
 
-/** Arguments that fit the types. */
+/** Arguments that are valid for the types of the parameters. */
 export interface Fit {
   readonly values: unknown[];
-  /** Whether JSON has no other word for any of them: a string that is read as a number has. */
+  /** Whether each is in its usual JSON form; a number in a string is not. */
   readonly plain: boolean;
 }
 
-/** The values of the first reading that fits the types. Throws what is wrong with the first one if none does. */
+/** The values of the first reading that is valid for the types. If none is, throws the error of the first. */
 export function valuesOf({ parameters }: Signature, readings: readonly JsonValue[][]): Fit {
   let problem: unknown;
   for (const reading of readings) {
@@ -62,7 +62,7 @@ function takesArray(type: JavaType): boolean {
   return "list" in type || "set" in type || "array" in type;
 }
 
-/** Whether a JSON value is what values of the type are first of all. An `Object` is nothing of its own. */
+/** Whether a JSON value has the usual form of the type. An `Object` has none. */
 function isPlain(type: JavaType, json: JsonValue): boolean {
   if (json === null) return true;
   if (typeof type === "object" && ("class" in type || "map" in type)) return isRecord(json);

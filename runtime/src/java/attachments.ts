@@ -1,22 +1,22 @@
 /**
- * Metadata as Dubbo for Java has it, where it is called attachments: names keep their capitals, and values have types.
+ * Attachments, which is Dubbo for Java's name for metadata: names keep their capitals, and values have types.
  */
 import { Metadata } from "../call/metadata.ts";
 
 /** A value that Dubbo for Java sends as text or, if it is bytes, under a name that ends in `-bin`. */
 export type AttachmentValue = string | number | bigint | boolean | Date | Uint8Array;
 
-/** The header that tells the names before HTTP made them lower case: an object in JSON, percent-encoded. */
+/** The header that maps lower-case names to the original ones: a JSON object, percent-encoded. */
 const CONVERT = "tri-header-convert";
 
-/** What Dubbo for Java uses itself, and does not count among the attachments. */
+/** Names that Dubbo for Java uses itself and leaves out of the attachments. */
 const NOT_ATTACHMENTS =
   /^(?::.*|tri-.*|grpc-.*|rest-service-.*|content-type|te|user-agent|interface|path|group|version|timeout|application|remote\.application|serialization)$/;
 
 /**
  * Makes metadata that Dubbo for Java reads as attachments under the same names, capitals included, and with bytes as bytes.
  * Pass it as the `headers` of a call, or append it to the `responseTrailers` of a handler. Throws a `TypeError` for a name or
- * a text that metadata cannot have.
+ * a text that is invalid in metadata.
  */
 export function attachments(values: { readonly [name: string]: AttachmentValue | undefined }): Metadata {
   const metadata = new Metadata();
@@ -28,15 +28,15 @@ export function attachments(values: { readonly [name: string]: AttachmentValue |
     else metadata.append(key, value instanceof Date ? value.toUTCString() : String(value));
     if (key !== name) originals[key] = name;
   }
-  // Java reads it as a form, where a plus is a space; encodeURIComponent leaves none.
+  // Java decodes it like a form, where a plus is a space; encodeURIComponent leaves no plus.
   if (Object.keys(originals).length > 0) metadata.append(CONVERT, encodeURIComponent(JSON.stringify(originals)));
   return metadata;
 }
 
 /**
  * The attachments that Dubbo for Java sent: on a server in `context.requestHeaders`, on a client in the trailers. Names have
- * their capitals back where Java told them; bytes have lost the `-bin` of their name; fields of the protocol are left out.
- * Of a name that is there twice the last value counts. Broken values are left as the text they are.
+ * their capitals back where Java sent them; names of bytes lose `-bin`; fields of the protocol are left out. The last value of a
+ * repeated name counts. Malformed values stay text.
  */
 export function readAttachments(metadata: Metadata): Record<string, string | Uint8Array> {
   const values: Record<string, string | Uint8Array> = Object.create(null);
@@ -50,7 +50,7 @@ export function readAttachments(metadata: Metadata): Record<string, string | Uin
   return values;
 }
 
-/** The names that a peer gave, by those they have here. What is not the same name but for its capitals is no such name. */
+/** The original names by the lower-case ones. An entry whose names differ in more than capitals is ignored. */
 function readOriginals(text: string | undefined): ReadonlyMap<string, string> {
   const originals = new Map<string, string>();
   if (text === undefined) return originals;
@@ -59,7 +59,7 @@ function readOriginals(text: string | undefined): ReadonlyMap<string, string> {
       if (typeof name === "string" && name.toLowerCase() === key) originals.set(key, name);
     }
   } catch {
-    // Names without their capitals are better than no attachments.
+    // A malformed map costs only the capitals of the names.
   }
   return originals;
 }

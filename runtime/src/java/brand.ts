@@ -1,6 +1,6 @@
 /**
- * What TypeScript has no words for: types of Java, as contracts and generated code spell them. A plain number is an `int`
- * wherever one is wanted; the brand is there to be read, by the generator and by people.
+ * Branded types for Java's types that TypeScript lacks, as contracts and generated code spell them. A plain number is assignable to
+ * `int`: the brand is information for the generator and the reader.
  */
 
 /** 32 bits: -2,147,483,648 to 2,147,483,647. */
@@ -11,7 +11,7 @@ export type short = number & { readonly "~java"?: "short" };
 export type byte = number & { readonly "~java"?: "byte" };
 /** A floating-point number of 32 bits. */
 export type float = number & { readonly "~java"?: "float" };
-/** A floating-point number of 64 bits, which every number of JavaScript is. */
+/** A floating-point number of 64 bits, like every number of JavaScript. */
 export type double = number & { readonly "~java"?: "double" };
 /** 64 bits. Always a `bigint`, however small. */
 export type long = bigint & { readonly "~java"?: "long" };

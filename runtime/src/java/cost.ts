@@ -1,14 +1,15 @@
 /**
- * What the values of one message may cost, whichever way they go. An object may be there a million times in few bytes, and a
- * message has many arguments: so all of them are counted together, as they are read, made and written.
+ * Limits on the memory and time that the values of one message cost, in either direction. A few bytes can refer to an object a
+ * million times (an amplification attack), and a message has many arguments: so all are counted together, when they are read,
+ * created and written.
  */
 
 export interface CostLimits {
-  /** How many values there may be altogether. Default: 1,000,000. */
+  /** Most values in a message. Default: 1,000,000. */
   readonly maxValues?: number | undefined;
-  /** How many of them may be lists, maps and objects. Default: 250,000. */
+  /** Most lists, maps and objects among them. Default: 250,000. */
   readonly maxContainers?: number | undefined;
-  /** How many bytes may be written, before they are compressed. Default: 64 MiB. */
+  /** Most bytes written, before compression. Default: 64 MiB. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -18,14 +19,14 @@ const DEFAULT_COST_LIMITS = {
   maxBytes: 64 * 2 ** 20,
 };
 
-/** The count of one message. What goes beyond a limit throws. */
+/** The count of one message. Throws when a limit is exceeded. */
 export class Cost {
   #values = 0;
   #containers = 0;
   #made = 0;
   #bytes = 0;
 
-  /** Values that were read or are being written. */
+  /** Counts values that were read or are being written. */
   addValues(count: number, { maxValues = DEFAULT_COST_LIMITS.maxValues }: CostLimits = DEFAULT_COST_LIMITS): void {
     this.#values += count;
     if (this.#values > maxValues) throw limitError("values", maxValues);
@@ -36,13 +37,13 @@ export class Cost {
     if (this.#containers > maxContainers) throw limitError("lists, maps and objects", maxContainers);
   }
 
-  /** Values that are made of what was read: a reference leads to them again, and what was left out is made up. */
+  /** Counts values that are created from those read: again for each reference, and for each field that was left out. */
   addMade(count: number, { maxValues = DEFAULT_COST_LIMITS.maxValues }: CostLimits = DEFAULT_COST_LIMITS): void {
     this.#made += count;
     if (this.#made > maxValues) throw limitError("values", maxValues);
   }
 
-  /** Bytes that are being written. */
+  /** Counts bytes that are being written. */
   addBytes(count: number, { maxBytes = DEFAULT_COST_LIMITS.maxBytes }: CostLimits = DEFAULT_COST_LIMITS): void {
     this.#bytes += count;
     if (this.#bytes > maxBytes) throw limitError("bytes", maxBytes);

@@ -1,22 +1,22 @@
 /**
- * Exceptions of Java: what a method without IDL throws, on either side.
+ * Exceptions of Java, which interface methods throw on either side.
  */
 import { Code } from "../call/code.ts";
 import { RpcError, type RpcErrorOptions } from "../call/error.ts";
 
-/** Longer text is in `detailMessage` alone. */
+/** Longest text of the `RpcError`, in characters. `detailMessage` has all of it. */
 const MAX_TEXT = 4096;
 
 const BRAND = Symbol.for("triple-es.JavaException");
 
 export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | "trailers"> {
-  /** What the class has beside its message, by the names of its fields. Default: nothing. */
+  /** Fields of the class besides the message, by name. Default: nothing. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
-  /** The exception that led to this one, in Java. */
+  /** The cause in Java. */
   readonly cause?: JavaException | undefined;
-  /** Where in Java it was thrown, one line per call, such as `com.acme.Shop.order(Shop.java:42)`. */
+  /** The stack trace in Java, one line per call, such as `com.acme.Shop.order(Shop.java:42)`. */
   readonly trace?: readonly string[] | undefined;
-  /** What peers see that do not understand exceptions of Java. Default: unknown. */
+  /** The code that peers see which do not understand exceptions of Java. Default: unknown. */
   readonly code?: Code | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | 
 export class JavaException extends RpcError {
   /** Name of the class, such as `com.acme.NoSuchUserException`. */
   readonly className: string;
-  /** What `getMessage()` says in Java; `null` for nothing. */
+  /** The result of `getMessage()` in Java, which may be `null`. */
   readonly detailMessage: string | null;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly trace: readonly string[];
@@ -48,7 +48,7 @@ export class JavaException extends RpcError {
   }
 }
 
-/** The exception of Java that an error is, or that it was made of. */
+/** The exception of Java that an error is, or has among its causes. */
 export function findException(error: unknown): JavaException | undefined {
   const seen = new Set<unknown>();
   for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
@@ -58,7 +58,7 @@ export function findException(error: unknown): JavaException | undefined {
   return undefined;
 }
 
-/** The exception that a handler threw: the error itself, or one that was made of it to add metadata. */
+/** The exception that a handler threw: the error itself, or the cause of a copy that was made to add metadata. */
 export function thrownException(error: unknown): JavaException | undefined {
   if (error instanceof JavaException) return error;
   if (!(error instanceof RpcError) || !(error.cause instanceof JavaException)) return undefined;

@@ -1,5 +1,5 @@
 /**
- * The serialization that needs no library: JSON, for peers that are ours or have been given it.
+ * JSON as a serialization of sub-protocol B, for our own peers and those that were given one.
  */
 import { decodeJsonText, encodeJson } from "../codec/codec.ts";
 import { fromJson, toJson } from "./json.ts";

@@ -1,10 +1,10 @@
 /**
- * JSON text as Dubbo for Java writes it. A `long` or a `BigDecimal` is a number with all its digits, which `JSON.parse` would
- * round; and keys of a map that are whole numbers have no quotes. Such text is written anew before it is parsed.
+ * Parser for JSON text as Dubbo for Java writes it. A `long` or a `BigDecimal` is a number with all its digits, which `JSON.parse`
+ * would round, and integer keys of a map have no quotes. Such text is rewritten before it is parsed.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** A number of JSON that no number of JavaScript is equal to. It is no string: those who want one do not get it. */
+/** A number of JSON text that no number of JavaScript equals. It is not accepted where a string is declared. */
 export class ExactNumber {
   readonly #text: string;
 
@@ -17,12 +17,12 @@ export class ExactNumber {
   }
 }
 
-/** Shorter numbers without an exponent lose nothing: a number of JavaScript holds 15 digits, whichever they are. */
+/** Shorter numbers without an exponent are exact: a double holds any 15 digits. */
 const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
 const BARE_KEY = /[{,]\s*-?[0-9]+\s*:/;
 const NUMBER_CHARACTER = /[0-9.eE+-]/;
 const QUOTE = '"';
-/** What strings begin with while exact numbers are strings, and what these begin with. */
+/** Marks that tell strings from exact numbers while both are strings. */
 const STRING_MARK = "'";
 const NUMBER_MARK = "#";
 
@@ -38,8 +38,8 @@ export function parseExactJson(text: string): JsonValue {
 }
 
 /**
- * Puts quotes around keys and, with `exact`, around numbers that would lose digits; and a mark into strings then, so that both
- * are known again. Without it, there is no such text of numbers that would.
+ * Puts quotes around keys and, with `exact`, around numbers that would lose digits; then it also marks strings, so that the two can
+ * be told apart. Without `exact`, returns nothing for text with such numbers.
  */
 function quote(text: string, exact: boolean): string | undefined {
   const pieces: string[] = [];
@@ -51,7 +51,7 @@ function quote(text: string, exact: boolean): string | undefined {
   for (let i = 0; i < text.length; i += 1) {
     const character = text[i] as string;
     if (character === QUOTE) {
-      const end = endOfString(text, i);
+      const end = closingQuote(text, i);
       if (exact && !isKey(text, end + 1)) replace(i, i + 1, QUOTE + STRING_MARK);
       i = end;
     } else if (character === "-" || (character >= "0" && character <= "9")) {
@@ -68,26 +68,26 @@ function quote(text: string, exact: boolean): string | undefined {
   return pieces.join("") + text.slice(done);
 }
 
-/** Whether what ends there is followed by a colon. */
+/** Whether a colon follows. */
 function isKey(text: string, end: number): boolean {
   let next = end;
   while (text[next] === " " || text[next] === "\n" || text[next] === "\r" || text[next] === "\t") next += 1;
   return text[next] === ":";
 }
 
-/** Anything else is left to the parser, which refuses it. */
+/** The parser refuses anything else. */
 function isNumber(text: string): boolean {
   return /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text);
 }
 
-/** Whether the nearest number of JavaScript, written out, is another one. Whole numbers beyond 2^53 are not relied on. */
+/** Whether a double loses digits of the number. Integers beyond 2^53 always count as losing some. */
 function losesDigits(text: string): boolean {
   const number = Number(text);
   if (/^-?[0-9]+$/.test(text)) return !Number.isSafeInteger(number);
   return !Number.isFinite(number) || normalize(text) !== normalize(String(number));
 }
 
-/** One spelling for all spellings of a number: its digits without zeros around them, and the power of ten behind them. */
+/** The canonical form of a number: its digits without leading and trailing zeros, and the power of ten. */
 function normalize(text: string): string {
   const [mantissa = "", exponent = "0"] = text.replace(/^-/, "").split(/[eE]/);
   const [whole = "", fraction = ""] = mantissa.split(".");
@@ -106,8 +106,8 @@ function endOfNumber(text: string, start: number): number {
   return end;
 }
 
-/** Where the string that starts there ends. */
-function endOfString(text: string, start: number): number {
+/** The position of the closing quote of a string, or the end of the text. */
+function closingQuote(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i += 1) {
     if (text[i] === QUOTE) return i;
     if (text[i] === "\\") i += 1;

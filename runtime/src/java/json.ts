@@ -1,5 +1,5 @@
 /**
- * Values of declared types as JSON values and back, as Dubbo writes and reads them in sub-protocol A.
+ * Converts values of declared types to JSON values and back, as Dubbo writes and reads them in sub-protocol A.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/metadata.ts";
@@ -29,10 +29,10 @@ import {
 } from "./type.ts";
 import { runtimeType, TypedValue } from "./typed.ts";
 
-/** Deeper values are refused: what follows them down would run out of stack. They may even be inside themselves. */
-const MAX_DEPTH = 100;
+/** Deepest nesting accepted: recursion over deeper values, or over one that contains itself, would overflow the stack. */
+const MAX_VALUE_DEPTH = 100;
 
-/** How a notation writes what JSON has no word for. */
+/** Representation of the values that JSON lacks. */
 export interface Notation {
   long(value: bigint): unknown;
   double(value: number): unknown;
@@ -41,8 +41,8 @@ export interface Notation {
 }
 
 /**
- * JSON has no word for numbers that are none, and its readers lose digits of whole numbers beyond 2^53. Bytes are numbers, as
- * Java has them: Dubbo does not read base64 here.
+ * JSON has neither NaN nor Infinity, and many parsers lose digits of integers beyond 2^53. Bytes are numbers, as in Java: Dubbo
+ * does not read base64 here.
  */
 const JSON_NOTATION: Notation = {
   long: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
@@ -51,12 +51,12 @@ const JSON_NOTATION: Notation = {
   date: (value) => value.getTime(),
 };
 
-/** The JSON value of a value. Throws a `TypeError` for what is no value of the type, and for what costs too much. */
+/** The JSON value of a value. Throws a `TypeError` for a value that is invalid for the type, and beyond the limits of `cost`. */
 export function toJson(type: JavaType, value: unknown, cost: Cost = new Cost()): JsonValue {
   return toPlain(type, value, JSON_NOTATION, cost) as JsonValue;
 }
 
-/** The same for notations like JSON: plain objects, arrays, strings, and what the notation makes of the rest. */
+/** The same for formats like JSON: plain objects, arrays, strings, and the notation's representation of everything else. */
 export function toPlain(type: JavaType, value: unknown, notation: Notation, cost: Cost, depth = 0): unknown {
   cost.addValues(1);
   return valueToPlain(type, value, notation, cost, depth);
@@ -64,7 +64,7 @@ export function toPlain(type: JavaType, value: unknown, notation: Notation, cost
 
 function valueToPlain(type: JavaType, value: unknown, notation: Notation, cost: Cost, depth: number): unknown {
   if (value === null || value === undefined) {
-    if (type !== "void" && isPrimitive(type)) throw new TypeError(`${value} is no ${type}`);
+    if (type !== "void" && isPrimitive(type)) throw new TypeError(`${value} is not a valid ${type}`);
     return null;
   }
   const scalar = scalarOf(type);
@@ -84,8 +84,8 @@ function valueToPlain(type: JavaType, value: unknown, notation: Notation, cost: 
     cost.addBytes(units.length);
     return units.map((one) => toScalar("char", one)).join("");
   }
-  if (depth >= MAX_DEPTH) throw new TypeError(`the value is more than ${MAX_DEPTH} levels deep`);
-  // Nothing can be referred to here: what is there twice is written twice, and counts twice.
+  if (depth >= MAX_VALUE_DEPTH) throw new TypeError(`the value is more than ${MAX_VALUE_DEPTH} levels deep`);
+  // JSON has no references: an object that occurs twice is written twice, and counts twice.
   cost.addContainer();
   const inside = (member: JavaType, one: unknown): unknown => toPlain(member, one, notation, cost, depth + 1);
   if ("class" in type) return objectToPlain(type.class(), value, inside);
@@ -107,16 +107,16 @@ function toBytes(value: unknown): Uint8Array {
 function builtInToPlain(type: JavaPrimitive | JavaBuiltIn, value: unknown, notation: Notation, cost: Cost): unknown {
   if (type === "java.util.Date") return notation.date(toDate(value));
   const text = type === "java.math.BigDecimal" || type === "java.math.BigInteger" ? toDigits(type, value) : value;
-  if (typeof text !== "string" || type === "void") throw new TypeError(`${show(value)} is no ${type}`);
+  if (typeof text !== "string" || type === "void") throw new TypeError(`${show(value)} is not a valid ${type}`);
   cost.addBytes(text.length);
   return text;
 }
 
-/** Makes the value of a member. */
+/** Encodes or decodes the value of a member. */
 type Inside = (type: JavaType, value: unknown) => unknown;
 
 function objectToPlain({ name, fields }: JavaClass, value: unknown, inside: Inside): object {
-  if (!isRecord(value)) throw new TypeError(`${show(value)} is no ${name}`);
+  if (!isRecord(value)) throw new TypeError(`${show(value)} is not a valid ${name}`);
   const object = {};
   for (const [field, type] of Object.entries(fields)) {
     setMember(
@@ -140,15 +140,15 @@ function mapToPlain([keyType, valueType]: readonly [JavaType, JavaType], value: 
 }
 
 /**
- * The value of a JSON value. Throws a `TypeError` for what cannot be a value of the type, and for what costs too much. Bigints,
- * bytes and dates are taken as well, for notations that have them, and numbers of JSON text with all their digits.
+ * The value of a JSON value. Throws a `TypeError` for a value that is invalid for the type, and beyond the limits of `cost`. Also
+ * accepts bigints, bytes and dates, for formats that have them, and exact numbers of JSON text.
  */
 export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost()): unknown {
   if (type === "void") return undefined;
   if (type === "java.lang.Object") return toPlainData(json, cost);
   cost.addMade(1);
   if (json === null) {
-    if (isPrimitive(type)) throw new TypeError(`null is no ${type}`);
+    if (isPrimitive(type)) throw new TypeError(`null is not a valid ${type}`);
     return null;
   }
   const scalar = scalarOf(type);
@@ -160,7 +160,7 @@ export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost(
   cost.addContainer();
   if ("class" in type) return objectFromJson(type.class(), json, cost);
   if ("map" in type) return mapFromJson(type, json, cost);
-  if (!Array.isArray(json)) throw new TypeError(`${show(json)} is no ${nameOf(type)}`);
+  if (!Array.isArray(json)) throw new TypeError(`${show(json)} is not a valid ${nameOf(type)}`);
   if ("set" in type) return new Set(json.map((one) => fromJson(type.set, one, cost)));
   const item = "list" in type ? type.list : type.array;
   return json.map((one) => fromJson(item, one, cost));
@@ -169,20 +169,20 @@ export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost(
 const WHOLE = /^-?[0-9]{1,20}$/;
 const NUMBER = /^(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN)$/;
 
-/** Numbers are read from strings too: that is how they keep all their digits. */
+/** Numbers are also read from strings, in which they keep all their digits. */
 function scalarFromJson(type: JavaPrimitive, json: JsonValue | ExactNumber): unknown {
   const text = json instanceof ExactNumber ? String(json) : json;
   if (typeof text !== "string" || type === "char" || type === "boolean") return json;
   if (type !== "float" && type !== "double") return WHOLE.test(text) ? BigInt(text) : json;
   if (!NUMBER.test(text)) return json;
   const number = Number(text);
-  // Digits that are beyond every number are not infinity.
+  // Digits beyond the range of a double must not become Infinity.
   return Number.isFinite(number) || !/[0-9]/.test(text) ? number : json;
 }
 
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-/** The numbers that Java writes, or base64. */
+/** Bytes as the array of numbers that Java writes, or as base64. */
 function bytesFromJson(json: JsonValue | Uint8Array): Uint8Array {
   if (json instanceof Uint8Array) return json;
   if (Array.isArray(json)) return Uint8Array.from(json, (one) => toScalar("byte", one) as number);
@@ -196,12 +196,12 @@ function builtInFromJson(type: JavaPrimitive | JavaBuiltIn, json: JsonValue | Ex
     return toDigits(type, json instanceof ExactNumber ? String(json) : json);
   }
   if (type === "java.lang.String" && typeof json === "string") return json;
-  throw new TypeError(`${show(json)} is no ${type}`);
+  throw new TypeError(`${show(json)} is not a valid ${type}`);
 }
 
-/** What is missing is as Java leaves it; what the class does not have is ignored. */
+/** Missing fields get Java's initial value; unknown ones are ignored. */
 function objectFromJson({ name, fields }: JavaClass, json: JsonValue, cost: Cost): object {
-  if (!isRecord(json)) throw new TypeError(`${show(json)} is no ${name}`);
+  if (!isRecord(json)) throw new TypeError(`${show(json)} is not a valid ${name}`);
   const object = {};
   for (const [field, type] of Object.entries(fields)) {
     const member = Object.hasOwn(json, field) ? (json as JsonObject)[field] : undefined;
@@ -213,7 +213,7 @@ function objectFromJson({ name, fields }: JavaClass, json: JsonValue, cost: Cost
 }
 
 function mapFromJson(type: Extract<JavaType, { readonly map: unknown }>, json: JsonValue, cost: Cost): object {
-  if (!isRecord(json)) throw new TypeError(`${show(json)} is no ${nameOf(type)}`);
+  if (!isRecord(json)) throw new TypeError(`${show(json)} is not a valid ${nameOf(type)}`);
   const [keyType, valueType] = type.map;
   const entries = Object.entries(json as JsonObject).map(
     ([key, member]) => [keyFromJson(keyType, key, cost), fromJson(valueType, member, cost)] as const,
@@ -224,7 +224,7 @@ function mapFromJson(type: Extract<JavaType, { readonly map: unknown }>, json: J
   return record;
 }
 
-/** Every key is a string in JSON. */
+/** Keys are always strings in JSON. */
 function keyFromJson(type: JavaType, key: string, cost: Cost): unknown {
   if (scalarOf(type) === "boolean" && (key === "true" || key === "false")) return key === "true";
   const milliseconds = type === "java.util.Date" && /^-?[0-9]{1,16}$/.test(key);

@@ -1,12 +1,13 @@
 /**
- * Values of which nothing is declared, as JSON and MessagePack have them.
+ * Values without a declared type in JSON and MessagePack.
  */
 import type { Cost } from "./cost.ts";
 import { ExactNumber } from "./json-text.ts";
 import { setMember, show, toDate, toScalar } from "./type.ts";
 
 /**
- * The value, if it is nothing but data. Numbers of JSON text with more digits than a number has are strings here. Throws a `TypeError` for what no type of Java holds, and for what costs too much.
+ * Returns the value if it is plain data. Numbers of JSON text that a number cannot hold exactly become strings. Throws a `TypeError`
+ * for values that no type of Java holds, and beyond the limits of `cost`.
  */
 export function toPlainData(value: unknown, cost: Cost): unknown {
   cost.addMade(1);
@@ -16,7 +17,7 @@ export function toPlainData(value: unknown, cost: Cost): unknown {
   if (value instanceof Date) return toDate(value);
   cost.addContainer();
   if (Array.isArray(value)) return value.map((item) => toPlainData(item, cost));
-  if (Object.getPrototypeOf(value) !== Object.prototype) throw new TypeError(`${show(value)} is no data`);
+  if (Object.getPrototypeOf(value) !== Object.prototype) throw new TypeError(`${show(value)} is not plain data`);
   const object = {};
   for (const [name, member] of Object.entries(value)) setMember(object, name, toPlainData(member, cost));
   return object;

@@ -1,15 +1,14 @@
 /**
- * Methods without IDL take arguments by position and give values, and their messages are arrays: here one becomes the other,
- * on either side.
+ * Converts between functions with arguments by position and the messages of interface methods, which are arrays, on either side.
  */
 import type { MethodKind } from "../call/call.ts";
 
-/** What an array of one is made of. */
+/** The message of an interface method. */
 type Message = readonly unknown[];
 
 /**
- * Items of an iteration, one by one made into something else. An iteration that is left ends its source at once. What is no
- * iteration stays what it is, and those who wanted one say so.
+ * Maps the items of an async iterable. Leaving the iteration ends the source at once. Anything else is returned as it is: the
+ * caller validates it.
  */
 export function mapEach<T, U>(items: AsyncIterable<T>, map: (item: T) => U): AsyncIterable<U> {
   if (typeof items?.[Symbol.asyncIterator] !== "function") return items as AsyncIterable<never>;
@@ -38,7 +37,7 @@ export const toValues = (messages: AsyncIterable<object>): AsyncIterable<unknown
 
 type Implementation = (...values: unknown[]) => unknown;
 
-/** What an implementation with arguments by position is to those who hand it messages. */
+/** Adapts an implementation with arguments by position to messages. */
 export function withMessages(kind: MethodKind, run: Implementation): (input: never, context: unknown) => unknown {
   switch (kind) {
     case "unary":

@@ -1,5 +1,5 @@
 /**
- * The serialization for interfaces without IDL whose classes are messages: `protobuf` on the wire.
+ * The serialization for interfaces whose classes are protobuf messages: `protobuf` on the wire.
  */
 import { create, type DescMessage, fromBinary, isMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import {
@@ -18,7 +18,7 @@ import type { Serialization } from "./serialization.ts";
 import type { JavaPrimitive, JavaType } from "./signature.ts";
 import { isBytes, nameOf, scalarOf, show, toDate, toScalar } from "./type.ts";
 
-/** The messages of Protocol Buffers around one value. */
+/** Wrapper messages of Protocol Buffers for scalars. */
 const WRAPPERS: Readonly<Partial<Record<JavaPrimitive, DescMessage>>> = {
   boolean: BoolValueSchema,
   byte: Int32ValueSchema,
@@ -32,8 +32,8 @@ const WRAPPERS: Readonly<Partial<Record<JavaPrimitive, DescMessage>>> = {
 
 /**
  * Makes the serialization. `messages` has the schema of each class, by its name in Java; values of such classes are messages,
- * or their init shapes. Simple values travel in the wrappers of Protocol Buffers and dates as timestamps. Nothing else has a
- * message, null included: a `TypeError` says so.
+ * or their init shapes. Simple values travel in the wrappers of Protocol Buffers and dates as timestamps. Other values,
+ * null included, have no message: they throw a `TypeError`.
  */
 export function createProtobufSerialization(messages: Readonly<Record<string, DescMessage>> = {}): Serialization {
   const schemas = new Map(Object.entries(messages));
@@ -53,10 +53,10 @@ export function createProtobufSerialization(messages: Readonly<Record<string, De
   return {
     name: "protobuf",
     encode(type, value) {
-      // Where nothing is declared, nothing is all there can be: the result of a void method.
+      // The result of a void method is null with the declared type `Object`.
       if (type === "java.lang.Object" && value === null) return new Uint8Array(0);
       const schema = schemaOf(type);
-      return toBinary(schema, toMessage(schema, type, value));
+      return toBinary(schema, messageOf(schema, type, value));
     },
     decode(type, bytes) {
       const schema = schemaOf(type);
@@ -70,7 +70,7 @@ export function createProtobufSerialization(messages: Readonly<Record<string, De
   };
 }
 
-function toMessage(schema: DescMessage, type: JavaType, value: unknown): Message {
+function messageOf(schema: DescMessage, type: JavaType, value: unknown): Message {
   if (type === "java.util.Date") return timestampFromDate(toDate(value));
   const scalar = scalarOf(type);
   if (scalar !== undefined) return create(schema, { value: toScalar(scalar, value) });
@@ -80,5 +80,5 @@ function toMessage(schema: DescMessage, type: JavaType, value: unknown): Message
   if (typeof type === "object" && !isBytes(type) && typeof value === "object" && value !== null) {
     return isMessage(value, schema) ? value : create(schema, value as Record<string, unknown>);
   }
-  throw new TypeError(`${show(value)} is no ${nameOf(type)}`);
+  throw new TypeError(`${show(value)} is not a valid ${nameOf(type)}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Serializations: how sub-protocol B carries single values of methods without IDL (spec: Payload schema of the extended
- * content type).
+ * Serializations: how sub-protocol B carries single values of interface methods (spec: Payload schema of the extended content
+ * type).
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -10,23 +10,23 @@ import type { JavaException } from "./exception.ts";
 import type { JavaType, Signature } from "./signature.ts";
 
 /**
- * Turns values of a declared type into bytes and back. Throws whatever it likes; the protocol turns it into an `RpcError`.
- * Write your own and register it beside the built-in one.
+ * Encodes values of a declared type. It may throw any error, which the protocol converts to an `RpcError`. Users may write and
+ * register their own.
  */
 export interface Serialization {
   /** Lower-case name, such as `hessian2`, by which signatures ask for it. */
   readonly name: string;
-  /** The name it has on the wire, where that is another one; both are read. */
+  /** Its name on the wire. Default: `name`. Both are accepted. */
   readonly wireName?: string;
-  /** `cost` counts what all values of a message cost together. Who calls a built-in serialization hands it on. */
+  /** `cost` counts all values of a message together: pass it on when calling a built-in serialization. */
   encode(type: JavaType, value: unknown, cost?: Cost): Uint8Array;
   decode(type: JavaType, bytes: Uint8Array, cost?: Cost): unknown;
-  /** Absent where exceptions cannot travel: then they are errors like any other. */
+  /** Absent where exceptions cannot be encoded: then they are reported as a status. */
   encodeException?(exception: JavaException): Uint8Array;
   decodeException?(bytes: Uint8Array): JavaException;
 }
 
-/** The serialization with that name, on the wire or in signatures. */
+/** Finds a serialization by its name on the wire or in signatures. */
 export function findSerialization(all: readonly Serialization[], name: string): Serialization | undefined {
   return all.find((one) => one.name === name || one.wireName === name);
 }

@@ -1,28 +1,28 @@
 /**
- * Methods without IDL: what Java declares of their parameters and results (spec: Payload schema of the extended content
- * type). Generated code writes these values down as plain data; the wrapper of sub-protocol B and the JSON arguments of
- * sub-protocol A are driven by them.
+ * Signatures of interface methods: the Java types of parameters and result (spec: Payload schema of the extended content type).
+ * Generated code has them as plain data; they drive the encoding of wrapped messages in sub-protocol B and of JSON arguments in
+ * sub-protocol A.
  *
- * The message of such a method is an array: all arguments of a request, the one value of a response or of a step of a
- * stream. So a result of nothing is `[undefined]`.
+ * The message of an interface method is an array: all arguments of a request, or the one value of a response or of a message of
+ * a stream. The message of a void result is `[undefined]`.
  */
 
 /** Parameters and result of a method of a Java interface. */
 export interface Signature {
   readonly parameters: readonly Parameter[];
-  /** `void` for a method that returns nothing. Of a stream it is the type of one value. */
+  /** `void` for a method that returns nothing; for a stream, the type of one value. */
   readonly result: JavaType;
   /** Name of the serialization that carries the values in sub-protocol B. Default: `hessian2`. */
   readonly serialization?: string;
 }
 
 export interface Parameter {
-  /** Its declared name: the key of the argument where a JSON body is an object. */
+  /** The declared name: the key of the argument in a JSON object. */
   readonly name: string;
   readonly type: JavaType;
 }
 
-/** A type of Java, generics included. Those with a name are written as `Class.getName` writes it. */
+/** A type of Java, generics included. Named types are spelled as by `Class.getName`. */
 export type JavaType =
   | JavaPrimitive
   | JavaBuiltIn
@@ -31,14 +31,14 @@ export type JavaType =
   /** A `Map` in TypeScript; with `record` an object whose keys are strings. */
   | { readonly map: readonly [key: JavaType, value: JavaType]; readonly record?: true }
   | { readonly array: JavaType }
-  /** In a function, because classes may refer to each other. */
+  /** A function, because classes may refer to each other. */
   | { readonly class: () => JavaClass }
   | { readonly enum: JavaEnum };
 
-/** Never null. */
+/** Types whose values are never null. */
 export type JavaPrimitive = "boolean" | "byte" | "short" | "int" | "long" | "float" | "double" | "char" | "void";
 
-/** May be null, as every type but the primitive ones. */
+/** Built-in types whose values may be null, as with all types except primitive ones. */
 export type JavaBuiltIn =
   | "java.lang.Boolean"
   | "java.lang.Byte"
@@ -55,7 +55,7 @@ export type JavaBuiltIn =
   | "java.util.Date"
   | "[B";
 
-/** A class whose objects are data: its name, and its fields with those it inherits. */
+/** A class of data objects: its name, and its fields including inherited ones. */
 export interface JavaClass {
   readonly name: string;
   readonly fields: Readonly<Record<string, JavaType>>;

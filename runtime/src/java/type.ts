@@ -1,11 +1,11 @@
 /**
- * Types of Java: their names, and what values of the simple ones are in TypeScript.
+ * Types of Java: their names, and the TypeScript values of scalar types.
  */
 import { reasonOf } from "../call/error.ts";
 import { ExactNumber } from "./json-text.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
 
-/** What a boxed type holds, and for a primitive one itself; the others are absent. */
+/** The primitive type of each primitive or boxed type; others are absent. */
 const SCALARS: ReadonlyMap<JavaType, JavaPrimitive> = new Map<JavaType, JavaPrimitive>([
   ["boolean", "boolean"],
   ["byte", "byte"],
@@ -25,17 +25,17 @@ const SCALARS: ReadonlyMap<JavaType, JavaPrimitive> = new Map<JavaType, JavaPrim
   ["java.lang.Character", "char"],
 ]);
 
-/** The primitive type that a type is or boxes. */
+/** The primitive type that a type is or boxes, if any. */
 export function scalarOf(type: JavaType): JavaPrimitive | undefined {
   return SCALARS.get(type);
 }
 
-/** Whether null is no value of the type. */
+/** Whether null is invalid for the type. */
 export function isPrimitive(type: JavaType): type is JavaPrimitive {
   return scalarOf(type) === type;
 }
 
-/** How `Class.getName` begins the name of an array of these. */
+/** The letter of an array's item type in `Class.getName`. */
 const ARRAY_NAMES: Readonly<Partial<Record<JavaPrimitive | JavaBuiltIn, string>>> = {
   boolean: "Z",
   byte: "B",
@@ -48,7 +48,7 @@ const ARRAY_NAMES: Readonly<Partial<Record<JavaPrimitive | JavaBuiltIn, string>>
   "[B": "[B",
 };
 
-/** What `Class.getName` says in Java, where a list is a `java.util.List` of whatever. */
+/** The result of `Class.getName` in Java. Generic types are erased: a list is a `java.util.List`. */
 export function nameOf(type: JavaType): string {
   if (typeof type === "string") return type;
   if ("list" in type) return "java.util.List";
@@ -63,7 +63,7 @@ export function nameOf(type: JavaType): string {
 
 const namesOfParameters = new WeakMap<Signature, readonly string[]>();
 
-/** The names of the types that a method takes, by which Java tells overloads apart. */
+/** The names of the parameter types, by which Java tells overloads apart. */
 export function parameterNames(signature: Signature): readonly string[] {
   const known = namesOfParameters.get(signature);
   if (known !== undefined) return known;
@@ -73,8 +73,8 @@ export function parameterNames(signature: Signature): readonly string[] {
 }
 
 /**
- * What Dubbo puts behind the path of an overload in sub-protocol A: a tilde, and the first letter of the simple name of
- * each type.
+ * The suffix that Dubbo appends to the path of an overload in sub-protocol A: a tilde, and the first letter of each type's simple
+ * name.
  */
 export function pathSuffix(signature: Signature): string {
   const letters = signature.parameters.map(({ type }) => {
@@ -85,17 +85,17 @@ export function pathSuffix(signature: Signature): string {
   return `~${letters.join("")}`;
 }
 
-/** Whether it is an array of bytes, which is bytes rather than numbers here. */
+/** Whether the type is `byte[]`, whose values are `Uint8Array`. */
 export function isBytes(type: JavaType): boolean {
   return type === "[B" || (typeof type === "object" && "array" in type && type.array === "byte");
 }
 
-/** Whether it is an array of characters, which travels as a string. */
+/** Whether the type is `char[]`, which travels as a string. */
 export function isChars(type: JavaType): boolean {
   return typeof type === "object" && "array" in type && type.array === "char";
 }
 
-/** What a list, a set or an array holds; bytes and characters are one value. */
+/** The item type of a list, a set or an array; `byte[]` and `char[]` are single values. */
 export function itemOf(type: JavaType): JavaType | undefined {
   if (typeof type === "string" || isBytes(type) || isChars(type)) return undefined;
   return "list" in type ? type.list : "set" in type ? type.set : "array" in type ? type.array : undefined;
@@ -104,8 +104,8 @@ export function itemOf(type: JavaType): JavaType | undefined {
 const MAGNITUDE_BITS = { byte: 7, short: 15, int: 31 } as const;
 
 /**
- * The value as one of a scalar type, in what TypeScript has for it. Whole numbers are taken whether they come as a number or
- * as a bigint. Throws a `TypeError` for what the type cannot hold.
+ * Converts a value to the TypeScript value of a scalar type. Integers may be numbers or bigints. Throws a `TypeError` for a value
+ * that the type cannot hold.
  */
 export function toScalar(type: JavaPrimitive, value: unknown): boolean | number | bigint | string {
   if (type === "boolean" && typeof value === "boolean") return value;
@@ -123,10 +123,10 @@ export function toScalar(type: JavaPrimitive, value: unknown): boolean | number 
     const limit = 2 ** MAGNITUDE_BITS[type];
     if (number >= -limit && number < limit) return number;
   }
-  throw new TypeError(`${show(value)} is no ${type}`);
+  throw new TypeError(`${show(value)} is not a valid ${type}`);
 }
 
-/** Numbers that are none are floats as well; what is too large for one is not. */
+/** NaN and the infinities are floats; a finite number beyond the range of a float is not. */
 function isFloat(value: number): boolean {
   return Number.isFinite(Math.fround(value)) || !Number.isFinite(value);
 }
@@ -135,70 +135,70 @@ function isWhole(value: unknown): value is number | bigint {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** More digits than this are refused: working with them takes time that grows faster than they do. */
+/** Most digits accepted: arithmetic on them takes more than linear time. */
 const MAX_DIGITS = 10_000;
 const BIG_DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?$/;
 const BIG_INTEGER = /^[+-]?[0-9]+$/;
 
-/** The digits of a `BigDecimal` or a `BigInteger`. */
+/** The text of a `BigDecimal` or a `BigInteger`. */
 export function toDigits(type: "java.math.BigDecimal" | "java.math.BigInteger", value: unknown): string {
   const text = typeof value === "bigint" || typeof value === "number" ? String(value) : value;
   const grammar = type === "java.math.BigDecimal" ? BIG_DECIMAL : BIG_INTEGER;
   if (typeof text === "string" && text.length <= MAX_DIGITS && grammar.test(text)) return text;
-  throw new TypeError(`${show(value)} is no ${type}`);
+  throw new TypeError(`${show(value)} is not a valid ${type}`);
 }
 
-/** The name of one of an enum's values. */
+/** Validates the name of a value of an enum. */
 export function toEnum({ name, values }: JavaEnum, value: unknown): string {
   if (typeof value === "string" && values.includes(value)) return value;
   throw new TypeError(`${show(value)} is not a value of ${name}`);
 }
 
-/** The date, if it is one. Java cannot hold the invalid one. */
+/** Validates a date. Java has no invalid dates. */
 export function toDate(value: unknown): Date {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value;
-  throw new TypeError(`${show(value)} is no date`);
+  throw new TypeError(`${show(value)} is not a valid date`);
 }
 
 /** The items of a list or array, or of a set. */
 export function toItems(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (value instanceof Set) return [...value];
-  throw new TypeError(`${show(value)} is no list`);
+  throw new TypeError(`${show(value)} is not a valid list`);
 }
 
 /** The entries of a map, or of an object, whose keys are strings. */
 export function toEntries(value: unknown): Iterable<readonly [unknown, unknown]> {
   if (value instanceof Map) return value;
   if (isRecord(value)) return Object.entries(value);
-  throw new TypeError(`${show(value)} is no map`);
+  throw new TypeError(`${show(value)} is not a valid map`);
 }
 
-/** Whether it is an object with members of its own, rather than one that stands for something else. */
+/** Whether a value is an object with members, rather than a list, map, date, bytes or exact number. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   if (value instanceof Date || value instanceof ExactNumber) return false;
   return !(value instanceof Uint8Array || value instanceof Map || value instanceof Set);
 }
 
-/** A member of an object, its own or its class's, but none of those that every object has. */
+/** A member of an object or its class, but not of `Object.prototype`. */
 export function memberOf(object: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(object, name) || !(name in Object.prototype) ? object[name] : undefined;
 }
 
-/** Sets a member, even one called `__proto__`, which an assignment would take for the prototype. */
+/** Sets a member. Assigning to `__proto__` would change the prototype (prototype pollution). */
 export function setMember(target: object, name: string, value: unknown): void {
   if (name !== "__proto__") (target as Record<string, unknown>)[name] = value;
   else Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** What a field of Java holds that nobody has set. */
+/** The initial value of a field in Java. */
 export function initialValue(type: JavaType): unknown {
   if (!isPrimitive(type)) return null;
   return type === "boolean" ? false : type === "long" ? 0n : type === "char" ? "\0" : 0;
 }
 
-/** Runs `work` on a member; what goes wrong says in which. */
+/** Runs `work`; adds to its errors where they occurred. */
 export function within<T>(where: string, work: () => T): T {
   try {
     return work();
@@ -207,13 +207,13 @@ export function within<T>(where: string, work: () => T): T {
   }
 }
 
-/** The classes and enums that values of a type can consist of, by name. */
+/** The classes and enums that a type refers to, by name. */
 export interface DeclaredTypes {
   readonly classes: ReadonlyMap<string, JavaClass>;
   readonly enums: ReadonlyMap<string, JavaEnum>;
 }
 
-/** Finds all that a type, and the types that its classes have fields of, declare. */
+/** Finds the classes and enums that types refer to, directly or through fields. */
 export function declaredTypes(types: readonly JavaType[]): DeclaredTypes {
   const classes = new Map<string, JavaClass>();
   const enums = new Map<string, JavaEnum>();
@@ -228,7 +228,7 @@ export function declaredTypes(types: readonly JavaType[]): DeclaredTypes {
     else if ("enum" in type) enums.set(type.enum.name, type.enum);
     else {
       const declared = type.class();
-      // A generic class is declared once for each of its arguments, always under one name.
+      // A generic class is declared once for each type argument, under one name.
       if (seen.has(declared)) continue;
       seen.add(declared);
       classes.set(declared.name, declared);
@@ -238,7 +238,7 @@ export function declaredTypes(types: readonly JavaType[]): DeclaredTypes {
   return { classes, enums };
 }
 
-/** A value in the text of an error: short, and whatever it is. */
+/** A short text of any value, for errors. */
 export function show(value: unknown): string {
   if (value instanceof ExactNumber) return String(value).slice(0, 40);
   if (typeof value === "string") return JSON.stringify(value.length <= 40 ? value : `${value.slice(0, 40)}…`);

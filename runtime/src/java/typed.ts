@@ -1,5 +1,5 @@
 /**
- * Values that say their own type, for parameters that Java declares as `Object`.
+ * Values with an explicit type, for parameters that Java declares as `Object`.
  */
 import type { JavaType } from "./signature.ts";
 
@@ -14,14 +14,14 @@ export class TypedValue {
 }
 
 /**
- * A value for a `java.lang.Object` that has to arrive as a certain type. Without it a whole number arrives as an
- * `Integer`, another one as a `Double`, a bigint as a `Long`, an array as a list, and an object as a map.
+ * Gives a value for a `java.lang.Object` an explicit type. Without one, an integer arrives as an `Integer`, another number as a
+ * `Double`, a bigint as a `Long`, an array as a list, and an object as a map.
  */
 export function typed(type: JavaType, value: unknown): TypedValue {
   return new TypedValue(type, value);
 }
 
-/** The type that a value has of itself. */
+/** The type of a value, explicit or by its kind. */
 export function runtimeType(value: unknown): JavaType {
   if (value instanceof TypedValue) return value.type;
   if (typeof value === "string") return "java.lang.String";

@@ -13,7 +13,7 @@ import { RpcError, reasonOf } from "../../call/error.ts";
 import { findField, holdsJson, isTextual, parseItem, parseMessageText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
 
-const MAX_DEPTH = 100;
+const MAX_XML_DEPTH = 100;
 const MAX_ELEMENTS = 10_000;
 
 export interface Element {
@@ -78,7 +78,7 @@ export async function parseXml(bytes: Uint8Array, charset: string | undefined): 
   parser.on("opentag", ({ name }) => {
     count += 1;
     if (count > MAX_ELEMENTS) throw new Error(`the XML has more than ${MAX_ELEMENTS} elements`);
-    if (open.length > MAX_DEPTH) throw new Error(`the XML is nested more than ${MAX_DEPTH} levels deep`);
+    if (open.length > MAX_XML_DEPTH) throw new Error(`the XML is nested more than ${MAX_XML_DEPTH} levels deep`);
     const element: Element = { name: name.slice(name.indexOf(":") + 1), children: [], text: "" };
     (open.at(-1) as Element).children.push(element);
     open.push(element);

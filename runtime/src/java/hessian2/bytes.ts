@@ -1,8 +1,8 @@
 /**
- * Bytes in the order of Hessian 2, which is big endian: a cursor over those that were received. Reading beyond the end throws.
+ * A cursor over received bytes, in big-endian order. Reading beyond the end throws.
  */
 
-/** Characters are UTF-16 units here, and this many become text at a time: more arguments no function takes. */
+/** UTF-16 units converted to text in one call: functions take a limited number of arguments. */
 const TEXT_STEP = 4096;
 
 export class ByteCursor {
@@ -22,7 +22,7 @@ export class ByteCursor {
     return this.#offset >= this.#bytes.byteLength;
   }
 
-  /** The next byte, which stays there. */
+  /** The next byte, without consuming it. */
   peek(): number {
     const byte = this.#bytes[this.#offset];
     if (byte === undefined) throw this.#cut();
@@ -51,15 +51,15 @@ export class ByteCursor {
   float64(): number {
     return this.#view.getFloat64(this.#skip(8));
   }
-  /** A view of the next bytes, not a copy. */
+  /** A view of the next bytes, without a copy. */
   take(length: number): Uint8Array {
     const start = this.#skip(length);
     return this.#bytes.subarray(start, start + length);
   }
 
   /**
-   * Text of that many UTF-16 units, each of them in UTF-8 by itself: a pair of surrogates takes six bytes. Four bytes for
-   * the pair, as UTF-8 has it, are read as well.
+   * Text of that many UTF-16 units, each encoded by itself: a surrogate pair takes six bytes (CESU-8). The four bytes of UTF-8 are
+   * also accepted.
    */
   text(units: number): string {
     let text = "";

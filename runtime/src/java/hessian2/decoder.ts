@@ -1,6 +1,6 @@
 /**
- * From inert data to values of declared types. Only classes that a signature or the registry declares become objects, with
- * the fields that are declared; every other name of a class is refused, whatever it is the name of.
+ * Decodes raw data into values of declared types. Only classes that a signature or the registry declares become objects, with
+ * their declared fields; any other class name is refused, so data cannot choose what is instantiated.
  */
 import { Cost, type CostLimits } from "../cost.ts";
 import type { JavaException } from "../exception.ts";
@@ -24,18 +24,18 @@ import { Memo } from "./memo.ts";
 import { RawList, RawMap, RawObject, type RawValue } from "./raw.ts";
 import { readThrowable } from "./throwable.ts";
 
-/** What is declared for every object that comes as an array, a list, a set or a map. */
+/** The declared type of values in untyped arrays, lists, sets and maps. */
 const ANY: JavaType = "java.lang.Object";
 
 export class Decoder {
   readonly #declared: DeclaredTypes;
   readonly #limits: CostLimits;
   readonly #cost: Cost;
-  /** What containers have become: what is there twice stays the same object. */
+  /** Decoded containers, so that an object that occurs twice is one object. */
   #made = new Memo();
-  /** Why containers became nothing. */
+  /** Errors of containers that could not be decoded. */
   readonly #failed = new Memo();
-  /** Numbers and dates that travel as objects: a reference to one costs nothing again. */
+  /** Decoded numbers and dates that travel as objects, so that references do not decode them again. */
   readonly #numbers = new Memo();
   #depth = 0;
 
@@ -49,7 +49,7 @@ export class Decoder {
     this.#cost.addMade(1, this.#limits);
     if (raw === null) {
       if (type === "void") return undefined;
-      if (isPrimitive(type)) throw new TypeError(`null is no ${type}`);
+      if (isPrimitive(type)) throw new TypeError(`null is not a valid ${type}`);
       return null;
     }
     const scalar = scalarOf(type);
@@ -76,7 +76,7 @@ export class Decoder {
     });
   }
 
-  /** Java sends the fields of its class, the sign and the words of the magnitude; others send digits. */
+  /** Java sends the fields of `BigInteger`, sign and words of the magnitude; other peers send digits. */
   #bigInteger(raw: RawObject): string {
     const [sign, words] = [raw.get("signum"), raw.get("mag")];
     if (!(words instanceof RawList) || words.items.length > MAX_WORDS) throw mismatch("java.math.BigInteger", raw);
@@ -95,7 +95,7 @@ export class Decoder {
     return made;
   }
 
-  /** A value of which nothing is declared: what it says itself, if that is nothing but data. */
+  /** A value without a declared type, if it is plain data. */
   #any(raw: RawValue): unknown {
     if (raw instanceof RawList) return this.#container(isSet(raw) ? ANY_SET : ANY_LIST, raw);
     if (raw instanceof RawMap) {
@@ -127,7 +127,7 @@ export class Decoder {
     if (known !== undefined) return known;
     const failed = this.#failed.get(raw, key);
     if (failed !== undefined) throw failed;
-    if (this.#depth >= MAX_DEPTH) throw new TypeError("the data refers to itself too deeply");
+    if (this.#depth >= MAX_REFERENCE_DEPTH) throw new TypeError("the data refers to itself too deeply");
     this.#depth += 1;
     try {
       return this.#make(type, raw, (value) => {
@@ -142,7 +142,7 @@ export class Decoder {
     }
   }
 
-  /** Makes a container of its contents. `keep` makes it known before them, because they may refer to it. */
+  /** Decodes a container. `keep` registers it before its contents, which may refer to it. */
   #make(
     type: Exclude<JavaType, string | { readonly enum: unknown }>,
     raw: RawList | RawMap | RawObject,
@@ -185,7 +185,7 @@ export class Decoder {
     return record;
   }
 
-  /** Peers may send an object of a class that extends the declared one, if they have told us of it. */
+  /** An object may be of a subclass of the declared class, if that is declared too. */
   #object(declared: JavaClass, raw: RawList | RawMap | RawObject, keep: <T>(value: T) => T): unknown {
     const name = raw instanceof RawObject ? raw.definition.name : raw.type;
     const actual = name === undefined || name === declared.name ? declared : this.#declared.classes.get(name);
@@ -194,7 +194,7 @@ export class Decoder {
     const object = keep({});
     for (const [field, type] of Object.entries(actual.fields)) {
       const value = raw instanceof RawObject ? raw.get(field) : findEntry(raw, field);
-      // A peer whose class does not have the field yet, or any more, leaves it as Java would.
+      // A peer with another version of the class may not have the field: it gets Java's initial value.
       if (value === undefined) this.#cost.addMade(1, this.#limits);
       const decoded =
         value === undefined ? initialValue(type) : within(`field "${field}"`, () => this.decode(type, value));
@@ -203,13 +203,13 @@ export class Decoder {
     return object;
   }
 
-  /** Nobody declares what an exception holds. What is not plain data is left out, and does not hide the exception. */
+  /** Fields of exceptions are not declared. Those that are not plain data are left out. */
   decodeException(raw: RawValue): JavaException {
     return readThrowable(raw, (field) => {
       try {
         return this.decode(ANY, field);
       } catch {
-        // What was being made is not finished, and what is may refer to it.
+        // Containers that were being decoded are incomplete, and decoded ones may refer to them.
         this.#made = new Memo();
         return undefined;
       }
@@ -217,24 +217,24 @@ export class Decoder {
   }
 }
 
-/** One object each, because it is by these that containers are known again. */
+/** One object each: containers are memoized by the identity of the declared type. */
 const ANY_LIST = { list: ANY } as const;
 const ANY_SET = { set: ANY } as const;
 const ANY_MAP = { map: [ANY, ANY] } as const;
 
-/** Deeper than any data is; only references to what was declared as something else before could lead here. */
-const MAX_DEPTH = 500;
+/** Beyond the depth limit of the reader; only references under other declared types can lead deeper. */
+const MAX_REFERENCE_DEPTH = 500;
 
-/** As many words of 32 bits as a peer may have a number consist of. */
+/** Most 32-bit words accepted in a `BigInteger`. */
 const MAX_WORDS = 1024;
 
-/** How hessian-lite sends the sets of enums that Java has a class of its own for: their type, and their values. */
+/** The class that hessian-lite sends for an `EnumSet`, with the type and the values. */
 const ENUM_SET = "com.alibaba.com.caucho.hessian.io.EnumSetHandler";
 
-/** A list that was a set in Java, as its type says: `java.util.HashSet`, `java.util.TreeSet`. */
+/** Type names of lists that are sets in Java: `java.util.HashSet`, `java.util.TreeSet`. */
 const isSet = ({ type = "" }: RawList): boolean => type.startsWith("java.util.") && type.endsWith("Set");
 
-/** Classes whose objects are values of a type that TypeScript has as well. */
+/** Classes of Java whose objects have a TypeScript value. */
 const VALUE_CLASSES: ReadonlyMap<string, JavaBuiltIn> = new Map<string, JavaBuiltIn>([
   ["java.math.BigDecimal", "java.math.BigDecimal"],
   ["java.math.BigInteger", "java.math.BigInteger"],
@@ -253,10 +253,10 @@ function toBytes(raw: RawValue): Uint8Array {
 }
 
 function mismatch(type: JavaType, raw: RawValue): TypeError {
-  return new TypeError(`${kindOf(raw)} is no ${nameOf(type)}`);
+  return new TypeError(`${kindOf(raw)} is not a valid ${nameOf(type)}`);
 }
 
-/** Long names are nobody's. */
+/** Longer names are cut in errors. */
 const MAX_SHOWN_NAME = 100;
 
 function undeclared(name: string): TypeError {

@@ -1,5 +1,5 @@
 /**
- * What has come of pieces of data, by what they were declared as.
+ * Memoizes decoded values by raw value and declared type.
  */
 export class Memo {
   readonly #results = new Map<object, Map<unknown, unknown>>();

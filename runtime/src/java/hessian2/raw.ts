@@ -1,14 +1,14 @@
 /**
- * What the bytes of Hessian 2 say before anybody has declared what they should be: inert data. Names of classes are words
- * here; nothing is looked up or made by them.
+ * Raw data of Hessian 2, before a declared type is applied. Class names are only text: nothing is looked up or instantiated by
+ * them.
  */
 
 import type { CostLimits } from "../cost.ts";
 
-/** A value as it travels: int and double are numbers, long is a bigint. */
+/** A value on the wire: int and double are numbers, long is a bigint. */
 export type RawValue = null | boolean | number | bigint | string | Uint8Array | Date | RawList | RawMap | RawObject;
 
-/** A list. Its type says what Java had: nothing for an `ArrayList`, `[int` for an array. */
+/** A list. Its type is absent for an `ArrayList`, and `[int` for an array of `int`. */
 export class RawList {
   readonly type: string | undefined;
   readonly items: RawValue[] = [];
@@ -28,11 +28,11 @@ export class RawMap {
   }
 }
 
-/** What the objects of a class have in common. */
+/** A class definition. */
 export class ClassDefinition {
   readonly name: string;
   readonly fields: readonly string[];
-  /** Where the value of each field is. Of two with one name, as a class and its base may have them, Java takes the last. */
+  /** The index of each field. Java takes the last of two fields with one name, which a class and its base may have. */
   readonly places: ReadonlyMap<string, number>;
 
   constructor(name: string, fields: readonly string[]) {
@@ -58,11 +58,11 @@ export class RawObject {
   }
 }
 
-/** What data may make of the memory and the stack of whoever reads or writes it. All arguments of a call count together. */
+/** Limits on what data costs its reader or writer. All arguments of a call count together. */
 export interface Hessian2Limits extends CostLimits {
-  /** How deep lists, maps and objects may be inside each other. Default: 200. */
+  /** Deepest nesting of lists, maps and objects. Default: 200. */
   readonly maxDepth?: number | undefined;
-  /** How many classes may be defined. Default: 1,000. */
+  /** Most class definitions. Default: 1,000. */
   readonly maxClasses?: number | undefined;
 }
 

@@ -1,9 +1,8 @@
 /**
- * Reads Hessian 2: bytes in, inert data out. One reader reads one value, because references and classes are numbered anew
- * in each.
+ * Reads Hessian 2: bytes in, raw data out. One reader reads one value, because references and classes are numbered per value.
  *
- * The grammar stands above the function that reads it, in the words of the Hessian 2.0 specification; `b0` is the lowest byte.
- * The compact double of four bytes counts thousandths, as every implementation has it, and is not the float of that text.
+ * Each function has its grammar from the Hessian 2.0 specification above it; `b0` is the lowest byte.
+ * The compact double of four bytes counts thousandths, as in all implementations; the specification calls it a float.
  */
 import { Cost, limitError } from "../cost.ts";
 import { ByteCursor } from "./bytes.ts";
@@ -17,7 +16,7 @@ import {
   type RawValue,
 } from "./raw.ts";
 
-/** The value that the bytes hold. Throws for anything else, and for more than the limits allow. */
+/** Reads the one value of the bytes. Throws for malformed data and beyond the limits. */
 export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits = {}, cost: Cost = new Cost()): RawValue {
   const reader = new Reader(bytes, limits, cost);
   return reader.readAll();
@@ -151,7 +150,7 @@ class Reader {
     return undefined;
   }
 
-  /** A length is a promise of the peer's: nothing is set aside for it. */
+  /** Announced lengths are not trusted: no memory is allocated for them. */
   #items(type: string | undefined, length: number | undefined): RawList {
     const list = this.#open(new RawList(type));
     if (length === undefined) while (!this.#atEnd()) list.items.push(this.#read());
@@ -209,7 +208,7 @@ class Reader {
     return value;
   }
 
-  /** Makes a container known before its contents, which may refer to it. */
+  /** Registers a container before its contents, which may refer to it. */
   #open<T extends RawList | RawMap | RawObject>(container: T): T {
     this.#cost.addContainer(this.#limits);
     this.#references.push(container);

@@ -1,10 +1,10 @@
 /**
- * The simple values of Hessian 2 as bytes, each in the shortest form that Dubbo's encoder knows: a buffer that grows with what
- * is written. Bytes are in the order of the network, the highest first.
+ * A growing buffer for the simple values of Hessian 2, each in the shortest form that Dubbo's encoder writes, in big-endian
+ * order.
  */
 
 const FIRST_BYTES = 256;
-/** The most UTF-16 units, or bytes, that go into one chunk. */
+/** Most UTF-16 units, or bytes, in one chunk. */
 const CHUNK = 0x8000;
 
 export class ByteSink {
@@ -14,12 +14,12 @@ export class ByteSink {
   #counted = 0;
   readonly #count: (length: number) => void;
 
-  /** `count` is told how many bytes have come, before memory is set aside for them, and may throw. */
+  /** `count` is called with the number of bytes before memory is allocated for them, and may throw. */
   constructor(count: (length: number) => void) {
     this.#count = count;
   }
 
-  /** What has been written. */
+  /** The bytes written so far. */
   finish(): Uint8Array {
     this.#countNew();
     return this.#bytes.slice(0, this.#length);
@@ -93,7 +93,7 @@ export class ByteSink {
     }
   }
 
-  /** Milliseconds since 1970; whole minutes are shorter. */
+  /** Milliseconds since 1970; whole minutes have a shorter form. */
   date(ms: number): void {
     if (ms % 60_000 === 0 && ((ms / 60_000) | 0) === ms / 60_000) {
       this.uint8(0x4b);
@@ -104,7 +104,7 @@ export class ByteSink {
     }
   }
 
-  /** A string: chunks of at most 32,768 units, with no pair of surrogates cut in two. */
+  /** A string, in chunks of at most 32,768 units that split no surrogate pair. */
   string(text: string): void {
     let start = 0;
     while (text.length - start > CHUNK) {
@@ -146,7 +146,7 @@ export class ByteSink {
     this.#bytes.set(data, start);
   }
 
-  /** Each UTF-16 unit in UTF-8 by itself, as Java writes them. */
+  /** Encodes each UTF-16 unit by itself (CESU-8), as Java does. */
   #text(text: string, start: number, end: number): void {
     for (let i = start; i < end; i += 1) {
       const unit = text.charCodeAt(i);
@@ -164,7 +164,7 @@ export class ByteSink {
     this.#counted = this.#length;
   }
 
-  /** Where the next bytes go. It may change the buffer: what writes into that asks for the place first. */
+  /** Reserves space and returns its position. It may replace the buffer, so call it before using that. */
   #grow(length: number): number {
     const start = this.#length;
     this.#length += length;

@@ -1,12 +1,11 @@
 /**
- * Exceptions as Hessian 2 has them: objects with a message, a cause and a trace. The names of their classes are words, so any
- * will do.
+ * Exceptions in Hessian 2: objects with a message, a cause and a trace. Class names are only text here, so any is accepted.
  */
 import { JavaException } from "../exception.ts";
 import { setMember } from "../type.ts";
 import { RawList, RawObject, type RawValue } from "./raw.ts";
 
-/** More exceptions behind each other, more lines and more fields nobody reads. */
+/** Limits on the chain of causes, the lines of a trace and the fields of an exception: the rest is dropped. */
 const MAX_CAUSES = 20;
 const MAX_TRACE = 200;
 const MAX_FIELDS = 2000;
@@ -14,17 +13,17 @@ const MAX_FIELDS = 2000;
 const MAX_NAME = 500;
 const THROWABLE_FIELDS = new Set(["detailMessage", "cause", "stackTrace", "suppressedExceptions"]);
 
-/** An exception and those that led to it. `decodeField` makes something of what its class has beside that. */
+/** Decodes an exception and its causes. `decodeField` decodes the fields that its class adds. */
 export function readThrowable(
   raw: RawValue,
   decodeField: (raw: RawValue) => unknown,
   seen: readonly RawObject[] = [],
 ): JavaException {
-  if (!(raw instanceof RawObject)) throw new TypeError("the data is no exception");
+  if (!(raw instanceof RawObject)) throw new TypeError("the data is not an exception");
   const { name, places } = raw.definition;
   const message = raw.get("detailMessage");
   const cause = raw.get("cause");
-  // An exception that nothing led to is its own cause in Java.
+  // In Java an exception without a cause is its own cause.
   const chained = cause instanceof RawObject && cause !== raw && !seen.includes(cause) && seen.length < MAX_CAUSES;
   const fields: Record<string, unknown> = {};
   for (const [field, place] of [...places].slice(0, MAX_FIELDS)) {
@@ -37,7 +36,7 @@ export function readThrowable(
   });
 }
 
-/** One line per call, as Java prints them. */
+/** The stack trace, one line per call, as Java prints it. */
 function toTrace(raw: RawValue | undefined): string[] {
   if (!(raw instanceof RawList)) return [];
   return raw.items.slice(0, MAX_TRACE).flatMap((item) => {

@@ -1,11 +1,11 @@
 /**
- * Names of types where Hessian 2 is written: on the wire, and for telling what has been written as what.
+ * Names of types for the Hessian 2 writer: on the wire, and as keys of the values already written.
  */
 
 import type { JavaType } from "../signature.ts";
 import { nameOf } from "../type.ts";
 
-/** How Hessian names the arrays of types that it knows itself. */
+/** Hessian's names of arrays of built-in types. */
 const HESSIAN_NAMES: ReadonlyMap<string, string> = new Map([
   ["java.lang.String", "string"],
   ["java.lang.Object", "object"],
@@ -22,8 +22,8 @@ export function hessianName(type: JavaType): string {
 const names = new WeakMap<object, string>();
 
 /**
- * The name of a type with all that it is made of: what has one name is written in the same bytes. A class is its name, because
- * an object of Java has but one.
+ * The full name of a type: values of types with equal names are written in equal bytes. A class counts by its name, because an
+ * object of Java has exactly one class.
  */
 export function structureName(type: JavaType): string {
   if (typeof type === "string") return type;

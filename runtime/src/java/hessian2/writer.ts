@@ -1,6 +1,6 @@
 /**
- * Writes Hessian 2 as Dubbo's encoder does: values of declared types in, bytes out. Objects that are there more than once,
- * or inside themselves, are written once and referred to.
+ * Writes Hessian 2 as Dubbo's encoder does: values of declared types in, bytes out. Objects that occur more than once, or contain
+ * themselves, are written once and referred to.
  */
 import { Cost } from "../cost.ts";
 import { JavaException } from "../exception.ts";
@@ -26,7 +26,7 @@ import { DEFAULT_LIMITS, type Hessian2Limits } from "./raw.ts";
 import { ByteSink } from "./sink.ts";
 import { hessianName, structureName } from "./type-name.ts";
 
-/** The bytes of a value. Throws a `TypeError` for what is no value of the type, and for more than the limits allow. */
+/** Encodes a value. Throws a `TypeError` for a value that is invalid for the type, and beyond the limits. */
 export function writeHessian2(
   type: JavaType,
   value: unknown,
@@ -38,14 +38,14 @@ export function writeHessian2(
   return writer.finish();
 }
 
-/** The bytes of an exception. */
+/** Encodes an exception. */
 export function writeException(exception: JavaException, limits: Hessian2Limits = {}): Uint8Array {
   const writer = new Writer(limits, new Cost());
   writer.writeException(exception);
   return writer.finish();
 }
 
-/** What is declared for whatever it is. */
+/** The declared type of untyped values. */
 const ANY: JavaType = "java.lang.Object";
 
 class Writer {
@@ -53,7 +53,7 @@ class Writer {
   readonly #limits: Hessian2Limits;
   readonly #maxDepth: number;
   readonly #cost: Cost;
-  /** The references to what has been written, by what it was written as. */
+  /** Reference numbers of the values already written, by the type they were written as. */
   readonly #written = new Map<object, Map<string, number>>();
   readonly #magnitudes = new Map<string, readonly number[]>();
   readonly #types = new Map<string, number>();
@@ -79,7 +79,7 @@ class Writer {
 
   #write(type: JavaType, value: unknown): void {
     if (value === null || value === undefined) {
-      if (isPrimitive(type)) throw new TypeError(`${value} is no ${type}`);
+      if (isPrimitive(type)) throw new TypeError(`${value} is not a valid ${type}`);
       this.#sink.uint8(0x4e);
       return;
     }
@@ -106,7 +106,7 @@ class Writer {
 
   #builtIn(type: JavaPrimitive | JavaBuiltIn, value: unknown): void {
     if (type === "java.lang.String") {
-      if (typeof value !== "string") throw new TypeError(`${show(value)} is no string`);
+      if (typeof value !== "string") throw new TypeError(`${show(value)} is not a valid string`);
       this.#sink.string(value);
     } else if (type === "java.util.Date") this.#sink.date(toDate(value).getTime());
     else if (type === "java.math.BigDecimal") {
@@ -116,7 +116,7 @@ class Writer {
     else throw new TypeError(`nothing is a value of ${type}`);
   }
 
-  /** Whatever the value is; so a reference will do to one that was written as something that was declared. */
+  /** A value without a declared type. A reference to it under any declared type will do. */
   #any(value: unknown): void {
     const [index] = (typeof value === "object" && value !== null && this.#written.get(value)?.values()) || [];
     if (index !== undefined) this.#reference(index);
@@ -124,7 +124,7 @@ class Writer {
     else this.#write(runtimeType(value), value instanceof TypedValue ? value.value : value);
   }
 
-  /** Java writes its fields: the sign, and the magnitude in words of 32 bits. What else there is, it works out again. */
+  /** Written as the fields of Java's class: the sign, and the magnitude in 32-bit words. Java recomputes the others. */
   #bigInteger(digits: string): void {
     const words = this.#magnitude(digits.replace(/^[+-]/, ""));
     this.#object("java.math.BigInteger", ["signum", "mag"], () => {
@@ -135,7 +135,7 @@ class Writer {
     });
   }
 
-  /** The words of a number; of one that is there again they are known, because working them out takes long. */
+  /** The words of a number, memoized, because computing them is expensive. */
   #magnitude(digits: string): readonly number[] {
     const known = this.#magnitudes.get(digits);
     if (known !== undefined) return known;
@@ -167,7 +167,7 @@ class Writer {
     this.#depth -= 1;
   }
 
-  /** Writes a reference to what has been written as what it is now. Numbers what has not. */
+  /** Writes a reference if the value has been written as this type. Otherwise numbers it. */
   #refer(value: object, as: string): boolean {
     const written = this.#written.get(value);
     const index = written?.get(as);
@@ -214,7 +214,7 @@ class Writer {
   }
 
   #fields({ name, fields }: JavaClass, value: unknown): void {
-    if (!isRecord(value)) throw new TypeError(`${show(value)} is no ${name}`);
+    if (!isRecord(value)) throw new TypeError(`${show(value)} is not a valid ${name}`);
     const names = Object.keys(fields);
     this.#head(name, names);
     for (const field of names) {
@@ -222,7 +222,7 @@ class Writer {
     }
   }
 
-  /** An object that nothing refers to. It has a number nevertheless. */
+  /** An object without references to it. It takes a number all the same. */
   #object(name: string, fields: readonly string[], writeValues: () => void): void {
     this.#number();
     this.#head(name, fields);
@@ -247,7 +247,7 @@ class Writer {
     }
   }
 
-  /** A name in full the first time, its number from then on. */
+  /** A type name in full the first time, its number afterwards. */
   #numbered(names: Map<string, number>, name: string): void {
     const number = names.get(name);
     if (number === undefined) {
@@ -256,7 +256,7 @@ class Writer {
     } else this.#sink.int(number);
   }
 
-  /** Java wants a stack trace, be it an empty one; its own of where this was thrown would mean nothing there. */
+  /** Java requires a stack trace. It is empty: one of this process would mean nothing there. */
   writeException(exception: JavaException): void {
     const { className, detailMessage, fields, cause } = exception;
     if (this.#refer(exception, className)) return;

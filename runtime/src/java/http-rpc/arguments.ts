@@ -1,6 +1,6 @@
 /**
  * Arguments of interface methods, in every kind of body (spec: Additional request content types). Where values arrive as
- * text they become what the type of their parameter says.
+ * text they are converted to the type of their parameter.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../../call/error.ts";
@@ -17,27 +17,27 @@ import { parseExactJson } from "../json-text.ts";
 import type { JavaClass, JavaType, Parameter, Signature } from "../signature.ts";
 import { isBytes, isChars, isRecord, itemOf, scalarOf, setMember } from "../type.ts";
 
-/** What a body holds, to be read for one of several methods of a path. */
+/** A parsed body, which can be read for each of several methods of a path. */
 export interface ArgumentBody {
-  /** The arguments that it can be meant to hold, in the order of likelihood; none if it cannot be for the method at all. */
+  /** The possible readings of the body as arguments of the method, the likeliest first; none if it cannot be for the method. */
   readingsFor(signature: Signature): readonly JsonValue[][];
   /** Whether it names each parameter of the method, and nothing else. */
   namesAll?(signature: Signature): boolean;
-  /** Whether values say themselves if they are text, numbers or something else. */
+  /** Whether the format distinguishes text, numbers and other types. */
   readonly typed?: true;
-  /** The arguments where no name is known, and no other method could be meant. */
+  /** The arguments by position, where no name is known and the path has no other method. */
   byPosition?(signature: Signature): readonly JsonValue[][];
-  /** What is wrong with it for a method that it cannot be for. */
+  /** The reason why the body cannot be for a method. */
   problemFor(signature: Signature): string;
 }
 
-/** Takes a body apart, by the parameters of its content type. Throws for one that is malformed. */
+/** Parses a body, by the parameters of its content type. Throws for a malformed one. */
 type ArgumentFormat = (
   bytes: Uint8Array,
   parameters: PayloadBody["parameters"],
 ) => ArgumentBody | Promise<ArgumentBody>;
 
-/** JSON says of every value what it is, and may leave out the names. */
+/** Arguments in JSON, by position or by name. */
 function jsonArguments(bytes: Uint8Array): ArgumentBody {
   if (bytes.byteLength === 0) throw badRequest("the body is empty; it must be a JSON array of the arguments");
   const body = parseJson(bytes);
@@ -50,7 +50,7 @@ function jsonArguments(bytes: Uint8Array): ArgumentBody {
   };
 }
 
-/** A method that takes one map gets all pairs of a form, whatever their names. */
+/** Arguments in a form. A method whose only parameter is a map gets all pairs. */
 const formArguments: ArgumentFormat = (bytes, parameters) => {
   const pairs = parsePairs(bytes, { parameters });
   return {
@@ -85,7 +85,7 @@ const textArguments: ArgumentFormat = (bytes, parameters) => {
   };
 };
 
-/** An element for every parameter, or the one argument as the root, whatever its name. */
+/** Arguments in XML: an element for each parameter, or the only argument as the root, under any name. */
 const xmlArguments: ArgumentFormat = async (bytes, parameters) => {
   const root = await parseXml(bytes, parameters.get("charset"));
   const elements = root.children.map((value) => ({ name: value.name, value }));
@@ -100,7 +100,7 @@ const xmlArguments: ArgumentFormat = async (bytes, parameters) => {
   };
 };
 
-/** By the format of the body. */
+/** Parsers by the format of the body. */
 export const ARGUMENT_FORMATS: Readonly<Record<PayloadBody["format"], ArgumentFormat>> = {
   json: jsonArguments,
   multipart: multipartArguments,
@@ -126,7 +126,7 @@ const namesIn =
       values.map(({ name }) => name),
     );
 
-/** Whether there is one of these names for each parameter, and none beside. */
+/** Whether the names are exactly those of the parameters. */
 function namesAll({ parameters }: Signature, names: readonly string[]): boolean {
   const given = new Set(names);
   return given.size === parameters.length && parameters.every(({ name }) => given.has(name));
@@ -135,12 +135,12 @@ function namesAll({ parameters }: Signature, names: readonly string[]): boolean 
 const onlyType = ([parameter, ...others]: readonly Parameter[]): JavaType | undefined =>
   others.length === 0 ? parameter?.type : undefined;
 
-/** The JSON value of one value for a type. */
+/** Converts one value to the JSON value of a type. */
 type Decode<V> = (type: JavaType, value: V, name: string) => JsonValue;
 
 /**
- * Finds the parameter of each value by name, or by the names of the fields of an only object. As soon as one name is known,
- * unknown ones are ignored, as they are in JSON.
+ * Assigns values to parameters by name, or to the fields of an only object parameter. If one name is known, unknown ones are
+ * ignored, as in JSON.
  */
 function bind<V>(parameters: readonly Parameter[], values: readonly Named<V>[], decode: Decode<V>): JsonValue[][] {
   if (knowsAny(parameters, values)) return [valuesIn(parameters, values, decode)];
@@ -163,7 +163,7 @@ const fieldsOf = ({ fields }: JavaClass): Parameter[] => Object.entries(fields).
 const knowsAny = (known: readonly Parameter[], values: readonly Named<unknown>[]): boolean =>
   values.some((value) => known.some(({ name }) => name === value.name));
 
-/** The members that are there. */
+/** An object of the members that have values. */
 function objectOf<V>(members: readonly Parameter[], values: readonly Named<V>[], decode: Decode<V>): JsonValue {
   const given = members.filter(({ name }) => values.some((value) => value.name === name));
   const object = {};
@@ -173,7 +173,7 @@ function objectOf<V>(members: readonly Parameter[], values: readonly Named<V>[],
   return object;
 }
 
-/** The value of each parameter. What is missing is null. */
+/** The value of each parameter, null where it is missing. */
 function valuesIn<V>(parameters: readonly Parameter[], values: readonly Named<V>[], decode: Decode<V>): JsonValue[] {
   return parameters.map(({ name, type }) => {
     const given = values.filter((value) => value.name === name).map(({ value }) => value);
@@ -189,13 +189,13 @@ function valuesIn<V>(parameters: readonly Parameter[], values: readonly Named<V>
   });
 }
 
-/** Each value is an item, unless it has them all: what is no list itself may come as an array in JSON. */
+/** The items of a list: one for each value, or those of a value that is a JSON array. */
 function itemsIn<V>(values: readonly V[], item: JavaType, name: string, decode: Decode<V>): JsonValue[] {
   const items = values.map((value) => decode(item, value, name));
   return itemOf(item) === undefined ? items.flat() : items;
 }
 
-/** An empty text is null where it is no text: an HTML form sends every input, filled in or not. */
+/** Empty text is null unless the type is text: an HTML form sends every input, filled in or not. */
 function parseText(type: JavaType, text: string): JsonValue {
   if (type === "java.lang.String" || type === "java.lang.Object" || scalarOf(type) === "char" || isChars(type))
     return text;
@@ -207,9 +207,9 @@ function parseText(type: JavaType, text: string): JsonValue {
   return isStructured ? parseJson(new TextEncoder().encode(value)) : value;
 }
 
-/** A part by its own content type; bytes as they are. */
+/** A part of a multipart body, by its own content type; bytes as they are. */
 function decodePart(type: JavaType, { mediaType, bytes }: Part, name: string): JsonValue {
-  // The readers of Java's values take bytes, for which JSON has no word.
+  // The conversion to Java's values also accepts bytes, which JSON lacks.
   if (isBytes(type)) return bytes as unknown as JsonValue;
   if (mediaType.name === "application/json") return parseJson(bytes);
   if (mediaType.name === "text/plain") return parseText(type, decodeText(bytes, mediaType.parameters.get("charset")));
@@ -228,6 +228,6 @@ function decodeElement(type: JavaType, element: Element): JsonValue {
   }
   const text = textOf(element);
   const scalar = scalarOf(type);
-  // Infinity has another name there.
+  // XML spells Infinity as INF.
   return parseText(type, scalar === "double" || scalar === "float" ? text.replace("INF", "Infinity") : text);
 }

@@ -1,5 +1,5 @@
 /**
- * Results of methods without IDL, in every type that a response may have (spec: Additional request content types).
+ * Results of interface methods, in every content type of a response (spec: Additional request content types).
  */
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
@@ -11,16 +11,16 @@ import { type Notation, toJson, toPlain } from "../json.ts";
 import type { JavaType } from "../signature.ts";
 import { itemOf, nameOf, within } from "../type.ts";
 
-/** Writes the result of a method. */
+/** Encodes the result of a method. */
 type ResultFormat = (type: JavaType, value: unknown) => Uint8Array;
 
 const jsonResult: ResultFormat = (type, value) =>
   encodeJson(type === "void" ? null : within("the result", () => toJson(type, value)));
 
-/** Null is an empty text. */
+/** Null is empty text. */
 const textResult: ResultFormat = (_type, value) => new TextEncoder().encode(String(value ?? ""));
 
-/** As JAXB writes it: an element for every field that is not null, and one for every item of a list. */
+/** XML as JAXB writes it: an element for each field that is not null, and for each item of a list. */
 const xmlResult: ResultFormat = (type, value) => {
   const plain = type === "void" ? null : within("the result", () => toPlain(type, value, XML_NOTATION, new Cost()));
   if (itemOf(type) !== undefined) return encodeRoot("list", elementsOf("item", type, plain));
@@ -28,7 +28,12 @@ const xmlResult: ResultFormat = (type, value) => {
   return encodeRoot(ELEMENT_NAME.test(name) ? name : "value", contentOf(type, plain));
 };
 
-/** By the type of the response. */
+/** Encoders by the content type of the response. */
+export const RESULT_FORMATS: Readonly<Record<"json" | "text" | "xml", ResultFormat>> = {
+  json: jsonResult,
+  text: textResult,
+  xml: xmlResult,
+};
 export const RESULT_FORMATS: Readonly<Record<"json" | "text" | "xml", ResultFormat>> = {
   json: jsonResult,
   text: textResult,
@@ -71,6 +76,6 @@ function contentOf(type: JavaType, plain: unknown): string {
     return entries.join("");
   }
   const item = itemOf(type);
-  // Of an Object nobody knows what it is made of.
+  // An Object has no declared members.
   return item === undefined ? escapeText(JSON.stringify(plain)) : elementsOf("item", type, plain);
 }

@@ -26,12 +26,12 @@ export class PositionalCall implements HttpRpcPayloadCall {
     return this.#method;
   }
 
-  /** The arguments in a body. Throws for a body that is malformed, or holds none of the method's. */
+  /** Decodes the arguments in a body. Throws for a body that is malformed or has no arguments of the method. */
   decode({ format, bytes, parameters }: PayloadBody): unknown[] | Promise<unknown[]> {
     const methods = this.#methods;
     const parameterless = methods.find((one) => signatureOf(one).parameters.length === 0);
     if (bytes.byteLength === 0 || methods.length === 1) {
-      // Java does not look at a body that it needs nothing of.
+      // Java ignores the body of a call without parameters.
       if (parameterless !== undefined) return this.#choose(parameterless, []);
     }
     const body = ARGUMENT_FORMATS[format](bytes, parameters);
@@ -41,7 +41,7 @@ export class PositionalCall implements HttpRpcPayloadCall {
   #read(body: ArgumentBody): unknown[] {
     const methods = this.#methods;
     const readings = new Map(methods.map((one) => [one, readingsOf(body, one, methods.length > 1)]));
-    // The names of arguments tell overloads apart as well as their types do.
+    // Names of arguments also tell overloads apart.
     const named = methods.filter((one) => body.namesAll?.(signatureOf(one)));
     const possible = named.length === 1 ? named : methods.filter((one) => readings.get(one)?.length !== 0);
     const [first = this.#method] = possible;
@@ -83,7 +83,7 @@ export class PositionalCall implements HttpRpcPayloadCall {
   }
 }
 
-/** What a method can make of a body. What it finds wrong with it says only that another method of the path is meant. */
+/** The readings of a body for a method. With overloads an error only means that another method of the path is meant. */
 function readingsOf(body: ArgumentBody, method: Method, hasOthers: boolean): readonly JsonValue[][] {
   try {
     const readings = body.readingsFor(signatureOf(method));

@@ -1,25 +1,25 @@
 /**
- * Looks over MessagePack before it is decoded. The library sets memory aside for as many items as a list announces, so data
- * may only announce what it can contain: every item takes a byte at least. Nor does the library mind text that is no UTF-8,
- * extensions that nobody knows, and times that are none.
+ * Validates MessagePack before it is decoded. The library allocates as many items as a list announces, so a list may announce no
+ * more than the data can contain: an item takes at least one byte. The library also accepts text that is not UTF-8, unknown
+ * extensions and invalid timestamps.
  */
 import type { Cost } from "../cost.ts";
 
-/** Deeper data is refused, as it is in JSON. */
-const MAX_DEPTH = 100;
+/** Deepest nesting accepted, as in JSON. */
+const MAX_MSGPACK_DEPTH = 100;
 
-/** The type of the extension for times. */
+/** The extension type of timestamps. */
 const TIMESTAMP = -1;
 
-/** Bytes behind those formats whose size is fixed, from 0xca on: floats, integers, extensions. */
+/** Bytes after each format of fixed size, from 0xca on: floats, integers, extensions. */
 const FIXED = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 3, 5, 9, 17];
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Throws for data that announces more than it has, is too deep or costs too much, and for values that nobody knows. */
+/** Throws for data that announces more than it has, is nested too deeply or exceeds the limits, and for unknown values. */
 export function checkShape(bytes: Uint8Array, cost: Cost): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  /** How many items are still to come, in each of the lists and maps that are open. */
+  /** Items still to come in each open list and map. */
   const open = [1];
   let announced = 1;
   for (let offset = 0; announced > 0; ) {
@@ -33,11 +33,12 @@ export function checkShape(bytes: Uint8Array, cost: Cost): void {
     announced += items;
     if (announced > bytes.byteLength - offset) throw new Error("the data announces more than it has");
     if (items > 0) open.push(items);
-    if (open.length > MAX_DEPTH) throw new Error(`the data is nested more than ${MAX_DEPTH} levels deep`);
+    if (open.length > MAX_MSGPACK_DEPTH)
+      throw new Error(`the data is nested more than ${MAX_MSGPACK_DEPTH} levels deep`);
   }
 }
 
-/** The contents of text and of extensions. What is cut off, the library notices. */
+/** Checks the contents of text and extensions. The library detects truncated data. */
 function checkContent(view: DataView, offset: number, size: number): void {
   const format = view.getUint8(offset);
   const end = offset + size;
@@ -48,22 +49,22 @@ function checkContent(view: DataView, offset: number, size: number): void {
   else if (format >= 0xd4 && format < 0xd9) checkTime(view, offset + 1, end);
 }
 
-/** Half of a pair of surrogates is no UTF-8, but as a `char` it may be alone. */
+/** A lone surrogate is not UTF-8, but a `char` may be one. */
 function checkText(text: Uint8Array): void {
   const half = text.byteLength === 3 && text[0] === 0xed;
   if (!half && text.some((byte) => byte >= 0x80)) decoder.decode(text);
 }
 
-/** The one extension that there is: seconds, or nanoseconds and seconds in eight or twelve bytes. */
+/** The timestamp extension: seconds in four bytes, or nanoseconds and seconds in eight or twelve. */
 function checkTime(view: DataView, start: number, end: number): void {
   const type = view.getInt8(start);
-  if (type !== TIMESTAMP) throw new Error(`the extension ${type} is none that is known`);
+  if (type !== TIMESTAMP) throw new Error(`the extension ${type} is not supported`);
   const size = end - start - 1;
   const nanoseconds = size === 12 ? view.getUint32(start + 1) : size === 8 ? view.getUint32(start + 1) >>> 2 : 0;
-  if (![4, 8, 12].includes(size) || nanoseconds > 999_999_999) throw new Error("a timestamp is none");
+  if (![4, 8, 12].includes(size) || nanoseconds > 999_999_999) throw new Error("a timestamp is invalid");
 }
 
-/** How many bytes a value takes before the items in it, and how many of these there are. */
+/** The bytes of a value before its items, and the number of its items. */
 function readHead(view: DataView, offset: number): { readonly items: number; readonly size: number } {
   const format = view.getUint8(offset);
   if (format < 0x80 || format >= 0xe0) return { items: 0, size: 1 };

@@ -18,7 +18,7 @@ import {
 import { parameterNames, show, within } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper } from "./wrapper.ts";
 
-/** Codes of Dubbo's `RpcException` that say more than that something went wrong. */
+/** RPC codes of those codes of Dubbo's `RpcException` that are specific. */
 const CODES: ReadonlyMap<string, Code> = new Map([
   ["1", Code.Unavailable],
   ["2", Code.DeadlineExceeded],
@@ -30,7 +30,7 @@ const CODES: ReadonlyMap<string, Code> = new Map([
   ["13", Code.Unauthenticated],
 ]);
 
-/** Wraps the arguments of a call, or on a stream one value. */
+/** Encodes the arguments of a call, or one value of a stream, as a wrapped message. */
 export function encodeRequest(method: Method, message: object, options: PayloadOptions): Uint8Array {
   const signature = signatureOf(method);
   const serialization = requireSerialization(serializationsOf(options), signature, method.path);
@@ -46,7 +46,7 @@ export function encodeRequest(method: Method, message: object, options: PayloadO
   }
 }
 
-/** Takes the value out of a response. Throws for bytes that hold none. */
+/** Decodes the value of a response. Throws for bytes without one. */
 export function decodeResponse(method: Method, bytes: Uint8Array, options: PayloadOptions): [unknown] {
   const { result } = signatureOf(method);
   const [serialization, [value]] = open(serializationsOf(options), bytes);
@@ -55,7 +55,7 @@ export function decodeResponse(method: Method, bytes: Uint8Array, options: Paylo
   return [serialization.decode(result, value)];
 }
 
-/** The exception that a response holds instead of a value; `undefined` if it holds none. */
+/** The exception that a response has in place of a value; `undefined` if it has none. */
 export function readException(response: GrpcResponse, options: PayloadOptions): RpcError | undefined {
   const { headers, bytes } = response;
   const sent = headers.get(EXCEPTION_CODE);

@@ -21,7 +21,7 @@ import type { Signature } from "../signature.ts";
 import { nameOf, parameterNames, show, within } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper, type Wrapper } from "./wrapper.ts";
 
-/** The code of what a service throws itself, among those of Dubbo's `RpcException`. */
+/** The code of Dubbo's `RpcException` for exceptions of the service itself. */
 const BUSINESS_EXCEPTION = "3";
 
 /** One call of an interface method on a server: it answers in the serialization, and by the name, of the request. */
@@ -42,7 +42,7 @@ export class WrappedCall implements GrpcPayloadCall {
     return this.#method;
   }
 
-  /** Takes the arguments out of a request. Everything that is wrong with them is the caller's mistake. */
+  /** Decodes the arguments of a request. Every error in them is the caller's: invalid_argument. */
   decode(bytes: Uint8Array): unknown[] {
     try {
       return this.#decode(decodeWrapper(bytes));
@@ -100,13 +100,13 @@ export class WrappedCall implements GrpcPayloadCall {
   }
 }
 
-/** What a serialization is called, on the wire and where it is registered. */
+/** The names of a serialization, on the wire and in signatures. */
 function namesOf(serialization: Serialization): string {
   const wireName = wireNameOf(serialization);
   return wireName === serialization.name ? wireName : `${wireName} (${serialization.name})`;
 }
 
-/** Where a method has its name alone, Java does not look at the types; among several they have to be the same. */
+/** Java ignores the types of arguments for a method without overloads; among overloads they must match exactly. */
 function chooseOverload(methods: readonly Method[], types: readonly string[]): Method {
   const [first] = methods as [Method];
   if (methods.length === 1) return first;
@@ -118,7 +118,7 @@ function chooseOverload(methods: readonly Method[], types: readonly string[]): M
   throw new RpcError(Code.Unimplemented, `${first.path} has no overload with the types of these arguments`);
 }
 
-/** Nothing is null on the wire. */
+/** A void result is null on the wire. */
 function encodeResult(serialization: Serialization, { result }: Signature, value: unknown): Uint8Array {
   if (result === "void") return serialization.encode("java.lang.Object", null);
   return within("the result", () => serialization.encode(result, value));

@@ -1,5 +1,5 @@
 /**
- * Wrapper mode: the messages of methods without IDL in sub-protocol B (spec: Payload schema of the extended content type;
+ * Wrapper mode: the messages of interface methods in sub-protocol B (spec: Payload schema of the extended content type;
  * `proto/org/apache/dubbo/triple/triple_wrapper.proto`). Whether a message is wrapped is decided by the method, never by
  * the content type.
  */
@@ -8,7 +8,7 @@ import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 /** A header of responses whose value is an exception: one of the codes of Dubbo's `RpcException`. */
 export const EXCEPTION_CODE = "tri-exception-code";
 
-/** A request: its arguments, and the names of their types. A response is the same with one of each. */
+/** A request with its arguments and the names of their types, or a response with one of each. */
 export interface Wrapper {
   /** Name of the serialization on the wire. */
   readonly serializeType: string;
@@ -16,10 +16,10 @@ export interface Wrapper {
   readonly types: readonly string[];
 }
 
-/** Java has no method with more parameters. */
+/** Most parameters of a Java method (JVM specification, 4.3.3). */
 const MAX_VALUES = 255;
 
-/** Peers want every field, be it empty, and none but these. */
+/** Encodes all fields, empty ones too: peers require each of them and no others. */
 export function encodeWrapper({ serializeType, values, types }: Wrapper): Uint8Array {
   const writer = new BinaryWriter();
   writer.tag(1, WireType.LengthDelimited).string(serializeType);
@@ -28,7 +28,7 @@ export function encodeWrapper({ serializeType, values, types }: Wrapper): Uint8A
   return writer.finish();
 }
 
-/** Throws for bytes that are no wrapper. Fields that are not known are skipped. */
+/** Decodes a wrapper. Throws for malformed bytes; skips unknown fields. */
 export function decodeWrapper(bytes: Uint8Array): Wrapper {
   const reader = new BinaryReader(bytes);
   const values: Uint8Array[] = [];
@@ -46,7 +46,7 @@ export function decodeWrapper(bytes: Uint8Array): Wrapper {
   return { serializeType, values, types };
 }
 
-/** Groups may be inside each other, and following them down would cost as many levels of the stack. */
+/** Skips a field. Groups are refused: skipping nested ones recurses, which could overflow the stack. */
 function skip(reader: BinaryReader, field: number, wireType: WireType): void {
   if (wireType === WireType.StartGroup || wireType === WireType.EndGroup) throw new Error(`field ${field} is a group`);
   reader.skip(wireType, field);
