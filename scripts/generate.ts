@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CONTRACT_RUNS } from "./contracts.ts";
+import { writeWellKnownCodecs } from "./well-known-codecs.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -20,6 +21,7 @@ const BUF_TEMPLATES = [
   "test/interop/dubbo/buf.gen.yaml",
 ];
 
+writeWellKnownCodecs(`${root}/runtime/src/gen`);
 for (const template of BUF_TEMPLATES) run("buf", ["generate", "--template", template]);
 for (const args of CONTRACT_RUNS) run(process.execPath, ["--import", "tsx", "src/triple-es.ts", "interface", ...args]);
 

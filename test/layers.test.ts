@@ -71,9 +71,14 @@ const moduleOf = (file: string): string => file.slice(RUNTIME.length).replace(/\
 /** The folder of a module with its slash; for one in the root, the module. Generated services and messages are two folders. */
 function folderOf(file: string): string {
   const module = moduleOf(file);
-  if (module.startsWith("gen/")) return module.endsWith("_triple") ? "gen/services" : "gen/messages";
+  if (module.startsWith("gen/")) return generatedFolder(module);
   const slash = module.indexOf("/");
   return slash < 0 ? module : module.slice(0, slash + 1);
+}
+
+function generatedFolder(module: string): string {
+  if (module.endsWith("_triple")) return "gen/services";
+  return module.endsWith("_codec") ? "gen/codecs" : "gen/messages";
 }
 
 /** A module in the root that the table does not name is an entry point. A folder that it does not name has no layer. */

@@ -13,6 +13,8 @@ export interface OwnOptions {
   readonly javaNames: boolean;
   /** Whether a method refers to its descriptor. */
   readonly descriptors: boolean;
+  /** Whether to write a codec for the messages of each file. */
+  readonly codecs: boolean;
   /** The way from the output folder to the root of the proto files, for source maps. */
   readonly protoSourceMap: string | undefined;
   /** Where generated code imports the runtime from: a package, or a file under the output folder such as `./rt.js`. */
@@ -143,6 +145,11 @@ const options: Readonly<Record<string, Option>> = {
     meaning: "add to each method a reference to its descriptor, also if its messages are of other files",
     check: flag,
   },
+  codecs: {
+    usage: "codecs=true",
+    meaning: "write a file with a codec for each proto file with messages: several times faster, and larger",
+    check: flag,
+  },
   proto_source_map: {
     usage: "proto_source_map=../../proto",
     meaning: "for target=dts: lead editors to the proto files; their root as a relative path from the output folder",
@@ -186,6 +193,7 @@ export function readOptions(parameter: string): { own: OwnOptions; kit: string }
     fakes: is("fakes"),
     javaNames: is("java_names"),
     descriptors: is("descriptors"),
+    codecs: is("codecs"),
     protoSourceMap: last.get("proto_source_map"),
     runtimeImport:
       last.get("runtime_import") ??

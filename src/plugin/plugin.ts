@@ -9,6 +9,7 @@ import { createEcmaScriptPlugin, type Plugin, type Schema } from "@bufbuild/prot
 import type { Target } from "../print/declaration.ts";
 import { memo } from "../print/memoize.ts";
 import { version } from "../version.ts";
+import { codecFile, messagesOf } from "./codec/codec-file.ts";
 import { indexSource } from "./comments.ts";
 import { generatedFile } from "./generated-file.ts";
 import { OptionsError, type OwnOptions, readOptions } from "./options.ts";
@@ -55,12 +56,18 @@ function generate(request: CodeGeneratorRequest): CodeGeneratorResponse {
 function print(schema: Schema, own: OwnOptions, target: Target): void {
   checkServices(schema.files);
   const options = { ...schema.options, ...own };
+  const extension = target === "dts" ? "d.ts" : target;
   const files = schema.files
     .filter((file) => file.services.length > 0 || options.keepEmptyFiles)
-    .map((file) => ({ file, path: `${file.name}_triple.${target === "dts" ? "d.ts" : target}` }))
+    .map((file) => ({ file, path: `${file.name}_triple.${extension}` }))
     .sort((a, b) => (a.path < b.path ? -1 : 1))
     .map(({ file, path }) => ({ file, path, f: schema.generateFile(path) }));
-  const [anyFile] = files;
+  const codecs = schema.files
+    .filter((file) => options.codecs && messagesOf(file).length > 0)
+    .map((file) => ({ file, path: `${file.name}_codec.${extension}` }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
+    .map(({ file, path }) => ({ file, path, f: schema.generateFile(path) }));
+  const anyFile = files[0] ?? codecs[0];
   if (!anyFile) {
     return;
   }
@@ -79,4 +86,5 @@ function print(schema: Schema, own: OwnOptions, target: Target): void {
     f.print(text);
     if (map !== undefined) schema.generateFile(`${path}.map`).print(map);
   }
+  for (const { file, path, f } of codecs) f.print(codecFile(file, path, target, tools));
 }

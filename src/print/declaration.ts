@@ -43,10 +43,20 @@ export interface Callable extends Named {
   readonly result: Text;
 }
 
+/** A function with statements. */
+export interface Procedure extends Named {
+  readonly kind: "procedure";
+  readonly parameters: readonly Parameter[];
+  readonly returns: Text;
+  readonly statements: () => readonly string[];
+}
+
 export interface Parameter {
   readonly name: string;
   readonly type: Text;
   readonly optional?: boolean;
+  /** The value of an argument that is left out. */
+  readonly initial?: Text;
 }
 
 /** `export function …` */
@@ -66,6 +76,7 @@ export type Declaration =
   | InterfaceDeclaration
   | ConstantDeclaration
   | FunctionDeclaration
+  | Procedure
   | ClassDeclaration;
 
 /** Prints a declaration as source text; an empty string where the target does not have such declarations. */
@@ -86,6 +97,8 @@ export function printDeclaration(declaration: Declaration, target: Target, expor
     }
     case "function":
       return `${doc}${exported}${declare}function ${printCallable(declaration, target, "")}`;
+    case "procedure":
+      return `${doc}${exported}${declare}function ${printProcedure(declaration, target)}`;
     case "class": {
       const methods = declaration.methods.map((m) => `${docLines(m)}  ${printCallable(m, target, "  ")}\n`);
       const head =
@@ -103,6 +116,20 @@ function printCallable({ name, parameters, returns, result }: Callable, target: 
   const printed = parameters.map((p) => (target === "js" ? p.name : `${p.name}${p.optional ? "?" : ""}: ${p.type()}`));
   const head = `${name}(${printed.join(", ")})${target === "js" ? "" : `: ${returns()}`}`;
   return target === "dts" ? `${head};` : `${head} {\n${indent}  return ${result()};\n${indent}}`;
+}
+
+function printProcedure({ name, parameters, returns, statements }: Procedure, target: Target): string {
+  const printed = parameters.map(({ name: parameter, type, initial, optional }) => {
+    const isOptional = optional || (initial !== undefined && target === "dts");
+    const typed = target === "js" ? parameter : `${parameter}${isOptional ? "?" : ""}: ${type()}`;
+    return initial === undefined || target === "dts" ? typed : `${typed} = ${initial()}`;
+  });
+  const head = `${name}(${printed.join(", ")})${target === "js" ? "" : `: ${returns()}`}`;
+  return target === "dts"
+    ? `${head};`
+    : `${head} {\n${statements()
+        .map((line) => `  ${line}\n`)
+        .join("")}}`;
 }
 
 /** An object literal, one property on a line. */

@@ -18,7 +18,7 @@ describe("options", () => {
   const names =
     "the options are target, import_extension, js_import_style, keep_empty_files, ts_nocheck, elide_plugin_version, " +
     "rewrite_imports, map_imports, bootstrap_wkt, parts, init_types, messages, server_base, fakes, java_names, " +
-    "descriptors, proto_source_map, runtime_import";
+    "descriptors, codecs, proto_source_map, runtime_import";
 
   it("that are wrong are all told at once, with the right ones", () => {
     expect(refusal("target=go,speed=11,runtime_import=,part=client,fakes=maybe")).toBe(

@@ -1,0 +1,6 @@
+/** What generated codecs import. */
+export { setEntry } from "./map.ts";
+export { createMessageCodec, type DecodeMessage, type EncodeMessage, type MessageCodec } from "./message.ts";
+export { EMPTY_BYTES, MessageReader, type UnknownField } from "./reader.ts";
+export { structFromJson, structToJson } from "./struct.ts";
+export { MessageWriter } from "./writer.ts";

@@ -1,0 +1,54 @@
+/**
+ * The codecs of protobuf's well-known types, for `triple-es/wkt`: made from the descriptors in protobuf-es, whose messages
+ * they encode. `npm run generate` calls it.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { create, type DescFile } from "@bufbuild/protobuf";
+import * as wkt from "@bufbuild/protobuf/wkt";
+import { plugin } from "../src/plugin/plugin.ts";
+
+/** Types are those of protobuf-es; reader and writer are the runtime's. */
+const PARAMETER = [
+  "target=ts",
+  "import_extension=ts",
+  "codecs=true",
+  "runtime_import=../codec/binary/generated.js",
+  "rewrite_imports=./google/protobuf/**/*_pb.js:@bufbuild/protobuf/wkt",
+].join(",");
+
+/** Those that messages of services refer to. Descriptors and messages to plugins are not among them. */
+const FILES: readonly DescFile[] = [
+  wkt.file_google_protobuf_any,
+  wkt.file_google_protobuf_api,
+  wkt.file_google_protobuf_duration,
+  wkt.file_google_protobuf_empty,
+  wkt.file_google_protobuf_field_mask,
+  wkt.file_google_protobuf_source_context,
+  wkt.file_google_protobuf_struct,
+  wkt.file_google_protobuf_timestamp,
+  wkt.file_google_protobuf_type,
+  wkt.file_google_protobuf_wrappers,
+  wkt.file_google_protobuf_descriptor,
+  wkt.file_google_protobuf_compiler_plugin,
+];
+
+/** Writes a codec for each file into the folder. */
+export function writeWellKnownCodecs(folder: string): void {
+  const request = create(wkt.CodeGeneratorRequestSchema, {
+    parameter: PARAMETER,
+    fileToGenerate: FILES.map((file) => file.proto.name),
+    protoFile: [...new Map(FILES.flatMap(withDependencies).map((file) => [file.name, file.proto])).values()],
+  });
+  const response = plugin.run(request);
+  if (response.error !== "") throw new Error(response.error);
+  for (const { name, content } of response.file) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+}
+
+/** A plugin gets a file after those that it imports. */
+function withDependencies(file: DescFile): DescFile[] {
+  return [...file.dependencies.flatMap(withDependencies), file];
+}

@@ -1,0 +1,184 @@
+/** The cases of a generated function that reads a message: one for each field number. */
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { literal } from "../../print/literal.ts";
+import { type MessageField, representationOf } from "./message.ts";
+import { type CodecNames, indent } from "./names.ts";
+import { LENGTH_DELIMITED, readScalar, wireTypeOf, zeroLiteral } from "./scalar.ts";
+
+type ListField = DescField & { fieldKind: "list" };
+type MapField = DescField & { fieldKind: "map" };
+type EnumField = DescField & { fieldKind: "enum" };
+
+export function decodeStatements(message: DescMessage, names: CodecNames): string[] {
+  return [
+    "let unknown = message.$unknown;",
+    `const last = reader.enter(${literal(message.typeName)}, end);`,
+    "while (reader.pos < last) {",
+    "  const tag = reader.tag();",
+    "  if (end < 0 && reader.endsGroup(tag, -end)) break;",
+    "  switch (tag >>> 3) {",
+    ...indent(
+      message.fields.flatMap((field) => decodeCase(field, names)),
+      "    ",
+    ),
+    "    default:",
+    "      unknown = reader.unknown(unknown, tag);",
+    "  }",
+    "}",
+    "if (unknown !== undefined) message.$unknown = unknown;",
+    "reader.leave(end);",
+    "return message;",
+  ];
+}
+
+function decodeCase(field: DescField, names: CodecNames): string[] {
+  const statements = decodeField(field, names);
+  const isBlock = statements.some((line) => line.startsWith("const ") || line.startsWith("let "));
+  return isBlock
+    ? [`case ${field.number}: {`, ...indent(statements), "  break;", "}"]
+    : [`case ${field.number}:`, ...indent(statements), "  break;"];
+}
+
+function decodeField(field: DescField, names: CodecNames): string[] {
+  switch (field.fieldKind) {
+    case "list":
+      return decodeList(field, names);
+    case "map":
+      return decodeMap(field, names);
+    case "message":
+      return [`${assign(field, decodeMessage(field, names))};`];
+    case "enum":
+      return field.enum.open ? [`${assign(field, "reader.enum()")};`] : decodeClosedEnum(field, names);
+    case "scalar":
+      return [`${assign(field, readScalar(field.scalar, field.utf8Validation, field.longAsString))};`];
+  }
+}
+
+function assign({ oneof, localName }: DescField, value: string): string {
+  if (oneof === undefined) return `message.${localName} = ${value}`;
+  return `message.${oneof.localName} = { case: ${literal(localName)}, value: ${value} }`;
+}
+
+/** A number that a closed enum does not have is kept as an unknown field. */
+function decodeClosedEnum(field: EnumField, names: CodecNames): string[] {
+  const numbers = [...new Set(field.enum.values.map(({ number }) => number))];
+  return [
+    `const value${names.typed(`: ${names.type(field.enum)}`)} = reader.enum();`,
+    "switch (value) {",
+    ...numbers.map((number) => `  case ${number}:`),
+    `    ${assign(field, "value")};`,
+    "    break;",
+    "  default:",
+    "    message.$unknown = reader.unknownEnum(message.$unknown, tag, value);",
+    "}",
+  ];
+}
+
+/** A message that has come before is merged with. */
+function decodeMessage(field: MessageField & { fieldKind: "message" }, names: CodecNames): string {
+  const { localName, oneof } = field;
+  const present = oneof === undefined ? `message.${localName}` : `message.${oneof.localName}`;
+  const isPresent = oneof === undefined ? `${present} !== undefined` : `${present}.case === ${literal(localName)}`;
+  const value = oneof === undefined ? present : `${present}.value`;
+  const call = (before: string): string => `${names.decode(field.message)}(reader, ${endOf(field)}, ${before})`;
+  switch (representationOf(field)) {
+    case "json": {
+      const before = `${isPresent} ? ${names.runtime("structFromJson")}(${value}) : undefined`;
+      return `${names.runtime("structToJson")}(${call(before)})`;
+    }
+    case "wrapped": {
+      const before = `{ $typeName: ${literal(field.message.typeName)}, value: ${value} }`;
+      return `${call(`${isPresent} ? ${before} : undefined`)}.value`;
+    }
+    default:
+      return call(oneof === undefined ? value : `${isPresent} ? ${value} : undefined`);
+  }
+}
+
+/** Where the message ends: after its length, or at the end of a group, which is told by its negative field number. */
+function endOf(field: MessageField): string {
+  return field.fieldKind !== "map" && field.delimitedEncoding ? String(-field.number) : "reader.end()";
+}
+
+function decodeList(field: ListField, names: CodecNames): string[] {
+  const push = (value: string): string => `message.${field.localName}.push(${value});`;
+  if (field.listKind === "message") {
+    const item = `${names.decode(field.message)}(reader, ${endOf(field)})`;
+    return [push(representationOf(field) === "json" ? `${names.runtime("structToJson")}(${item})` : item)];
+  }
+  const isEnum = field.listKind === "enum";
+  const type = isEnum ? ScalarType.INT32 : field.scalar;
+  const item = isEnum ? "reader.enum()" : readScalar(type, field.utf8Validation, field.longAsString);
+  if (wireTypeOf(type) === LENGTH_DELIMITED) return [push(item)];
+  return [
+    `if ((tag & 7) === ${LENGTH_DELIMITED}) {`,
+    `  for (const packed = reader.end(); reader.pos < packed; ) ${push(item)}`,
+    "} else {",
+    `  ${push(item)}`,
+    "}",
+  ];
+}
+
+/** An entry that lacks its key or value has the zero value for it. */
+function decodeMap(field: MapField, names: CodecNames): string[] {
+  const { localName, mapKey } = field;
+  const isText = mapKey === ScalarType.STRING;
+  const isNumber = wireTypeOf(mapKey) !== LENGTH_DELIMITED && mapKey !== ScalarType.BOOL && !is64(mapKey);
+  const key = isText || isNumber ? "key" : "String(key)";
+  const value = mapValue(field, names);
+  const store = isText
+    ? `${names.runtime("setEntry")}(message.${localName}, key, ${value.stored});`
+    : `message.${localName}[${key}] = ${value.stored};`;
+  return [
+    `let key = ${zeroLiteral(mapKey, false, () => "")};`,
+    `let value${value.type} = ${value.initial};`,
+    "for (const entry = reader.end(); reader.pos < entry; ) {",
+    "  const part = reader.tag();",
+    "  switch (part >>> 3) {",
+    "    case 1:",
+    `      key = ${readScalar(mapKey, field.utf8Validation, false)};`,
+    "      break;",
+    "    case 2:",
+    `      value = ${value.read};`,
+    "      break;",
+    "    default:",
+    "      reader.skip(part);",
+    "  }",
+    "}",
+    store,
+  ];
+}
+
+const is64 = (type: ScalarType): boolean => ScalarType[type].endsWith("64");
+
+interface MapValue {
+  readonly type: string;
+  readonly initial: string;
+  readonly read: string;
+  readonly stored: string;
+}
+
+function mapValue(field: MapField, names: CodecNames): MapValue {
+  switch (field.mapKind) {
+    case "scalar": {
+      // Entries do not share the bytes that one of them lacks.
+      const initial = zeroLiteral(field.scalar, false, () => "new Uint8Array(0)");
+      const type = field.scalar === ScalarType.BYTES ? names.typed(": Uint8Array") : "";
+      return { type, initial, read: readScalar(field.scalar, field.utf8Validation, false), stored: "value" };
+    }
+    case "enum":
+      return {
+        type: names.typed(`: ${names.type(field.enum)}`),
+        initial: String(field.enum.values[0]?.number ?? 0),
+        read: "reader.enum()",
+        stored: "value",
+      };
+    case "message": {
+      const decode = names.decode(field.message);
+      const type = names.typed(`: ${names.type(field.message)} | undefined`);
+      const value = `value ?? ${names.create(field.message)}()`;
+      const stored = representationOf(field) === "json" ? `${names.runtime("structToJson")}(${value})` : value;
+      return { type, initial: "undefined", read: `${decode}(reader, reader.end(), value)`, stored };
+    }
+  }
+}

@@ -1,0 +1,159 @@
+/** The statements of a generated function that writes a message, in the order of field numbers, as protobuf-es does. */
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import { literal } from "../../print/literal.ts";
+import { hasPrototype, isImplicit, type MessageField, representationOf } from "./message.ts";
+import { type CodecNames, indent } from "./names.ts";
+import { END_GROUP, isNotZero, LENGTH_DELIMITED, START_GROUP, tagOf, wireTypeOf, writeScalar } from "./scalar.ts";
+
+type ListField = DescField & { fieldKind: "list" };
+type MapField = DescField & { fieldKind: "map" };
+type SingularField = Exclude<DescField, ListField | MapField>;
+
+export function encodeStatements(message: DescMessage, names: CodecNames): string[] {
+  const fields = message.fields.toSorted((a, b) => a.number - b.number);
+  const check = fields.length === 0 ? [] : [`writer.check(message, ${literal(message.typeName)});`];
+  return [
+    ...check,
+    ...fields.flatMap((field) => encodeField(field, names)),
+    "if (message.$unknown !== undefined) writer.unknown(message.$unknown);",
+  ];
+}
+
+function encodeField(field: DescField, names: CodecNames): string[] {
+  switch (field.fieldKind) {
+    case "list":
+      return encodeList(field, names);
+    case "map":
+      return encodeMap(field, names);
+    default:
+      return encodeSingular(field, names);
+  }
+}
+
+function encodeSingular(field: SingularField, names: CodecNames): string[] {
+  const { oneof, localName } = field;
+  const holder = `message.${oneof === undefined ? localName : oneof.localName}`;
+  const value = oneof === undefined ? holder : `${holder}.value`;
+  const condition = oneof === undefined ? isSet(field, value) : `${holder}.case === ${literal(localName)}`;
+  const otherwise =
+    field.presence === Presence.LEGACY_REQUIRED
+      ? [`} else {`, `  writer.missing(${literal(`${field.parent.typeName}.${field.name}`)});`]
+      : [];
+  return [`if (${condition}) {`, ...indent(encodeValue(field, value, names)), ...otherwise, "}"];
+}
+
+/** The condition under which a field outside of oneofs is written. */
+function isSet(field: SingularField, value: string): string {
+  if (!isImplicit(field)) {
+    // A default on the prototype is not a value of the message.
+    const isOwn = hasPrototype(field.parent) && field.fieldKind !== "message";
+    return isOwn
+      ? `Object.hasOwn(message, ${literal(field.localName)}) && ${value} !== undefined`
+      : `${value} !== undefined`;
+  }
+  if (field.fieldKind === "enum") return `${value} !== ${field.enum.values[0]?.number ?? 0}`;
+  if (field.fieldKind === "scalar") return isNotZero(field.scalar, field.longAsString, value);
+  throw new Error(`${field} is a message without presence`);
+}
+
+/** The tag and the value. */
+function encodeValue(field: SingularField, value: string, names: CodecNames): string[] {
+  if (field.fieldKind === "message") return encodeMessage(field, value, names);
+  const type = field.fieldKind === "enum" ? ScalarType.INT32 : field.scalar;
+  return [`writer.tag(${tagOf(field.number, wireTypeOf(type))});`, `${writeScalar(type, value)};`];
+}
+
+function encodeMessage(
+  field: MessageField,
+  value: string,
+  names: CodecNames,
+  { number, start } = { number: field.number, start: "start" },
+): string[] {
+  const call = `${names.encode(field.message)}(writer, ${toMessage(field, value, names)});`;
+  if (isDelimited(field)) {
+    return [`writer.tag(${tagOf(number, START_GROUP)});`, call, `writer.tag(${tagOf(number, END_GROUP)});`];
+  }
+  return [
+    `writer.tag(${tagOf(number, LENGTH_DELIMITED)});`,
+    `const ${start} = writer.fork();`,
+    call,
+    `writer.join(${start});`,
+  ];
+}
+
+const isDelimited = (field: MessageField): boolean => field.fieldKind !== "map" && field.delimitedEncoding === true;
+
+function toMessage(field: MessageField, value: string, names: CodecNames): string {
+  switch (representationOf(field)) {
+    case "json":
+      return `${names.runtime("structFromJson")}(${value})`;
+    case "wrapped":
+      return `{ $typeName: ${literal(field.message.typeName)}, value: ${value} }`;
+    default:
+      return value;
+  }
+}
+
+function encodeList(field: ListField, names: CodecNames): string[] {
+  const list = `message.${field.localName}`;
+  if (field.listKind === "message") {
+    return [`for (const item of ${list}) {`, ...indent(encodeMessage(field, "item", names)), "}"];
+  }
+  const type = field.listKind === "enum" ? ScalarType.INT32 : field.scalar;
+  const write = `${writeScalar(type, "item")};`;
+  if (!field.packed) {
+    return [
+      `for (const item of ${list}) {`,
+      `  writer.tag(${tagOf(field.number, wireTypeOf(type))});`,
+      `  ${write}`,
+      "}",
+    ];
+  }
+  return [
+    `if (${list}.length > 0) {`,
+    `  writer.tag(${tagOf(field.number, LENGTH_DELIMITED)});`,
+    "  const start = writer.fork();",
+    `  for (const item of ${list}) ${write}`,
+    "  writer.join(start);",
+    "}",
+  ];
+}
+
+/** Each entry is a message with the key in field 1 and the value in field 2. */
+function encodeMap(field: MapField, names: CodecNames): string[] {
+  const map = `message.${field.localName}`;
+  const isNumeric = keyIsNumber(field.mapKey);
+  const head = isNumeric
+    ? [`for (const [key, value] of Object.entries(${map})) {`]
+    : [`for (const key of Object.keys(${map})) {`, `  const value = ${map}[key]${names.typed("!")};`];
+  const type = field.mapKind === "message" ? undefined : field.mapKind === "enum" ? ScalarType.INT32 : field.scalar;
+  const value =
+    field.mapKind === "message" || type === undefined
+      ? encodeMessage(field as MessageField, "value", names, { number: 2, start: "valueStart" })
+      : [`writer.tag(${tagOf(2, wireTypeOf(type))});`, `${writeScalar(type, "value")};`];
+  return [
+    ...head,
+    `  writer.tag(${tagOf(field.number, LENGTH_DELIMITED)});`,
+    "  const start = writer.fork();",
+    `  writer.tag(${tagOf(1, wireTypeOf(field.mapKey))});`,
+    `  ${writeScalar(field.mapKey, keyFromProperty(field.mapKey))};`,
+    ...indent(value),
+    "  writer.join(start);",
+    "}",
+  ];
+}
+
+/** Whether protobuf-es types the map with numbers as keys. */
+function keyIsNumber(type: ScalarType): boolean {
+  return wireTypeOf(type) !== LENGTH_DELIMITED && type !== ScalarType.BOOL && !is64(type);
+}
+
+const is64 = (type: ScalarType): boolean => ScalarType[type].endsWith("64");
+
+/** The key of an entry, made of the name of a property. */
+function keyFromProperty(type: ScalarType): string {
+  if (type === ScalarType.STRING || is64(type)) return "key";
+  if (type === ScalarType.BOOL) return 'key !== "false" && key !== ""';
+  return "Number.parseInt(key)";
+}

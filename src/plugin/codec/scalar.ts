@@ -1,0 +1,101 @@
+/** Scalar types in generated codecs: the functions of reader and writer, wire types, zero values. */
+import { ScalarType } from "@bufbuild/protobuf";
+import type { ScalarValue } from "@bufbuild/protobuf/reflect";
+import { literal } from "../../print/literal.ts";
+
+export const VARINT = 0;
+export const LENGTH_DELIMITED = 2;
+export const START_GROUP = 3;
+export const END_GROUP = 4;
+
+interface Scalar {
+  /** The function of the writer, and of the reader where it has the same name. */
+  readonly name: string;
+  readonly wireType: number;
+}
+
+const scalars: Readonly<Record<ScalarType, Scalar>> = {
+  [ScalarType.DOUBLE]: { name: "double", wireType: 1 },
+  [ScalarType.FLOAT]: { name: "float", wireType: 5 },
+  [ScalarType.INT64]: { name: "int64", wireType: VARINT },
+  [ScalarType.UINT64]: { name: "uint64", wireType: VARINT },
+  [ScalarType.INT32]: { name: "int32", wireType: VARINT },
+  [ScalarType.FIXED64]: { name: "fixed64", wireType: 1 },
+  [ScalarType.FIXED32]: { name: "fixed32", wireType: 5 },
+  [ScalarType.BOOL]: { name: "bool", wireType: VARINT },
+  [ScalarType.STRING]: { name: "string", wireType: LENGTH_DELIMITED },
+  [ScalarType.BYTES]: { name: "data", wireType: LENGTH_DELIMITED },
+  [ScalarType.UINT32]: { name: "uint32", wireType: VARINT },
+  [ScalarType.SFIXED32]: { name: "sfixed32", wireType: 5 },
+  [ScalarType.SFIXED64]: { name: "sfixed64", wireType: 1 },
+  [ScalarType.SINT32]: { name: "sint32", wireType: VARINT },
+  [ScalarType.SINT64]: { name: "sint64", wireType: VARINT },
+};
+
+export const wireTypeOf = (type: ScalarType): number => scalars[type].wireType;
+
+export const isLong = (type: ScalarType): boolean => /64$/.test(scalars[type].name);
+
+/** The tag of a field, as it is written. */
+export const tagOf = (no: number, wireType: number): number => ((no << 3) | wireType) >>> 0;
+
+export const writeScalar = (type: ScalarType, value: string): string => `writer.${scalars[type].name}(${value})`;
+
+/** How a value is read. `strict` refuses text that is not UTF-8. */
+export function readScalar(type: ScalarType, strict: boolean, longAsString: boolean): string {
+  const name = type === ScalarType.STRING && !strict ? "lenientString" : scalars[type].name;
+  return longAsString && isLong(type) ? `String(reader.${name}())` : `reader.${name}()`;
+}
+
+/** The value of a field in a message that has not set it. */
+export function zeroLiteral(type: ScalarType, longAsString: boolean, emptyBytes: () => string): string {
+  switch (type) {
+    case ScalarType.BOOL:
+      return "false";
+    case ScalarType.STRING:
+      return '""';
+    case ScalarType.BYTES:
+      return emptyBytes();
+    default:
+      if (!isLong(type)) return "0";
+      return longAsString ? '"0"' : "0n";
+  }
+}
+
+/** The default that a field declares, in proto2 and editions. */
+export function valueLiteral(value: ScalarValue, emptyBytes: () => string): string {
+  if (value instanceof Uint8Array) {
+    return value.length === 0 ? emptyBytes() : `Uint8Array.of(${value.join(", ")})`;
+  }
+  switch (typeof value) {
+    case "bigint":
+      return `${value}n`;
+    case "string":
+      return literal(value);
+    case "boolean":
+      return String(value);
+    default:
+      if (Number.isNaN(value)) return "Number.NaN";
+      if (!Number.isFinite(value)) return value > 0 ? "Number.POSITIVE_INFINITY" : "Number.NEGATIVE_INFINITY";
+      return Object.is(value, -0) ? "-0" : String(value);
+  }
+}
+
+/** The condition under which a field without presence is written. */
+export function isNotZero(type: ScalarType, longAsString: boolean, value: string): string {
+  switch (type) {
+    case ScalarType.BOOL:
+      return `${value} !== false`;
+    case ScalarType.STRING:
+      return `${value} !== ""`;
+    case ScalarType.BYTES:
+      return `${value}.byteLength !== 0`;
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      // Minus zero is not the zero value, and is written.
+      return `!Object.is(${value}, 0)`;
+    default:
+      if (!isLong(type)) return `${value} !== 0`;
+      return longAsString ? `Number(${value}) !== 0` : `${value} !== 0n`;
+  }
+}

@@ -1,0 +1,78 @@
+/** Generated codecs against protobuf-es, on random schemas and values: the same bytes, the same objects, the same refusals. */
+import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { load } from "./load.ts";
+import { randomFile } from "./schemas.ts";
+import { mutate, randomMessage, randomOf } from "./values.ts";
+
+/** Schemas of one run, and messages of each. A longer run: `CODEC_SCHEMAS=5000 npx vitest run test/codec`. */
+const SCHEMAS = Number(process.env["CODEC_SCHEMAS"] ?? 40);
+const MESSAGES = 20;
+const seed = process.env["CODEC_SEED"];
+const parameters = { numRuns: SCHEMAS, ...(seed === undefined ? {} : { seed: Number(seed) }) };
+
+const schemaAndSeed = fc.tuple(randomFile, fc.integer());
+
+/** The value, or `undefined` where it is refused. */
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Own keys in order, values and prototypes. `toEqual` sees neither the order of keys nor prototypes. */
+function describeValue(value: unknown): unknown {
+  if (value instanceof Uint8Array) return ["bytes", ...value];
+  if (Array.isArray(value)) return value.map(describeValue);
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "number") return Object.is(value, -0) ? "-0" : String(value);
+  if (typeof value !== "object" || value === null) return value;
+  const prototype = Object.getPrototypeOf(value);
+  const inherited = prototype === Object.prototype ? "" : describeValue(prototype);
+  return [inherited, ...Object.keys(value).map((key) => [key, describeValue(Reflect.get(value, key))])];
+}
+
+describe("generated codecs", { timeout: 3_600_000 }, () => {
+  it("encode as protobuf-es does, and decode to the same objects", () => {
+    fc.assert(
+      fc.property(schemaAndSeed, ([file, start]) => {
+        const { messages, codecOf } = load(file);
+        const random = randomOf(start);
+        for (let i = 0; i < MESSAGES; i++) {
+          const schema = messages[i % messages.length] as (typeof messages)[number];
+          const message = randomMessage(schema, random);
+          const bytes = attempt(() => toBinary(schema, message));
+          const ours = attempt(() => codecOf(schema).encode(message));
+          expect(ours).toEqual(bytes);
+          if (bytes === undefined) continue;
+          const decoded = codecOf(schema).decode(bytes);
+          expect(describeValue(decoded)).toEqual(describeValue(fromBinary(schema, bytes)));
+          expect(toBinary(schema, decoded as Message)).toEqual(toBinary(schema, fromBinary(schema, bytes)));
+        }
+      }),
+      parameters,
+    );
+  });
+
+  it("accept and refuse mutated bytes as protobuf-es does", () => {
+    fc.assert(
+      fc.property(schemaAndSeed, ([file, start]) => {
+        const { messages, codecOf } = load(file);
+        const random = randomOf(start);
+        for (let i = 0; i < MESSAGES; i++) {
+          const schema = messages[i % messages.length] as (typeof messages)[number];
+          const bytes = attempt(() => toBinary(schema, randomMessage(schema, random)));
+          if (bytes === undefined) continue;
+          const mutated = mutate(bytes.subarray(0, 400), random);
+          const theirs = attempt(() => fromBinary(schema, mutated));
+          const ours = attempt(() => codecOf(schema).decode(mutated));
+          expect(describeValue(ours)).toEqual(describeValue(theirs));
+        }
+      }),
+      parameters,
+    );
+  });
+});
