@@ -9,8 +9,9 @@ import type { Transport } from "./client/client.ts";
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
 
 import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
-import { type Codec, findCodec, jsonCodec, protoCodec } from "./codec/codec.ts";
+import type { Codec } from "./codec/codec.ts";
 import type { Compression } from "./codec/compression.ts";
+import { boundedJsonCodec, boundedProtoCodec, findBoundedCodec } from "./codec/large-message.ts";
 import { webCompressions } from "./codec/web-compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
@@ -58,15 +59,13 @@ export {
   type Transport,
   type UnaryMethod,
 } from "./client/client.ts";
-export {
-  type Codec,
-  createJsonCodec,
-  type JsonCodecOptions,
-  type JsonValues,
-  jsonCodec,
-  protoCodec,
-} from "./codec/codec.ts";
+export type { Codec, JsonCodecOptions, JsonValues } from "./codec/codec.ts";
 export type { Compression } from "./codec/compression.ts";
+export {
+  boundedJsonCodec as jsonCodec,
+  boundedProtoCodec as protoCodec,
+  createBoundedJsonCodec as createJsonCodec,
+} from "./codec/large-message.ts";
 export type { Serialization } from "./java/serialization.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { CorsOptions } from "./server/cors.ts";
@@ -87,6 +86,11 @@ export interface RouterOptions {
   readonly compressMinBytes?: number | undefined;
   /** Largest message accepted, in bytes, before and after inflating. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
+  /**
+   * Most memory, in bytes, that a message may take when it is decoded, by estimate: two bytes may stand for an object of many
+   * fields. One that would take more is refused with `resource_exhausted`. Default: 16 times `maxMessageBytes`, 64 MiB.
+   */
+  readonly maxDecodedBytes?: number | undefined;
   /** What carries the values of services without IDL in sub-protocol B, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
@@ -106,7 +110,12 @@ export interface RouterOptions {
 
 /** Makes a router that answers both sub-protocols. It is what servers, handlers and in-memory transports are built on. */
 export function createRouter(options: RouterOptions = {}): Router {
-  const { codecs = [protoCodec, jsonCodec], compressions = webCompressions(), interceptors = [], cors } = options;
+  const {
+    codecs = [boundedProtoCodec, boundedJsonCodec],
+    compressions = webCompressions(),
+    interceptors = [],
+    cors,
+  } = options;
   const resolved = {
     ...resolveServerOptions({ ...options, codecs, compressions }),
     serializations: options.serializations,
@@ -142,6 +151,6 @@ export function createInMemoryTransport(router: Router, options: InMemoryTranspo
   assertOneOf("protocol", protocol, ["grpc", "http-rpc"]);
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const exchange = connectInMemory((request) => router.exchange(request));
-  const resolved = { ...resolveClientOptions({ codec: findCodec(codec), compressions: [] }), serializations };
+  const resolved = { ...resolveClientOptions({ codec: findBoundedCodec(codec), compressions: [] }), serializations };
   return closableTransport(intercept(createProtocol(exchange, resolved), options.interceptors), NO_CONNECTIONS);
 }

@@ -8,8 +8,9 @@ import { callHook } from "./call/error.ts";
 import { assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
 import { closableTransport } from "./client/transport.ts";
-import { type Codec, findCodec, jsonCodec } from "./codec/codec.ts";
+import type { Codec } from "./codec/codec.ts";
 import { type Compression, findCompression } from "./codec/compression.ts";
+import { boundedJsonCodec, decodedLimit, findBoundedCodec } from "./codec/large-message.ts";
 import { checkWireNames } from "./codec/wire-name.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { pathsBelow } from "./http/exchange.ts";
@@ -53,7 +54,7 @@ export interface Server extends Router {
  * {@link nodeHandler} and every other handler that runs on Node.
  */
 export function createRouter(options: RouterOptions = {}): Router {
-  const { codecs = [nodeProtoCodec, jsonCodec], compressions = nodeCompressions } = options;
+  const { codecs = [nodeProtoCodec, boundedJsonCodec], compressions = nodeCompressions } = options;
   return createPortableRouter({ ...options, codecs, compressions });
 }
 
@@ -127,6 +128,11 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
   /** Largest message accepted from the server, in bytes. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
+   * Most memory, in bytes, that a message may take when it is decoded, by estimate. A call whose response would take more
+   * fails with `resource_exhausted`. Default: 16 times `maxMessageBytes`, 64 MiB.
+   */
+  readonly maxDecodedBytes?: number | undefined;
+  /**
    * What `http-rpc` makes of a message in JSON: the specification's array of one, or the bare object. The same goes for an
    * only argument of a method without IDL, whatever it is. Default: `array`.
    */
@@ -158,10 +164,12 @@ export function createTransport(options: TransportOptions): Transport {
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const { serializations, wrapperContentType } = options;
   checkWireNames("compressions", compressions, ["identity"]);
-  const codec = given === "proto" ? nodeProtoCodec : findCodec(given);
+  const codec = given === "proto" ? nodeProtoCodec : findBoundedCodec(given);
   const sendCompression = requireCompression(compressions, options.compression);
+  const general = resolveClientOptions({ ...options, codec, compressions, sendCompression });
   const resolved = {
-    ...resolveClientOptions({ ...options, codec, compressions, sendCompression }),
+    ...general,
+    maxDecodedBytes: decodedLimit({ ...options, ...general }),
     serializations,
     wrapperContentType,
   };

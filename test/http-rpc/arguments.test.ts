@@ -6,6 +6,9 @@ import { describe, expect, it } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
 import { jsonCodec, protoCodec } from "../../runtime/src/codec/codec.ts";
 import { decodeArguments, encodeArguments } from "../../runtime/src/http-rpc/arguments.ts";
+
+const LIMITS = { maxMessageBytes: 4 * 2 ** 20 };
+
 import { greetRequest, jsonOf, routeGreeter, rpcRequest } from "../support/greeter.ts";
 
 const { exchange } = routeGreeter();
@@ -143,7 +146,7 @@ describe("a body in binary", () => {
 
 describe("messages whose own JSON may be an array", () => {
   const decode = (type: DescMessage, json: string): unknown =>
-    jsonCodec.values?.toValue(type, decodeArguments(jsonCodec, type, new TextEncoder().encode(json)));
+    jsonCodec.values?.toValue(type, decodeArguments(jsonCodec, type, new TextEncoder().encode(json), LIMITS) as object);
 
   it.each<[DescMessage, string, unknown]>([
     [ListValueSchema, "[[1,2]]", [1, 2]],
@@ -181,7 +184,7 @@ describe("a client", () => {
         (name, form) => {
           for (const codec of [jsonCodec, protoCodec]) {
             const bytes = encodeArguments(codec, GreetRequestSchema, { name }, form);
-            expect(decodeArguments(codec, GreetRequestSchema, bytes)).toMatchObject({ name });
+            expect(decodeArguments(codec, GreetRequestSchema, bytes, LIMITS)).toMatchObject({ name });
           }
         },
       ),

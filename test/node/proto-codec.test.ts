@@ -1,13 +1,6 @@
 /** The binary format as Node's own writer writes it: the same bytes as protobuf-es, and the same errors. */
-import { create, createFileRegistry, type DescMessage, type MessageInitShape, ScalarType } from "@bufbuild/protobuf";
-import {
-  FileDescriptorProtoSchema,
-  FieldDescriptorProto_Label as Label,
-  StringValueSchema,
-  StructSchema,
-  FieldDescriptorProto_Type as Type,
-  TypeSchema,
-} from "@bufbuild/protobuf/wkt";
+import { create, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { StringValueSchema, StructSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -17,89 +10,7 @@ import {
 import { BadRequestSchema, ErrorInfoSchema } from "../../fixtures/gen/google/rpc/error_details_pb.ts";
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
 import { nodeProtoCodec } from "../../runtime/src/node/protobuf/codec.ts";
-
-type FieldInit = NonNullable<
-  NonNullable<MessageInitShape<typeof FileDescriptorProtoSchema>["messageType"]>[0]["field"]
->[0];
-
-/** A message with a field of every type in every form that is written here. No proto has them all. */
-function everything(syntax: "proto2" | "proto3"): DescMessage {
-  const types = Object.values(Type).filter((type) => typeof type === "number" && type !== Type.GROUP) as Type[];
-  const form = (name: string, from: number, more: FieldInit): FieldInit[] =>
-    types.map((type) => {
-      const typeName = type === Type.ENUM ? ".all.Mood" : type === Type.MESSAGE ? ".all.All" : "";
-      return { name: `${name}_${type}`, number: from + type, type, label: Label.OPTIONAL, typeName, ...more };
-    });
-  const packable = ({ type }: FieldInit): boolean =>
-    type !== Type.STRING && type !== Type.BYTES && type !== Type.MESSAGE;
-  const moods = ["CALM", "GLAD", "SAD"].map((name, i) => ({ name, number: i === 2 ? -1 : i }));
-  const file = create(FileDescriptorProtoSchema, {
-    name: "all.proto",
-    package: "all",
-    syntax,
-    enumType: [{ name: "Mood", value: moods }],
-    messageType: [
-      {
-        name: "All",
-        oneofDecl: [{ name: "one" }],
-        field: [
-          ...form("single", 0, {}),
-          // Tags of two bytes, of three, and of four.
-          ...form("loose", 100, { label: Label.REPEATED, options: { packed: false } }).map((field) =>
-            packable(field) ? field : { ...field, options: undefined },
-          ),
-          ...form("packed", 3000, { label: Label.REPEATED, options: { packed: true } }).filter(packable),
-          ...form("choice", 300_000, { oneofIndex: 0 }),
-        ],
-      },
-    ],
-  });
-  return createFileRegistry(file, () => undefined).getMessage("all.All") as DescMessage;
-}
-
-const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-const uint64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
-const uint32 = fc.nat({ max: 2 ** 32 - 1 });
-
-const scalars: Readonly<Record<ScalarType, fc.Arbitrary<unknown>>> = {
-  [ScalarType.DOUBLE]: fc.double(),
-  [ScalarType.FLOAT]: fc.float(),
-  [ScalarType.BOOL]: fc.boolean(),
-  [ScalarType.STRING]: fc.oneof(fc.string(), fc.string({ unit: "grapheme", maxLength: 2000, size: "max" })),
-  [ScalarType.BYTES]: fc.uint8Array({ maxLength: 300, size: "max" }),
-  [ScalarType.INT32]: fc.integer(),
-  [ScalarType.SINT32]: fc.integer(),
-  [ScalarType.SFIXED32]: fc.integer(),
-  [ScalarType.UINT32]: uint32,
-  [ScalarType.FIXED32]: uint32,
-  [ScalarType.INT64]: int64,
-  [ScalarType.SINT64]: int64,
-  [ScalarType.SFIXED64]: int64,
-  [ScalarType.UINT64]: uint64,
-  [ScalarType.FIXED64]: uint64,
-};
-
-/** Messages of a type with some of their fields set, and messages in them down to a depth. */
-function messagesOf(type: DescMessage, depth: number): fc.Arbitrary<object> {
-  const fields: Record<string, fc.Arbitrary<unknown>> = {};
-  const cases: Record<string, fc.Arbitrary<unknown>[]> = {};
-  for (const field of type.fields) {
-    const { localName } = field;
-    if (field.message !== undefined && depth === 0) continue;
-    const value =
-      field.message !== undefined
-        ? messagesOf(field.message, depth - 1)
-        : field.scalar !== undefined
-          ? scalars[field.scalar]
-          : fc.constantFrom(0, 1, -1);
-    const oneof = "oneof" in field ? field.oneof?.localName : undefined;
-    if (oneof !== undefined) {
-      cases[oneof] = [...(cases[oneof] ?? []), fc.record({ case: fc.constant(localName), value })];
-    } else fields[localName] = field.fieldKind === "list" ? fc.array(value, { maxLength: 4 }) : value;
-  }
-  for (const [oneof, values] of Object.entries(cases)) fields[oneof] = fc.oneof(...values);
-  return fc.record(fields, { requiredKeys: [] }).map((init) => create(type, init));
-}
+import { everything, messagesOf } from "../support/messages.ts";
 
 const isNumber = (scalar: ScalarType | undefined): boolean =>
   [ScalarType.DOUBLE, ScalarType.FLOAT, ScalarType.INT32, ScalarType.UINT32, ScalarType.SINT32].includes(

@@ -9,7 +9,7 @@ let pieces = 0;
 let turn: Promise<void> | undefined;
 
 // Browsers have no setImmediate.
-const schedule: (callback: () => void) => unknown =
+export const schedule: (callback: () => void) => unknown =
   typeof setImmediate === "function" ? setImmediate : (callback) => setTimeout(callback, 0);
 
 /** Counts a piece of work. What it returns once in a while is to be awaited before the next one: others get their turn. */

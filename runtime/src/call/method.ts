@@ -92,7 +92,7 @@ export interface HttpRpcPayload {
   /** In JSON, `form` is what an only argument is sent as: the specification's array of one, or bare. Throws an `RpcError`. */
   encodeRequest(method: Method, message: object, form: "array" | "object"): Uint8Array;
   /** Throws for bytes that are not a response of the method. */
-  decodeResponse(method: Method, bytes: Uint8Array): object;
+  decodeResponse(method: Method, bytes: Uint8Array): object | Promise<object>;
   /** The path of a call, where it is not the method's. */
   path?(method: Method): string;
 }

@@ -28,6 +28,11 @@ export interface Codec {
   /** `message` is a message of the type, or its init shape. */
   encode(type: DescMessage, message: object): Uint8Array;
   decode(type: DescMessage, bytes: Uint8Array): object;
+  /**
+   * Decodes a message of more than 8 KiB, in steps that leave the event loop its turns. Throws resource_exhausted for one that
+   * would take more memory than `maxDecodedBytes`. Optional: without it, {@link decode} is called, which nothing bounds.
+   */
+  decodeLarge?(type: DescMessage, bytes: Uint8Array, maxDecodedBytes: number): object | Promise<object>;
   /** Encodes a message into bytes that have room in front, for what a protocol puts there. Not needed, but saves a copy. */
   encodeWithHeadroom?(room: number, type: DescMessage, message: object): Uint8Array;
   /** Only codecs that write JSON text have this: sub-protocol A puts such values into its array of arguments. */
@@ -38,6 +43,8 @@ export interface Codec {
 export interface JsonValues {
   toValue(type: DescMessage, message: object): JsonValue;
   fromValue(type: DescMessage, value: JsonValue): object;
+  /** Makes a message of a large value, as {@link Codec.decodeLarge} does. Optional, as that is. */
+  fromLargeValue?(type: DescMessage, value: JsonValue, maxDecodedBytes: number): Promise<object>;
 }
 
 /** Where there is a Buffer, it makes UTF-8 several times faster than a TextEncoder does. */
@@ -91,7 +98,7 @@ export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
 }
 
 /** Durations with too many digits run into an error of `"0".repeat(-1)`, and every engine has its own text for that. */
-function inWords(cause: unknown): unknown {
+export function inWords(cause: unknown): unknown {
   if (!(cause instanceof RangeError && /count|repeat/.test(cause.message))) return cause;
   return new Error("a google.protobuf.Duration has at most 9 digits behind the decimal point", { cause });
 }

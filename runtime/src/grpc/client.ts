@@ -15,6 +15,7 @@ import { countMessage } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
 import type { Compression } from "../codec/compression.ts";
+import { decodeMessage } from "../codec/large-message.ts";
 import {
   type Body,
   cancelBody,
@@ -75,7 +76,8 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
       if (error !== undefined) throw asReceived(error);
-      const message = decode(method, data);
+      const decoding = decode(method, data);
+      const message = decoding instanceof Promise ? await decoding : decoding;
       return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
     } catch (reason) {
       throw failure(reason, response);
@@ -219,14 +221,20 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     return decompressMessage(data, compression, options, internalError);
   }
 
-  function decode(method: Method, bytes: Uint8Array): object {
+  function decode(method: Method, bytes: Uint8Array): object | Promise<object> {
     try {
-      if (method.payload === undefined) return codec.decode(method.output, bytes);
-      return grpcPayload(method).decodeResponse(method, bytes, options);
+      if (method.payload !== undefined) return grpcPayload(method).decodeResponse(method, bytes, options);
+      const message = decodeMessage(codec, method.output, bytes, options);
+      return message instanceof Promise ? message.catch((cause) => cannotDecode(method, cause)) : message;
     } catch (cause) {
-      const wanted = method.output === undefined ? `the result of ${method.path}` : method.output.typeName;
-      throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
+      return cannotDecode(method, cause);
     }
+  }
+
+  function cannotDecode(method: Method, cause: unknown): never {
+    if (cause instanceof RpcError) throw cause;
+    const wanted = method.output === undefined ? `the result of ${method.path}` : method.output.typeName;
+    throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
   }
 
   /** Refuses a response that is not gRPC's. Peers send `grpc-status` with any HTTP status, and then it counts. */

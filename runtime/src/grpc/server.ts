@@ -1,6 +1,7 @@
 /**
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
+import type { DescMessage } from "@bufbuild/protobuf";
 import {
   type CallResponse,
   DONE,
@@ -17,6 +18,7 @@ import { countMessage } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayloadCall } from "../call/method.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
+import { decodeMessage } from "../codec/large-message.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
 import { appendMetadata, checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
@@ -222,12 +224,17 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return encodeEnvelope((payload as GrpcPayloadCall).encode(message));
   }
 
-  function decode({ contentType, handler: { method }, payload }: ServerCall, bytes: Uint8Array): object {
+  function decode(
+    { contentType, handler: { method }, payload }: ServerCall,
+    bytes: Uint8Array,
+  ): object | Promise<object> {
     if (method.payload !== undefined) return (payload as GrpcPayloadCall).decode(bytes);
+    const { input } = method;
     try {
-      return contentType.codec.decode(method.input, bytes);
+      const message = decodeMessage(contentType.codec, input, bytes, options);
+      return message instanceof Promise ? message.catch((cause) => cannotDecode(input, cause)) : message;
     } catch (cause) {
-      throw internalError(`request cannot be decoded as ${method.input.typeName}: ${decodingReason(cause)}`, cause);
+      return cannotDecode(input, cause);
     }
   }
 
@@ -245,6 +252,11 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   }
 
   return { accepts: isGrpcContentType, serve };
+}
+
+function cannotDecode({ typeName }: DescMessage, cause: unknown): never {
+  if (cause instanceof RpcError) throw cause;
+  throw internalError(`request cannot be decoded as ${typeName}: ${decodingReason(cause)}`, cause);
 }
 
 function waitUntil(request: HttpRequest, work: Promise<unknown>): void {

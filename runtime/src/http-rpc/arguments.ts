@@ -4,10 +4,11 @@
  * In JSON the body is an array of the arguments in order; a method with a Protocol Buffers request has exactly one.
  * Every known peer but the specification sends that argument bare, so both are read.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { HttpRpcPayload, ProtoMethod } from "../call/method.ts";
 import type { Codec } from "../codec/codec.ts";
-import { decodeJson, encodeJson } from "../codec/codec.ts";
+import { encodeJson } from "../codec/codec.ts";
+import { type DecodeLimits, decodeJsonMessage, decodeMessage } from "../codec/large-message.ts";
 import { badRequest } from "./headers.ts";
 
 /** Messages whose own JSON may be an array: for them an array with one element is the array of arguments. */
@@ -34,18 +35,24 @@ export function encodeArguments(
 }
 
 /** Decodes the arguments of a method into its request's message. Throws for bytes that are not in the codec's format. */
-export function decodeArguments(codec: Codec, type: DescMessage, bytes: Uint8Array): object {
-  if (codec.values === undefined) return codec.decode(type, bytes);
+export function decodeArguments(
+  codec: Codec,
+  type: DescMessage,
+  bytes: Uint8Array,
+  limits: DecodeLimits,
+): object | Promise<object> {
+  if (codec.values === undefined) return decodeMessage(codec, type, bytes, limits);
   if (bytes.byteLength === 0) throw badRequest("the body is empty; it must be a JSON array with one argument");
-  const body = decodeJson(bytes);
-  if (!Array.isArray(body) || (body.length !== 1 && ARRAY_LIKE.has(type.typeName))) {
-    return codec.values.fromValue(type, body);
-  }
+  return decodeJsonMessage(codec.values, type, bytes, limits, (body) => onlyArgument(type, body));
+}
+
+function onlyArgument(type: DescMessage, body: JsonValue): JsonValue {
+  if (!Array.isArray(body) || (body.length !== 1 && ARRAY_LIKE.has(type.typeName))) return body;
   const [argument] = body;
   if (body.length !== 1 || argument === undefined) {
     throw badRequest(
       `the body has ${body.length} arguments; it must be a JSON array with exactly one ${type.typeName}`,
     );
   }
-  return codec.values.fromValue(type, argument);
+  return argument;
 }

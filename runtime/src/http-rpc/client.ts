@@ -5,7 +5,8 @@ import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts"
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { HttpRpcPayload } from "../call/method.ts";
+import type { HttpRpcPayload, ProtoMethod } from "../call/method.ts";
+import { decodeMessage } from "../codec/large-message.ts";
 import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import { badResponse, localError } from "../protocol/local-error.ts";
@@ -23,9 +24,15 @@ const MAX_ERROR_BYTES = 64 * 1024;
 /** The calls that sub-protocol A can make. */
 export type UnaryCall = (request: UnaryRequest) => Promise<UnaryResponse>;
 
-/** Makes the client half of sub-protocol A, with the compressions of the options. */
-export const createHttpRpcClient: ClientProtocol = (exchange, options) =>
-  refuseStreams(createUnaryCall(compressExchange(exchange, options), codecPayload(options.codec), options));
+/** Makes the client half of sub-protocol A, with the compressions of the options, and bounds on what responses cost. */
+export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
+  const { codec } = options;
+  const schemas: HttpRpcPayload = {
+    ...codecPayload(codec),
+    decodeResponse: (method, bytes) => decodeMessage(codec, (method as ProtoMethod).output, bytes, options),
+  };
+  return refuseStreams(createUnaryCall(compressExchange(exchange, options), schemas, options));
+};
 
 /**
  * Makes the client half of sub-protocol A, for exchanges that compress by themselves or not at all. `schemas` is the payload of
@@ -48,8 +55,9 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
     }
     const bytes = await readBody(path, payload, response);
     try {
-      return { stream: false, message: payload.decodeResponse(method, bytes), ...metadata };
+      return { stream: false, message: await payload.decodeResponse(method, bytes), ...metadata };
     } catch (cause) {
+      if (cause instanceof RpcError) throw cause;
       const wanted = method.output?.typeName ?? `the result of ${path}`;
       throw badResponse(`the response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
     }

@@ -8,6 +8,7 @@ import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { PayloadBody } from "../call/method.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
+import { boundValues, type DecodeLimits } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import type { ServerOptions } from "../protocol/options.ts";
 import { decodeArguments } from "./arguments.ts";
@@ -47,7 +48,8 @@ export interface Content {
 /** Settles what does not depend on a request. */
 export function createContent(options: ServerOptions): Content {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
-  const requests = new Map(options.codecs.map((codec) => [`application/${codec.name}`, codecFormat(codec)]));
+  const bounded = boundValues(json, options);
+  const requests = new Map(options.codecs.map((codec) => [`application/${codec.name}`, codecFormat(codec, options)]));
   const xml = responseFormat("application/xml", (type, message) => encodeXml(type, json.toValue(type, message)), "xml");
   const text = responseFormat(
     "text/plain; charset=utf-8",
@@ -59,12 +61,12 @@ export function createContent(options: ServerOptions): Content {
 
   /** Methods that bring a payload take JSON whatever the codecs, which are for schemas. */
   const payloadRequests: ReadonlyMap<string, RequestFormat> = new Map([
-    ["application/json", { ...codecFormat(jsonCodec), response: asJson }],
+    ["application/json", { ...codecFormat(jsonCodec, options), response: asJson }],
   ]);
 
   function bodyFormat(format: BodyFormat, mediaType: MediaType): RequestFormat {
     return {
-      decode: (type, bytes) => format.decode({ type, bytes, mediaType, json }),
+      decode: (type, bytes) => format.decode({ type, bytes, mediaType, json: bounded }),
       body: { format: format.kind, parameters: mediaType.parameters },
       response: format.responseType === "application/xml" ? xml : asJson,
       safelisted: format.safelisted,
@@ -116,9 +118,9 @@ export function createContent(options: ServerOptions): Content {
   };
 }
 
-function codecFormat(codec: Codec): RequestFormat {
+function codecFormat(codec: Codec, limits: DecodeLimits): RequestFormat {
   return {
-    decode: (type, bytes) => decodeArguments(codec, type, bytes),
+    decode: (type, bytes) => decodeArguments(codec, type, bytes, limits),
     body: JSON_BODY,
     response: responseFormat(`application/${codec.name}`, (type, message) => codec.encode(type, message), "json"),
     safelisted: false,

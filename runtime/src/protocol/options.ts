@@ -5,6 +5,7 @@ import { callHook, type ErrorHook } from "../call/error.ts";
 import type { PayloadOptions } from "../call/method.ts";
 import type { Codec } from "../codec/codec.ts";
 import { type Compression, IDENTITY } from "../codec/compression.ts";
+import { decodedLimit } from "../codec/large-message.ts";
 import { checkWireNames } from "../codec/wire-name.ts";
 
 /** What a protocol needs to know. Resolved once, when a transport or a server is made. */
@@ -15,6 +16,8 @@ export interface ProtocolOptions {
   readonly compressMinBytes: number;
   /** Largest message accepted, in bytes, before and after inflating. */
   readonly maxMessageBytes: number;
+  /** Most memory, in bytes, that a message may take when it is decoded, by estimate. Default: 16 times `maxMessageBytes`. */
+  readonly maxDecodedBytes?: number | undefined;
 }
 
 /** What a client of sub-protocol A needs to know that leaves compression to its exchange. */
@@ -92,8 +95,10 @@ export function resolveServerOptions(given: Given<ServerOptions, "codecs" | "com
   const { codecs, requireProtocolVersion = false, requireTe = false, onError } = given;
   checkWireNames("codecs", codecs);
   checkWireNames("compressions", given.compressions, [IDENTITY]);
+  const options = resolveOptions(given);
   return {
-    ...resolveOptions(given),
+    ...options,
+    maxDecodedBytes: decodedLimit({ ...given, ...options }),
     codecs,
     requireProtocolVersion,
     requireTe,

@@ -8,6 +8,7 @@ import { type DescField, type DescMessage, type Message, ScalarType } from "@buf
 import { WireType } from "@bufbuild/protobuf/wire";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { type Codec, protoCodec, toMessage } from "../../codec/codec.ts";
+import { boundedProtoCodec } from "../../codec/large-message.ts";
 import { scalars, UNFIT } from "./scalars.ts";
 import { ProtoOutput } from "./writer.ts";
 
@@ -21,7 +22,7 @@ let spare: ProtoOutput | undefined;
 
 /** `protoCodec`, made for Node. */
 export const nodeProtoCodec: Codec = {
-  ...protoCodec,
+  ...boundedProtoCodec,
   encode: (type, message) => encodeWithHeadroom(0, type, message),
   encodeWithHeadroom,
 };

@@ -1,0 +1,289 @@
+/**
+ * Estimates, from its bytes in Protobuf's binary format, the memory that a decoded message takes: two bytes may stand for an
+ * object of many fields. It follows the bytes as protobuf-es does, which trusts the type of a field more than its wire type,
+ * and makes nothing.
+ */
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import { Memory } from "./memory.ts";
+
+/** Deeper messages are rejected, as protobuf-es does by default and every Protobuf library. */
+const MAX_DEPTH = 100;
+
+/** How the value of a field is read. */
+const Read = { varint: 0, fixed32: 1, fixed64: 2, text: 3, bytes: 4, message: 5, group: 6, closedEnum: 7 } as const;
+
+interface FieldShape {
+  readonly field: DescField;
+  readonly read: (typeof Read)[keyof typeof Read];
+  /** Memory of one value, beside that of its contents. */
+  readonly each: number;
+  /** Whether values without lengths of their own may stand together behind one. */
+  readonly packable: boolean;
+  /** Of messages and entries of maps. */
+  readonly child: MessageShape | undefined;
+  /** Values that are known, of an enum that has no others. */
+  readonly known: ReadonlySet<number> | undefined;
+}
+
+/** A message's type, as far as its memory depends on it. */
+export interface MessageShape {
+  /** Memory of an empty message. */
+  readonly empty: number;
+  readonly fields: ReadonlyMap<number, FieldShape>;
+  /** The fields with the numbers that are most frequent, which an array finds faster. */
+  readonly first: readonly (FieldShape | undefined)[];
+}
+
+const FIRST_NUMBERS = 32;
+const shapes = new WeakMap<DescMessage, MessageShape>();
+
+export function shapeOf(type: DescMessage): MessageShape {
+  const known = shapes.get(type);
+  if (known !== undefined) return known;
+  const fields = new Map<number, FieldShape>();
+  const shape = { empty: emptyMessage(type), fields, first: numbered(fields) };
+  // Before its fields, one of which may be of the same type.
+  shapes.set(type, shape);
+  for (const field of type.fields) fields.set(field.number, shapeOfField(field));
+  shape.first = numbered(fields);
+  return shape;
+}
+
+function numbered(fields: ReadonlyMap<number, FieldShape>): (FieldShape | undefined)[] {
+  return Array.from({ length: FIRST_NUMBERS }, (_, number) => fields.get(number));
+}
+
+/** Memory of an empty message, which has a property for most of its fields and oneofs. */
+export function emptyMessage(type: DescMessage): number {
+  let bytes: number = Memory.object;
+  for (const member of type.members) {
+    bytes += Memory.slot;
+    if (member.kind === "oneof") bytes += Memory.object;
+    else if (member.fieldKind === "list") bytes += Memory.list;
+    else if (member.fieldKind === "map") bytes += Memory.map;
+  }
+  return bytes;
+}
+
+function shapeOfField(field: DescField): FieldShape {
+  const listed = field.fieldKind === "list";
+  const inOneof = "oneof" in field && field.oneof !== undefined ? Memory.object : 0;
+  const each = (listed ? Memory.slot : 0) + inOneof + (field.presence === Presence.EXPLICIT ? Memory.slot : 0);
+  if (field.fieldKind === "map") return messageField(field, Read.message, 0, entryShape(field));
+  if (field.message !== undefined) {
+    return messageField(field, field.delimitedEncoding ? Read.group : Read.message, each, shapeOf(field.message));
+  }
+  if (field.enum !== undefined && !field.enum.open && !listed) {
+    const known = new Set(field.enum.values.map(({ number }) => number));
+    return { field, read: Read.closedEnum, each, packable: false, child: undefined, known };
+  }
+  return scalarField(field, field.scalar ?? ScalarType.INT32, each, listed);
+}
+
+/** An entry of a map, which is a message on the wire: a key with the number 1, a value with the number 2. */
+function entryShape(field: DescField & { readonly fieldKind: "map" }): MessageShape {
+  const key = scalarField(field, field.mapKey, 0, false);
+  const { message } = field;
+  // An entry without a value has an empty message for one, which is counted once.
+  const missing = message === undefined ? 0 : emptyMessage(message);
+  const value =
+    message === undefined
+      ? scalarField(field, field.scalar ?? ScalarType.INT32, 0, false)
+      : messageField(field, Read.message, -missing, shapeOf(message));
+  const fields = new Map([key, value].map((one, index) => [index + 1, one]));
+  return { empty: Memory.entry + missing, fields, first: numbered(fields) };
+}
+
+// All literals below and above list their members in one order, so that the engine knows a single class of field shapes.
+function messageField(field: DescField, read: FieldShape["read"], each: number, child: MessageShape): FieldShape {
+  return { field, read, each, packable: false, child, known: undefined };
+}
+
+function scalarField(field: DescField, scalar: ScalarType, each: number, listed: boolean): FieldShape {
+  const read = SCALAR_READS[scalar] ?? Read.varint;
+  const own = scalarMemory(scalar, listed);
+  const packable = listed && read !== Read.text && read !== Read.bytes;
+  return { field, read, each: each + own, packable, child: undefined, known: undefined };
+}
+
+const SCALAR_READS: Readonly<Partial<Record<ScalarType, FieldShape["read"]>>> = {
+  [ScalarType.STRING]: Read.text,
+  [ScalarType.BYTES]: Read.bytes,
+  [ScalarType.DOUBLE]: Read.fixed64,
+  [ScalarType.FIXED64]: Read.fixed64,
+  [ScalarType.SFIXED64]: Read.fixed64,
+  [ScalarType.FLOAT]: Read.fixed32,
+  [ScalarType.FIXED32]: Read.fixed32,
+  [ScalarType.SFIXED32]: Read.fixed32,
+};
+
+/** Memory of a value beside its place in a list or a message. */
+function scalarMemory(scalar: ScalarType, listed: boolean): number {
+  switch (scalar) {
+    case ScalarType.BYTES:
+      return Memory.bytes;
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return listed ? 0 : Memory.number;
+    case ScalarType.INT64:
+    case ScalarType.UINT64:
+    case ScalarType.SINT64:
+    case ScalarType.FIXED64:
+    case ScalarType.SFIXED64:
+      return Memory.bigint;
+    default:
+      return 0;
+  }
+}
+
+/** Reads fields one after another. What is malformed makes some estimate; decoding it says what is wrong. */
+export class ProtoEstimator {
+  /** Where the next field begins. */
+  position: number;
+  readonly #bytes: Uint8Array;
+  readonly #limit: number;
+  #depth = 0;
+
+  /** `limit`: an estimate beyond it need not be exact. */
+  constructor(bytes: Uint8Array, limit: number, position = 0) {
+    this.#bytes = bytes;
+    this.#limit = limit;
+    this.position = position;
+  }
+
+  /**
+   * Memory of the fields from the current position up to `end`, or of the first one alone, or up to the end of the group they
+   * are in. Throws for messages that are too deep. One long function, because it is run for every field that arrives.
+   */
+  fields(shape: MessageShape, end: number, until: "end" | "field" | "group" = "end"): number {
+    const bytes = this.#bytes;
+    const { first } = shape;
+    let memory = 0;
+    let { position } = this;
+    while (position < end && memory <= this.#limit) {
+      let tag = bytes[position++] as number;
+      if (tag >= 0x80) {
+        this.position = position - 1;
+        tag = this.uint32();
+        position = this.position;
+      }
+      const wireType = tag & 7;
+      if (until === "group" && wireType === 4) break;
+      const number = tag >>> 3;
+      const field = number < FIRST_NUMBERS ? first[number] : shape.fields.get(number);
+      if (field === undefined) {
+        this.position = position;
+        this.#skip(wireType);
+        position = this.position;
+        memory += Memory.unknown;
+      } else if (field.read === Read.varint && !(field.packable && wireType === 2)) {
+        while ((bytes[position++] as number) >= 0x80);
+        memory += field.each;
+      } else if (field.read === Read.text || field.read === Read.message) {
+        let length = bytes[position++] as number;
+        if (length >= 0x80) {
+          this.position = position - 1;
+          length = this.uint32();
+          position = this.position;
+        }
+        memory += field.each;
+        if (field.read === Read.text) {
+          position += length;
+          memory += Memory.text(length);
+        } else {
+          const child = field.child as MessageShape;
+          memory += child.empty;
+          if (length > 0) {
+            this.position = position;
+            memory += this.#child(child, position + length, "end");
+            position = this.position;
+          }
+        }
+      } else {
+        this.position = position;
+        memory += this.#other(field, wireType);
+        position = this.position;
+      }
+      if (until === "field") break;
+    }
+    this.position = position;
+    return memory;
+  }
+
+  #child(shape: MessageShape, end: number, until: "end" | "group"): number {
+    this.#depth += 1;
+    if (this.#depth > MAX_DEPTH) throw new Error(`the message is nested more than ${MAX_DEPTH} levels deep`);
+    const memory = this.fields(shape, end, until);
+    this.#depth -= 1;
+    return memory;
+  }
+
+  #other(field: FieldShape, wireType: number): number {
+    const { read, each } = field;
+    if (field.packable && wireType === 2) return this.#packed(read, each);
+    if (read === Read.closedEnum) return field.known?.has(this.uint32() | 0) ? each : each + 2 * Memory.unknown;
+    if (read === Read.group) {
+      const child = field.child as MessageShape;
+      return each + child.empty + this.#child(child, this.#bytes.length, "group");
+    }
+    if (read === Read.bytes) this.#skipBytes();
+    else this.position += read === Read.fixed32 ? 4 : 8;
+    return each;
+  }
+
+  /** Packed values. The last one may reach beyond the end of them, and is read all the same. */
+  #packed(read: FieldShape["read"], each: number): number {
+    const length = this.uint32();
+    const size = read === Read.fixed32 ? 4 : read === Read.fixed64 ? 8 : undefined;
+    if (size !== undefined) {
+      const count = Math.ceil(length / size);
+      this.position += count * size;
+      return count * each;
+    }
+    const bytes = this.#bytes;
+    let { position } = this;
+    const end = Math.min(position + length, bytes.length);
+    let count = 0;
+    // Each ends with a byte below 128.
+    for (; position < end; position += 1) if ((bytes[position] as number) < 0x80) count += 1;
+    if (length > 0 && (bytes[end - 1] as number) >= 0x80) {
+      while ((bytes[position++] as number) >= 0x80);
+      count += 1;
+    }
+    this.position = position;
+    return count * each;
+  }
+
+  /** A varint, of which 32 bits count. */
+  uint32(): number {
+    const bytes = this.#bytes;
+    let value = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      const byte = bytes[this.position++] as number;
+      if (shift < 35) value |= (byte & 0x7f) << shift;
+      if (!(byte >= 0x80)) break;
+    }
+    return value >>> 0;
+  }
+
+  /** Skips a value of which only the wire type is known. */
+  #skip(wireType: number): void {
+    // Groups that are open. They may be nested to any depth, and take no memory of their own.
+    let open = 0;
+    for (let type = wireType; ; type = this.uint32() & 7) {
+      if (type === 0) this.uint32();
+      else if (type === 1) this.position += 8;
+      else if (type === 2) this.#skipBytes();
+      else if (type === 3) open += 1;
+      else if (type === 4) open -= 1;
+      else if (type === 5) this.position += 4;
+      if (open <= 0 || this.position >= this.#bytes.length) return;
+    }
+  }
+
+  #skipBytes(): void {
+    const length = this.uint32();
+    this.position += length;
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Decodes large messages of Protobuf's binary format within a budget of memory, and in steps that leave the event loop its
+ * turns. A message may be cut between any two of its fields: decoding the parts one after another into one message merges
+ * them, which is what decoding them together is defined as.
+ */
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  type JsonObject,
+  type Message,
+  mergeFromBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { isWrapperDesc, type Struct, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { nextStep } from "../call/time-slice.ts";
+import { plainBytes } from "./codec.ts";
+import { STEP_BYTES, tooMuchMemory } from "./memory.ts";
+import { type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts";
+
+/** A message as an object with fields by their names. */
+type Fields = Message & Record<string, unknown>;
+type MapField = DescField & { readonly fieldKind: "map"; readonly message: DescMessage };
+
+/**
+ * Decodes at once what is one step. Throws resource_exhausted, before it makes anything, for more than the limit.
+ * `stepBytes`: memory that is taken in a step.
+ */
+export function decodeProtoInSteps(
+  type: DescMessage,
+  given: Uint8Array,
+  maxDecodedBytes: number,
+  stepBytes: number = STEP_BYTES,
+): Message | Promise<Message> {
+  const bytes = plainBytes(given);
+  const estimate = new ProtoEstimator(bytes, maxDecodedBytes).fields(shapeOf(type), bytes.length);
+  if (estimate > maxDecodedBytes) throw tooMuchMemory(estimate, maxDecodedBytes);
+  if (estimate <= stepBytes) return fromBinary(type, bytes);
+  const message = create(type) as Fields;
+  return merge(message, type, bytes, stepBytes).then(() => message);
+}
+
+async function merge(message: Fields, type: DescMessage, bytes: Uint8Array, stepBytes: number): Promise<void> {
+  const shape = shapeOf(type);
+  const estimator = new ProtoEstimator(bytes, Number.POSITIVE_INFINITY);
+  let start = 0;
+  let memory = 0;
+  async function mergeUpTo(end: number): Promise<void> {
+    if (end === start) return;
+    const turn = nextStep();
+    if (turn !== undefined) await turn;
+    mergeFromBinary(type, message, bytes.subarray(start, end));
+    start = end;
+    memory = 0;
+  }
+  while (estimator.position < bytes.length) {
+    const { position } = estimator;
+    const own = estimator.fields(shape, bytes.length, "field");
+    const large = own > stepBytes ? largeField(shape, bytes, position) : undefined;
+    if (large !== undefined) {
+      await mergeUpTo(position);
+      await mergeField(message, type, { ...large, stepBytes });
+      start = estimator.position;
+    } else {
+      memory += own;
+      if (memory >= stepBytes) await mergeUpTo(estimator.position);
+    }
+  }
+  await mergeUpTo(bytes.length);
+}
+
+/** The field that begins there, if it is of messages that can be cut. */
+function largeField(shape: MessageShape, bytes: Uint8Array, position: number): LargeField | undefined {
+  const reader = new ProtoEstimator(bytes, 0, position);
+  const field = shape.fields.get(reader.uint32() >>> 3)?.field;
+  if (field?.message === undefined || isWrapperDesc(field.message)) return undefined;
+  if (field.fieldKind !== "map" && field.delimitedEncoding) return undefined;
+  return { field, contents: lengthDelimited(bytes, reader) };
+}
+
+/** The bytes behind the length at the reader's position. */
+function lengthDelimited(bytes: Uint8Array, reader: ProtoEstimator): Uint8Array {
+  const length = reader.uint32();
+  const end = reader.position + length;
+  if (end > bytes.length) throw new Error("a field is longer than the message that it is in");
+  return bytes.subarray(reader.position, end);
+}
+
+interface LargeField {
+  readonly field: DescField;
+  readonly contents: Uint8Array;
+}
+
+interface Part extends LargeField {
+  readonly stepBytes: number;
+}
+
+async function mergeField(message: Fields, type: DescMessage, part: Part): Promise<void> {
+  const { field } = part;
+  const { localName } = field;
+  if (field.fieldKind === "map") return mergeEntry(message, type, field as MapField, part);
+  if (field.fieldKind === "list") {
+    (message[localName] as unknown[]).push(await mergeValue(part, undefined));
+    return;
+  }
+  const oneof = "oneof" in field ? field.oneof?.localName : undefined;
+  if (oneof === undefined) {
+    message[localName] = await mergeValue(part, message[localName]);
+    return;
+  }
+  const known = message[oneof] as { readonly case: string | undefined; readonly value?: unknown };
+  const value = await mergeValue(part, known.case === localName ? known.value : undefined);
+  message[oneof] = { case: localName, value };
+}
+
+/** A value with contents merged into it, or a new one. */
+async function mergeValue({ field, contents, stepBytes }: Part, known: unknown): Promise<unknown> {
+  const type = field.message as DescMessage;
+  // As a field, a Struct is plain JSON.
+  const isJson = type.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value";
+  const message = (isJson ? undefined : known) ?? create(type);
+  await merge(message as Fields, type, contents, stepBytes);
+  return isJson ? mergeJson((known ?? {}) as JsonObject, message as Struct) : message;
+}
+
+async function mergeJson(object: JsonObject, { fields }: Struct): Promise<JsonObject> {
+  for (const key of Object.keys(fields)) {
+    const turn = nextStep();
+    if (turn !== undefined) await turn;
+    setOwn(object, key, toJson(ValueSchema, fields[key] as Value));
+  }
+  return object;
+}
+
+/** An entry of a map whose value is large. It may have its key and parts of its value in any order. */
+async function mergeEntry(message: Fields, type: DescMessage, field: MapField, part: Part): Promise<void> {
+  const { contents: entry } = part;
+  const shape = shapeOf(type).fields.get(field.number)?.child as MessageShape;
+  const estimator = new ProtoEstimator(entry, Number.POSITIVE_INFINITY);
+  // The entry without its value, in a message that has no other one, because only the decoder knows the name of its key.
+  const writer = new BinaryWriter().tag(field.number, WireType.LengthDelimited).fork();
+  let value: unknown;
+  while (estimator.position < entry.length) {
+    const { position } = estimator;
+    estimator.fields(shape, entry.length, "field");
+    const reader = new ProtoEstimator(entry, 0, position);
+    if (reader.uint32() >>> 3 === 2) {
+      value = await mergeValue({ ...part, contents: lengthDelimited(entry, reader) }, value);
+    } else writer.raw(entry.subarray(position, estimator.position));
+  }
+  const alone = fromBinary(type, writer.join().finish()) as Fields;
+  const [[key, none] = [""]] = Object.entries(alone[field.localName] as object);
+  setOwn(message[field.localName] as object, key, value ?? none);
+}
+
+/** Sets a property of its own, whatever its name: `__proto__` is a key like any other. */
+function setOwn(object: object, key: string, value: unknown): void {
+  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+}

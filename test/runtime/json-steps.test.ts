@@ -1,0 +1,143 @@
+/** Large messages in Protobuf's JSON format: what they take in memory is bounded, and they are decoded in steps. */
+import {
+  createRegistry,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  type Message,
+  mergeFromJson,
+  toJson,
+} from "@bufbuild/protobuf";
+import { ListValueSchema, StructSchema, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  decodeJsonInSteps,
+  estimateJson,
+  estimateJsonText,
+  parseLargeJson,
+} from "../../runtime/src/codec/json-steps.ts";
+import { everySpecial, everything, messagesOf } from "../support/messages.ts";
+
+const registry = createRegistry(TypeSchema);
+const read = { ignoreUnknownFields: true, registry };
+
+const inSteps = (type: DescMessage, value: JsonValue, limit: number, stepBytes: number): Promise<Message> =>
+  decodeJsonInSteps(type, value, limit, (one, message, part) => mergeFromJson(one, message, part, read), stepBytes);
+
+/** The JSON of a message; that of an empty one where a message has values that JSON has not. */
+function jsonOf(type: DescMessage, message: object, useProtoFieldName = false): JsonValue {
+  try {
+    return toJson(type, message as Message, { useProtoFieldName, registry });
+  } catch {
+    return {};
+  }
+}
+
+/** The JSON of a message, some of it under the names of the proto file, with members that no type has, and with changes. */
+const changed = (type: DescMessage): fc.Arbitrary<JsonValue> =>
+  fc
+    .record({
+      message: messagesOf(type, 2, 4),
+      protoNames: fc.boolean(),
+      more: fc.dictionary(
+        fc.oneof(fc.constantFrom(...type.fields.map(({ name }) => name)), fc.string()),
+        fc.jsonValue(),
+        {
+          maxKeys: 2,
+        },
+      ),
+      changes: fc.boolean(),
+    })
+    .map(({ message, protoNames, more, changes }) => {
+      const value = jsonOf(type, message, protoNames);
+      const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+      return changes && isObject ? ({ ...value, ...(more as object) } as JsonValue) : value;
+    });
+
+describe.each<[name: string, type: DescMessage]>([
+  ["every kind of field in proto3", everything("proto3")],
+  ["every kind of field in proto2", everything("proto2")],
+  ["maps and well-known messages", everySpecial()],
+  ["a Struct", StructSchema],
+  ["a ListValue", ListValueSchema],
+  ["a Value", ValueSchema],
+  ["a type's description", TypeSchema],
+])("of %s", (_, type) => {
+  it("steps make the same message as decoding at once, or fail where that does", async () => {
+    await fc.assert(
+      fc.asyncProperty(changed(type), fc.integer({ min: 1, max: 3_000 }), async (value, stepBytes) => {
+        let expected: Message;
+        try {
+          expected = fromJson(type, value, read);
+        } catch (error) {
+          await expect(inSteps(type, value, 2 ** 30, stepBytes)).rejects.toThrow((error as Error).message.slice(0, 20));
+          return;
+        }
+        expect(await inSteps(type, value, 2 ** 30, stepBytes)).toEqual(expected);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("a message within the limit is made, and one beyond it is refused", async () => {
+    await fc.assert(
+      fc.asyncProperty(messagesOf(type, 2, 4), fc.integer({ min: 1, max: 2_000 }), async (message, stepBytes) => {
+        const value = type === ListValueSchema ? [jsonOf(StructSchema, message)] : jsonOf(type, message);
+        const estimate = estimateJson(type, value);
+        // Members of Struct, Value and ListValue are counted once more where they are in steps of their own.
+        expect(await inSteps(type, value, 4 * estimate, stepBytes)).toEqual(fromJson(type, value, read));
+        const empty = type.typeName.startsWith("google.protobuf.") || Object.keys(value as object).length === 0;
+        if (!empty) await expect(inSteps(type, value, 1, stepBytes)).rejects.toThrow("resource_exhausted");
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("an attack of", () => {
+  it.each<[name: string, type: DescMessage, value: JsonValue]>([
+    ["empty messages", TypeSchema, { fields: Array.from({ length: 10_000 }, () => ({})) }],
+    ["empty values", StructSchema, Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`${i}`, {}]))],
+    ["empty lists", ListValueSchema, Array.from({ length: 10_000 }, () => [])],
+    ["empty lists in one list", ValueSchema, [Array.from({ length: 10_000 }, () => [])]],
+  ])("%s is refused, with the limit and its option", async (_, type, value) => {
+    await expect(inSteps(type, value, 2 ** 20, 2 ** 12)).rejects.toThrow(
+      /^\[resource_exhausted\] .* at least \d+ bytes of memory, more than the limit of 1048576 bytes \(option maxDecodedBytes/,
+    );
+  });
+});
+
+describe("text", () => {
+  it("has at least the memory of its values, and no more than a few times its size", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom(undefined, 2), (value, space) => {
+        const text = JSON.stringify(value, undefined, space);
+        const bytes = Buffer.from(text);
+        const estimate = estimateJsonText(bytes);
+        expect(estimate).toBeGreaterThanOrEqual(countContainers(value) * 32);
+        expect(estimate).toBeLessThanOrEqual(bytes.byteLength * 25);
+        expect(parseLargeJson(bytes, estimate)).toEqual(JSON.parse(text));
+        if (estimate > 0) expect(() => parseLargeJson(bytes, estimate - 1)).toThrow("resource_exhausted");
+      }),
+    );
+  });
+
+  it("is judged without what is between quotes", () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[\\"[\]{},:a]*$/), (text) => {
+        expect(estimateJsonText(Buffer.from(JSON.stringify([text])))).toBeLessThan(80 + 2 * text.length);
+      }),
+    );
+  });
+
+  it("that is nested too deeply is refused", () => {
+    expect(() => parseLargeJson(Buffer.from("[".repeat(101)), 2 ** 20)).toThrow("more than 100 levels");
+    expect(parseLargeJson(Buffer.from(`${"[".repeat(100)}${"]".repeat(100)}`), 2 ** 20)).toBeInstanceOf(Array);
+  });
+});
+
+function countContainers(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce((count: number, item) => count + countContainers(item), 1);
+}

@@ -1,0 +1,135 @@
+/** Large messages in Protobuf's binary format: what they take in memory is known before, and they are decoded in steps. */
+import { type DescField, type DescMessage, fromBinary, type Message, ScalarType, toBinary } from "@bufbuild/protobuf";
+import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { FeatureSet_FieldPresence, StructSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Memory } from "../../runtime/src/codec/memory.ts";
+import { emptyMessage, ProtoEstimator, shapeOf } from "../../runtime/src/codec/proto-estimate.ts";
+import { decodeProtoInSteps } from "../../runtime/src/codec/proto-steps.ts";
+import { everySpecial, everything, messagesOf } from "../support/messages.ts";
+
+const TYPES: [name: string, type: DescMessage][] = [
+  ["every kind of field in proto3", everything("proto3")],
+  ["every kind of field in proto2", everything("proto2")],
+  ["maps, groups and well-known messages", everySpecial()],
+  ["a Struct", StructSchema],
+  ["a type's description", TypeSchema],
+];
+
+const estimate = (type: DescMessage, bytes: Uint8Array): number =>
+  new ProtoEstimator(bytes, Number.POSITIVE_INFINITY).fields(shapeOf(type), bytes.length);
+
+/** The same estimate of a message that is decoded, of whose text `sizeOf` says how many bytes it had at least. */
+function weigh(message: ReflectMessage, sizeOf: (text: string) => number): number {
+  const weighValue = (field: DescField, value: unknown): number => {
+    if (field.message !== undefined) return weigh(value as ReflectMessage, sizeOf);
+    return field.scalar === undefined ? 0 : weighScalar(field.scalar, value, field.fieldKind === "list");
+  };
+  const weighScalar = (scalar: ScalarType, value: unknown, listed: boolean): number => {
+    if (value instanceof Uint8Array) return Memory.bytes;
+    if (typeof value === "string") return Memory.text(sizeOf(value));
+    if (typeof value === "bigint") return Memory.bigint;
+    return !listed && (scalar === ScalarType.DOUBLE || scalar === ScalarType.FLOAT) ? Memory.number : 0;
+  };
+  let memory = emptyMessage(message.desc);
+  for (const field of message.sortedFields) {
+    if (!message.isSet(field)) continue;
+    const own = ("oneof" in field && field.oneof ? Memory.object : 0) + explicit(field);
+    if (field.fieldKind === "list") {
+      for (const item of message.get(field)) memory += Memory.slot + weighValue(field, item);
+    } else if (field.fieldKind === "map") {
+      for (const [key, value] of message.get(field)) {
+        memory += Memory.entry + weighScalar(field.mapKey, key, false) + weighValue(field, value);
+      }
+    } else memory += own + weighValue(field, message.get(field));
+  }
+  return memory + (message.getUnknown()?.length ?? 0) * Memory.unknown;
+}
+
+const explicit = (field: DescField): number =>
+  field.fieldKind !== "list" && field.presence === FeatureSet_FieldPresence.EXPLICIT ? Memory.slot : 0;
+
+/** The bytes of messages, one after another, some of them changed. */
+const changed = (type: DescMessage): fc.Arbitrary<Uint8Array> =>
+  fc
+    .record({
+      messages: fc.array(messagesOf(type, 2, 4), { minLength: 1, maxLength: 2, size: "small" }),
+      changes: fc.array(fc.tuple(fc.nat(2_000), fc.nat(255)), { maxLength: 3 }),
+    })
+    .map(({ messages, changes }) => {
+      const bytes = Buffer.concat(messages.map((message) => toBinary(type, message as Message)));
+      for (const [at, byte] of changes) if (at < bytes.length) bytes[at] = byte;
+      return new Uint8Array(bytes);
+    });
+
+describe.each(TYPES)("of %s", (_, type) => {
+  it("the estimate is that of the message that is decoded", () => {
+    fc.assert(
+      fc.property(messagesOf(type, 2, 4), (message) => {
+        const bytes = toBinary(type, message as Message);
+        expect(estimate(type, bytes) + emptyMessage(type)).toBe(
+          weigh(reflect(type, message as Message), Buffer.byteLength),
+        );
+      }),
+    );
+  });
+
+  it("the estimate is no smaller, whatever bytes are decoded", () => {
+    fc.assert(
+      fc.property(changed(type), (bytes) => {
+        let message: Message;
+        try {
+          message = fromBinary(type, bytes);
+        } catch {
+          return;
+        }
+        expect(estimate(type, bytes) + emptyMessage(type)).toBeGreaterThanOrEqual(
+          weigh(reflect(type, message), (text) => text.length),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("steps make the same message as decoding at once", async () => {
+    await fc.assert(
+      fc.asyncProperty(changed(type), fc.integer({ min: 1, max: 2_000 }), async (bytes, stepBytes) => {
+        let expected: Message;
+        try {
+          expected = fromBinary(type, bytes);
+        } catch {
+          return;
+        }
+        let decoded: Message;
+        try {
+          decoded = await decodeProtoInSteps(type, bytes, 2 ** 30, stepBytes);
+        } catch (error) {
+          // A field that reaches beyond the message it is in, which protobuf-es lets it.
+          expect(error).toBeInstanceOf(Error);
+          return;
+        }
+        expect(decoded).toEqual(expected);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("a message is refused exactly if its estimate is beyond the limit", async () => {
+    await fc.assert(
+      fc.asyncProperty(messagesOf(type, 2, 4), fc.nat(4_000), async (message, limit) => {
+        const bytes = toBinary(type, message as Message);
+        const refused = estimate(type, bytes) > limit;
+        const decoding = (async () => decodeProtoInSteps(type, bytes, limit, 200))();
+        if (!refused) expect(await decoding).toEqual(fromBinary(type, bytes));
+        else
+          await expect(decoding).rejects.toThrow(
+            new RegExp(
+              `^\\[resource_exhausted\\] decoding the message would take at least \\d+ bytes of memory, more than the limit of ${limit} bytes \\(option maxDecodedBytes`,
+            ),
+          );
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
