@@ -34,11 +34,6 @@ export const RESULT_FORMATS: Readonly<Record<"json" | "text" | "xml", ResultForm
   text: textResult,
   xml: xmlResult,
 };
-export const RESULT_FORMATS: Readonly<Record<"json" | "text" | "xml", ResultFormat>> = {
-  json: jsonResult,
-  text: textResult,
-  xml: xmlResult,
-};
 
 const XML_NOTATION: Notation = {
   long: String,
