@@ -176,7 +176,7 @@ describe("a response", () => {
     ["no :status", [headers(1, ["content-type", "a/b"], END)]],
     ["two :status", [headers(1, [":status", "200", ":status", "200"], END)]],
     ["a status of two digits", [headers(1, [":status", "20"], END)]],
-    ["status 600", [headers(1, [":status", "600"], END)]],
+    ["status 099", [headers(1, [":status", "099"], END)]],
     ["status 101", [headers(1, [":status", "101"])]],
     ["an interim response that ends the stream", [headers(1, [":status", "103"], END)]],
     ["pseudo-header fields of requests", [headers(1, [":status", "200", ":path", "/"], END)]],

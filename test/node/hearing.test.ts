@@ -3,6 +3,7 @@ import { createServer } from "node:http2";
 import { type AddressInfo, connect } from "node:net";
 import { Code } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { ownEngine } from "../support/engine.ts";
 import { block, Flag, frame, greet, type RawStream, respond, startRawServer, Type, words } from "../support/frames.ts";
 import { arriving, connectGreeter, failureOf, greetings, signalled, startPeer } from "../support/server.ts";
 
@@ -48,7 +49,10 @@ const ILL_FORMED: Readonly<Record<string, (id: number) => Uint8Array[]>> = {
     }),
 };
 
-describe.each(Object.entries(ILL_FORMED))("after %s", (_, make) => {
+// Our own engine decodes headers of that size, and fails the call alone.
+const { "a header field of 64 KiB": _large, ...OTHERS } = ILL_FORMED;
+
+describe.each(Object.entries(ownEngine ? OTHERS : ILL_FORMED))("after %s", (_, make) => {
   it("a call fails as unavailable, and the next one gets another connection", async () => {
     const server = await startRawServer((stream) => {
       if (server.streams.length === 1) stream.connection.write(...make(stream.id));
@@ -80,7 +84,8 @@ it("a stream fails in the middle, with the messages that came before", async () 
 });
 
 describe("a server that takes its time", () => {
-  it.each([
+  // Our own engine never asks: it hears everything.
+  it.skipIf(ownEngine).each([
     ["and is polite", true],
     ["and acknowledges nothing", false],
   ])("%s keeps its connection", async (_, polite) => {

@@ -5,6 +5,7 @@
 import { Code } from "triple-es";
 import { expect, it } from "vitest";
 import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { ownEngine } from "../support/engine.ts";
 import { block, Flag, frame, RawConnection, Reset, request, settings, Type, words } from "../support/frames.ts";
 import { aborted, connectGreeter, signalled, startServer } from "../support/server.ts";
 
@@ -47,7 +48,7 @@ it.each<[name: string, frames: Uint8Array[], outcome: Outcome]>([
   ["names no path", [head(fieldsWithout(":path")), message()], Reset.protocol],
   ["names no method", [head(fieldsWithout(":method")), message()], Reset.protocol],
   ["names no scheme", [head(fieldsWithout(":scheme")), message()], Reset.protocol],
-  ["names no authority", [head(fieldsWithout(":authority")), message()], Reset.protocol],
+  ["names no authority", [head(fieldsWithout(":authority")), message()], ownEngine ? "answered" : Reset.protocol],
   ["names no content type", [head(fieldsWithout("content-type")), message()], "answered"],
   ["names the path twice", [head([...fieldsWithout(), [":path", "/"]]), message()], Reset.protocol],
   ["names a pseudo-header of its own", [head([[":secret", "x"], ...fieldsWithout()]), message()], Reset.protocol],
@@ -90,7 +91,7 @@ it.each<[name: string, frames: Uint8Array[], outcome: Outcome]>([
   [
     "acknowledges settings that nobody sent",
     [frame(Type.settings, Flag.ack, 0), frame(Type.settings, Flag.ack, 0), call(), message()],
-    "disconnected",
+    ownEngine ? "answered" : "disconnected",
   ],
   [
     "opens a window that is closed already",

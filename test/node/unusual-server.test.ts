@@ -4,6 +4,7 @@
  */
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
+import { ownEngine } from "../support/engine.ts";
 import {
   block,
   Flag,
@@ -41,7 +42,7 @@ const answer = (stream: RawStream): void => {
 const TIMEOUT_MS = 3_000;
 
 /** Node 20 says goodbye then and tells nobody: the connection is as one that is silent, until the client has looked twice. */
-const ILL_FORMED = process.version.startsWith("v20.") ? Code.DeadlineExceeded : Code.Unavailable;
+const ILL_FORMED = process.version.startsWith("v20.") && !ownEngine ? Code.DeadlineExceeded : Code.Unavailable;
 
 type Row = [name: string, act: (stream: RawStream) => unknown, outcome: Code | string];
 
@@ -328,28 +329,32 @@ describe("a server that allows no streams", () => {
   });
 });
 
-it("a connection that Node ends by itself, because of one stream, is left by all others", async () => {
-  const server = await startRawServer((stream) => {
-    if (server.streams.length === 1) return;
-    const [first] = server.streams;
-    if (server.streams.length > 2 || first === undefined) return greet(stream);
-    answer(first);
-    headers(first, END, ["grpc-status", "0"]);
-    // One frame too many, on a stream that is over.
-    data(first, Buffer.alloc(1));
-  });
-  const client = connectGreeter(server.baseUrl);
-  const stop = signalled();
-  async function* requests(): AsyncGenerator<{ name: string }, void> {
-    yield { name: "Ada" };
-    await stop.promise;
-  }
-  const first = client.greetTogether(requests());
-  await expect.poll(() => server.streams.length).toBe(1);
-  const hung = failureOf(client.greet({}));
-  await first;
-  stop.resolve();
-  await expect.poll(async () => (await client.greet({}, { timeoutMs: TIMEOUT_MS })).greeting).toBe("Hello!");
-  expect((await hung).code).toBe(Code.Unavailable);
-  expect(server.connections.length).toBeGreaterThan(1);
-});
+// Our own engine has reset the first stream by then, and ignores what still comes on it.
+it.skipIf(ownEngine)(
+  "a connection that Node ends by itself, because of one stream, is left by all others",
+  async () => {
+    const server = await startRawServer((stream) => {
+      if (server.streams.length === 1) return;
+      const [first] = server.streams;
+      if (server.streams.length > 2 || first === undefined) return greet(stream);
+      answer(first);
+      headers(first, END, ["grpc-status", "0"]);
+      // One frame too many, on a stream that is over.
+      data(first, Buffer.alloc(1));
+    });
+    const client = connectGreeter(server.baseUrl);
+    const stop = signalled();
+    async function* requests(): AsyncGenerator<{ name: string }, void> {
+      yield { name: "Ada" };
+      await stop.promise;
+    }
+    const first = client.greetTogether(requests());
+    await expect.poll(() => server.streams.length).toBe(1);
+    const hung = failureOf(client.greet({}));
+    await first;
+    stop.resolve();
+    await expect.poll(async () => (await client.greet({}, { timeoutMs: TIMEOUT_MS })).greeting).toBe("Hello!");
+    expect((await hung).code).toBe(Code.Unavailable);
+    expect(server.connections.length).toBeGreaterThan(1);
+  },
+);

@@ -28,6 +28,8 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   /** name, value, name, value …: what engines read and write, with no object per field. */
   #fields: string[] = NO_FIELDS;
   #frozen = false;
+  /** The list belongs to others too: the first change makes a copy. */
+  #isShared = false;
 
   constructor(init?: MetadataInit) {
     if (init !== undefined) this.appendAll(init);
@@ -37,6 +39,14 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   static fromRaw(fields: string[]): Metadata {
     const metadata = new Metadata();
     metadata.#fields = fields;
+    return metadata;
+  }
+
+  /** The same with a list that stays as it is, whatever happens to the metadata. */
+  static fromShared(fields: readonly string[]): Metadata {
+    const metadata = new Metadata();
+    metadata.#fields = fields as string[];
+    metadata.#isShared = true;
     return metadata;
   }
 
@@ -150,8 +160,10 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   #push(name: string, value: string): this {
     this.#checkFrozen();
-    if (this.#fields === NO_FIELDS) this.#fields = [name, value];
-    else this.#fields.push(name, value);
+    if (this.#fields === NO_FIELDS || this.#isShared) {
+      this.#fields = [...this.#fields, name, value];
+      this.#isShared = false;
+    } else this.#fields.push(name, value);
     return this;
   }
 

@@ -87,9 +87,14 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     return this.state === "over";
   }
 
-  /** Whether the peer is in the middle of a frame or a header block. */
+  /** Whether the preface, a header block or a frame other than DATA has begun and is not whole. */
   get isMidway(): boolean {
     return this.receiver.isMidway;
+  }
+
+  /** Frames and header blocks that have come. */
+  get framesReceived(): number {
+    return this.receiver.completed;
   }
 
   /** Whether our SETTINGS wait for their acknowledgement (RFC 9113, section 6.5.3). */
@@ -185,13 +190,12 @@ export abstract class Connection extends DataStreams implements FrameHandler {
   }
 
   protected onGoneAway(): void {}
-
   protected exceed(problem: string | undefined): void {
     if (problem !== undefined) this.fail(ErrorCode.EnhanceYourCalm, problem);
   }
 
   protected onStreamClosed(): void {
-    if (this.live.size === 0 && this.state !== "over") this.emit(IDLE);
+    if (this.live.size === 0 && this.state !== "over") this.emit({ type: "idle" });
   }
 
   protected emit(event: ConnectionEvent): void {
@@ -220,8 +224,9 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     if (this.state === "over") return;
     this.state = "over";
     if (isLocal) writeGoAway(this.output, this.lastProcessedId, code, text);
-    for (const stream of this.openStreams()) this.#lose(stream, code);
+    // Told first, so that the owner knows why its streams end.
     this.emit({ type: "over", code, text, isLocal, cause });
+    for (const stream of this.openStreams()) this.#lose(stream, code);
   }
 
   /** Streams that have not ended. */
@@ -338,10 +343,8 @@ export abstract class Connection extends DataStreams implements FrameHandler {
       if (this.scheduler.window.add(increment)) throw flowControlError("the connection of the peer");
       if (this.scheduler.isWaiting) this.output.wake();
     } else if (stream !== undefined) {
-      if (stream.sendWindow.add(increment)) throw flowControlError("a stream of the peer");
-      this.scheduler.resume(stream);
+      if (stream.sendWindow.add(increment)) this.failStream(stream, ErrorCode.FlowControlError);
+      else this.scheduler.resume(stream);
     }
   }
 }
-
-const IDLE: ConnectionEvent = { type: "idle" };

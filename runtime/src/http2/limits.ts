@@ -25,8 +25,7 @@ export const DEFAULT_LIMITS: EngineLimits = {
 /** Fields and bytes of a header block; what is beyond is decoded and not kept (CVE-2016-6581, CVE-2026-49975). */
 export const MAX_HEADER_FIELDS = 2_000;
 export const MAX_HEADER_BYTES: number = 64 * 1024;
-/** Bytes of an encoded header block, and CONTINUATION frames, empty ones too (VU#421644, CVE-2026-33871). */
-export const MAX_ENCODED_HEADER_BYTES: number = 64 * 1024;
+/** CONTINUATION frames of a header block, empty ones too, and so nine times 16 KiB of it (VU#421644, CVE-2026-33871). */
 export const MAX_CONTINUATIONS = 8;
 /** Entries of a SETTINGS frame (CVE-2020-11080). */
 export const MAX_SETTINGS = 32;

@@ -6,7 +6,7 @@ import type { FieldRules, FieldSink } from "./hpack/decoder.ts";
 
 /** The header block of a message. Many messages may share one: it never changes. */
 export interface HeaderBlock {
-  /** name, value, name, value …: without pseudo-header fields, and with all cookies in one field. */
+  /** name, value, name, value …: without pseudo-header fields, and with all cookies in one field, unless they are too large. */
   readonly fields: readonly string[];
   /** Of a request, `""` in others: its pseudo-header fields. A CONNECT has neither path nor scheme. */
   readonly method: string;
@@ -69,7 +69,8 @@ const NAME_KINDS: ReadonlyMap<string, number> = new Map([
 const NAME = /^[!-9;-@[-~]+$/;
 const METHOD = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*$/;
-const STATUS = /^[1-5][0-9][0-9]$/;
+// Codes beyond 599 are invalid, and to be taken for 5xx (RFC 9110, section 15).
+const STATUS = /^[1-9][0-9][0-9]$/;
 // No space, no control, and nothing beyond ASCII.
 const PATH = /^(?:\/[!-~]*|\*)$/;
 // No userinfo (RFC 9113, section 8.3.1).
@@ -128,7 +129,12 @@ export function checkOutgoing(fields: readonly string[]): void {
     const name = fields[i] as string;
     const nameKind = MESSAGE_RULES.nameKind(name);
     const isPseudo = nameKind >= Kind.Method && nameKind <= Kind.Status;
-    if (isPseudo || MESSAGE_RULES.fieldKind(nameKind, fields[i + 1] as string) === Kind.Malformed) {
+    // What HTTP/1.1 upgraded with (RFC 7540, section 3.2.1) is of the connection too.
+    if (
+      isPseudo ||
+      name === "http2-settings" ||
+      MESSAGE_RULES.fieldKind(nameKind, fields[i + 1] as string) === Kind.Malformed
+    ) {
       throw new TypeError(`the field ${JSON.stringify(name)} cannot be sent over HTTP/2, or not with this value`);
     }
   }
@@ -142,6 +148,9 @@ export function checkRequestLine(method: string, path: string): void {
 }
 
 const NO_FIELDS: readonly string[] = [];
+const NO_COOKIES: string[] = [];
+/** Cookies of larger blocks are not joined. */
+const MAX_JOINED_BYTES: number = 16 * 1024;
 
 /** Makes blocks of decoded fields, one after another. */
 export class BlockBuilder implements FieldSink {
@@ -149,7 +158,7 @@ export class BlockBuilder implements FieldSink {
   problem: string | undefined;
   #blockKind: BlockKind = BlockKind.Ignored;
   #fields: string[] = [];
-  #cookie: string | undefined;
+  #cookies: string[] = NO_COOKIES;
   #method = "";
   #path = "";
   #authority = "";
@@ -162,7 +171,7 @@ export class BlockBuilder implements FieldSink {
     this.#blockKind = kind;
     this.problem = undefined;
     this.#fields = [];
-    this.#cookie = undefined;
+    this.#cookies = NO_COOKIES;
     this.#method = "";
     this.#path = "";
     this.#authority = "";
@@ -176,8 +185,10 @@ export class BlockBuilder implements FieldSink {
     if (kind === Kind.Plain) this.#fields.push(name, value);
     else if (kind <= Kind.Status) this.#onPseudo(name, value, kind);
     else if (kind === Kind.ContentLength) this.#onContentLength(name, value);
-    else if (kind === Kind.Cookie) this.#cookie = this.#cookie === undefined ? value : `${this.#cookie}; ${value}`;
-    else if (kind === Kind.Host) {
+    else if (kind === Kind.Cookie) {
+      if (this.#cookies.length === 0) this.#cookies = [value];
+      else this.#cookies.push(value);
+    } else if (kind === Kind.Host) {
       if (this.#hasHost) this.problem ??= "host is there twice";
       this.#hasHost = true;
       this.#fields.push(name, value);
@@ -185,7 +196,7 @@ export class BlockBuilder implements FieldSink {
   }
 
   #onPseudo(name: string, value: string, kind: number): void {
-    if (this.#fields.length > 0 || this.#cookie !== undefined) this.problem ??= `${name} stands behind other fields`;
+    if (this.#fields.length > 0 || this.#cookies.length > 0) this.problem ??= `${name} stands behind other fields`;
     const isResponse = kind === Kind.Status;
     if (this.#blockKind !== (isResponse ? BlockKind.Response : BlockKind.Request)) {
       this.problem ??= `${name} does not belong here`;
@@ -211,7 +222,7 @@ export class BlockBuilder implements FieldSink {
   finish(size: number): HeaderBlock {
     if (this.#blockKind === BlockKind.Request) this.#checkRequest();
     else if (this.#blockKind === BlockKind.Response) this.#checkResponse();
-    if (this.#cookie !== undefined) this.#fields.push("cookie", this.#cookie);
+    this.#finishCookies(size);
     return {
       fields: this.#fields.length === 0 ? NO_FIELDS : this.#fields,
       method: this.#method,
@@ -223,6 +234,14 @@ export class BlockBuilder implements FieldSink {
       size,
       memo: undefined,
     };
+  }
+
+  /** HTTP/2 may carry every cookie in a field of its own; together they are one, with semicolons (RFC 9113, section 8.2.3). */
+  #finishCookies(size: number): void {
+    if (this.#cookies.length === 0) return;
+    // Each counts for what it is, or thousands would pass as one: apart, who counts fields refuses them.
+    if (size <= MAX_JOINED_BYTES) this.#fields.push("cookie", this.#cookies.join("; "));
+    else for (const cookie of this.#cookies) this.#fields.push("cookie", cookie);
   }
 
   #checkRequest(): void {

@@ -4,7 +4,7 @@
  */
 import { ConnectionError, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType, viewOf } from "./codes.ts";
 import { checkFrame, readUint31 } from "./frame.ts";
-import { MAX_CONTINUATIONS, MAX_ENCODED_HEADER_BYTES } from "./limits.ts";
+import { MAX_CONTINUATIONS } from "./limits.ts";
 
 /** Takes frames whose form is right. Throws a `ConnectionError` for those that are wrong nevertheless. */
 export interface FrameHandler {
@@ -54,15 +54,17 @@ export class Receiver {
   #blockDependsOn = -1;
   #block: Uint8Array = NO_BYTES;
   #continuations = 0;
+  /** Frames and header blocks that were whole. */
+  completed = 0;
 
   constructor(handler: FrameHandler, expectsPreface: boolean) {
     this.#handler = handler;
     this.#phase = expectsPreface ? Phase.Preface : Phase.Header;
   }
 
-  /** Whether the beginning of a frame or of a header block waits for the rest. */
+  /** Whether the preface, a header block or a frame other than DATA has begun and is not whole. */
   get isMidway(): boolean {
-    return this.#blockStreamId !== 0 || this.#got > 0 || this.#phase >= Phase.Payload;
+    return this.#blockStreamId !== 0 || this.#got > 0 || this.#phase === Phase.Payload || this.#phase === Phase.Preface;
   }
 
   /** Bytes that are kept for frames and blocks that are not whole. */
@@ -194,6 +196,7 @@ export class Receiver {
       return;
     }
     this.#phase = Phase.Header;
+    this.completed++;
     this.#handler.onDataEnd((this.#flags & Flag.EndStream) !== 0);
   }
 
@@ -226,7 +229,10 @@ export class Receiver {
   #onPayload(bytes: Uint8Array, start: number, end: number): void {
     if (this.#type === FrameType.Headers) this.#onHeadersFrame(bytes, start, end);
     else if (this.#type === FrameType.Continuation) this.#onContinuation(bytes, start, end);
-    else this.#handler.onFrame(this.#type, this.#flags, this.#streamId, bytes, start, end);
+    else {
+      this.completed++;
+      this.#handler.onFrame(this.#type, this.#flags, this.#streamId, bytes, start, end);
+    }
   }
 
   #onHeadersFrame(bytes: Uint8Array, first: number, last: number): void {
@@ -246,6 +252,7 @@ export class Receiver {
     if (start > end) throw new ConnectionError(ErrorCode.ProtocolError, "padding is longer than its frame");
     const isEnd = (flags & Flag.EndStream) !== 0;
     if (flags & Flag.EndHeaders) {
+      this.completed++;
       this.#handler.onHeaders(this.#streamId, isEnd, bytes, start, end, dependsOn);
       return;
     }
@@ -258,11 +265,10 @@ export class Receiver {
 
   #onContinuation(bytes: Uint8Array, start: number, end: number): void {
     this.#continuations++;
-    const length = this.#block.length + end - start;
-    if (this.#continuations > MAX_CONTINUATIONS || length > MAX_ENCODED_HEADER_BYTES) {
-      throw new ConnectionError(ErrorCode.EnhanceYourCalm, "a header block has too many frames or bytes");
+    if (this.#continuations > MAX_CONTINUATIONS) {
+      throw new ConnectionError(ErrorCode.EnhanceYourCalm, "a header block has too many frames");
     }
-    const block = new Uint8Array(length);
+    const block = new Uint8Array(this.#block.length + end - start);
     block.set(this.#block);
     block.set(viewOf(bytes, start, end), this.#block.length);
     this.#block = block;
@@ -270,6 +276,7 @@ export class Receiver {
     const streamId = this.#blockStreamId;
     this.#blockStreamId = 0;
     this.#block = NO_BYTES;
+    this.completed++;
     this.#handler.onHeaders(streamId, this.#blockIsEnd, block, 0, block.length, this.#blockDependsOn);
   }
 }

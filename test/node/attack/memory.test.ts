@@ -41,17 +41,21 @@ describe.each([
     ["100 uploads of 4 MiB stop at their last byte over HTTP/1.1", heldRequests],
   ];
 
-  it.skipIf(overTls && !hasOpenssl).each(attacks)("%s", async (_, run) => {
-    const victim = await startVictim();
-    const before = await victim.health();
-    const wellBehaved = behave(victim.port);
-    await run(victim.port);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    await wellBehaved.end();
-    const after = await victim.health();
-    expect(after.peakResidentBytes).toBeLessThan(before.residentBytes + BUDGET_BYTES + HEADROOM_BYTES);
-    expect(after.uncaught).toEqual([]);
-  }, 60_000);
+  it.skipIf(overTls && !hasOpenssl).each(attacks)(
+    "%s",
+    async (_, run) => {
+      const victim = await startVictim();
+      const before = await victim.health();
+      const wellBehaved = behave(victim.port);
+      await run(victim.port);
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      await wellBehaved.end();
+      const after = await victim.health();
+      expect(after.peakResidentBytes).toBeLessThan(before.residentBytes + BUDGET_BYTES + HEADROOM_BYTES);
+      expect(after.uncaught).toEqual([]);
+    },
+    60_000,
+  );
 
   async function windowsOfZero(port: number): Promise<void> {
     for (let i = 0; i < 20; i++) {

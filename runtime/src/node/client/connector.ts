@@ -3,9 +3,11 @@
  */
 import type { SecureContextOptions } from "node:tls";
 import type { Connections, Exchange } from "../../http/exchange.ts";
+import { usesOwnHttp2 } from "../io/engine.ts";
 import { BackOff } from "./backoff.ts";
 import { connectSessions } from "./connect.ts";
 import { connectHttp1 } from "./http1.ts";
+import { connectOwn } from "./http2-connect.ts";
 import { createPool } from "./pool.ts";
 import type { Target } from "./socket.ts";
 
@@ -72,14 +74,17 @@ export function createConnector(options: ConnectOptions): Connector {
     const { exchange, close, destroy } = connectHttp1(target, { connectTimeoutMs, idleTimeoutMs });
     return { exchange: withPrefix(exchange, prefix), close: async () => close(), destroy };
   }
-  const { exchange, close, destroy } = createPool(connectSessions(target, connectTimeoutMs), {
-    maxConnections: options.maxConnections ?? 10,
-    idleTimeoutMs,
-    verifyAfterMs: options.verifyAfterMs ?? 30_000,
-    pingIntervalMs: options.pingIntervalMs,
-    pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
-    backOff: new BackOff({ maxMs: options.maxBackOffMs ?? 120_000 }),
-  });
+  const { exchange, close, destroy } = createPool(
+    (usesOwnHttp2 ? connectOwn : connectSessions)(target, connectTimeoutMs),
+    {
+      maxConnections: options.maxConnections ?? 10,
+      idleTimeoutMs,
+      verifyAfterMs: options.verifyAfterMs ?? 30_000,
+      pingIntervalMs: options.pingIntervalMs,
+      pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
+      backOff: new BackOff({ maxMs: options.maxBackOffMs ?? 120_000 }),
+    },
+  );
   return { exchange: withPrefix(exchange, prefix), close, destroy };
 }
 

@@ -3,6 +3,7 @@
  */
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import { Metadata } from "../../call/metadata.ts";
+import type { HeaderBlock } from "../../http2/messages.ts";
 import { MAX_METADATA_BYTES, sizeOf } from "../../protocol/headers.ts";
 
 /** The fields of a received header block; the pseudo-headers come first in it. */
@@ -37,6 +38,17 @@ export function authorityConflictsWithHost({
 }: IncomingHttpHeaders): boolean {
   if (host === undefined || authority === undefined || host === authority) return false;
   return normalizeHost(host, scheme) !== normalizeHost(authority, scheme);
+}
+
+/** The same of a block that our own engine has read, which remembers the answer. */
+export function isSameHost(block: HeaderBlock): boolean {
+  if (block.memo === undefined) {
+    let host: string | undefined;
+    for (let i = 0; i < block.fields.length; i += 2) if (block.fields[i] === "host") host = block.fields[i + 1];
+    const authority = block.authority === "" ? undefined : block.authority;
+    block.memo = !authorityConflictsWithHost({ host, ":authority": authority, ":scheme": block.scheme });
+  }
+  return block.memo === true;
 }
 
 /** In small letters, and without the port that the scheme has anyway (RFC 3986, sections 6.2.2.1 and 6.2.3). */

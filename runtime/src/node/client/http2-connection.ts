@@ -1,0 +1,238 @@
+/**
+ * A client's HTTP/2 connection: it moves exchanges over the streams of a socket.
+ */
+import type { Socket } from "node:net";
+import { Code } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import { startTimer } from "../../call/timer.ts";
+import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { ClientConnection, NotOpen } from "../../http2/client.ts";
+import { ErrorCode } from "../../http2/codes.ts";
+import type { ConnectionEvent, ConnectionHandler } from "../../http2/events.ts";
+import { CLOSED_BY_PEER, connectionError, hostileServer } from "../io/error.ts";
+import { Collecting } from "../io/http2-body.ts";
+import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
+import { repeat } from "../io/timer.ts";
+import { type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
+import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
+import type { Target } from "./socket.ts";
+
+/** How often what limits count is refilled, in milliseconds. */
+const TICK_MS = 1_000;
+
+/** Told how a connection has begun. */
+export interface HandshakeOwner {
+  onReady(): void;
+  /** Before `onReady`: the connection has failed. `cause`: what is known of it, beside what the socket said. */
+  onFailed(cause: Error | undefined): void;
+}
+
+/**
+ * Ends in one of three ways, the mildest first. The server goes away: no new streams. `close`: the same, and the socket closes
+ * after the last stream. `destroy`: at once, with all streams. `#hold` and `#letGo` end nothing: they are about whether the
+ * program may end.
+ */
+export class OwnConnection implements Connection, ConnectionHandler, SocketOwner, ExchangeOwner {
+  readonly collecting: Collecting = new Collecting();
+  isDestroyed = false;
+  readonly #engine: ClientConnection;
+  readonly #io: Http2Socket;
+  readonly #socket: Socket;
+  /** The name of the other end in messages. */
+  readonly #peer: string;
+  readonly #owner: ConnectionOwner;
+  readonly #stopTicks: () => void;
+  #handshake: HandshakeOwner | undefined;
+  /** Why the connection ended. */
+  #reason: RpcError | undefined;
+  /** Streams and pings under way, which keep the program running. */
+  #holds = 0;
+  #isClosing = false;
+  readonly #closed: Promise<void>;
+  #onClosed!: () => void;
+  /** Those who wait for the answer to the ping that is out. */
+  #pings: { readonly resolve: () => void; readonly reject: (reason: RpcError) => void }[] = [];
+
+  constructor(socket: Socket, { origin, peer }: Target, owner: ConnectionOwner, handshake: HandshakeOwner) {
+    this.#socket = socket;
+    this.#peer = peer;
+    this.#owner = owner;
+    this.#handshake = handshake;
+    this.#closed = new Promise((resolve) => {
+      this.#onClosed = resolve;
+    });
+    this.#io = new Http2Socket(socket);
+    this.#engine = new ClientConnection(this, {
+      output: this.#io,
+      latin1: nodeLatin1,
+      scheme: origin.protocol.slice(0, -1),
+      authority: origin.host,
+    });
+    this.#stopTicks = repeat(TICK_MS, () => this.#engine.tick(TICK_MS));
+    this.#io.attach(this.#engine, this);
+  }
+
+  get streams(): number {
+    return this.#engine.streams;
+  }
+
+  get maxStreams(): number {
+    return this.#engine.peerMaxStreams;
+  }
+
+  get open(): boolean {
+    return this.#engine.isOpen && !this.#isClosing && !this.#socket.destroyed;
+  }
+
+  onEvent(event: ConnectionEvent): void {
+    if (event.type === "settings") this.#onReady();
+    else if (event.type === "pong") this.#onPong();
+    else if (event.type === "goaway") this.#onGoAway(event.code);
+    else if (event.type === "idle") this.#onIdle();
+    else if (event.type === "over") this.#onOver(event);
+  }
+
+  #onReady(): void {
+    const handshake = this.#handshake;
+    if (handshake === undefined) return;
+    this.#handshake = undefined;
+    // An idle connection must not keep a program from ending.
+    if (this.#holds === 0) this.#socket.unref();
+    handshake.onReady();
+  }
+
+  /** A server that goes away lets open streams finish, or says why it does not. */
+  #onGoAway(code: number): void {
+    this.#owner.onUnusable(this);
+    if (code !== ErrorCode.NoError) {
+      this.#reason ??= connectionError(new Error(`the server ended it with HTTP/2 code ${code}`), this.#peer);
+      this.#engine.fail(ErrorCode.NoError, "");
+    } else if (this.streams === 0) this.#io.end();
+  }
+
+  #onIdle(): void {
+    this.#owner.onIdle(this);
+    if (this.#isClosing || this.#engine.state === "leaving") this.#io.end();
+  }
+
+  #onOver({ code, text, isLocal }: Extract<ConnectionEvent, { type: "over" }>): void {
+    this.#handshake?.onFailed(isLocal ? NO_HTTP2 : undefined);
+    this.#handshake = undefined;
+    this.#owner.onUnusable(this);
+    const error = this.#errorOf(code, text, isLocal);
+    this.#reason = error;
+    for (const { reject } of this.#pings) reject(error);
+    this.#pings = [];
+    this.#io.end();
+  }
+
+  onPeerEnd(): void {}
+
+  onClose(error: Error | undefined): void {
+    this.#stopTicks();
+    this.#handshake?.onFailed(error);
+    this.#handshake = undefined;
+    this.#owner.onUnusable(this);
+    this.#onClosed();
+  }
+
+  #errorOf(code: number, text: string, isLocal: boolean): RpcError {
+    if (this.#reason !== undefined) return this.#reason;
+    if (!isLocal) return connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.#peer);
+    return hostileServer(code === ErrorCode.EnhanceYourCalm ? text : `broke the rules of HTTP/2: ${text}`);
+  }
+
+  /** Why the connection is over, for those whose calls were on it. */
+  lost(): RpcError {
+    return this.#reason ?? connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.#peer);
+  }
+
+  exchange(request: HttpRequest): Promise<HttpResponse> {
+    const exchange = new Http2Exchange(this);
+    const { body } = request;
+    const { whole } = body;
+    try {
+      exchange.stream = this.#engine.open(request, exchange, whole, whole !== undefined);
+    } catch (cause) {
+      if (cause instanceof NotOpen) return Promise.reject(markUnprocessed(connectionError(cause, this.#peer)));
+      // A TypeError is about the request, and names the field.
+      return Promise.reject(RpcError.from(cause, Code.Internal));
+    }
+    this.#hold();
+    if (request.signal !== undefined) exchange.follow(request.signal);
+    if (whole === undefined) exchange.send(body);
+    return exchange.response;
+  }
+
+  onExchangeClosed(): void {
+    this.#letGo();
+  }
+
+  ping(timeoutMs: number): Promise<void> {
+    if (this.#engine.isOver) return Promise.reject(this.lost());
+    this.#hold();
+    const answered = new Promise<void>((resolve, reject) => {
+      const waiting = { resolve, reject };
+      this.#pings.push(waiting);
+      this.#engine.ping("keepalive");
+      let isSettled = false;
+      const noAnswer = (): void => {
+        if (!isSettled)
+          reject(new RpcError(Code.Unavailable, `${this.#peer} did not answer a ping within ${timeoutMs} ms`));
+      };
+      // An answer may be waiting to be read, if it was this program that had no time: one turn later it has been.
+      const stopTimer = startTimer(timeoutMs, () => setImmediate(noAnswer));
+      waiting.resolve = () => {
+        isSettled = true;
+        stopTimer();
+        resolve();
+      };
+      waiting.reject = (reason) => {
+        isSettled = true;
+        stopTimer();
+        reject(reason);
+      };
+    });
+    return answered.finally(() => this.#letGo());
+  }
+
+  #onPong(): void {
+    const pings = this.#pings;
+    this.#pings = [];
+    for (const { resolve } of pings) resolve();
+  }
+
+  close(): Promise<void> {
+    if (this.#socket.destroyed) return Promise.resolve();
+    this.#isClosing = true;
+    // Whoever waits for the end must not be left behind by a program that has nothing else to do.
+    this.#socket.ref();
+    this.#engine.goAway(ErrorCode.NoError, true);
+    if (this.streams === 0) this.#end();
+    return this.#closed;
+  }
+
+  destroy(reason: RpcError): void {
+    this.#reason ??= reason;
+    this.isDestroyed = true;
+    this.#engine.fail(ErrorCode.Cancel, "");
+    this.#end();
+  }
+
+  /** Ends the socket once what waits has been written. The server is not waited for. */
+  #end(): void {
+    this.#io.end();
+  }
+
+  #hold(): void {
+    if (this.#holds === 0) this.#socket.ref();
+    this.#holds++;
+  }
+
+  #letGo(): void {
+    this.#holds--;
+    if (this.#holds === 0 && this.open) this.#socket.unref();
+  }
+}
+
+const NO_HTTP2 = new Error("the server does not speak HTTP/2");

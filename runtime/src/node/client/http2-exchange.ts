@@ -1,0 +1,152 @@
+/**
+ * One exchange on a stream of a client's HTTP/2 connection.
+ */
+import { Code } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import { Metadata } from "../../call/metadata.ts";
+import { onAbort } from "../../call/timer.ts";
+import type { Body, HttpResponse } from "../../http/exchange.ts";
+import { ErrorCode } from "../../http2/codes.ts";
+import { MAX_HEADER_BYTES } from "../../http2/limits.ts";
+import type { HeaderBlock } from "../../http2/messages.ts";
+import type { ResetBy, StreamSink } from "../../http2/sink.ts";
+import type { Stream } from "../../http2/stream.ts";
+import { hostileServer, resetError } from "../io/error.ts";
+import { type Collecting, IncomingBody, OutgoingBody } from "../io/http2-body.ts";
+import { markUnprocessed } from "./connection.ts";
+
+/** What an exchange asks of its connection, and tells it. */
+export interface ExchangeOwner {
+  readonly collecting: Collecting;
+  /** This side has ended the connection. */
+  readonly isDestroyed: boolean;
+  /** Why the connection has ended. */
+  lost(): RpcError;
+  onExchangeClosed(): void;
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+export class Http2Exchange implements StreamSink {
+  readonly response: Promise<HttpResponse>;
+  stream!: Stream;
+  readonly #owner: ExchangeOwner;
+  #resolve!: (response: HttpResponse) => void;
+  #reject!: (reason: RpcError) => void;
+  #unlink: (() => void) | undefined;
+  #received: ReceivedResponse | undefined;
+  #body: IncomingBody | undefined;
+  #outgoing: OutgoingBody | undefined;
+  #isEnded = false;
+
+  constructor(owner: ExchangeOwner) {
+    this.#owner = owner;
+    this.response = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  /** Has the signal give up the call until the stream closes. */
+  follow(signal: AbortSignal): void {
+    if (this.stream.closed) return;
+    this.#unlink = onAbort(signal, (error) => this.#fail(error));
+  }
+
+  /** Sends a body that comes in pieces, and ends the request. */
+  send(body: Body): void {
+    const { stream } = this;
+    const outgoing = new OutgoingBody(body, stream);
+    this.#outgoing = outgoing;
+    outgoing.send().then(
+      (isThere) => {
+        this.#outgoing = undefined;
+        if (isThere) stream.sendData(NO_BYTES, true);
+      },
+      (reason) => {
+        this.#outgoing = undefined;
+        this.#fail(RpcError.from(reason, Code.Internal));
+      },
+    );
+  }
+
+  /** Gives the call up. */
+  #fail(reason: RpcError): void {
+    this.#reject(reason);
+    this.#body?.fail(reason);
+    this.stream.reset(ErrorCode.Cancel);
+  }
+
+  onInformational(): void {}
+
+  onResponse(block: HeaderBlock): void {
+    this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, () => this.stream.reset(ErrorCode.Cancel));
+    this.#received = new ReceivedResponse(block.status, Metadata.fromShared(block.fields), this.#body);
+    this.#resolve(this.#received);
+  }
+
+  onData(bytes: Uint8Array): void {
+    this.#body?.push(bytes);
+  }
+
+  onEnd(trailers: readonly string[] | undefined): void {
+    this.#isEnded = true;
+    if (trailers !== undefined) this.#received?.setTrailers(trailers);
+    this.#body?.end();
+    // The end of the response is the end of the call, however much of the request is yet to come.
+    if (this.#outgoing !== undefined || this.stream.unsent > 0) this.stream.reset(ErrorCode.Cancel);
+  }
+
+  onReset(code: number, by: ResetBy, isUnprocessed: boolean): void {
+    // A response that is complete may have its stream reset too: nobody reads the rest of the request.
+    if (this.#isEnded) return;
+    const error = this.#errorOf(code, by);
+    if (isUnprocessed) markUnprocessed(error);
+    this.#reject(error);
+    if (this.#owner.isDestroyed) this.#body?.drop(error);
+    else this.#body?.fail(error);
+  }
+
+  #errorOf(code: number, by: ResetBy): RpcError {
+    if (by === "connection") return this.#owner.lost();
+    if (by === "peer") return resetError(code);
+    const what = this.#received === undefined ? "headers" : "trailers";
+    if (code === ErrorCode.EnhanceYourCalm) {
+      return new RpcError(
+        Code.ResourceExhausted,
+        `the ${what} of the response are larger than the limit of ${MAX_HEADER_BYTES} bytes`,
+      );
+    }
+    if (code !== ErrorCode.ProtocolError) return hostileServer("broke the rules of HTTP/2");
+    return new RpcError(Code.Internal, "the response is malformed (RFC 9113, section 8.1.1)");
+  }
+
+  onDrain(): void {
+    this.#outgoing?.onDrain();
+  }
+
+  onClosed(): void {
+    this.#unlink?.();
+    this.#outgoing?.onClosed();
+    this.#owner.onExchangeClosed();
+  }
+}
+
+const NO_TRAILERS: Metadata = new Metadata().freeze();
+
+class ReceivedResponse implements HttpResponse {
+  readonly status: number;
+  readonly headers: Metadata;
+  readonly body: Body;
+  trailers: Metadata = NO_TRAILERS;
+
+  constructor(status: number, headers: Metadata, body: Body) {
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+  }
+
+  setTrailers(fields: readonly string[]): void {
+    this.trailers = Metadata.fromShared(fields);
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * A socket and the HTTP/2 connection on it: what is received goes in, and what a turn brings leaves in one write.
+ */
+import type { Socket } from "node:net";
+import type { Connection } from "../../http2/connection.ts";
+import type { OutputOwner, Segments } from "../../http2/events.ts";
+import type { Latin1Decoder } from "../../http2/hpack/decoder.ts";
+
+/** Bytes that a socket holds for a peer that does not read them, beyond which no more DATA is framed. */
+const HIGH_WATER_BYTES = 128 * 1024;
+const SLAB_BYTES = 64 * 1024;
+/** Slabs that are kept for the next turn, of all connections together. */
+const MAX_FREE_SLABS = 32;
+/** How long a peer may take to read why a connection is over, and end it too, in milliseconds. */
+const FAREWELL_MS = 1_000;
+
+const freeSlabs: Uint8Array[] = [];
+
+function giveBack(slabs: readonly Uint8Array[]): void {
+  for (const slab of slabs) if (freeSlabs.length < MAX_FREE_SLABS) freeSlabs.push(slab);
+}
+
+const { latin1Slice } = Buffer.prototype as Buffer & { latin1Slice(start: number, end: number): string };
+
+/** Node's way to make a string of bytes. */
+export const nodeLatin1: Latin1Decoder = (bytes, start, end) => latin1Slice.call(bytes as Buffer, start, end);
+
+/** What a socket tells, beside what it tells the connection. */
+export interface SocketOwner {
+  /** The peer has ended its side: it may be gone. */
+  onPeerEnd(): void;
+  /** The socket has closed, with an error or without. The connection is over. */
+  onClose(error: Error | undefined): void;
+}
+
+export class Http2Socket implements OutputOwner {
+  readonly socket: Socket;
+  /** Whether the socket ends once all that waits has been written. */
+  #ends = false;
+  #connection: Connection | undefined;
+  #isScheduled = false;
+  #pending: Uint8Array[] = [];
+  #error: Error | undefined;
+  #farewell: NodeJS.Timeout | undefined;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.setNoDelay(true);
+  }
+
+  /** Moves bytes between the socket and the connection from now on. */
+  attach(connection: Connection, owner: SocketOwner): void {
+    const { socket } = this;
+    this.#connection = connection;
+    socket.on("error", (error) => {
+      this.#error = error;
+    });
+    socket.on("close", () => {
+      clearTimeout(this.#farewell);
+      connection.lost(this.#error?.message ?? "the peer closed the connection");
+      owner.onClose(this.#error);
+    });
+    socket.on("end", () => {
+      owner.onPeerEnd();
+      connection.receiveEnd();
+    });
+    socket.on("drain", this.#flush);
+    socket.on("data", (chunk: Uint8Array) => connection.receive(chunk));
+    this.wake();
+  }
+
+  /** Ends the socket, once what waits has been written. A peer that does not end it too loses it a second later. */
+  end(): void {
+    if (this.#ends) return;
+    this.#ends = true;
+    this.wake();
+  }
+
+  wake(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    // Ticks run before the microtasks of handlers that are promises, unless they are scheduled by one: a response would
+    // leave in a write of its own.
+    queueMicrotask(this.#defer);
+  }
+
+  slab(): Uint8Array {
+    return freeSlabs.pop() ?? new Uint8Array(SLAB_BYTES);
+  }
+
+  readonly #defer = (): void => process.nextTick(this.#flush);
+
+  readonly #flush = (): void => {
+    this.#isScheduled = false;
+    const { socket } = this;
+    const connection = this.#connection;
+    if (connection === undefined || socket.destroyed || socket.writableEnded) return;
+    const segments = connection.take(HIGH_WATER_BYTES - socket.writableLength);
+    if (segments.bytes > 0) this.#write(segments);
+    // A socket that could not take it all says "drain". This one could, and others have their turn first.
+    if (connection.hasMore && socket.writableLength < HIGH_WATER_BYTES && !socket.writableNeedDrain) {
+      this.#isScheduled = true;
+      setImmediate(this.#flush);
+    } else if (this.#ends && !connection.hasMore) this.#finish();
+  };
+
+  #write({ parts, slabs }: Segments): void {
+    const { socket } = this;
+    const last = parts.length - 1;
+    if (last === 0) socket.write(parts[0] as Uint8Array, this.#onWritten);
+    else {
+      socket.cork();
+      for (let i = 0; i < last; i++) socket.write(parts[i] as Uint8Array);
+      socket.write(parts[last] as Uint8Array, this.#onWritten);
+      socket.uncork();
+    }
+    if (socket.writableLength === 0) giveBack(slabs);
+    else this.#pending.push(...slabs);
+  }
+
+  /** The kernel has what was written, or TLS has made records of it: then and not before may the memory be used again. */
+  readonly #onWritten = (): void => {
+    if (this.#pending.length === 0 || this.socket.writableLength > 0) return;
+    giveBack(this.#pending);
+    this.#pending = [];
+  };
+
+  #finish(): void {
+    this.socket.end();
+    this.#farewell ??= setTimeout(() => this.socket.destroy(), FAREWELL_MS).unref();
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The server that h2spec tests: answers every request with a few bytes, on a port for each way to get to the engine. Prints
+ * the ports, and runs until it is killed or its parent is gone.
+ */
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { Metadata } from "../../runtime/src/call/metadata.ts";
+import { type Exchange, wholeBody } from "../../runtime/src/http/exchange.ts";
+import { resolveLimits } from "../../runtime/src/node/server/guard.ts";
+import { serveOwnHttp2 } from "../../runtime/src/node/server/http2-engine.ts";
+import { createCertificates } from "../support/certificate.ts";
+
+const exchange: Exchange = async ({ body }) => {
+  await body.bytes(1024 * 1024).catch(() => {});
+  return {
+    status: 200,
+    headers: new Metadata({ "content-type": "text/plain" }),
+    body: wholeBody(Buffer.from("hello")),
+    trailers: new Metadata(),
+  };
+};
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const engine = serveOwnHttp2(exchange, resolveLimits());
+const accept = (socket: Socket): void => {
+  socket.on("error", () => {});
+  engine.accept(socket);
+};
+// Not behind the listener of a server, which would answer in HTTP/1.1 what does not begin as HTTP/2.
+const plain = await listen(createServer(accept));
+const secure = createTlsServer({ ...createCertificates().server, ALPNProtocols: ["h2"] }, accept);
+console.log(JSON.stringify({ h2c: plain, h2: await listen(secure) }));
+process.stdin.on("end", () => process.exit()).resume();
