@@ -1,10 +1,12 @@
 /** A program ends by itself when its calls are over, whether or not it closes its transports, and always with success. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import type { CallOptions } from "triple-es";
 import { createServer, type Server } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { ROOT } from "../support/documents.ts";
+import { freePort, startPeer } from "../support/server.ts";
 
 let server: Server;
 beforeAll(async () => {
@@ -15,12 +17,16 @@ beforeAll(async () => {
 afterAll(() => server.close({ graceMs: 0 }));
 
 /** Runs a program that calls the server, then does `last`. A failed exit rejects. */
-async function runProgram(transport: string, last: string): Promise<string> {
+async function runProgram(
+  transport: string,
+  last: string,
+  { port = server.address.port, call = {} }: { readonly port?: number; readonly call?: CallOptions } = {},
+): Promise<string> {
   const program = `
     import { createTransport } from "triple-es/node";
     import { createGreetServiceClient } from "./examples/gen/greet/v1/greet_triple.ts";
-    const transport = createTransport({ baseUrl: "http://127.0.0.1:${server.address.port}", ${transport} });
-    const call = createGreetServiceClient(transport).greet({ name: "program" });
+    const transport = createTransport({ baseUrl: "http://127.0.0.1:${port}", ${transport} });
+    const call = createGreetServiceClient(transport).greet({ name: "program" }, ${JSON.stringify(call)});
     ${last}
   `;
   const args = ["--conditions=triple-source", "--import", "tsx", "--input-type=module", "-e", program];
@@ -45,3 +51,23 @@ describe.each([
     expect(await runProgram(transport, last)).toBe("closed\n");
   });
 });
+
+describe.each([
+  ["HTTP/1.1", 'protocol: "http-rpc", waitForReady: true'],
+  ["HTTP/2", 'protocol: "grpc", waitForReady: true'],
+])(
+  "a program that has waited for a server over %s ends when nothing but attempts to connect is left",
+  (_, transport) => {
+    const last = `await call.catch(({ code }) => console.log("code", code));`;
+    const call = { timeoutMs: 300 };
+
+    it("where nothing listens", async () => {
+      expect(await runProgram(transport, last, { port: await freePort(), call })).toBe("code 4\n");
+    });
+
+    it("where the server accepts connections and says nothing", async () => {
+      const port = await startPeer((socket) => socket.resume());
+      expect(await runProgram(transport, last, { port, call })).toBe("code 4\n");
+    });
+  },
+);

@@ -86,7 +86,7 @@ const LARGE = "x".repeat(512 * 1024);
 async function callInAllWays(baseUrl: string, client: Client, tls: object | undefined): Promise<void> {
   const greeter = connectGreeter(
     baseUrl,
-    { ...client, tls, maxBackOffMs: 0, maxMessageBytes: 8 * 1024 * 1024 },
+    { ...client, tls, maxBackoffMs: 0, maxMessageBytes: 8 * 1024 * 1024 },
     { timeoutMs: 200 },
   );
   const headers = { "x-long": "y".repeat(8_000) };

@@ -33,7 +33,7 @@ describe.skipIf(!hasOpenssl)("a client whose TLS is refused (needs openssl)", ()
     // Several times, because the alert and the end of the connection arrive together.
     for (let i = 0; i < 10; i++) {
       const { code, rawMessage } = await failureOf(
-        connectGreeter(baseUrl, { ...options, tls: { ca }, maxBackOffMs: 0 }).greet({}),
+        connectGreeter(baseUrl, { ...options, tls: { ca }, maxBackoffMs: 0 }).greet({}),
       );
       const alert = version === "TLSv1.2" ? "sslv3 alert handshake failure" : "tlsv13 alert certificate required";
       expect([code, rawMessage]).toEqual([Code.Unavailable, `connection to 127.0.0.1:${port} failed: ${alert}`]);

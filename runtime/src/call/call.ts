@@ -53,6 +53,8 @@ export interface CallContext {
   readonly signal: AbortSignal | undefined;
   /** Milliseconds left until the deadline, 0 when it has passed; `undefined` without a deadline. */
   readonly timeoutMs: () => number | undefined;
+  /** Whether a client's call waits for a server that cannot be connected to. `undefined`: as the transport has it. */
+  readonly waitForReady?: boolean | undefined;
   readonly values: ContextValues;
 }
 

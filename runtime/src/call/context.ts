@@ -15,6 +15,7 @@ export interface ContextOptions {
   /** The signal by which the caller cancels the call. */
   readonly signal?: AbortSignal | undefined;
   readonly values?: ContextValues | undefined;
+  readonly waitForReady?: boolean | undefined;
 }
 
 /** The context of a running call, and the functions that run the call in it. Close it when the call is over. */
@@ -62,6 +63,10 @@ export class OpenContext implements CallContext {
     return deadline === undefined ? noTimeout : () => Math.max(0, deadline - performance.now());
   }
 
+  get waitForReady(): boolean | undefined {
+    return this.#options.waitForReady;
+  }
+
   get values(): ContextValues {
     this.#values ??= createContextValues();
     return this.#values;
@@ -90,7 +95,9 @@ export class OpenContext implements CallContext {
 
   #timeoutError(): RpcError {
     const status = this.#options.timeoutStatus;
-    return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { status });
+    const cause = this.#controller && obstacles.get(this.#controller.signal);
+    const meanwhile = cause === undefined ? "" : ` while the call waited: ${cause.rawMessage}`;
+    return new RpcError(Code.DeadlineExceeded, `the deadline has passed${meanwhile}`, { status, cause });
   }
 
   /** Ends the call early. The first reason counts. */
@@ -126,6 +133,17 @@ export class StreamContext extends OpenContext {
 }
 
 const NOTHING: (() => void)[] = [];
+
+/** Why calls wait, by their signals: the error of a deadline that passes meanwhile names it. */
+const obstacles = new WeakMap<AbortSignal, RpcError>();
+
+/** Notes why the call with that signal waits, or with `undefined` that it goes on. */
+export function noteObstacle(signal: AbortSignal | undefined, reason: RpcError | undefined): void {
+  if (signal === undefined) return;
+  if (reason === undefined) obstacles.delete(signal);
+  else obstacles.set(signal, reason);
+}
+
 const noTimeout = (): undefined => undefined;
 
 /** How a server or a transport is closed. */

@@ -38,6 +38,12 @@ export interface CallDefaults {
   readonly headers?: MetadataInit | undefined;
   /** How long a call may take, in milliseconds: 0 is no time at all, `Infinity` no limit. Default: no limit. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * Whether the call waits for a server that cannot be connected to, as long as its deadline allows, instead of failing as
+   * unavailable (gRPC's wait for ready). Transports without connections of their own do not look at it. Default: the option
+   * of the same name of the transport.
+   */
+  readonly waitForReady?: boolean | undefined;
   /** Version of the service that is wanted. Default: that of the service definition, or none. */
   readonly version?: string | undefined;
   /** Group of the service that is wanted. Default: that of the service definition, or none. */
@@ -227,7 +233,8 @@ function contextOptions(defaults: CallDefaults, options: CallOptions): ContextOp
   if (timeoutMs !== undefined && !(typeof timeoutMs === "number" && timeoutMs >= 0)) {
     throw clientError(`timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`);
   }
-  return { timeoutMs, timeoutStatus: Status.ClientTimeout, signal: options.signal, values: options.values };
+  const { signal, values, waitForReady = defaults.waitForReady } = options;
+  return { timeoutMs, timeoutStatus: Status.ClientTimeout, signal, values, waitForReady };
 }
 
 function selectorOf(defaults: CallDefaults, options: CallOptions): Selector {

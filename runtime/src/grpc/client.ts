@@ -109,6 +109,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       headers: requestHeaders(request),
       body,
       signal: context.signal,
+      waitForReady: context.waitForReady,
     };
   }
 

@@ -89,6 +89,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
       headers,
       body: wholeBody(message),
       signal: context.signal,
+      waitForReady: context.waitForReady,
     };
   }
 

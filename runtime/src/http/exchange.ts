@@ -17,6 +17,8 @@ export interface HttpRequest {
   readonly body: Body;
   /** Fires when the sender gives up or is lost. Engines make it on demand; `undefined` where nothing can abort. */
   readonly signal: AbortSignal | undefined;
+  /** Whether a client's engine waits for a server that cannot be connected to. `undefined`: as its own option says. */
+  readonly waitForReady?: boolean | undefined;
   /**
    * Told of work for the request that goes on after its response, because it does not listen to the signal. An engine
    * that limits how much runs at a time counts it until it settles.

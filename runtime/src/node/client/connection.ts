@@ -1,9 +1,14 @@
 /**
- * The interface between the pool and one HTTP/2 connection of a client. An engine implements it; the pool does not know
- * which engine.
+ * The interfaces of a client's connections: between transports and engines, and between the pool and one HTTP/2 connection.
+ * The pool does not know which engine makes it.
  */
 import type { RpcError } from "../../call/error.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import type { Connections, Exchange } from "../../http/exchange.ts";
+
+/** The connections of a transport to one server, and the exchanges over them. */
+export interface Connector extends Connections {
+  readonly exchange: Exchange;
+}
 
 export interface Connection {
   /** Open streams, including those that wait because the server allows no more at a time. */

@@ -1,11 +1,12 @@
 /**
- * Connecting: an origin becomes an exchange, over HTTP/1.1 or HTTP/2.
+ * The options of connections, and the choice of the engine: HTTP/1.1 or HTTP/2.
  */
 import type { SecureContextOptions } from "node:tls";
-import type { Connections, Exchange } from "../../http/exchange.ts";
+import type { Exchange } from "../../http/exchange.ts";
 import { usesOwnHttp2 } from "../io/engine.ts";
-import { BackOff } from "./backoff.ts";
+import { Backoff } from "./backoff.ts";
 import { connectSessions } from "./connect.ts";
+import type { Connector } from "./connection.ts";
 import { connectHttp1 } from "./http1.ts";
 import { connectOwn } from "./http2-connect.ts";
 import { createPool } from "./pool.ts";
@@ -19,40 +20,48 @@ export interface ClientTlsOptions extends SecureContextOptions {
   readonly rejectUnauthorized?: boolean | undefined;
 }
 
-/** How connections are made, kept and left. The two timeouts hold for both versions of HTTP, the rest for HTTP/2. */
+/** How connections are made, kept and closed. Durations are in milliseconds. */
 export interface ConnectionOptions {
-  /** How long a connection may take to be made, TLS included, in milliseconds. Default: 20,000. */
+  /** How long a connection may take to be made, TLS included. Default: 20,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long a connection may be without calls before it is closed, in milliseconds. Default: 15 minutes. */
+  /** How long a connection may be without calls before it is closed. Default: 15 minutes. */
   readonly idleTimeoutMs?: number | undefined;
   /**
-   * Connections at a time. More than one are made only while calls are about to use up the streams that the server
-   * allows on each. Calls beyond all of them wait. Default: 10.
+   * Whether calls wait for a server that cannot be connected to, as long as their deadlines allow, instead of failing as
+   * unavailable: attempts go on with exponential backoff while a call waits. A call's own `waitForReady` comes first. The same
+   * as gRPC's wait for ready, which is off by default too: who can call elsewhere or try later is told at once. Default: false.
+   */
+  readonly waitForReady?: boolean | undefined;
+  /**
+   * Upper bound of the exponential backoff between attempts to connect, as in gRPC's document on connection backoff. It
+   * begins after the second failure in a row with a second; calls that do not wait fail at once meanwhile, and say why.
+   * In the first minute the bound is five seconds, and one second where nothing listens on this machine itself. 0: no backoff.
+   * Over HTTP/1.1 only between attempts for calls that wait; all other calls make one each. Default: 120,000.
+   */
+  readonly maxBackoffMs?: number | undefined;
+  /**
+   * HTTP/2: connections at a time. More than one are made only while calls are about to use up the streams that the server
+   * allows on each. Calls beyond all of them queue. Default: 10.
    */
   readonly maxConnections?: number | undefined;
   /**
-   * A connection that was without calls for longer than this is asked whether it still lives before it is used, in
-   * milliseconds; without an answer within `pingTimeoutMs` the call gets a new one. Default: 30,000.
+   * HTTP/2: after this long without calls, a connection is verified by a PING before it is used; if it is not acknowledged
+   * within `pingTimeoutMs`, the call gets a new connection. Default: 30,000.
    */
   readonly verifyAfterMs?: number | undefined;
   /**
-   * How often a connection with running calls is asked for a sign of life, in milliseconds. Calls on one that does not
-   * answer fail as unavailable. Many servers close connections that ask more than once in five minutes. Default: never.
+   * HTTP/2: interval of keepalive PINGs on connections with running calls (gRPC's keepalive time). Calls on a connection
+   * that does not acknowledge one fail as unavailable. Many servers close connections that send more than one in five
+   * minutes. Default: none are sent.
    */
   readonly pingIntervalMs?: number | undefined;
-  /** How long an answer to a ping may take, in milliseconds. Default: 5,000. */
+  /** HTTP/2: how long the acknowledgement of a PING may take (gRPC's keepalive timeout). Default: 5,000. */
   readonly pingTimeoutMs?: number | undefined;
-  /**
-   * A server that cannot be connected to, twice in a row, is left alone for a second, then for longer and longer up to
-   * this, in milliseconds. Calls made meanwhile fail at once as unavailable and say why. 0 tries for every call.
-   * Default: 120,000.
-   */
-  readonly maxBackOffMs?: number | undefined;
 }
 
 export interface ConnectOptions extends ConnectionOptions {
   /**
-   * Where the server is: `http://` or `https://`, host, port, and a path prefix if there is one; or `unix:` and the path
+   * The URL of the server: `http://` or `https://`, host, port, and a path prefix if there is one; or `unix:` and the path
    * of a socket.
    */
   readonly baseUrl: string;
@@ -60,35 +69,52 @@ export interface ConnectOptions extends ConnectionOptions {
   readonly tls?: ClientTlsOptions | undefined;
 }
 
-export interface Connector extends Connections {
-  readonly exchange: Exchange;
-}
+/** The options that are durations, and whether 0 is one. */
+const DURATIONS = {
+  connectTimeoutMs: false,
+  idleTimeoutMs: true,
+  maxBackoffMs: true,
+  verifyAfterMs: true,
+  pingIntervalMs: false,
+  pingTimeoutMs: false,
+} as const;
 
-/** Makes exchanges with the origin of a base URL. Throws a `TypeError` for what is no such URL. */
+/** Makes exchanges with the origin of a base URL. Throws a `TypeError` for an invalid base URL or option. */
 export function createConnector(options: ConnectOptions): Connector {
   const { origin, socketPath } = parseBaseUrl(options.baseUrl);
+  checkOptions(options);
   const target: Target = { origin, socketPath, tls: options.tls, peer: socketPath ?? origin.host };
-  const { connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000 } = options;
-  const prefix = origin.pathname.replace(/\/$/, "");
-  if (options.httpVersion === "1.1") {
-    const { exchange, close, destroy } = connectHttp1(target, { connectTimeoutMs, idleTimeoutMs });
-    return { exchange: withPrefix(exchange, prefix), close: async () => close(), destroy };
-  }
-  const { exchange, close, destroy } = createPool(
-    (usesOwnHttp2 ? connectOwn : connectSessions)(target, connectTimeoutMs),
-    {
-      maxConnections: options.maxConnections ?? 10,
-      idleTimeoutMs,
-      verifyAfterMs: options.verifyAfterMs ?? 30_000,
-      pingIntervalMs: options.pingIntervalMs,
-      pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
-      backOff: new BackOff({ maxMs: options.maxBackOffMs ?? 120_000 }),
-    },
-  );
-  return { exchange: withPrefix(exchange, prefix), close, destroy };
+  const { connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000, waitForReady = false } = options;
+  const backoff = new Backoff({ maxMs: options.maxBackoffMs ?? 120_000 });
+  const { exchange, close, destroy } =
+    options.httpVersion === "1.1"
+      ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff })
+      : createPool((usesOwnHttp2 ? connectOwn : connectSessions)(target, connectTimeoutMs), {
+          maxConnections: options.maxConnections ?? 10,
+          idleTimeoutMs,
+          verifyAfterMs: options.verifyAfterMs ?? 30_000,
+          pingIntervalMs: options.pingIntervalMs,
+          pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
+          waitForReady,
+          backoff,
+        });
+  return { exchange: withPrefix(exchange, origin.pathname.replace(/\/$/, "")), close, destroy };
 }
 
-/** What a base URL names. Requests to a socket say that they are for `localhost`, as gRPC has it. */
+function checkOptions(options: ConnectOptions): void {
+  for (const [name, mayBeZero] of Object.entries(DURATIONS) as [keyof typeof DURATIONS, boolean][]) {
+    const value: unknown = options[name];
+    if (value === undefined || (typeof value === "number" && (value > 0 || (mayBeZero && value === 0)))) continue;
+    throw new TypeError(`${name} must be ${mayBeZero ? "0 or more" : "more than 0"} milliseconds, not ${value}`);
+  }
+  const { maxConnections = 1, waitForReady = false } = options;
+  if (!(typeof maxConnections === "number" && maxConnections >= 1)) {
+    throw new TypeError(`maxConnections must be 1 or more, not ${maxConnections}`);
+  }
+  if (typeof waitForReady !== "boolean") throw new TypeError(`waitForReady must be true or false, not ${waitForReady}`);
+}
+
+/** Reads a base URL. The authority of requests to a Unix domain socket is `localhost`, as in gRPC. */
 function parseBaseUrl(baseUrl: string): { readonly origin: URL; readonly socketPath: string | undefined } {
   if (typeof baseUrl !== "string") throw new TypeError(`baseUrl must be a string, not ${baseUrl}`);
   const socketPath = /^unix:(?:\/\/)?(.+)$/.exec(baseUrl)?.[1];

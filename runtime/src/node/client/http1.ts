@@ -14,20 +14,28 @@ import { closedSilently, connectTimeout, exchangeError, isClosedByPeer, MAX_HTTP
 import { pump } from "../io/pump.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { lowerNames } from "../server/http1.ts";
-import { createAgent, hostOf, silenceOf, type Target } from "./socket.ts";
+import { ConnectionAttempts } from "./attempts.ts";
+import type { Backoff } from "./backoff.ts";
+import { type Connector, markUnprocessed } from "./connection.ts";
+import { waitingExchange } from "./readiness.ts";
+import { createAgent, hostOf, probe, silenceOf, type Target } from "./socket.ts";
 
 export interface Http1Options {
   /** How long a connection may take to be made, TLS included, in milliseconds. */
   readonly connectTimeoutMs: number;
   /** How long a connection may be without a call before it is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
+  /** Whether requests that do not say so themselves wait for a server that cannot be connected to. */
+  readonly waitForReady: boolean;
+  /** Between attempts to connect for requests that wait. All others make one attempt each. */
+  readonly backoff: Backoff;
 }
 
 /** Makes HTTP/1.1 exchanges with a server, over connections that are kept alive. */
 export function connectHttp1(
   target: Target,
-  { connectTimeoutMs, idleTimeoutMs }: Http1Options,
-): { exchange: Exchange; close: () => void; destroy: (reason: RpcError) => void } {
+  { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff }: Http1Options,
+): Connector {
   const { origin, socketPath, peer } = target;
   const secure = origin.protocol === "https:";
   const agent = createAgent(target, Math.min(idleTimeoutMs, MAX_TIMER_MS));
@@ -46,6 +54,8 @@ export function connectHttp1(
   /** The exchanges that are under way, each with the means to end it. */
   const running = new SwapList<Indexed & { readonly fail: (reason: RpcError) => void }>();
 
+  const attempts = new ConnectionAttempts((signal) => probe(target, connectTimeoutMs, signal), backoff);
+
   const exchange: Exchange = ({ method, path, headers, body, signal }) => {
     if (closed) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
     if (signal?.aborted) return Promise.reject(abortError(signal));
@@ -55,6 +65,7 @@ export function connectHttp1(
       const outgoing = start({ ...common, method, path, headers: fields as never });
       let failure: RpcError | undefined;
       let responded = false;
+      let connected = false;
       const fail = (error: RpcError): void => {
         failure ??= error;
         outgoing.destroy(error);
@@ -64,14 +75,18 @@ export function connectHttp1(
       const unlink = onAbort(signal, fail);
       let stopTimer = (): void => {};
       outgoing.once("socket", (socket) => {
-        if (!socket.connecting || outgoing.destroyed) return;
+        connected = !socket.connecting;
+        if (connected || outgoing.destroyed) return;
         stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
-        socket.once(secure ? "secureConnect" : "connect", stopTimer);
+        socket.once(secure ? "secureConnect" : "connect", () => {
+          connected = true;
+          stopTimer();
+        });
       });
       const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${peer} closed the connection`);
       outgoing.on("error", (cause) => {
         failure ??= exchangeError(explain(cause, outgoing.socket), peer);
-        reject(failure);
+        reject(connected ? failure : markUnprocessed(failure));
       });
       outgoing.on("close", () => {
         running.delete(member);
@@ -109,13 +124,15 @@ export function connectHttp1(
   }
 
   return {
-    exchange,
-    close: () => {
+    exchange: waitingExchange(exchange, attempts, waitForReady),
+    async close() {
       closed = true;
+      attempts.abandon(new RpcError(Code.Unavailable, "the transport is closed"));
       if (running.size === 0) agent.destroy();
     },
-    destroy: (reason) => {
+    destroy(reason) {
       closed = true;
+      attempts.abandon(reason);
       for (const { fail } of running) fail(reason);
     },
   };

@@ -1,13 +1,14 @@
 /**
- * The HTTP/2 connections of a transport to its origin: made when they are needed, asked whether they live after a rest,
- * left for new ones when they go away. What a server never looked at is sent again.
+ * The pool of a transport's HTTP/2 connections: opens them on demand, verifies them by a PING after a rest, replaces those
+ * that go away, and transparently retries requests that no server has processed (gRFC A6).
  */
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError } from "../../call/error.ts";
-import type { Connections, Exchange, HttpRequest } from "../../http/exchange.ts";
+import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { delay, repeat, startQuietTimer, unlessAborted } from "../io/timer.ts";
-import type { BackOff } from "./backoff.ts";
-import { type Connect, type Connection, type ConnectionOwner, isUnprocessed } from "./connection.ts";
+import { ConnectionAttempts } from "./attempts.ts";
+import type { Backoff } from "./backoff.ts";
+import { type Connect, type Connection, type ConnectionOwner, type Connector, isUnprocessed } from "./connection.ts";
 import { ReplayBody } from "./replay.ts";
 
 export interface PoolOptions {
@@ -15,102 +16,83 @@ export interface PoolOptions {
   readonly maxConnections: number;
   /** How long a connection may be without streams before it is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** After this long without streams, a connection has to answer a ping before it is used, in milliseconds. */
+  /** After this long without streams, a connection has to acknowledge a PING before it is used, in milliseconds. */
   readonly verifyAfterMs: number;
-  /** How often a connection with open streams is asked for a sign of life, in milliseconds. `undefined`: never. */
+  /** Interval of keepalive PINGs on connections with open streams, in milliseconds. `undefined`: none. */
   readonly pingIntervalMs: number | undefined;
-  /** How long an answer to a ping may take, in milliseconds. */
+  /** How long the acknowledgement of a PING may take, in milliseconds. */
   readonly pingTimeoutMs: number;
-  /** When to leave the server alone. */
-  readonly backOff: BackOff;
+  /** Whether requests that do not say so themselves wait for a server that cannot be connected to. */
+  readonly waitForReady: boolean;
+  readonly backoff: Backoff;
 }
 
-export interface Pool extends Connections {
-  readonly exchange: Exchange;
-}
-
-/** A connection that uses this share of the streams it may have gets company. */
+/** The share of its stream limit above which a connection is joined by another one. */
 const NEARLY_FULL = 0.8;
-/** How often a request is sent again, and how long to wait before each time, in milliseconds. */
-const REPLAY_DELAYS_MS = [0, 20, 100, 500];
-/** Connections that are lost before they are used; a call gives up after so many more than there may be at a time. */
-const SPARE_TURNS = 5;
+/** The waits before each transparent retry of a request, in milliseconds. */
+const RETRY_DELAYS_MS = [0, 20, 100, 500];
+/** How many connections beyond `maxConnections` a request may see lost before it gives up. */
+const EXTRA_ATTEMPTS = 5;
 
-/** A connection that takes new streams. */
-interface Member {
+/** A connection that takes new streams, and its timers. */
+interface PooledConnection {
   readonly connection: Connection;
-  /** Since when it has had no streams, or has answered a ping, whichever is later. */
+  /** Since when it has had no streams, or has acknowledged a PING, whichever is later. */
   quietSince: number;
   verifying: Promise<void> | undefined;
-  /** A call on one of the connections ran out of time: perhaps this one is dead and nobody has said so. */
+  /** A call on one of the connections ran out of time: this one may be dead without having been closed. */
   suspect: boolean;
   readonly stopTimers: () => void;
 }
 
-/** Makes the pool of an origin. No connection is made before the first exchange. */
-export function createPool(connect: Connect, options: PoolOptions): Pool {
-  const { maxConnections, idleTimeoutMs, verifyAfterMs, pingIntervalMs, pingTimeoutMs, backOff } = options;
-  const members: Member[] = [];
-  /** All that are not closed yet, those that take no new streams included. */
+/** Makes the pool of a server. No connection is made before the first exchange. */
+export function createPool(connect: Connect, options: PoolOptions): Connector {
+  const { maxConnections, idleTimeoutMs, verifyAfterMs, pingIntervalMs, pingTimeoutMs } = options;
+  const pooled: PooledConnection[] = [];
+  /** All connections that are not closed yet, including those that take no new streams. */
   const alive = new Set<Connection>();
-  let starting: Promise<void> | undefined;
   /** Exchanges without a response, which may need a connection yet. */
   let waiting = 0;
   let onNoneWaiting = (): void => {};
   let closing: Promise<void> | undefined;
-  const abandoned = new AbortController();
+
+  const attempts = new ConnectionAttempts(async (signal) => {
+    const connection = await connect(owner, signal);
+    if (attempts.abandoned.aborted) return void connection.close();
+    alive.add(connection);
+    if (connection.open) pooled.push(addTimers(connection));
+  }, options.backoff);
 
   const owner: ConnectionOwner = {
     onUnusable(connection) {
-      if (!remove(connection) || closing !== undefined || members.length > 0) return;
-      // Whoever has calls running is about to make more: the next connection is made before it is asked for.
-      if (connection.streams > 0) start().catch(() => {});
+      if (!remove(connection) || closing !== undefined || pooled.length > 0) return;
+      // A client with open streams is about to open more: the next connection is made ahead of them.
+      if (connection.streams > 0) startAhead();
     },
     onIdle(connection) {
-      const member = members.find((one) => one.connection === connection);
-      if (member !== undefined) member.quietSince = performance.now();
+      const one = pooled.find((each) => each.connection === connection);
+      if (one !== undefined) one.quietSince = performance.now();
       else alive.delete(connection);
     },
   };
 
+  function startAhead(): void {
+    attempts.start().catch(() => {});
+  }
+
   function remove(connection: Connection): boolean {
-    const index = members.findIndex((one) => one.connection === connection);
+    const index = pooled.findIndex((one) => one.connection === connection);
     if (index < 0) return false;
-    const [member] = members.splice(index, 1);
-    member?.stopTimers();
+    const [one] = pooled.splice(index, 1);
+    one?.stopTimers();
     if (connection.streams === 0) alive.delete(connection);
     return true;
   }
 
-  /** Begins to make one more connection, unless that is under way. Rejects at once while the server is left alone. */
-  function start(): Promise<void> {
-    if (starting !== undefined) return starting;
-    const refusal = abandoned.signal.aborted ? abortError(abandoned.signal) : backOff.refusal();
-    if (refusal !== undefined) return Promise.reject(refusal);
-    starting = make().finally(() => {
-      starting = undefined;
-    });
-    return starting;
-  }
-
-  async function make(): Promise<void> {
-    backOff.started();
-    try {
-      const connection = await connect(owner, abandoned.signal);
-      backOff.succeeded();
-      if (abandoned.signal.aborted) return void connection.close();
-      alive.add(connection);
-      if (connection.open) members.push(createMember(connection));
-    } catch (reason) {
-      backOff.failed(RpcError.from(reason, Code.Unavailable));
-      throw reason;
-    }
-  }
-
-  function createMember(connection: Connection): Member {
+  function addTimers(connection: Connection): PooledConnection {
     const stopPings = pingIntervalMs === undefined ? () => {} : repeat(pingIntervalMs, () => keepAlive(connection));
     let stopIdle = (): void => {};
-    const member: Member = {
+    const one: PooledConnection = {
       connection,
       quietSince: performance.now(),
       verifying: undefined,
@@ -121,12 +103,12 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
       },
     };
     const closeIfIdle = (): void => {
-      const left = connection.streams > 0 ? idleTimeoutMs : member.quietSince + idleTimeoutMs - performance.now();
+      const left = connection.streams > 0 ? idleTimeoutMs : one.quietSince + idleTimeoutMs - performance.now();
       if (left > 0) stopIdle = startQuietTimer(left, closeIfIdle);
       else retire(connection);
     };
     stopIdle = startQuietTimer(idleTimeoutMs, closeIfIdle);
-    return member;
+    return one;
   }
 
   function retire(connection: Connection): void {
@@ -139,75 +121,76 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
     await connection.ping(pingTimeoutMs).catch((error: RpcError) => connection.destroy(error));
   }
 
-  /** A connection to open a stream on at once, if there is one. May begin to make another for those to come. */
+  /** Returns a connection to open a stream on at once, if there is one. May begin to make another for later requests. */
   function pick(): Connection | undefined {
     let best: Connection | undefined;
-    for (const member of members) {
-      const { connection } = member;
+    for (const one of pooled) {
+      const { connection } = one;
       const { streams, maxStreams } = connection;
-      if (isResting(member)) continue;
-      // In order, so that connections which are not needed any more get no calls and become idle.
+      if (mustBeVerified(one)) continue;
+      // In order, so that connections which are no longer needed get no streams and become idle.
       if (streams < maxStreams * NEARLY_FULL) return connection;
       if (streams < maxStreams && (best === undefined || streams < best.streams)) best = connection;
     }
-    if (best !== undefined && members.length < maxConnections) start().catch(() => {});
+    if (best !== undefined && pooled.length < maxConnections) startAhead();
     return best;
   }
 
-  function isResting({ connection, quietSince, suspect }: Member): boolean {
+  function mustBeVerified({ connection, quietSince, suspect }: PooledConnection): boolean {
     return suspect || (connection.streams === 0 && performance.now() - quietSince > verifyAfterMs);
   }
 
-  /** Makes an exchange on one of the connections. To choose and to open the stream must be one step, or all choose one. */
+  /** Makes an exchange on one of the connections. To pick and to open the stream must be one step, or all pick the same. */
   function attempt(request: HttpRequest): ReturnType<Exchange> {
     const connection = pick();
     return connection === undefined ? attemptLater(request) : connection.exchange(request);
   }
 
-  /** The same once there is a connection to choose. */
+  /** Makes an exchange once there is a connection to pick. */
   async function attemptLater(request: HttpRequest): ReturnType<Exchange> {
-    const { signal } = request;
+    const { signal, waitForReady = options.waitForReady } = request;
     let full = false;
-    for (let turn = 0; turn < maxConnections + SPARE_TURNS; turn++) {
+    for (let turn = 0; turn < maxConnections + EXTRA_ATTEMPTS; turn++) {
       const connection = pick();
       if (connection !== undefined) return connection.exchange(request);
-      const resting = members.find(isResting);
-      if (resting !== undefined) {
-        await unlessAborted(verify(resting), signal);
+      const unverified = pooled.find(mustBeVerified);
+      if (unverified !== undefined) {
+        await unlessAborted(verify(unverified), signal);
         continue;
       }
-      if (members.length >= maxConnections || (full && members.length > 0)) return leastLoaded().exchange(request);
+      if (pooled.length >= maxConnections || (full && pooled.length > 0)) return leastLoaded().exchange(request);
       try {
-        await unlessAborted(start(), signal);
+        await attempts.ready(signal, waitForReady && pooled.length === 0);
       } catch (error) {
-        if (signal?.aborted || members.length === 0) throw error;
+        if (signal?.aborted || attempts.abandoned.aborted) throw error;
+        if (pooled.length === 0 && !waitForReady) throw error;
         full = true;
       }
     }
     throw new RpcError(Code.Unavailable, "the server closes every connection before it can be used");
   }
 
-  /** Where all connections are full, streams wait in one of them for their turn. */
+  /** When all connections are full, streams queue on the one with the fewest. */
   function leastLoaded(): Connection {
-    return members.map(({ connection }) => connection).reduce((a, b) => (b.streams < a.streams ? b : a));
+    return pooled.map(({ connection }) => connection).reduce((a, b) => (b.streams < a.streams ? b : a));
   }
 
-  /** Asks a connection that has rested whether it still lives; one that does not is left. Never rejects. */
-  function verify(member: Member): Promise<void> {
-    const { connection } = member;
-    member.verifying ??= connection
+  /** Sends a PING on a connection that has been quiet, and destroys it without an acknowledgement. Never rejects. */
+  function verify(one: PooledConnection): Promise<void> {
+    const { connection } = one;
+    one.verifying ??= connection
       .ping(pingTimeoutMs)
       .then(
         () => {
-          member.quietSince = performance.now();
-          member.suspect = false;
+          one.quietSince = performance.now();
+          one.suspect = false;
         },
         (error: RpcError) => connection.destroy(error),
       )
       .finally(() => {
-        member.verifying = undefined;
+        one.verifying = undefined;
       });
-    return member.verifying;
+    return one.verifying;
   }
 
   async function exchange(request: HttpRequest): ReturnType<Exchange> {
@@ -218,17 +201,17 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
     const sent = replay === undefined ? request : { ...request, body: replay };
     waiting++;
     try {
-      for (let replays = 0; ; replays++) {
+      for (let retries = 0; ; retries++) {
         try {
           return await attempt(sent);
         } catch (error) {
           if (signal?.aborted && abortError(signal).code === Code.DeadlineExceeded) {
-            for (const member of members) member.suspect = true;
+            for (const one of pooled) one.suspect = true;
           }
-          const delayMs = REPLAY_DELAYS_MS[replays];
-          const mayRepeat = isUnprocessed(error) && (replay === undefined || replay.replayable);
-          if (!mayRepeat || delayMs === undefined || signal?.aborted) throw error;
-          if (delayMs > 0) await unlessAborted(delay(delayMs), signal);
+          const delayMs = RETRY_DELAYS_MS[retries];
+          const mayRetry = isUnprocessed(error) && (replay === undefined || replay.replayable);
+          if (!mayRetry || delayMs === undefined || signal?.aborted) throw error;
+          if (delayMs > 0) await delay(delayMs, signal);
         }
       }
     } finally {
@@ -238,16 +221,16 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
     }
   }
 
-  /** What has been asked for is still sent, over connections that may be yet to be made; all others are given up. */
+  /** Exchanges that have begun go on, if need be over connections that are yet to be made. Then all connections close. */
   async function close(): Promise<void> {
     if (waiting > 0) {
       await new Promise<void>((resolve) => {
         onNoneWaiting = resolve;
       });
     }
-    abandoned.abort(new RpcError(Code.Unavailable, "the transport is closed"));
-    for (const { stopTimers } of members) stopTimers();
-    // One that does not live any more is not worth waiting for.
+    attempts.abandon(new RpcError(Code.Unavailable, "the transport is closed"));
+    for (const { stopTimers } of pooled) stopTimers();
+    // A dead connection would never close by itself.
     for (const connection of alive) void keepAlive(connection);
     await Promise.all([...alive].map((connection) => connection.close()));
   }
@@ -259,7 +242,7 @@ export function createPool(connect: Connect, options: PoolOptions): Pool {
       return closing;
     },
     destroy(reason) {
-      abandoned.abort(reason);
+      attempts.abandon(reason);
       for (const connection of [...alive]) connection.destroy(reason);
     },
   };

@@ -5,7 +5,9 @@ import { Agent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
-import type { Silence } from "../io/error.ts";
+import { abortError } from "../../call/error.ts";
+import { onAbort, startTimer } from "../../call/timer.ts";
+import { CLOSED_BY_PEER, connectionError, connectTimeout, type Silence } from "../io/error.ts";
 
 /** The server that a transport connects to. */
 export interface Target {
@@ -28,6 +30,27 @@ export function openSocket({ origin, socketPath, tls }: Target, alpnProtocol: "h
   const servername = isIP(host) === 0 ? host : "";
   const options = { servername, ...withoutUndefined(tls), ALPNProtocols: [alpnProtocol] };
   return guardSocket(connectTls({ ...options, host, port: Number(origin.port || 443) }));
+}
+
+/** Makes a connection, TLS included, and closes it. Rejects as unavailable if there is none in time or the signal fires. */
+export function probe(target: Target, timeoutMs: number, signal: AbortSignal): Promise<void> {
+  const { origin, peer } = target;
+  return new Promise<void>((resolve, reject) => {
+    if (signal.aborted) return reject(abortError(signal));
+    const socket = openSocket(target, "http/1.1");
+    const settle = (how: () => void): void => {
+      stopTimer();
+      unlink();
+      socket.destroy();
+      how();
+    };
+    const fail = (cause: unknown): void => settle(() => reject(connectionError(cause, peer)));
+    const stopTimer = startTimer(timeoutMs, () => fail(connectTimeout(timeoutMs, peer)));
+    const unlink = onAbort(signal, fail);
+    socket.once(origin.protocol === "https:" ? "secureConnect" : "connect", () => settle(resolve));
+    socket.once("error", fail);
+    socket.once("close", () => fail(CLOSED_BY_PEER));
+  });
 }
 
 /** An agent of `node:http` or `node:https` that keeps connections to the target alive, and guards their sockets. */

@@ -75,6 +75,18 @@ export function connectTimeout(timeoutMs: number, peer: string): RpcError {
   return connectionError(new Error(`no connection within ${timeoutMs} ms`), peer);
 }
 
+/**
+ * Whether nothing listens at an address of this machine: a loopback address or a Unix domain socket. To try again costs
+ * no network and next to no time then.
+ */
+export function isRefusedLocally(cause: unknown): boolean {
+  const { code, address, errors } = (cause ?? {}) as NodeJS.ErrnoException & { address?: string; errors?: unknown[] };
+  // Of a host with several addresses.
+  if (errors !== undefined && errors.length > 0) return errors.every(isRefusedLocally);
+  if (code === "ENOENT") return true;
+  return code === "ECONNREFUSED" && /^(127\.|::1$|::ffff:127\.|\/)/.test(address ?? "");
+}
+
 /** The cause of a connection's end that the server brought about, with what is known of its reason. */
 class ClosedByPeer extends Error {
   constructor(circumstances = "") {

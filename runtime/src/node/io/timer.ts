@@ -3,22 +3,27 @@
  */
 import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
 
-/** Calls back again and again, without keeping the program running. Returns what stops it. */
+/** Calls back at an interval, in milliseconds, without keeping the program running. Returns the function that stops it. */
 export function repeat(intervalMs: number, callback: () => unknown): () => void {
-  const timer = setInterval(callback, intervalMs).unref();
+  const timer = setInterval(callback, Math.min(intervalMs, MAX_TIMER_MS)).unref();
   return () => clearInterval(timer);
 }
 
-/** Calls back once, without keeping the program running. Returns what stops it. */
+/** Calls back once, without keeping the program running. Returns the function that stops the timer. */
 export function startQuietTimer(delayMs: number, callback: () => void): () => void {
   const timer = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS)).unref();
   return () => clearTimeout(timer);
 }
 
-/** Settles after that many milliseconds, during which the program goes on. */
-export function delay(delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    startTimer(delayMs, resolve);
+/** Settles after a delay, in milliseconds, or rejects when one of the signals fires. Keeps the program running meanwhile. */
+export function delay(delayMs: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const release = [startTimer(delayMs, () => settle(resolve))];
+    const settle = (how: () => void): void => {
+      for (const stop of release) stop();
+      how();
+    };
+    for (const signal of signals) release.push(onAbort(signal, (error) => settle(() => reject(error))));
   });
 }
 

@@ -1,0 +1,333 @@
+/**
+ * Backoff between attempts to connect, and the calls that are made meanwhile: those that fail at once, and those that wait
+ * for the server to be ready.
+ */
+import { Code, RpcError } from "triple-es";
+import { createTransport } from "triple-es/node";
+import { describe, expect, it, vi } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { Metadata } from "../../runtime/src/call/metadata.ts";
+import { emptyBody, type HttpRequest } from "../../runtime/src/http/exchange.ts";
+import { Backoff } from "../../runtime/src/node/client/backoff.ts";
+import type { Connect, Connection, Connector } from "../../runtime/src/node/client/connection.ts";
+import { createPool } from "../../runtime/src/node/client/pool.ts";
+import {
+  arriving,
+  connectGreeter,
+  failureOf,
+  freePort,
+  greetings,
+  openTransport,
+  startPeer,
+  startServer,
+} from "../support/server.ts";
+
+const REFUSED = new RpcError(Code.Unavailable, "connection to host:1 failed: connect ECONNREFUSED");
+/** A random number that makes no jitter. */
+const MIDDLE = 0.5;
+
+/** A clock that stands still until it is told otherwise. */
+class Clock {
+  now = 1_000_000;
+  readonly read = (): number => this.now;
+}
+
+/** Nothing listens at an address of this machine. */
+const localRefusal = (address: string): RpcError =>
+  new RpcError(Code.Unavailable, "refused", { cause: Object.assign(new Error(), { code: "ECONNREFUSED", address }) });
+
+/** The waits that so many failures in a row lead to. */
+function waits(failures: number, maxMs: number, random = MIDDLE, error = REFUSED): number[] {
+  const clock = new Clock();
+  const backoff = new Backoff({ maxMs, now: clock.read, random: () => random });
+  return Array.from({ length: failures }, () => {
+    backoff.started();
+    backoff.failed(error);
+    const wait = backoff.remainingMs;
+    expect(backoff.refusal() === undefined).toBe(wait === 0);
+    clock.now += wait;
+    return Math.round(wait);
+  });
+}
+
+describe("the wait before the next attempt", () => {
+  it("is none at first, then a second, then longer by 1.6 each time, up to the limit", () => {
+    expect(waits(8, 3_000)).toEqual([0, 1_000, 1_600, 2_560, 3_000, 3_000, 3_000, 3_000]);
+  });
+
+  it("is at most five seconds for a minute, and goes on from there", () => {
+    const all = waits(40, 120_000);
+    expect(all.slice(0, 7)).toEqual([0, 1_000, 1_600, 2_560, 4_096, 5_000, 5_000]);
+    const later = all.findIndex((wait) => wait > 5_000);
+    const elapsed = all.slice(0, later).reduce((sum, wait) => sum + wait, 0);
+    expect(elapsed).toBeGreaterThanOrEqual(60_000);
+    expect(elapsed).toBeLessThan(65_000);
+    expect(all.slice(later, later + 3)).toEqual([8_000, 12_800, 20_480]);
+    expect(all.at(-1)).toBe(120_000);
+  });
+
+  it.each(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "/run/server.sock"])(
+    "is at most a second, jitter included, where nothing listens at %s",
+    (address) => {
+      for (const random of [0, 1]) {
+        const all = waits(100, 120_000, random, localRefusal(address)).slice(2);
+        expect(Math.max(...all)).toBeLessThanOrEqual(1_000);
+        expect(Math.min(...all)).toBeGreaterThanOrEqual(800);
+      }
+    },
+  );
+
+  it("is not shorter where a server of another machine refuses, or a host has one that does", () => {
+    expect(waits(6, 120_000, MIDDLE, localRefusal("10.0.0.1")).at(-1)).toBe(5_000);
+    const errors = [localRefusal("127.0.0.1").cause, localRefusal("10.0.0.1").cause];
+    const cause = Object.assign(new AggregateError(errors), { code: "ECONNREFUSED" });
+    expect(waits(6, 120_000, MIDDLE, new RpcError(Code.Unavailable, "refused", { cause })).at(-1)).toBe(5_000);
+  });
+
+  it("is up to a fifth longer or shorter", () => {
+    expect(waits(2, 10_000, 0)).toEqual([0, 800]);
+    expect(waits(2, 10_000, 1)).toEqual([0, 1_200]);
+  });
+
+  it("is none where the limit is 0", () => {
+    expect(waits(3, 0)).toEqual([0, 0, 0]);
+  });
+
+  it("stays finite, however many attempts have failed", () => {
+    expect(waits(2_000, 50).at(-1)).toBe(50);
+  });
+
+  it("counts from the beginning of the attempt that failed, which may have taken long", () => {
+    const clock = new Clock();
+    const backoff = new Backoff({ maxMs: 10_000, now: clock.read, random: () => MIDDLE });
+    for (let i = 0; i < 2; i++) {
+      backoff.started();
+      clock.now += 900;
+      backoff.failed(REFUSED);
+    }
+    expect(backoff.refusal()?.rawMessage).toBe(`${REFUSED.rawMessage} (next attempt in 0.1 s)`);
+    clock.now += 100;
+    expect(backoff.refusal()).toBeUndefined();
+  });
+
+  it("is forgotten with the first attempt that succeeds", () => {
+    const backoff = new Backoff({ maxMs: 10_000, now: () => 0 });
+    const fail = (): void => {
+      backoff.started();
+      backoff.failed(REFUSED);
+    };
+    fail();
+    fail();
+    backoff.succeeded();
+    fail();
+    expect(backoff.refusal()).toBeUndefined();
+    fail();
+    expect(backoff.refusal()).toBeDefined();
+  });
+});
+
+describe("calls to a server that cannot be connected to", () => {
+  const request: HttpRequest = {
+    method: "POST",
+    path: "/",
+    version: "2",
+    headers: new Metadata(),
+    body: emptyBody,
+    signal: undefined,
+  };
+  const answering: Connection = {
+    streams: 0,
+    maxStreams: 100,
+    open: true,
+    exchange: async () => ({ status: 200, headers: new Metadata(), body: emptyBody, trailers: new Metadata() }),
+    ping: async () => {},
+    close: async () => {},
+    destroy: () => {},
+  };
+
+  /** A pool whose attempts to connect end as the test says. */
+  function startPool(clock: Clock, connect: Connect, waitForReady = false): Connector {
+    return createPool(connect, {
+      maxConnections: 2,
+      idleTimeoutMs: 60_000,
+      verifyAfterMs: 60_000,
+      pingIntervalMs: undefined,
+      pingTimeoutMs: 60_000,
+      waitForReady,
+      backoff: new Backoff({ maxMs: 10_000, now: clock.read, random: () => MIDDLE }),
+    });
+  }
+
+  it("make two attempts, and then fail at once, naming the last failure, until it is time for the next", async () => {
+    const clock = new Clock();
+    let attempts = 0;
+    const pool = startPool(clock, async () => {
+      attempts++;
+      throw new RpcError(Code.Unavailable, `failure ${attempts}`);
+    });
+    const fail = (): Promise<RpcError> => failureOf(pool.exchange(request));
+    expect((await fail()).rawMessage).toBe("failure 1");
+    expect((await fail()).rawMessage).toBe("failure 2");
+    for (let i = 0; i < 100; i++) {
+      const { code, rawMessage, cause } = await fail();
+      expect([code, rawMessage]).toEqual([Code.Unavailable, "failure 2 (next attempt in 1.0 s)"]);
+      expect(cause).toMatchObject({ rawMessage: "failure 2" });
+    }
+    clock.now += 999;
+    expect((await fail()).rawMessage).toContain("failure 2");
+    clock.now += 1;
+    expect((await fail()).rawMessage).toBe("failure 3");
+    expect(attempts).toBe(3);
+    await pool.close();
+  });
+
+  it("share the attempt that is under way", async () => {
+    let attempts = 0;
+    const pool = startPool(new Clock(), async () => {
+      attempts++;
+      throw REFUSED;
+    });
+    await Promise.all(Array.from({ length: 50 }, () => failureOf(pool.exchange(request))));
+    expect(attempts).toBe(1);
+    await pool.close();
+  });
+
+  it("are answered when it is time and the server is there again", async () => {
+    const clock = new Clock();
+    let up = false;
+    const pool = startPool(clock, async () => {
+      if (up) return answering;
+      throw REFUSED;
+    });
+    for (let i = 0; i < 3; i++) await failureOf(pool.exchange(request));
+    up = true;
+    await failureOf(pool.exchange(request));
+    clock.now += 1_000;
+    expect((await pool.exchange(request)).status).toBe(200);
+    await pool.close();
+  });
+
+  it("are answered by the first retry, over sockets, when the server has come in between", async () => {
+    const port = await freePort();
+    const client = connectGreeter(`http://127.0.0.1:${port}`);
+    expect((await failureOf(client.greet({ name: "Ada" }))).rawMessage).toContain("ECONNREFUSED");
+    await startServer({}, {}, port);
+    expect((await client.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+  });
+
+  it("make every attempt, over sockets, with maxBackoffMs: 0", async () => {
+    const port = await freePort();
+    const client = connectGreeter(`http://127.0.0.1:${port}`, { maxBackoffMs: 0 });
+    for (let i = 0; i < 5; i++) {
+      expect((await failureOf(client.greet({}))).rawMessage).toMatch(/connect ECONNREFUSED 127\.0\.0\.1:\d+$/);
+    }
+  });
+});
+
+/** A server that comes after a while, at a port where nothing listens until then. */
+async function startLater(afterMs: number): Promise<{ baseUrl: string; started: Promise<unknown> }> {
+  const port = await freePort();
+  const started = turn(afterMs).then(() => startServer({}, {}, port));
+  return { baseUrl: `http://127.0.0.1:${port}`, started };
+}
+
+const turn = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.each([
+  { protocol: "grpc", httpVersion: "2" },
+  { protocol: "http-rpc", httpVersion: "2" },
+  { protocol: "http-rpc", httpVersion: "1.1" },
+] as const)("a call that waits for the server to be ready: $protocol over HTTP/$httpVersion", (protocol) => {
+  it("succeeds when the server comes, and so do all others that wait", async () => {
+    const { baseUrl, started } = await startLater(300);
+    const client = connectGreeter(baseUrl, { ...protocol, waitForReady: true });
+    const calls = Array.from({ length: 20 }, (_, i) => client.greet({ name: `${i}` }, { timeoutMs: 10_000 }));
+    const answers = await Promise.all(calls);
+    expect(answers.map(({ greeting }) => greeting)).toEqual(answers.map((_, i) => `Hello, ${i}!`));
+    await started;
+  });
+
+  it("may say so itself, without a deadline too, while others on the transport fail at once", async () => {
+    const { baseUrl, started } = await startLater(300);
+    const client = connectGreeter(baseUrl, protocol);
+    const waiting = client.greet({ name: "Ada" }, { waitForReady: true });
+    for (let i = 0; i < 3; i++) expect((await failureOf(client.greet({}))).code).toBe(Code.Unavailable);
+    expect((await waiting).greeting).toBe("Hello, Ada!");
+    await started;
+  });
+
+  it("may say that it does not, against the transport or the client", async () => {
+    const client = connectGreeter(`http://127.0.0.1:${await freePort()}`, { ...protocol, waitForReady: true });
+    expect((await failureOf(client.greet({}, { waitForReady: false }))).code).toBe(Code.Unavailable);
+  });
+
+  it("fails with its deadline, and names what it waited for", async () => {
+    const port = await freePort();
+    const client = connectGreeter(`http://127.0.0.1:${port}`, { ...protocol, waitForReady: true });
+    const { code, rawMessage, cause } = await failureOf(client.greet({}, { timeoutMs: 200 }));
+    expect(code).toBe(Code.DeadlineExceeded);
+    expect(rawMessage).toContain(
+      `the deadline has passed while the call waited: connection to 127.0.0.1:${port} failed`,
+    );
+    expect(cause).toBeInstanceOf(RpcError);
+  });
+
+  it("ends when it is cancelled, and when the transport is closed", async () => {
+    const transport = openTransport(`http://127.0.0.1:${await freePort()}`, { ...protocol, waitForReady: true });
+    const client = createGreetServiceClient(transport);
+    const controller = new AbortController();
+    const cancelled = failureOf(client.greet({}, { signal: controller.signal }));
+    const closed = failureOf(client.greet({}));
+    await turn(50);
+    controller.abort();
+    expect((await cancelled).code).toBe(Code.Canceled);
+    await transport.close({ graceMs: 10 });
+    expect(await closed).toMatchObject({ code: Code.Unavailable, rawMessage: "the transport is closed" });
+  });
+});
+
+describe("calls that wait for the server to be ready", () => {
+  it("send the messages of a stream once, when the server has come", async () => {
+    const { baseUrl, started } = await startLater(300);
+    const client = connectGreeter(baseUrl, { waitForReady: true });
+    expect(await greetings(client.greetOnArrival(arriving("Ada", "Bob")))).toEqual(["Hello, Ada!", "Hello, Bob!"]);
+    await started;
+  });
+
+  it("share one attempt at a time, which goes on in the background while one of them waits, and no longer", async () => {
+    const port = await freePort();
+    const transport = openTransport(`http://127.0.0.1:${port}`, { waitForReady: true, maxBackoffMs: 20 });
+    const client = createGreetServiceClient(transport);
+    const calls = Array.from({ length: 50 }, (_, i) => failureOf(client.greet({}, { timeoutMs: 100 + i })));
+    await Promise.all(calls);
+    let connections = 0;
+    await startPeer(() => void connections++, undefined, port);
+    await turn(100);
+    expect(connections).toBe(0);
+  });
+
+  it("give up an attempt that none of them needs any more, so that the program may end", {
+    timeout: 15_000,
+  }, async () => {
+    let closed = 0;
+    const port = await startPeer((socket) => socket.resume().on("close", () => closed++));
+    const client = connectGreeter(`http://127.0.0.1:${port}`, { waitForReady: true });
+    expect((await failureOf(client.greet({}, { timeoutMs: 50 }))).code).toBe(Code.DeadlineExceeded);
+    await vi.waitFor(() => expect(closed).toBe(1), { timeout: 10_000 });
+  });
+});
+
+describe("options of connections", () => {
+  it.each([
+    [{ connectTimeoutMs: 0 }, "connectTimeoutMs must be more than 0 milliseconds, not 0"],
+    [{ maxBackoffMs: -1 }, "maxBackoffMs must be 0 or more milliseconds, not -1"],
+    [{ idleTimeoutMs: Number.NaN }, "idleTimeoutMs must be 0 or more milliseconds, not NaN"],
+    [{ pingIntervalMs: "1s" }, "pingIntervalMs must be more than 0 milliseconds, not 1s"],
+    [{ maxConnections: 0 }, "maxConnections must be 1 or more, not 0"],
+    [{ waitForReady: "yes" }, "waitForReady must be true or false, not yes"],
+  ])("are checked when they are given: %j", (options, message) => {
+    expect(() => createTransport({ baseUrl: "http://127.0.0.1:1", ...(options as object) })).toThrow(
+      new TypeError(message),
+    );
+  });
+});
