@@ -1,15 +1,6 @@
 /** The descriptor of an rpc, and the options in it: authorization by option is what they are read for. */
-import { createRegistry, getOption, hasOption } from "@bufbuild/protobuf";
-import {
-  Code,
-  createInMemoryTransport,
-  createRouter,
-  descriptorOf,
-  type Interceptor,
-  type Method,
-  RpcError,
-  type ServiceDef,
-} from "triple-es";
+import { createRegistry, getOption } from "@bufbuild/protobuf";
+import { Code, createInMemoryTransport, createRouter, descriptorOf, type Method, type ServiceDef } from "triple-es";
 import { addReflection } from "triple-es/reflection";
 import { describe, expect, it } from "vitest";
 import { method_note } from "../../fixtures/gen/fixture/custom/v1/annotations_pb.ts";
@@ -21,6 +12,7 @@ import {
 } from "../../fixtures/gen/fixture/custom/v1/custom_triple.ts";
 import { ImportsService_elsewhere, ImportsService_here } from "../../fixtures/gen/fixture/imports/v1/imports_triple.ts";
 import { Names_own } from "../../fixtures/interface/gen/names_triple.ts";
+import { authorize } from "../../fixtures/options/authorization.ts";
 import { ThingsService } from "../../fixtures/options/gen/descriptors/fixture/options/v1/options_pb.ts";
 import {
   ThingsService_hTTPGet,
@@ -60,19 +52,15 @@ describe("descriptorOf", () => {
 });
 
 describe("a server that authorizes by option", () => {
-  const requireNote: Interceptor = (next) => (request) => {
-    const descriptor = descriptorOf(request.method);
-    const needed = descriptor !== undefined && hasOption(descriptor, method_note);
-    if (needed && request.headers.get("note") !== getOption(descriptor, method_note)) {
-      throw new RpcError(Code.PermissionDenied, "the note is missing");
-    }
-    return next(request);
-  };
-  const router = createRouter().add(CustomServiceDef, { call: () => ({}) }, { interceptors: [requireNote] });
+  const router = createRouter().add(CustomServiceDef, { call: () => ({}) }, { interceptors: [authorize] });
   const client = createCustomServiceClient(createInMemoryTransport(router));
 
   it("answers callers that fulfil it and refuses others", async () => {
-    await expect(client.call({}, { headers: { note: "*/ on the rpc" } })).resolves.toBeDefined();
+    await expect(client.call({}, { headers: { "x-role": "admin" } })).resolves.toBeDefined();
+    await expect(client.call({}, { headers: { "x-role": "guest" } })).rejects.toMatchObject({
+      code: Code.PermissionDenied,
+      rawMessage: "/fixture.custom.v1.CustomService/Call needs the role admin",
+    });
     await expect(client.call({})).rejects.toMatchObject({ code: Code.PermissionDenied });
   });
 });

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, createFakeClient, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";
+import { title } from "../../fixtures/options/fake.ts";
 import {
   FindRequestSchema,
   FindResponseSchema,
@@ -77,6 +78,10 @@ describe("a fake client", () => {
     expect(await client.find(request, { timeoutMs: 7 })).toBe(response);
     expect(seen).toEqual([request, 7]);
     expect(seen[0]).toBe(request);
+  });
+
+  it("works as the documents show it", () => {
+    expect(title).toBe("lamp");
   });
 
   it("calls methods of an object on the object, inherited ones too", async () => {
