@@ -45,44 +45,12 @@ const WAYS: Record<
 const callGreet = (transport: Transport): Promise<unknown> => createGreetServiceClient(transport).greet({});
 const callFind = (transport: Transport): Promise<unknown> => createThingsServiceClient(transport).find({});
 
-describe.each([
+it.each([
   ["fetch", createTransport],
   ["proto", createProtoTransport],
-] as const)("a transport of the door %s that is closed", (_door, create) => {
-  it("takes no more calls, and waits for the one that has begun", async () => {
-    const [begun, finish] = [signalled(), signalled()];
-    const { baseUrl } = await startServer({
-      async greet() {
-        begun.resolve();
-        await finish.promise;
-        return { greeting: "at last" };
-      },
-    });
-    const transport = create({ baseUrl });
-    const events: unknown[] = [];
-    const call = createGreetServiceClient(transport).greet({});
-    const called = call.then(({ greeting }) => events.push(greeting));
-    await begun.promise;
-    const closed = transport.close().then(() => events.push("closed"));
-    expect(await failureOf(createGreetServiceClient(transport).greet({}))).toMatchObject({
-      message: "[unavailable] the transport is closed",
-      status: Status.ChannelInactive,
-    });
-    finish.resolve();
-    await Promise.all([called, closed]);
-    expect(events).toEqual(["at last", "closed"]);
-  });
-
-  it("waits no longer than the grace period, and ends no call", async () => {
-    const finish = signalled();
-    const { baseUrl } = await startServer({ greet: () => finish.promise.then(() => ({ greeting: "at last" })) });
-    const transport = create({ baseUrl });
-    const call = createGreetServiceClient(transport).greet({});
-    await transport.close({ graceMs: 0 });
-    finish.resolve();
-    expect((await call).greeting).toBe("at last");
-    await expect(transport.close({ graceMs: Number.NaN })).rejects.toThrow(TypeError);
-  });
+  ["json", createJsonTransport],
+] as const)("a transport of %s has nothing to close", (_, create) => {
+  expect(Object.keys(create({ baseUrl: "/" }))).toEqual(["call"]);
 });
 
 describe.each([

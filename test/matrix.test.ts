@@ -85,7 +85,7 @@ for (const [protocol, network, kinds] of TABLE) {
         } else {
           const { code, rawMessage } = await failureOf(call);
           expect(code).toBe(Code.Unimplemented);
-          expect(rawMessage).toContain('HTTP RPC is unary only; use the protocol "grpc"');
+          expect(rawMessage).toContain("HTTP RPC is unary only; streams need gRPC");
         }
       });
     });

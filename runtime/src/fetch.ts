@@ -9,7 +9,6 @@ import { Metadata } from "./call/metadata.ts";
 import { assertOneOf } from "./call/option.ts";
 import { onAbort } from "./call/timer.ts";
 import type { Transport } from "./client/client.ts";
-import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { type Codec, findCodec } from "./codec/codec.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./http/exchange.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
@@ -42,17 +41,14 @@ export interface TransportOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/**
- * Makes a transport on `fetch`. It carries unary calls. Closing it refuses new ones and waits for those that have begun, up to
- * the grace period; it ends none, because its connections are those of `fetch`.
- */
+/** Makes a transport on `fetch`. It carries unary calls, and has nothing to close: its connections are those of the platform. */
 export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
   assertOneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
   const codec = findCodec(options.codec ?? "json");
   // The browser compresses and inflates on its own.
   const call = refuseStreams(createUnaryCall(exchange, codecPayload(codec), resolveUnaryOptions(options)));
-  return closableTransport(intercept(call, options.interceptors), NO_CONNECTIONS);
+  return { call: intercept(call, options.interceptors) };
 }
 
 /** An absolute URL, or a path on the page's own origin. The empty one is its root. */

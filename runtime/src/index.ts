@@ -8,7 +8,6 @@ import type { Transport } from "./client/client.ts";
 
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
 
-import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import type { Codec } from "./codec/codec.ts";
 import type { Compression } from "./codec/compression.ts";
 import { boundedJsonCodec, boundedProtoCodec, findBoundedCodec } from "./codec/large-message.ts";
@@ -53,6 +52,7 @@ export {
   type CallDefaults,
   type CallOptions,
   type ClientStreamingMethod,
+  type ClosableTransport,
   createClient,
   createStub,
   type ServerStreamingMethod,
@@ -142,9 +142,8 @@ export interface InMemoryTransportOptions {
 }
 
 /**
- * Makes a transport that calls a router in the same process. Everything but the network takes part: messages are
- * encoded, metadata is checked, errors are rendered and read. Closing it refuses new calls and waits for those that have no
- * response yet, up to the grace period; it ends none.
+ * Makes a transport that calls a router in the same process. The full stack runs, minus the network: messages are encoded, metadata
+ * is checked, errors are rendered and read. It has nothing to close.
  */
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto", serializations } = options;
@@ -152,5 +151,5 @@ export function createInMemoryTransport(router: Router, options: InMemoryTranspo
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const exchange = connectInMemory((request) => router.exchange(request));
   const resolved = { ...resolveClientOptions({ codec: findBoundedCodec(codec), compressions: [] }), serializations };
-  return closableTransport(intercept(createProtocol(exchange, resolved), options.interceptors), NO_CONNECTIONS);
+  return { call: intercept(createProtocol(exchange, resolved), options.interceptors) };
 }

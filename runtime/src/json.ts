@@ -26,11 +26,8 @@ export { plainJson } from "./codec/plain-json.ts";
 
 export type JsonTransportOptions = Omit<TransportOptions, "codec">;
 
-/**
- * Makes a transport on `fetch` for clients whose messages are plain JSON. Closing it does nothing, to
- * keep pages small: its connections are those of `fetch`, and calls can still be made.
- */
+/** Makes a transport on `fetch` for clients whose messages are plain JSON. It has nothing to close. */
 export function createTransport(options: JsonTransportOptions): Transport {
   const call = refuseStreams(createUnaryCall(connectFetch(options), noCodec, resolveUnaryOptions(options)));
-  return { call: intercept(call, options.interceptors), close: async () => {} };
+  return { call: intercept(call, options.interceptors) };
 }

@@ -6,7 +6,7 @@ import { type Interceptor, intercept } from "./call/call.ts";
 import { type CloseOptions, gracePeriod } from "./call/context.ts";
 import { callHook } from "./call/error.ts";
 import { assertOneOf } from "./call/option.ts";
-import type { Transport } from "./client/client.ts";
+import type { ClosableTransport } from "./client/client.ts";
 import { closableTransport } from "./client/transport.ts";
 import type { Codec } from "./codec/codec.ts";
 import { type Compression, findCompression } from "./codec/compression.ts";
@@ -26,6 +26,7 @@ import { resolveClientOptions, type WrapperContentType } from "./protocol/option
 import { isServed } from "./server/router.ts";
 
 export type { CloseOptions } from "./call/context.ts";
+export type { ClosableTransport } from "./client/client.ts";
 export type { ClientTlsOptions, ConnectionOptions } from "./node/client/connector.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { NodeHandler, NodeRequest, NodeResponse } from "./node/server/adapter.ts";
@@ -45,6 +46,10 @@ export interface Server extends Router {
    * closes nothing, for a grace period that is none.
    */
   readonly close: (options?: CloseOptions) => Promise<void>;
+  /**
+   * Calls back when the server begins to close, while it still answers. End streams there that would otherwise go on for the
+   * whole grace period.
+   */
   readonly onClose: (callback: () => void) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
@@ -152,7 +157,7 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
 }
 
 /** Makes a transport to one server. Connections are made when they are needed. */
-export function createTransport(options: TransportOptions): Transport {
+export function createTransport(options: TransportOptions): ClosableTransport {
   const { protocol = "grpc", codec: given = "proto", compressions = nodeCompressions } = options;
   const { httpVersion = protocol === "grpc" ? "2" : "1.1" } = options;
   assertOneOf("protocol", protocol, ["grpc", "http-rpc"]);

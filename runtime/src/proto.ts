@@ -4,7 +4,6 @@
  */
 import { intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
-import { closableTransport, NO_CONNECTIONS } from "./client/transport.ts";
 import { protoCodec } from "./codec/codec.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
@@ -13,12 +12,9 @@ import { resolveUnaryOptions } from "./protocol/options.ts";
 
 export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
 
-/**
- * Makes a transport on `fetch` for messages in binary. It carries unary calls. Closing it refuses new ones and waits for those
- * that have begun, up to the grace period; it ends none, because its connections are those of `fetch`.
- */
+/** Makes a transport on `fetch` for messages in binary. It carries unary calls, and has nothing to close. */
 export function createTransport(options: ProtoTransportOptions): Transport {
   const exchange = connectFetch(options);
   const call = refuseStreams(createUnaryCall(exchange, codecPayload(protoCodec), resolveUnaryOptions(options)));
-  return closableTransport(intercept(call, options.interceptors), NO_CONNECTIONS);
+  return { call: intercept(call, options.interceptors) };
 }

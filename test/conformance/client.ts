@@ -4,7 +4,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
-import { Metadata, RpcError, type Transport } from "triple-es";
+import { type ClosableTransport, Metadata, RpcError, type Transport } from "triple-es";
 import { createTransport } from "triple-es/node";
 import {
   type ClientCompatRequest,
@@ -38,7 +38,7 @@ class Outcome {
   }
 }
 
-function connect(request: ClientCompatRequest): Transport {
+function connect(request: ClientCompatRequest): ClosableTransport {
   const { host, port, serverTlsCert, clientTlsCreds: creds } = request;
   const secure = serverTlsCert.byteLength > 0;
   return createTransport({

@@ -186,7 +186,10 @@ describe("a failure on this side", () => {
         throw new Error("not today");
       },
     };
-    expect(await failureOf(client.greet(init))).toMatchObject({ code: Code.InvalidArgument, status: Status.ClientError });
+    expect(await failureOf(client.greet(init))).toMatchObject({
+      code: Code.InvalidArgument,
+      status: Status.ClientError,
+    });
     expect(requests).toEqual([]);
   });
 

@@ -41,7 +41,7 @@ async function* greetingsOf(...texts: string[]): AsyncGenerator<object, void> {
 
 /** A client on a call of the test. */
 function client(call: Call, defaults: CallDefaults = {}): GreetServiceClient {
-  return createGreetServiceClient({ call, close: async () => {} }, defaults);
+  return createGreetServiceClient({ call }, defaults);
 }
 
 /** What a unary call is made with. */
@@ -75,7 +75,7 @@ describe("a client", () => {
   });
 
   it("can be a single function", async () => {
-    const greet = createStub(GreetService_greet, { call: async () => greeting("Hi"), close: async () => {} });
+    const greet = createStub(GreetService_greet, { call: async () => greeting("Hi") });
     expect((await greet({ name: "Ada" })).greeting).toBe("Hi");
   });
 
@@ -137,7 +137,7 @@ describe("options", () => {
       return greeting("Hi");
     };
     const service = { ...GreetServiceDef, selector: { version: "1", group: "g" } };
-    const transport = { call, close: async () => {} };
+    const transport = { call };
     await createClient(service, transport).greet({});
     await createClient(service, transport, { version: "2" }).greet({});
     await createClient(service, transport, { version: "2" }).greet({}, { group: "h" });

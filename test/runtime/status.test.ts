@@ -14,7 +14,7 @@ import type { Exchange, HttpResponse } from "../../runtime/src/http/exchange.ts"
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
 import type { ClientProtocol } from "../../runtime/src/protocol/protocol.ts";
 import { envelope, type GivenResponse, greetResponse, response, wireClient } from "../support/greeter.ts";
-import { arriving, connectGreeter, failureOf, greeter, startServer } from "../support/server.ts";
+import { arriving, connectGreeter, failureOf, greeter, openTransport, startServer } from "../support/server.ts";
 
 type Options = Parameters<GreetServiceClient["greet"]>[1];
 const CALLS = {
@@ -48,7 +48,7 @@ describe.each(WAYS)("the status of an error over %s, %s,", (protocol, kind) => {
   });
 
   it("is 35 where the transport is closed", async () => {
-    const transport = createInMemoryTransport(createRouter(), { protocol });
+    const transport = openTransport("http://127.0.0.1:9", { protocol });
     await transport.close();
     const client = createGreetServiceClient(transport);
     expect(await failureOf(CALLS[kind](client))).toMatchObject({ status: Status.ChannelInactive });

@@ -122,7 +122,7 @@ export function wireClient(
     return typeof answer === "function" ? answer(request) : answer;
   };
   const call = protocol(exchange, resolveClientOptions({ codec: protoCodec, compressions: [], ...options }));
-  return { client: createGreetServiceClient({ call, close: async () => {} }, defaults), requests };
+  return { client: createGreetServiceClient({ call }, defaults), requests };
 }
 
 /** A GreetRequest in binary. */

@@ -10,7 +10,7 @@ import {
   type TLSSocket,
   type TlsOptions,
 } from "node:tls";
-import { type CallDefaults, type ErrorHook, RpcError, type Transport } from "triple-es";
+import { type CallDefaults, type ClosableTransport, type ErrorHook, RpcError } from "triple-es";
 import { createServer, createTransport, type Server, type ServerOptions, type TransportOptions } from "triple-es/node";
 import { expect, onTestFinished } from "vitest";
 import {
@@ -63,7 +63,7 @@ const failOnError: ErrorHook = (error, path) => {
 };
 
 /** A transport that is closed when the test is over. */
-export function openTransport(baseUrl: string, options: Omit<TransportOptions, "baseUrl"> = {}): Transport {
+export function openTransport(baseUrl: string, options: Omit<TransportOptions, "baseUrl"> = {}): ClosableTransport {
   const transport = createTransport({ baseUrl, ...options });
   onTestFinished(() => transport.close());
   return transport;

@@ -112,13 +112,12 @@ export function reasonOf(thrown: unknown): string {
 export function withCaller<Reason>(reason: Reason, method: string): Reason | RpcError {
   if (!(reason instanceof RpcError)) return reason;
   // Calls may fail for a reason that they share, such as that of their signal.
-  if (reason.method !== undefined)
-    return new RpcError(reason.code, reason.rawMessage, { ...reason, cause: reason, method });
+  if (reason.method) return new RpcError(reason.code, reason.rawMessage, { ...reason, cause: reason, method });
   Reflect.set(reason, "method", method);
   const stack = `${reason.stack}`;
   // Without the message, this function and the one that called it.
-  const isMissing = (line: string): boolean => !stack.includes(line);
-  Reflect.set(reason, "stack", [stack, ...`${new Error().stack}`.split("\n").slice(3).filter(isMissing)].join("\n"));
+  const callers = `${new Error().stack}`.split("\n").slice(3);
+  Reflect.set(reason, "stack", [stack, ...callers.filter((line) => !stack.includes(line))].join("\n"));
   return reason;
 }
 

@@ -20,16 +20,19 @@ import { RpcError, reasonOf, withCaller } from "../call/error.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { shapeError } from "../call/outcome.ts";
 
-/** What a client is built on: something that makes calls, usually over connections of its own. */
+/** The base of clients: makes calls, over connections of its own or of the platform. */
 export interface Transport {
   readonly call: Call;
+}
+
+/** A transport with connections of its own, as `triple-es/node` makes them. Other transports have nothing to close. */
+export interface ClosableTransport extends Transport {
   /**
    * Ends the connections when the calls that have begun are over, streams to their last message included, or when the grace
-   * period is: calls that still run then fail as unavailable. So do calls made later. Calling it again waits for the same end.
-   * Transports without connections of their own say what they do instead. Rejects with a `TypeError`, and ends nothing, for a
-   * grace period that is none.
+   * period is: calls that still run then fail as unavailable. So do calls made later. A second call waits for the same end.
+   * Rejects with a `TypeError`, and ends nothing, if the grace period is invalid.
    */
-  close(options?: CloseOptions): Promise<void>;
+  readonly close: (options?: CloseOptions) => Promise<void>;
 }
 
 /** Options that hold for every call of a client, unless a call says otherwise. */

@@ -22,7 +22,7 @@ export function createFakeClient<C extends object>(service: ServiceDef<C, object
   const call: Call = async ({ method }) => {
     throw new RpcError(Code.Unimplemented, `${method.path} was called, but the fake client has no such method`);
   };
-  const client = createClient(service, { call, close: async () => {} }) as Record<string, unknown>;
+  const client = createClient(service, { call }) as Record<string, unknown>;
   for (const [name, method] of Object.entries(service.methods)) {
     const fake: unknown = (methods as Record<string, unknown>)[name];
     if (fake === undefined) continue;

@@ -1,5 +1,5 @@
 /**
- * Transports that can be closed: what calls are made over, and the end of it.
+ * Graceful shutdown of a transport: refuses new calls, waits for those that have begun, then closes the connections.
  */
 import type { Call } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
@@ -7,13 +7,13 @@ import { gracePeriod } from "../call/context.ts";
 import { RpcError } from "../call/error.ts";
 import { startTimer } from "../call/timer.ts";
 import type { Connections } from "../http/exchange.ts";
-import type { Transport } from "./client.ts";
+import type { ClosableTransport } from "./client.ts";
 
 /**
  * Makes a transport of a call and of the connections below it. Their end waits for the calls that have begun, which may not
  * have reached a connection yet: an interceptor may still be waiting for something, or about to try again.
  */
-export function closableTransport(call: Call, connections: Connections): Transport {
+export function closableTransport(call: Call, connections: Connections): ClosableTransport {
   /** Calls that have no response yet. The messages of a stream that come after it are the connection's to wait for. */
   let running = 0;
   let onNoneRunning = (): void => {};
@@ -65,9 +65,6 @@ export function closableTransport(call: Call, connections: Connections): Transpo
     });
   }
 }
-
-/** Those of a transport that has none of its own: its calls end by themselves. */
-export const NO_CONNECTIONS: Connections = { close: async () => {}, destroy: () => {} };
 
 function closedError(): RpcError {
   return new RpcError(Code.Unavailable, "the transport is closed", { status: Status.ChannelInactive });

@@ -117,6 +117,6 @@ export function refuseStreams(call: UnaryCall): Call {
 }
 
 function streamError({ path, kind }: Method): RpcError {
-  const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; streams need a transport with the protocol "grpc"`;
+  const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; streams need gRPC`;
   return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }

@@ -7,7 +7,6 @@ import { RpcError } from "../call/error.ts";
 
 /** The status by the code of what went wrong. What is not here depends on when it did. */
 const STATUS_OF_CODE: Readonly<Partial<Record<Code, Status>>> = {
-  [Code.Canceled]: Status.ClientError,
   [Code.DeadlineExceeded]: Status.ClientTimeout,
   [Code.Unavailable]: Status.ChannelInactive,
   [Code.ResourceExhausted]: Status.BadResponse,
@@ -21,7 +20,7 @@ export function localError(reason: unknown, otherwise: Status = Status.ClientErr
   const error = RpcError.from(reason, Code.Internal);
   const status = error.status === Status.BadResponse ? error.status : (STATUS_OF_CODE[error.code] ?? otherwise);
   // One with a method comes from a call of the user's code, an interceptor or a stream of requests, and has a status of its own.
-  if (error.method === undefined) Reflect.set(error, "status", status);
+  if (!error.method) Reflect.set(error, "status", status);
   return error;
 }
 

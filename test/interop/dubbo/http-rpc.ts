@@ -2,7 +2,7 @@
  * What the matrix asks of sub-protocol A: our client at servers of peers, and their HTTP clients at ours.
  */
 import { deepStrictEqual as equal, ok } from "node:assert/strict";
-import { Code, RpcError, type Transport } from "triple-es";
+import { type ClosableTransport, Code, RpcError } from "triple-es";
 import { createTransport, type TransportOptions } from "triple-es/node";
 import { type Credentials, failureOf, type Target } from "../peer.ts";
 import { failure } from "./cases.ts";
@@ -94,7 +94,7 @@ export async function runHttpRpcCases(
   { port, credentials }: Target,
   { httpVersion, javaNames }: { readonly httpVersion: "1.1" | "2"; readonly javaNames: boolean },
 ): Promise<Outcomes> {
-  const transports: Transport[] = [];
+  const transports: ClosableTransport[] = [];
   const open: Open = (options = {}) => {
     const scheme = credentials === undefined ? "http" : "https";
     const baseUrl = `${scheme}://127.0.0.1:${port}`;

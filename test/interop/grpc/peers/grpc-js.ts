@@ -7,6 +7,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import * as grpc from "@grpc/grpc-js";
 import {
   type Call,
+  type ClosableTransport,
   type Code,
   type HandlerContext,
   Metadata,
@@ -15,7 +16,6 @@ import {
   protoCodec,
   RpcError,
   type StreamRequest,
-  type Transport,
 } from "triple-es";
 import type { Credentials, Target } from "../../peer.ts";
 import type { Running } from "../../program.ts";
@@ -57,7 +57,7 @@ async function runCase(name: CaseName, target: Target): Promise<void> {
 }
 
 /** A transport of ours with a channel of grpc-js in it. */
-function openTransport({ port, credentials }: Target, options: grpc.ClientOptions = {}): Transport {
+function openTransport({ port, credentials }: Target, options: grpc.ClientOptions = {}): ClosableTransport {
   const trusted =
     credentials === undefined
       ? grpc.credentials.createInsecure()
