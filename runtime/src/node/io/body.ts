@@ -47,6 +47,8 @@ export class ReadableBody implements Body {
   readonly whole = undefined;
   /** Bytes received so far, of a body that is read as a whole. */
   received = 0;
+  /** Whether the end has been received, of a body that is read as a whole. */
+  ended = false;
   /** Bytes taken from the memory budget and not released. */
   #taken = 0;
   readonly #stream: Carrier;
@@ -149,6 +151,7 @@ export class ReadableBody implements Body {
 
   /** The stream has ended. */
   onEnd(): void {
+    this.ended = true;
     const waiting = this.#waiting;
     if (waiting === undefined || this.#options.cutOff(this.#stream)) return;
     this.#waiting = undefined;

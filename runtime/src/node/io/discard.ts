@@ -1,29 +1,37 @@
 /**
- * Bounded discard: reads and drops a limited rest of a request that has been answered early (RFC 9112, section 9.6; RFC 9113,
- * section 8.1). Clients such as curl and Go's net/http lose the response if a reset follows it at once.
+ * Bounded discard: reads and drops a limited rest of a request that is answered before its end (RFC 9112, section 9.6; RFC
+ * 9113, section 8.1). A reset at once, or the end of the response, makes clients such as curl 7.88 lose the response.
  */
 import type { Readable } from "node:stream";
 
 /** Bytes that are read and dropped. Beyond them backpressure stops the client. */
 const DISCARD_BYTES = 64 * 1024;
-/** Time a client has to take the response and end its request. */
+/** Time a client has to read the response and end its request. */
 const DISCARD_MS = 100;
 
-/** Drops the rest of a stream within the bounds above. Calls `reset` when its time is over, and not if it ends before. */
-export function discardRest(stream: Readable, reset: () => void): void {
+/**
+ * Drops the rest of a request within the bounds above. Calls back when the request has ended or the time is over: the response
+ * can be ended then, and the request be reset if it has not ended. Does not call back if the stream closes before.
+ */
+export function discardRest(stream: Readable, callback: () => void): void {
   let bytes = 0;
   const onData = (chunk: Uint8Array): void => {
     bytes += chunk.byteLength;
     if (bytes > DISCARD_BYTES) stream.pause();
   };
-  const timer = setTimeout(() => {
-    reset();
+  const stop = (): void => {
+    clearTimeout(timer);
+    stream.off("end", onEnd);
     // A stream of Node that is paused does not close.
     stream.off("data", onData).resume();
-  }, DISCARD_MS).unref();
-  const stop = (): void => clearTimeout(timer);
+  };
+  const onEnd = (): void => {
+    stop();
+    callback();
+  };
+  const timer = setTimeout(onEnd, DISCARD_MS).unref();
   stream.on("data", onData);
-  stream.once("end", stop);
+  stream.once("end", onEnd);
   stream.once("close", stop);
   stream.resume();
 }

@@ -5,6 +5,7 @@ import {
   constants,
   createServer,
   type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
   type ServerOptions,
@@ -236,13 +237,29 @@ function respond(request: Http2Request, response: HttpResponse): undefined | Pro
     return undefined;
   }
   if (whole.byteLength === 0) stream.respond(headers, { endStream: true });
-  else {
+  else if (!request.body.ended) {
+    respondEarly(stream, headers, whole);
+    return undefined;
+  } else {
     stream.respond(headers);
     stream.end(whole);
   }
   // Where there are trailers, sendTrailers does the same: "finish" comes before they have been sent.
   stream.on("finish", () => setImmediate(closeUnread, stream));
   return undefined;
+}
+
+/**
+ * Sends a response before the request has ended. The end of the response waits for that of the request, within bounds. Clients
+ * that stop sending when they have the response know by content-length when that is.
+ */
+function respondEarly(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders, whole: Uint8Array): void {
+  stream.respond({ ...headers, "content-length": whole.byteLength });
+  stream.write(whole);
+  discardRest(stream, () => {
+    stream.on("finish", () => setImmediate(resetUnread, stream));
+    stream.end();
+  });
 }
 
 function respondInChunks(
@@ -276,7 +293,11 @@ function sendTrailers(this: WithTrailers): void {
  * Called a turn after the response was written: a reset in the same turn would overtake it.
  */
 export function closeUnread(stream: ServerHttp2Stream): void {
-  if (!stream.readableEnded) discardRest(stream, () => stream.close(constants.NGHTTP2_NO_ERROR));
+  if (!stream.readableEnded) discardRest(stream, () => resetUnread(stream));
+}
+
+function resetUnread(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
