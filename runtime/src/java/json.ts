@@ -3,6 +3,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/metadata.ts";
+import { addAll, setAll } from "./collision-guard.ts";
 import { Cost } from "./cost.ts";
 import { dateFromJson } from "./json-date.ts";
 import { ExactNumber } from "./json-text.ts";
@@ -161,7 +162,7 @@ export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost(
   if ("class" in type) return objectFromJson(type.class(), json, cost);
   if ("map" in type) return mapFromJson(type, json, cost);
   if (!Array.isArray(json)) throw new TypeError(`${show(json)} is not a valid ${nameOf(type)}`);
-  if ("set" in type) return new Set(json.map((one) => fromJson(type.set, one, cost)));
+  if ("set" in type) return addAll(new Set(), json, (one) => fromJson(type.set, one, cost));
   const item = "list" in type ? type.list : type.array;
   return json.map((one) => fromJson(item, one, cost));
 }
@@ -218,7 +219,7 @@ function mapFromJson(type: Extract<JavaType, { readonly map: unknown }>, json: J
   const entries = Object.entries(json as JsonObject).map(
     ([key, member]) => [keyFromJson(keyType, key, cost), fromJson(valueType, member, cost)] as const,
   );
-  if (type.record !== true) return new Map(entries);
+  if (type.record !== true) return setAll(new Map(), entries);
   const record = {};
   for (const [key, member] of entries) setMember(record, String(key), member);
   return record;

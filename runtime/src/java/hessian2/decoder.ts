@@ -2,6 +2,7 @@
  * Decodes raw data into values of declared types. Only classes that a signature or the registry declares become objects, with
  * their declared fields; any other class name is refused, so data cannot choose what is instantiated.
  */
+import { addAll, setAll } from "../collision-guard.ts";
 import { Cost, type CostLimits } from "../cost.ts";
 import type { JavaException } from "../exception.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "../signature.ts";
@@ -153,9 +154,7 @@ export class Decoder {
     if ("set" in type) {
       const items = raw instanceof RawObject && raw.definition.name === ENUM_SET ? raw.get("objects") : raw;
       if (!(items instanceof RawList)) throw mismatch(type, raw);
-      const set = keep(new Set<unknown>());
-      for (const item of items.items) set.add(this.decode(type.set, item));
-      return set;
+      return addAll(keep(new Set<unknown>()), items.items, (item) => this.decode(type.set, item));
     }
     if (!(raw instanceof RawList)) throw mismatch(type, raw);
     const list = keep<unknown[]>([]);
@@ -176,9 +175,7 @@ export class Decoder {
       for (const [key, value] of raw.entries) yield [this.decode(keyType, key), this.decode(valueType, value)];
     }.bind(this);
     if (type.record !== true) {
-      const map = keep(new Map<unknown, unknown>());
-      for (const [key, value] of entries()) map.set(key, value);
-      return map;
+      return setAll(keep(new Map<unknown, unknown>()), entries());
     }
     const record = keep({});
     for (const [key, value] of entries()) setMember(record, String(key), value);
