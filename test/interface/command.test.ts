@@ -291,6 +291,11 @@ describe("a mistake", () => {
     expect(mistake(...all)).toBe("none of 1 file declares an interface with the tag @service");
     write("contracts/component.tsx", "export {};\n");
     expect(mistake("contracts/*.tsx", "--out", "gen")).toBe("contracts/component.tsx: a contract is a .ts file");
+    for (const extension of ["jsx", "js", "mjs", "cjs", "mts", "cts"]) {
+      write(`contracts/other.${extension}`, "export {};\n");
+      const pattern = `contracts/*.${extension}`;
+      expect(mistake(pattern, "--out", "gen")).toBe(`contracts/other.${extension}: a contract is a .ts file`);
+    }
   });
 
   it("is two contracts that become one file, or what Java cannot declare twice", () => {
@@ -324,6 +329,8 @@ describe("the executable", () => {
     );
     expect(start("interface", "--help").stdout).toContain("--import-extension js");
     expect(start("--version").stdout).toMatch(/^triple-es v\d+\.\d+\.\d+\n$/);
+    expect(start("-h")).toEqual(start("--help"));
+    expect(start("-v")).toEqual(start("--version"));
   });
 
   it("ends with 1 and its reason on stderr", () => {

@@ -174,6 +174,13 @@ describe("what Java cannot declare is refused with its place:", () => {
       "a.ts:2:42: error: Bare has no package, so a.S cannot refer to it in Java; give it one",
     ],
     [
+      "a class without a package, as an argument of one with a package",
+      {
+        "a.ts": `/** @class Bare */ export interface Bare { a: string }\n${service("m(a: Box<Bare>): void")}\n/** @class a.Box */ export interface Box<T> { of: T }`,
+      },
+      "a.ts:2:42: error: Bare has no package, so a.S cannot refer to it in Java; give it one",
+    ],
+    [
       "a class that is a package too",
       {
         "a.ts":

@@ -1,5 +1,8 @@
 /** Contracts that would take a build with them: read to a finite depth and size, and refused with a place. */
+import { Project } from "ts-morph";
 import { expect, it } from "vitest";
+import { Problems } from "../../src/contract/model/diagnostics.ts";
+import { readDeep, TOO_DEEP } from "../../src/contract/read/syntax.ts";
 import { problemsOf } from "./support/contracts.ts";
 
 const numbers = Array.from({ length: 3_000 }, (_, i) => i);
@@ -69,4 +72,17 @@ it("generic classes whose arguments double from one to the next", { timeout: 120
   expect(problems[0]).toBe(
     "12:21: error: G10 is used with more than 2000 different type arguments; make several classes of it",
   );
+});
+
+it("blames the deepest place of all files when the stack of the compiler overflows", () => {
+  const project = new Project({ useInMemoryFileSystem: true });
+  const contract = project.createSourceFile("/a.ts", "export type A = string;");
+  project.createSourceFile("/b.ts", "export type B =\n  string[][][][];");
+  project.createSourceFile("/c.ts", "export type C = string[];");
+  const problems = new Problems("/");
+  const overflow = () => {
+    throw new RangeError("Maximum call stack size exceeded");
+  };
+  expect(readDeep(contract, problems, overflow)).toBeUndefined();
+  expect(problems.lines()).toEqual([`b.ts:2:3: error: ${TOO_DEEP}`]);
 });

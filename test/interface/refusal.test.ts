@@ -180,6 +180,10 @@ describe("data", () => {
       "/** @class a.D */ export interface D extends Nothing { }",
       "5:46: error: Nothing is no interface or class of a contract",
     ],
+    [
+      "/** @class a.D */ export interface D extends T { }\ntype T = { a: string };",
+      "5:46: error: T is no interface or class of a contract",
+    ],
     ["/** @class a.D */ export interface D extends D { }", "5:46: error: D extends what extends it"],
     ["/** @enum a.D */ export type D = string;", "5:18: error: @enum belongs to a union of strings"],
     ["/** @enum a.D */ export type D = 'A' | 1;", "5:40: error: 1 is no string that names a constant of a Java enum"],
@@ -239,6 +243,18 @@ describe("data", () => {
       "/** @class a.B */ export interface B { a: unknown }\n/** @class a.D */ export interface D extends B { a: string }";
     expect(declared(text)).toEqual(["6:19: error: D declares a with another type than what it extends"]);
   });
+});
+
+it("what has to be imported is refused without an import, by the name of its module", () => {
+  const text = "/** @service a.S */ export interface S { m(a: JavaArray<string>): void }";
+  expect(problemsOf(text)).toEqual(["1:47: error: JavaArray must be imported from triple-es/java"]);
+});
+
+it("a type parameter of a method is refused at its method and where it is used", () => {
+  expect(problemsOf("/** @service a.S */ export interface S { m<T>(a: T): void }")).toEqual([
+    "1:42: error: what a type parameter stands for is not known on the wire; use a type of its own, or unknown",
+    "1:50: error: what T stands for cannot be known here",
+  ]);
 });
 
 describe("a service", () => {

@@ -79,6 +79,8 @@ describe("flags", () => {
 
   it("--help explains every option", () => {
     const { status, stdout } = run("--help");
+    expect(run("-h").stdout).toBe(stdout);
+    expect(run("-v").stdout).toBe(run("--version").stdout);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^ {2}target=ts .*\n(?: {2}\w+=.*\n)* {2}runtime_import=triple-es /m);
   });
