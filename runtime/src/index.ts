@@ -15,10 +15,11 @@ import { webCompressions } from "./codec/web-compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
 import { connectInMemory } from "./http/in-memory.ts";
+import { BODY_FORMATS } from "./http-rpc/body/formats.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import type { Serialization } from "./java/serialization.ts";
-import { resolveClientOptions, resolveServerOptions } from "./protocol/options.ts";
+import { type BodyLimits, resolveClientOptions, resolveServerOptions } from "./protocol/options.ts";
 import { type CorsOptions, createOriginPolicy, withCors } from "./server/cors.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./server/router.ts";
 
@@ -68,6 +69,7 @@ export {
 } from "./codec/large-message.ts";
 export type { Serialization } from "./java/serialization.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
+export type { BodyLimits } from "./protocol/options.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";
 export type { AddedService, Router, ServiceOptions, VersionMatch } from "./server/router.ts";
@@ -93,6 +95,11 @@ export interface RouterOptions {
   readonly maxDecodedBytes?: number | undefined;
   /** What carries the values of services without IDL in sub-protocol B, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
+  /**
+   * The most that bodies over HTTP RPC may consist of: `parts` of a multipart body (default 128), `formValues` of a form
+   * (1,000), `elements` of XML (10,000). A body with more is refused with 400.
+   */
+  readonly bodyLimits?: Partial<BodyLimits> | undefined;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
   /**
@@ -122,6 +129,7 @@ export function createRouter(options: RouterOptions = {}): Router {
     allowsOrigin: cors && createOriginPolicy(cors),
   };
   const router = createRouterWith({
+    bodyKinds: BODY_FORMATS.map(({ kind }) => kind),
     protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
     onError: resolved.onError,

@@ -101,9 +101,15 @@ describe("a form", () => {
     expect([status, body]).toMatchObject([400, { status: errorStatus, message: expect.stringContaining(message) }]);
   });
 
-  it("is no text, of which there are no several", async () => {
-    const { status, body } = await send("text", FORM, "value=Ada");
-    expect([status, body]).toMatchObject([415, { message: expect.stringContaining("google.protobuf.StringValue") }]);
+  it("is one value for a method that takes one boxed value", async () => {
+    expect((await send("text", FORM, "value=Ada")).body).toBe("Ada");
+    expect((await send("text", FORM, "name=Ada")).body).toBe("Ada");
+    expect((await send("text", FORM, "")).body).toBe("");
+    expect((await send("text", FORM, "a=1&b=2")).status).toBe(400);
+    expect((await send("text", FORM, "value=1&value=2")).status).toBe(400);
+  });
+
+  it("has no place in a method that takes any JSON", async () => {
     const multipart = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n';
     expect((await send("struct", "multipart/form-data; boundary=b", multipart)).status).toBe(415);
   });
@@ -112,6 +118,14 @@ describe("a form", () => {
     expect((await send("map", FORM, "a=1&a=2")).body).toMatchObject({
       status: 40,
       message: expect.stringContaining('"a"'),
+    });
+  });
+
+  it("has at most as many values as bodyLimits.formValues", async () => {
+    const few = routeParameters({}, { bodyLimits: { formValues: 2 } });
+    expect((await few("all", FORM, "tags=a&tags=b")).status).toBe(200);
+    expect((await few("all", FORM, "tags=a&tags=b&tags=c")).body).toMatchObject({
+      message: "the form has more than 2 values",
     });
   });
 
@@ -124,7 +138,7 @@ describe("a form", () => {
     const pair = fc.tuple(fc.string({ unit: "grapheme", minLength: 1 }), fc.string({ unit: "grapheme" }));
     fc.assert(
       fc.property(fc.array(pair), (pairs) => {
-        const parsed = parseForm(new URLSearchParams(pairs).toString());
+        const parsed = parseForm(new URLSearchParams(pairs).toString(), 1_000);
         expect(parsed.map(({ name, value }) => [name, value])).toEqual(pairs);
       }),
     );
@@ -134,7 +148,7 @@ describe("a form", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(..."a=&%+2fé\0") }), (form) => {
         try {
-          for (const { name, value } of parseForm(form))
+          for (const { name, value } of parseForm(form, 1_000))
             expect([typeof name, typeof value]).toEqual(["string", "string"]);
         } catch (error) {
           expect((error as Error).message).toContain("percent-encoded");

@@ -73,7 +73,7 @@ describe("accept", () => {
     ["application/json;q=0, */*", "application/json", 0],
     ["APPLICATION/JSON", "application/json", 1],
     ["application/json;version=1;q=0.2", "application/json", 0.2],
-    ["application/x-protobuf", "application/proto", 1],
+    ["application/x-protobuf", "application/proto", 0],
     ["text/*", "application/json", 0],
     ["application/json;q=2, application/*;q=0.1", "application/json", 0.1],
     ["application/json;q=x", "application/json", 0],

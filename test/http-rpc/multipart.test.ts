@@ -1,8 +1,9 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
+import { type Codec, jsonCodec, protoCodec } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { AllParametersSchema } from "../../fixtures/gen/fixture/parameters/v1/parameters_pb.ts";
-import { parseParts } from "../../runtime/src/http-rpc/body/multipart.ts";
+import { loadMultipartParser, parseParts } from "../../runtime/src/http-rpc/body/multipart.ts";
 import { joined } from "../support/greeter.ts";
 import { routeParameters } from "../support/parameters.ts";
 
@@ -143,7 +144,17 @@ describe("the parts of a body", () => {
     expect(answer).toMatchObject({ status, body: { status: errorStatus, message: expect.stringContaining(message) } });
   });
 
-  it("are at most 128", async () => {
+  it("are at most as many as bodyLimits.parts", async () => {
+    const few = routeParameters({}, { bodyLimits: { parts: 2 } });
+    const tags = (count: number) => multipart(...Array.from({ length: count }, () => ({ name: "tags", content: "a" })));
+    expect((await few("all", CONTENT_TYPE, tags(2))).status).toBe(200);
+    expect(await few("all", CONTENT_TYPE, tags(3))).toMatchObject({
+      status: 400,
+      body: { message: "the body has more than the limit of 2 parts" },
+    });
+  });
+
+  it("are at most 128 by default", async () => {
     const parts = (count: number) =>
       multipart(...Array.from({ length: count }, () => ({ name: "tags", content: "a" })));
     expect((await send("all", CONTENT_TYPE, parts(128))).status).toBe(200);
@@ -151,6 +162,76 @@ describe("the parts of a body", () => {
       status: 400,
       body: { status: 40, message: "the body has more than the limit of 128 parts" },
     });
+  });
+
+  it("for bytes are not decoded, be they boxed, optional, repeated or the only parameter", async () => {
+    const file = Uint8Array.of(0xff, 0x00, 0x0d, 0x0a);
+    const base64 = Buffer.from(file).toString("base64");
+    const image = { content: file, type: "image/png" };
+    const names = ["data", "right", "maybeData", "boxed", "boxes", "boxes", "files", "files"];
+    const body = multipart(...names.map((name) => ({ name, ...image })), { name: "boxes", content: "hi" });
+    expect((await send("all", CONTENT_TYPE, body)).body).toEqual({
+      data: base64,
+      right: base64,
+      maybeData: base64,
+      boxed: base64,
+      boxes: [base64, base64, "aGk="],
+      files: [base64, base64],
+    });
+    for (const name of ["value", "anything"]) {
+      expect((await send("bytes", CONTENT_TYPE, multipart({ name, ...image }))).body).toBe(base64);
+    }
+    const two = multipart({ name: "a", ...image }, { name: "b", ...image });
+    expect((await send("bytes", CONTENT_TYPE, two)).status).toBe(400);
+  });
+
+  it("may have every content type that the server has a codec or a format for", async () => {
+    const base64Codec: Codec = {
+      name: "x-proto-text",
+      encode: (type, message) => Buffer.from(Buffer.from(protoCodec.encode(type, message)).toString("base64")),
+      decode: (type, bytes) => protoCodec.decode(type, Buffer.from(Buffer.from(bytes).toString(), "base64")),
+    };
+    const relaxedJson: Codec = { ...jsonCodec, name: "vnd.acme+json" };
+    const sendOwn = routeParameters({}, { codecs: [protoCodec, jsonCodec, base64Codec, relaxedJson] });
+    const child = (age: number) => toBinary(AllParametersSchema, create(AllParametersSchema, { age }));
+    const parts: GivenPart[] = [
+      { name: "children", content: child(1), type: "application/proto" },
+      { name: "children", content: child(2), type: "application/protobuf" },
+      { name: "children", content: Buffer.from(child(3)).toString("base64"), type: "application/x-proto-text" },
+      { name: "children", content: '[{"age":4},{"age":5}]', type: "application/vnd.acme+json" },
+      { name: "children", content: "age=6&tags=a&tags=b", type: "application/x-www-form-urlencoded" },
+      { name: "children", content: "<x><age>7</age></x>", type: "text/xml" },
+      { name: "children", content: Buffer.from("\ufeff<x><age>8</age></x>", "utf16le"), type: "application/xml" },
+      { name: "children", content: '{"age":9}', type: "text/plain" },
+      { name: "counts", content: "a=1&b=2", type: "application/x-www-form-urlencoded" },
+      { name: "fullName", content: Buffer.from("Löwe", "utf16le"), type: "text/plain; charset=utf-16le" },
+      { name: "age", content: "36", type: "application/vnd.acme+json" },
+    ];
+    const image = { name: "anything", content: "<x/>", type: "image/svg+xml" };
+    const refused = await sendOwn("all", CONTENT_TYPE, multipart(image));
+    expect(refused).toMatchObject({ status: 415, body: { message: expect.stringContaining('"anything"') } });
+    for (const type of ["application/x-proto-text", "application/x-www-form-urlencoded", "text/xml"]) {
+      expect(refused.body).toMatchObject({ message: expect.stringContaining(type) });
+    }
+    expect((await sendOwn("all", CONTENT_TYPE, multipart(...parts))).body).toEqual({
+      fullName: "Löwe",
+      age: 36,
+      counts: { a: 1, b: 2 },
+      children: [1, 2, 3, 4, 5]
+        .map((age): object => ({ age }))
+        .concat([{ age: 6, tags: ["a", "b"] }, { age: 7 }, { age: 8 }, { age: 9 }]),
+    });
+  });
+
+  it("of all codecs together take no more memory than one message", async () => {
+    const many = create(AllParametersSchema, { children: Array.from({ length: 20_000 }, () => ({})) });
+    const bytes = toBinary(AllParametersSchema, many);
+    const bounded = routeParameters({}, { maxDecodedBytes: 10_000_000 });
+    const part = { name: "children", content: bytes, type: "application/proto" };
+    expect((await send("all", CONTENT_TYPE, multipart({ ...part, name: "child" }))).status).toBe(200);
+    expect((await bounded("all", CONTENT_TYPE, multipart(part, part, part))).status).toBe(413);
+    const broken = { name: "age", content: "x", type: "image/png" };
+    expect((await bounded("all", CONTENT_TYPE, multipart(part, part, part, broken))).status).toBe(415);
   });
 
   it("must not be none", async () => {
@@ -262,7 +343,8 @@ describe("any body", () => {
     );
     await fc.assert(
       fc.asyncProperty(parts, async (given) => {
-        const parsed = await parseParts(multipart(...given), BOUNDARY);
+        await loadMultipartParser();
+        const parsed = parseParts(multipart(...given), BOUNDARY, 128);
         expect(parsed.map((one) => [one.name, [...one.value.bytes]])).toEqual(
           given.map((one) => [one.name, [...one.content]]),
         );

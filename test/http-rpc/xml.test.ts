@@ -2,13 +2,15 @@ import { create, type JsonValue, toJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AllParametersSchema } from "../../fixtures/gen/fixture/parameters/v1/parameters_pb.ts";
-import { decodeXml, encodeXml } from "../../runtime/src/http-rpc/body/xml.ts";
+import { decodeXml, encodeXml, loadXmlParser, parseXml } from "../../runtime/src/http-rpc/body/xml.ts";
 import { routeParameters } from "../support/parameters.ts";
 
 const send = routeParameters({ bodies: ["xml"] });
 const AS_JSON = { accept: "application/json" };
-const decode = (xml: string): Promise<JsonValue> =>
-  decodeXml(AllParametersSchema, new TextEncoder().encode(xml), undefined);
+async function decode(xml: string): Promise<JsonValue> {
+  await loadXmlParser();
+  return decodeXml(AllParametersSchema, parseXml(new TextEncoder().encode(xml), undefined, 10_000));
+}
 
 /** The same message in JSON and as the content of its XML. One row for each type that a field may have. */
 const MESSAGES: readonly (readonly [json: Record<string, unknown>, xml: string])[] = [
@@ -305,5 +307,14 @@ describe("an attack by entities", () => {
     expect((await send("all", "application/xml", `<x><fullName>${text}</fullName></x>`, AS_JSON)).body).toEqual({
       fullName: "A".repeat(100_000),
     });
+  });
+});
+
+it("XML has at most as many elements as bodyLimits.elements", async () => {
+  const few = routeParameters({}, { bodyLimits: { elements: 3 } });
+  expect((await few("all", "application/xml", "<x><tags>a</tags><tags>b</tags></x>")).status).toBe(200);
+  expect(await few("all", "application/xml", "<x><tags/><tags/><tags/></x>")).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining("the XML has more than 3 elements") },
   });
 });

@@ -111,7 +111,12 @@ describe("the protocol", () => {
     serve: async (_request, handler): Promise<HttpResponse> =>
       response({ headers: { by: name, found: String(handler !== undefined) } }),
   });
-  const settings = { interceptors: [], onError: () => {}, versionMatch: "exact" as const };
+  const settings = {
+    bodyKinds: [],
+    interceptors: [],
+    onError: () => {},
+    versionMatch: "exact" as const,
+  };
   const ask = async (router: Router, contentType: string | undefined, path = GREET): Promise<unknown> => {
     const { headers } = await router.exchange(rpcRequest({ path, headers: { "content-type": contentType } }));
     return [headers.get("by"), headers.get("found")];
@@ -143,6 +148,15 @@ it.each<[string, RouterOptions]>([
   ["Infinity", { maxMessageBytes: Number.POSITIVE_INFINITY }],
 ])("a router does not take %s for its largest message", (_what, options) => {
   expect(() => createRouter(options)).toThrow(RangeError);
+});
+
+it.each<[string, RouterOptions]>([
+  ["a limit of 0", { bodyLimits: { parts: 0 } }],
+  ["half a limit", { bodyLimits: { formValues: 1.5 } }],
+  ["a limit that is no number", { bodyLimits: { elements: Number.NaN } }],
+  ["a limit of another name", { bodyLimits: { files: 1 } as object }],
+])("a router refuses %s for bodies", (_what, options) => {
+  expect(() => createRouter(options)).toThrow(/^bodyLimits/);
 });
 
 describe("with versionMatch fallback", () => {

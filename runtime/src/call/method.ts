@@ -102,8 +102,8 @@ export interface ServerPayload {
   paths(method: Method): readonly string[];
   /** Whether a server can tell calls of two methods of one path apart by their messages. */
   isOverload(method: Method, other: Method): boolean;
-  /** Whether the message of a response may be sent as text. */
-  returnsText(method: Method): boolean;
+  /** Whether messages of the method's responses can be written in a format other than JSON. */
+  canEncode(method: Method, format: "text" | "xml"): boolean;
   /** Adapts an implementation, which may take and return something else than messages, to messages. */
   bind(method: Method, implementation: (...values: never[]) => unknown): (input: never, context: never) => unknown;
   /** Begins a call over sub-protocol B of one of the methods of a path. */
@@ -144,8 +144,36 @@ export interface HttpRpcPayloadCall extends PayloadCall {
 
 /** A request body of sub-protocol A. */
 export interface PayloadBody {
-  readonly format: "json" | BodyKind;
   readonly bytes: Uint8Array;
-  /** Parameters of the content type, by their lower-case names. */
-  readonly parameters: ReadonlyMap<string, string>;
+  /** Parses the body as far as that takes no types. Throws an `RpcError`, or anything for bytes that are malformed. */
+  parse(): BodyContent | Promise<BodyContent>;
+}
+
+/** A body, or a part of one, parsed as far as that takes no types. */
+export type BodyContent =
+  | { readonly shape: "json"; readonly bytes: Uint8Array }
+  | { readonly shape: "text"; readonly text: string }
+  | { readonly shape: "pairs"; readonly values: readonly Named<string>[] }
+  | { readonly shape: "parts"; readonly values: readonly Named<BodyPart>[] }
+  | { readonly shape: "element"; readonly element: BodyElement };
+
+/** A value of a body under the name that the body gives it. */
+export interface Named<V> {
+  readonly name: string;
+  readonly value: V;
+}
+
+/** A part of a multipart body. */
+export interface BodyPart {
+  readonly bytes: Uint8Array;
+  /** The content of the part, by its own content type. Throws as {@link PayloadBody.parse} does. */
+  parse(): BodyContent;
+}
+
+/** An element of XML. */
+export interface BodyElement {
+  /** Without a prefix. */
+  readonly name: string;
+  readonly children: readonly BodyElement[];
+  readonly text: string;
 }

@@ -6,25 +6,24 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { PayloadBody } from "../call/method.ts";
+import type { Method, PayloadBody } from "../call/method.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
 import { boundValues, type DecodeLimits } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import type { ServerOptions } from "../protocol/options.ts";
 import { decodeArguments } from "./arguments.ts";
-import { BODY_FORMATS, type BodyFormat } from "./body/formats.ts";
-import { encodeTextBody, isText } from "./body/text.ts";
-import { encodeXml } from "./body/xml.ts";
+import type { BodyContext, BodyFormat, BodyResponse } from "./body/format.ts";
+import { BODY_FORMATS } from "./body/formats.ts";
 import { Refusal } from "./error-response.ts";
-import { canonicalType, chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
+import { chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
 
 /** How a request is decoded, and what its response looks like if nothing else is asked for. */
 export interface RequestFormat {
   decode(type: DescMessage, bytes: Uint8Array): object | Promise<object>;
   /** The same for methods that bring a payload. */
-  readonly body: Omit<PayloadBody, "bytes">;
+  openBody(bytes: Uint8Array): PayloadBody;
   readonly response: ResponseFormat;
-  /** Whether any page may send it without a CORS preflight. */
+  /** Whether browsers send it to any site with cookies and without a CORS preflight. */
   readonly safelisted: boolean;
 }
 
@@ -35,7 +34,7 @@ export interface ResponseFormat {
   readonly fields: Metadata;
   encode(type: DescMessage, message: object): Uint8Array;
   /** The same for methods that bring a payload. */
-  readonly format: "json" | "text" | "xml";
+  readonly shape: "json" | BodyResponse["shape"];
 }
 
 export interface Content {
@@ -48,28 +47,46 @@ export interface Content {
 /** Settles what does not depend on a request. */
 export function createContent(options: ServerOptions): Content {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
-  const bounded = boundValues(json, options);
-  const requests = new Map(options.codecs.map((codec) => [`application/${codec.name}`, codecFormat(codec, options)]));
-  const xml = responseFormat("application/xml", (type, message) => encodeXml(type, json.toValue(type, message)), "xml");
-  const text = responseFormat(
-    "text/plain; charset=utf-8",
-    (type, message) => encodeTextBody(type, json.toValue(type, message)),
-    "text",
-  );
-  const { encode: encodeJson } = requests.get("application/json")?.response ?? jsonCodec;
-  const asJson = responseFormat("application/json", encodeJson, "json");
+  const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec).map((name) => [name, codec])));
+  const requests = new Map(Array.from(codecs, ([name, codec]) => [name, codecFormat(name, codec, options)]));
+  const context: BodyContext = {
+    json: boundValues(json, options),
+    codecs,
+    limits: options.bodyLimits,
+    decodeLimits: options,
+  };
+  const { encode: encodeJson } = requests.get(JSON_TYPE)?.response ?? jsonCodec;
+  const asJson = responseFormat(JSON_TYPE, "json", encodeJson);
 
   /** Methods that bring a payload take JSON whatever the codecs, which are for schemas. */
   const payloadRequests: ReadonlyMap<string, RequestFormat> = new Map([
-    ["application/json", { ...codecFormat(jsonCodec, options), response: asJson }],
+    [JSON_TYPE, { ...codecFormat(JSON_TYPE, jsonCodec, options), response: asJson }],
   ]);
 
+  /** What the formats of bodies have for responses, by their media types. */
+  const bodyResponses = new Map(
+    BODY_FORMATS.flatMap(({ response, mediaTypes }) =>
+      response === undefined ? [] : mediaTypes.map((name) => [name, bodyResponse(name, response)] as const),
+    ),
+  );
+
+  function bodyResponse(name: string, { shape, parameters, encode }: BodyResponse): ResponseFormat {
+    return responseFormat(name + parameters, shape, (type, message) => encode(type, json.toValue(type, message)));
+  }
+
   function bodyFormat(format: BodyFormat, mediaType: MediaType): RequestFormat {
+    const { load, response, safelisted } = format;
+    const parse = (bytes: Uint8Array) => format.parse(bytes, mediaType, context);
+    const decode = (type: DescMessage, bytes: Uint8Array) => format.decode(type, parse(bytes), context);
+    const answersInKind = response !== undefined && !response.onRequest;
     return {
-      decode: (type, bytes) => format.decode({ type, bytes, mediaType, json: bounded }),
-      body: { format: format.kind, parameters: mediaType.parameters },
-      response: format.responseType === "application/xml" ? xml : asJson,
-      safelisted: format.safelisted,
+      decode: load === undefined ? decode : (type, bytes) => load().then(() => decode(type, bytes)),
+      openBody: (bytes) => ({
+        bytes,
+        parse: () => (load === undefined ? parse(bytes) : load().then(() => parse(bytes))),
+      }),
+      response: (answersInKind && bodyResponses.get(mediaType.name)) || asJson,
+      safelisted,
     };
   }
 
@@ -78,23 +95,26 @@ export function createContent(options: ServerOptions): Content {
 
   function findOther(contentType: string | undefined, handler: Handler): RequestFormat {
     const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
-    const codecs = codecsOf(handler);
+    const formats = codecsOf(handler);
     const bodies = bodiesOf(handler);
     if (mediaType !== undefined) {
-      const codec = codecs.get(canonicalType(mediaType.name));
+      const codec = formats.get(mediaType.name);
       if (codec !== undefined && isUtf8(mediaType)) return codec;
       const format = bodies.find(({ mediaTypes }) => mediaTypes.includes(mediaType.name));
       if (format !== undefined) return bodyFormat(format, mediaType);
     }
-    throw unsupported(contentType, [...codecs.keys(), ...bodies.map(({ mediaTypes }) => mediaTypes[0] as string)]);
+    throw unsupported(contentType, [
+      ...[...formats.keys()].filter((name) => !PROTO_ALIASES.includes(name)),
+      ...bodies.map(({ mediaTypes }) => mediaTypes[0] as string),
+    ]);
   }
 
   /** The formats a response may have, in the order of preference. */
   function responsesOf(handler: Handler): Map<string, ResponseFormat> {
     const responses = new Map(Array.from(codecsOf(handler), ([mediaType, { response }]) => [mediaType, response]));
-    for (const { kind, mediaTypes } of bodiesOf(handler)) {
-      if (kind === "xml") for (const mediaType of mediaTypes) responses.set(mediaType, xml);
-      if (kind === "text" && returnsText(handler)) responses.set("text/plain", text);
+    for (const { response, mediaTypes } of bodiesOf(handler)) {
+      if (response === undefined || !fits(response, handler.method)) continue;
+      for (const mediaType of mediaTypes) responses.set(mediaType, bodyResponses.get(mediaType) as ResponseFormat);
     }
     return responses;
   }
@@ -108,7 +128,7 @@ export function createContent(options: ServerOptions): Content {
       const responses = responsesOf(handler);
       const chosen = responses.get(chooseMediaType(accept, [...responses.keys()]) ?? "");
       if (chosen !== undefined) return chosen;
-      const supported = [...responses.keys()].join(", ");
+      const supported = [...responses.keys()].filter((name) => !PROTO_ALIASES.includes(name)).join(", ");
       throw new Refusal(
         406,
         Code.InvalidArgument,
@@ -118,27 +138,36 @@ export function createContent(options: ServerOptions): Content {
   };
 }
 
-function codecFormat(codec: Codec, limits: DecodeLimits): RequestFormat {
+const JSON_TYPE = "application/json";
+
+/** What others call `application/proto`. */
+const PROTO_ALIASES: readonly string[] = ["application/protobuf", "application/x-protobuf"];
+
+/** The media types of a codec. */
+function namesOf({ name }: Codec): string[] {
+  return name === "proto" ? ["application/proto", ...PROTO_ALIASES] : [`application/${name}`];
+}
+
+function codecFormat(mediaType: string, codec: Codec, limits: DecodeLimits): RequestFormat {
   return {
     decode: (type, bytes) => decodeArguments(codec, type, bytes, limits),
-    body: JSON_BODY,
-    response: responseFormat(`application/${codec.name}`, (type, message) => codec.encode(type, message), "json"),
+    openBody: (bytes) => ({ bytes, parse: () => ({ shape: "json", bytes }) }),
+    response: responseFormat(mediaType, "json", (type, message) => codec.encode(type, message)),
     safelisted: false,
   };
 }
 
-const JSON_BODY: RequestFormat["body"] = { format: "json", parameters: new Map() };
-
 function responseFormat(
-  mediaType: string,
+  contentType: string,
+  shape: ResponseFormat["shape"],
   encode: ResponseFormat["encode"],
-  format: ResponseFormat["format"],
 ): ResponseFormat {
-  return { mediaType, fields: responseFields(mediaType), encode, format };
+  return { mediaType: contentType, fields: responseFields(contentType), shape, encode };
 }
 
-function returnsText({ method }: Handler): boolean {
-  return method.payload === undefined ? isText(method.output) : method.payload.server?.returnsText(method) === true;
+function fits(response: BodyResponse, method: Method): boolean {
+  if (method.payload === undefined) return response.fits(method.output);
+  return method.payload.server?.canEncode(method, response.shape) === true;
 }
 
 /** `nosniff` says that the body is what its content type says, so that no browser takes an answer for a page. */

@@ -62,7 +62,7 @@ export function qualityOf(accept: string, mediaType: string): number {
   let quality = 0;
   for (const wish of parseWishes(accept)) {
     // Java has it without the slash.
-    const found = wish.name === "*" ? 0 : ranges.indexOf(canonicalType(wish.name));
+    const found = wish.name === "*" ? 0 : ranges.indexOf(wish.name);
     if (found <= specificity) continue;
     specificity = found;
     quality = wish.quality;

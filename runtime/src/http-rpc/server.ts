@@ -152,7 +152,7 @@ function decode(call: ServerCall, bytes: Uint8Array): object | Promise<object> {
     const message =
       method.payload === undefined
         ? requestFormat.decode(method.input, bytes)
-        : (payload as HttpRpcPayloadCall).decode({ ...requestFormat.body, bytes });
+        : (payload as HttpRpcPayloadCall).decode(requestFormat.openBody(bytes));
     return message instanceof Promise ? message.catch(failed) : message;
   } catch (cause) {
     return failed(cause);
@@ -161,7 +161,7 @@ function decode(call: ServerCall, bytes: Uint8Array): object | Promise<object> {
 
 function encode({ handler: { method }, responseFormat, payload }: ServerCall, message: object): Uint8Array {
   if (method.payload === undefined) return responseFormat.encode(method.output, message);
-  return (payload as HttpRpcPayloadCall).encode(message, responseFormat.format);
+  return (payload as HttpRpcPayloadCall).encode(message, responseFormat.shape);
 }
 
 function decodeError(typeName: string, cause: unknown): RpcError {

@@ -18,7 +18,7 @@ export const interfacePayload: Payload = {
   server: {
     paths: (method) => [overloadPath(method)],
     isOverload,
-    returnsText: (method) => signatureOf(method).result === "java.lang.String",
+    canEncode: (method, format) => format === "xml" || signatureOf(method).result === "java.lang.String",
     bind: (method, implementation) => withMessages(method.kind, implementation as (...values: unknown[]) => unknown),
     openGrpc: (methods, options) => new WrappedCall(methods, options),
     openHttpRpc: (methods) => new PositionalCall(methods),

@@ -90,6 +90,11 @@ export function isBytes(type: JavaType): boolean {
   return type === "[B" || (typeof type === "object" && "array" in type && type.array === "byte");
 }
 
+/** Whether the type is `Byte[]`. */
+export function isBoxedBytes(type: JavaType): boolean {
+  return typeof type === "object" && "array" in type && type.array === "java.lang.Byte";
+}
+
 /** Whether the type is `char[]`, which travels as a string. */
 export function isChars(type: JavaType): boolean {
   return typeof type === "object" && "array" in type && type.array === "char";

@@ -44,6 +44,8 @@ export interface ServerOptions extends ProtocolOptions, PayloadOptions {
    * Default: none may.
    */
   readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
+  /** The most that bodies of sub-protocol A may consist of. */
+  readonly bodyLimits: BodyLimits;
   /** Whether sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
   /** Whether sub-protocol B refuses requests without `te: trailers`. */
@@ -51,6 +53,18 @@ export interface ServerOptions extends ProtocolOptions, PayloadOptions {
   /** Told of every error whose text the peer does not get to see, once each. */
   readonly onError: ErrorHook;
 }
+
+/** The most that a body of sub-protocol A may consist of. A body with more is refused with 400. */
+export interface BodyLimits {
+  /** Parts of a multipart body. */
+  readonly parts: number;
+  /** Values of a form. */
+  readonly formValues: number;
+  /** Elements of an XML document. */
+  readonly elements: number;
+}
+
+const DEFAULT_BODY_LIMITS: BodyLimits = { parts: 128, formValues: 1_000, elements: 10_000 };
 
 /** The content types of wrapped messages (spec: Extended content type). No known peer uses the one with `wrapper`. */
 export type WrapperContentType = "application/grpc+proto" | "application/triple+wrapper";
@@ -66,6 +80,26 @@ type Given<Options, Needed extends keyof Options> = Pick<Options, Needed> & {
 function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<ProtocolOptions, never>): number {
   if (maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1) return maxMessageBytes;
   throw new RangeError(`maxMessageBytes must be between 1 and ${2 ** 31 - 1}, not ${maxMessageBytes}`);
+}
+
+/** Fills in the defaults of a group of limits, each a positive integer. Throws for an unknown name. */
+function resolveLimits<Limits extends { readonly [Limit in keyof Limits]: number }>(
+  option: string,
+  defaults: Limits,
+  given: { readonly [Limit in keyof Limits]?: number | undefined } = {},
+): Limits {
+  const limits = { ...defaults };
+  for (const [name, value] of Object.entries<number | undefined>(given)) {
+    if (!Object.hasOwn(defaults, name)) {
+      throw new TypeError(`${option}: "${name}" is not among: ${Object.keys(defaults).join(", ")}`);
+    }
+    if (value === undefined) continue;
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new RangeError(`${option}.${name} must be a positive integer, not ${value}`);
+    }
+    Object.assign(limits, { [name]: value });
+  }
+  return limits;
 }
 
 /** Fills in the defaults of both halves. Those of codecs and compressions are the entry point's choice. */
@@ -91,7 +125,11 @@ export function resolveClientOptions(
 }
 
 /** Fills in the defaults of a server. */
-export function resolveServerOptions(given: Given<ServerOptions, "codecs" | "compressions">): ServerOptions {
+export function resolveServerOptions(
+  given: Given<Omit<ServerOptions, "bodyLimits">, "codecs" | "compressions"> & {
+    readonly bodyLimits?: { readonly [Limit in keyof BodyLimits]?: BodyLimits[Limit] | undefined } | undefined;
+  },
+): ServerOptions {
   const { codecs, requireProtocolVersion = false, requireTe = false, onError } = given;
   checkWireNames("codecs", codecs);
   checkWireNames("compressions", given.compressions, [IDENTITY]);
@@ -100,6 +138,7 @@ export function resolveServerOptions(given: Given<ServerOptions, "codecs" | "com
     ...options,
     maxDecodedBytes: decodedLimit({ ...given, ...options }),
     codecs,
+    bodyLimits: resolveLimits("bodyLimits", DEFAULT_BODY_LIMITS, given.bodyLimits),
     requireProtocolVersion,
     requireTe,
     onError:

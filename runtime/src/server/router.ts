@@ -61,6 +61,8 @@ interface Route {
 export interface RouterSettings {
   /** Tried in order. The last one answers whatever no other accepts. */
   readonly protocols: readonly ServerProtocol[];
+  /** The kinds of body that the protocols know. */
+  readonly bodyKinds: readonly BodyKind[];
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
   readonly versionMatch: VersionMatch;
@@ -76,7 +78,7 @@ export type VersionMatch = "exact" | "fallback";
 export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, Route[]>();
   const services: AddedService[] = [];
-  const { protocols, interceptors, onError, versionMatch } = settings;
+  const { protocols, bodyKinds, interceptors, onError, versionMatch } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
     const found = findExactly(path, wanted);
@@ -105,7 +107,7 @@ export function createRouterWith(settings: RouterSettings): Router {
       const { version = service.selector?.version, group = service.selector?.group } = options;
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
-      const bodies = bodiesOf(options, Object.keys(service.methods));
+      const bodies = bodiesOf(bodyKinds, options, Object.keys(service.methods));
       for (const [index, made] of createHandlers(service, implementation, all).entries()) {
         const { method } = made;
         const handler: Handler = { ...made, bodies: bodies[index] ?? [], csrf: options.csrf ?? true };
@@ -139,18 +141,20 @@ function withOverload(known: Handler, added: Handler): Handler {
   return { ...known, overloads: [...(known.overloads ?? []), added] };
 }
 
-const BODY_KINDS: readonly BodyKind[] = ["multipart", "form", "text", "xml"];
-
-/** The kinds of body of each method. Throws a `TypeError` for a kind or a method that there is not. */
-function bodiesOf({ bodies = BODY_KINDS }: ServiceOptions, methods: readonly string[]): (readonly BodyKind[])[] {
+/** The kinds of body of each method. Throws a `TypeError` for an unknown kind or method. */
+function bodiesOf(
+  all: readonly BodyKind[],
+  { bodies = all }: ServiceOptions,
+  methods: readonly string[],
+): (readonly BodyKind[])[] {
   const byMethod = Array.isArray(bodies) ? {} : (bodies as { readonly [method: string]: readonly BodyKind[] });
   const stranger = Object.keys(byMethod).find((name) => !methods.includes(name));
   if (stranger !== undefined) throw new TypeError(`bodies: "${stranger}" is not among: ${methods.join(", ")}`);
   return methods.map((name) => {
-    const kinds: readonly BodyKind[] = Array.isArray(bodies) ? bodies : (byMethod[name] ?? BODY_KINDS);
-    const unknown = kinds.find((kind) => !BODY_KINDS.includes(kind));
+    const kinds: readonly BodyKind[] = Array.isArray(bodies) ? bodies : (byMethod[name] ?? all);
+    const unknown = kinds.find((kind) => !all.includes(kind));
     if (unknown === undefined) return kinds;
-    throw new TypeError(`bodies: "${unknown}" is not among: ${BODY_KINDS.join(", ")}`);
+    throw new TypeError(`bodies: "${unknown}" is not among: ${all.join(", ")}`);
   });
 }
 

@@ -3,28 +3,44 @@
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
+import type { BodyContent, Named } from "../../call/method.ts";
+import type { JsonValues } from "../../codec/codec.ts";
 import { quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
-import type { MediaType } from "../media-type.ts";
-import { type BodyInput, bindParameters, messageFrom, type Named, parseItem, parseText } from "./parameters.ts";
+import type { BodyFormat } from "./format.ts";
+import { bindParameters, messageFrom, parseItem, parseText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
 
-/** More pairs than this are refused. */
-const MAX_PAIRS = 1_000;
+type FormContent = Extract<BodyContent, { shape: "pairs" }>;
 
-/** Decodes a form into a request message: into its map, if that is all it has, or else field by field. */
-export function decodeForm({ type, bytes, mediaType, json }: BodyInput): object {
-  const pairs = parsePairs(bytes, mediaType);
-  if (type.typeName === "google.protobuf.Struct")
-    return json.fromValue(
-      type,
-      mapOf(pairs, (text) => text),
-    );
-  const map = onlyMap(type);
-  if (map !== undefined) {
-    return json.fromValue(type, { [map.jsonName]: mapOf(pairs, (text) => parseItem(map, text) ?? null) });
+/** `application/x-www-form-urlencoded` in UTF-8, as pairs. */
+export const form: BodyFormat = {
+  kind: "form",
+  mediaTypes: ["application/x-www-form-urlencoded"],
+  safelisted: true,
+  parse(bytes, { parameters }, { limits }): FormContent {
+    const charset = parameters.get("charset") ?? "utf-8";
+    if (!/^utf-?8$/i.test(charset)) {
+      throw new Refusal(
+        415,
+        Code.Internal,
+        `charset ${quote(charset)} is not supported in a form; supported is: UTF-8`,
+      );
+    }
+    return { shape: "pairs", values: parseForm(decodeText(bytes), limits.formValues) };
+  },
+  decode: (type, { values }: FormContent, { json }) => decodeForm(json, type, values),
+};
+
+/** Decodes a form into a message: into its map, if that is all it has, or else field by field. */
+function decodeForm(json: JsonValues, type: DescMessage, pairs: readonly Named<string>[]): object {
+  if (type.typeName === "google.protobuf.Struct") {
+    const map = mapOf(pairs, (text) => text);
+    return json.fromValue(type, map);
   }
+  const map = onlyMap(type);
+  if (map !== undefined) return json.fromValue(type, { [map.jsonName]: mapOfPairs(map, pairs) });
   const values = bindParameters(type, pairs).flatMap(({ field, value: text }) => {
     const value = parseText(field, text);
     return value === undefined ? [] : [{ field, value }];
@@ -32,20 +48,16 @@ export function decodeForm({ type, bytes, mediaType, json }: BodyInput): object 
   return messageFrom(json, type, values);
 }
 
-/** The pairs of a body, in order. Throws for one that is malformed, and refuses charsets other than UTF-8. */
-export function parsePairs(bytes: Uint8Array, { parameters }: Pick<MediaType, "parameters">): Named<string>[] {
-  const charset = parameters.get("charset") ?? "utf-8";
-  if (!/^utf-?8$/i.test(charset)) {
-    throw new Refusal(415, Code.Internal, `charset ${quote(charset)} is not supported in a form; supported is: UTF-8`);
-  }
-  return parseForm(decodeText(bytes));
+/** The value in JSON of a map, of the pairs of a form. */
+export function mapOfPairs(map: DescField, pairs: readonly Named<string>[]): JsonValue {
+  return mapOf(pairs, (text) => parseItem(map, text) ?? null);
 }
 
 //     form = [ pair *( "&" pair ) ]      pair = *char [ "=" *char ]      char = "+" / "%" 2HEXDIG / any other
 /** The pairs of a form, in order. Throws for percent-encoding that is broken or not of UTF-8. */
-export function parseForm(form: string): Named<string>[] {
-  const pairs = form.split("&").filter((pair) => pair !== "");
-  if (pairs.length > MAX_PAIRS) throw badRequest(`the form has more than ${MAX_PAIRS} values`);
+export function parseForm(text: string, maxValues: number): Named<string>[] {
+  const pairs = text.split("&").filter((pair) => pair !== "");
+  if (pairs.length > maxValues) throw badRequest(`the form has more than ${maxValues} values`);
   return pairs.map((pair) => {
     const equals = pair.indexOf("=");
     const name = equals < 0 ? pair : pair.slice(0, equals);

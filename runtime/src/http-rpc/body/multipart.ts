@@ -2,62 +2,171 @@
  * Multipart bodies: `multipart/form-data` (spec: Additional request content types). Each part is decoded by its own
  * content type, and a parameter of bytes receives its part undecoded.
  */
-import { type DescField, fromBinary, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
-import { decodeJson, type JsonValues } from "../../codec/codec.ts";
+import type { BodyContent, BodyPart, Named } from "../../call/method.ts";
+import { type Codec, decodeJson, type JsonValues } from "../../codec/codec.ts";
+import { decodedLimit, decodeMessage } from "../../codec/large-message.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
-import { canonicalType, type MediaType, parseMediaType } from "../media-type.ts";
-import { type BodyInput, bindParameters, type FieldValue, messageFrom, type Named, parseText } from "./parameters.ts";
-import { decodeText } from "./text.ts";
-import { decodeXml } from "./xml.ts";
+import { type MediaType, parseMediaType } from "../media-type.ts";
+import { mapOfPairs } from "./form.ts";
+import type { BodyContext, BodyFormat } from "./format.ts";
+import { bindParameters, DecodedMessage, holdsBytes, messageFrom, parseText } from "./parameters.ts";
 
-/** More parts than this are refused. */
-const MAX_PARTS = 128;
+type MultipartContent = Extract<BodyContent, { shape: "parts" }>;
 
-/** One part, undecoded. */
-export interface Part {
+/** `multipart/form-data`. Its parts may have the content types of the server's codecs and of every format of `formats`. */
+export function createMultipart(formats: readonly BodyFormat[]): BodyFormat {
+  return {
+    kind: "multipart",
+    mediaTypes: ["multipart/form-data"],
+    safelisted: true,
+    load: () => Promise.all([loadMultipartParser(), ...formats.map(({ load }) => load?.())]),
+    parse(bytes, { parameters }, context): MultipartContent {
+      const parts = parseParts(bytes, parameters.get("boundary"), context.limits.parts);
+      const values = parts.map(({ name, value }) => ({ name, value: new Part(name, value, formats, context) }));
+      return { shape: "parts", values };
+    },
+    decode: (type, { values }: MultipartContent, { json }) => decodeParts(json, type, values),
+  };
+}
+
+/** A part. It is parsed when its content is asked for, because a parameter of bytes takes it undecoded. */
+class Part implements BodyPart {
+  readonly bytes: Uint8Array;
+  readonly #name: string;
+  readonly #mediaType: MediaType;
+  readonly #formats: readonly BodyFormat[];
+  readonly #context: BodyContext;
+
+  constructor(name: string, { bytes, mediaType }: RawPart, formats: readonly BodyFormat[], context: BodyContext) {
+    this.#name = name;
+    this.bytes = bytes;
+    this.#mediaType = mediaType;
+    this.#formats = formats;
+    this.#context = context;
+  }
+
+  get #codec(): Codec | undefined {
+    return this.#context.codecs.get(this.#mediaType.name);
+  }
+
+  get #format(): BodyFormat | undefined {
+    return this.#formats.find(({ mediaTypes }) => mediaTypes.includes(this.#mediaType.name));
+  }
+
+  get #isJson(): boolean {
+    return this.#mediaType.name === JSON_TYPE || this.#codec?.values !== undefined;
+  }
+
+  /** Whether it is text or JSON, which have a form for values of every type. */
+  get isText(): boolean {
+    return this.#isJson || this.#mediaType.name === "text/plain";
+  }
+
+  get isForm(): boolean {
+    return this.#mediaType.name === FORM_TYPE;
+  }
+
+  parse(): BodyContent {
+    if (this.#isJson) return { shape: "json", bytes: this.bytes };
+    const format = this.#format;
+    if (format === undefined) throw this.unsupported(this.#formats.flatMap(({ mediaTypes }) => mediaTypes));
+    return format.parse(this.bytes, this.#mediaType, this.#context);
+  }
+
+  /** Decodes the part into a message of a type, by one of the server's codecs or another format. */
+  decode(type: DescMessage, bodyBytes: number): object | Promise<object> {
+    const format = this.#format;
+    if (format !== undefined) return format.decode(type, this.parse(), this.#context);
+    const { decodeLimits, codecs } = this.#context;
+    const codec = codecs.get(this.#mediaType.name);
+    if (codec !== undefined) {
+      // All parts together may take as much memory as one message, each by its share of the bytes.
+      const maxDecodedBytes = Math.max(1, (decodedLimit(decodeLimits) * this.bytes.byteLength) / bodyBytes);
+      return decodeMessage(codec, type, this.bytes, { ...decodeLimits, maxDecodedBytes });
+    }
+    throw this.unsupported([...this.#context.codecs.keys(), ...this.#formats.flatMap(({ mediaTypes }) => mediaTypes)]);
+  }
+
+  /** The error of a content type that the part's parameter cannot have. */
+  unsupported(others: readonly string[]): RpcError {
+    const supported = [...new Set(["text/plain", JSON_TYPE, ...others])].join(", ");
+    const type = clipText(this.#mediaType.name, 100);
+    const problem = `content type ${type} is not supported for the part ${quote(this.#name)}`;
+    return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported}`);
+  }
+}
+
+/** Decodes parts into a request message: by their names, or by their order if no name is known. */
+function decodeParts(json: JsonValues, type: DescMessage, parts: readonly Named<BodyPart>[]): object | Promise<object> {
+  const bodyBytes = parts.reduce((sum, { value }) => sum + value.bytes.byteLength, 0);
+  const pending: Promise<unknown>[] = [];
+  const values = bindParameters(type, parts).flatMap(({ field, value: part }) => {
+    const decoded = decodePart(field, part as Part, bodyBytes);
+    return decoded.map((value) => ({ field, value }));
+  });
+  for (const { value } of values) if (value instanceof DecodedMessage && value.pending) pending.push(value.pending);
+  return pending.length === 0
+    ? messageFrom(json, type, values)
+    : Promise.all(pending).then(() => messageFrom(json, type, values));
+}
+
+/** The values of a part for its field: one, or none for an empty text, or in JSON all items of a list. */
+function decodePart(field: DescField, part: Part, bodyBytes: number): (JsonValue | Uint8Array | DecodedMessage)[] {
+  if (holdsBytes(field)) return [part.bytes];
+  const isMap = field.fieldKind === "map";
+  const message = isMap ? undefined : field.message;
+  if (!part.isText && message !== undefined) return [new DecodedMessage(message, part.decode(message, bodyBytes))];
+  if (!part.isText && !(isMap && part.isForm)) throw part.unsupported(isMap ? [FORM_TYPE] : []);
+  return valuesIn(field, part.parse());
+}
+
+function valuesIn(field: DescField, content: BodyContent): JsonValue[] {
+  if (content.shape === "text") {
+    const value = parseText(field, content.text);
+    return value === undefined ? [] : [value];
+  }
+  if (content.shape === "pairs") return [mapOfPairs(field, content.values)];
+  const value = decodeJson((content as Extract<BodyContent, { shape: "json" }>).bytes);
+  return field.fieldKind === "list" && Array.isArray(value) ? value : [value];
+}
+
+const JSON_TYPE = "application/json";
+const FORM_TYPE = "application/x-www-form-urlencoded";
+
+/** A part as it was sent. */
+interface RawPart {
   readonly mediaType: MediaType;
   readonly bytes: Uint8Array;
 }
 
-/** Decodes the parts of a body into a request message: by their names, or by their order if no name is known. */
-export async function decodeMultipart({ type, bytes, mediaType, json }: BodyInput): Promise<object> {
-  const parts = await parseParts(bytes, mediaType.parameters.get("boundary"));
-  const values: FieldValue<JsonValue | Uint8Array>[] = [];
-  for (const { field, value: part } of bindParameters(type, parts)) {
-    const value = await decodePart(json, field, part);
-    for (const item of isWholeList(field, part, value) ? value : [value]) {
-      if (item !== undefined) values.push({ field, value: item });
-    }
-  }
-  return messageFrom(json, type, values);
-}
+let multipasta: typeof import("multipasta") | undefined;
 
-/** JSON has a form for all items of a list; the other content types have one for a single item. */
-function isWholeList(field: DescField, { mediaType }: Part, value: unknown): value is JsonValue[] {
-  return field.fieldKind === "list" && Array.isArray(value) && mediaType.name === "application/json";
+/** Loads the parser of multipart bodies when the first of them arrives: most programs never see one. */
+export async function loadMultipartParser(): Promise<void> {
+  multipasta ??= await import("multipasta");
 }
 
 //     boundary = 0*69<bchars> bcharsnospace
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
-/** Takes a body apart at its boundary. Throws for one that breaks the grammar or ends early. */
-export async function parseParts(bytes: Uint8Array, boundary: string | undefined): Promise<Named<Part>[]> {
+/** Splits a body at its boundary. The parser must have been loaded. Throws for one that breaks the grammar or ends early. */
+export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxParts: number): Named<RawPart>[] {
   if (boundary === undefined || !BOUNDARY.test(boundary)) {
     throw badRequest("the content type multipart/form-data must have a boundary of 1 to 70 characters");
   }
-  // Loaded when the first such body arrives: most programs never see one.
-  const { make } = await import("multipasta");
-  const parts: Named<Part>[] = [];
+  const { make } = multipasta as NonNullable<typeof multipasta>;
+  const parts: Named<RawPart>[] = [];
   let done = false;
   let last: PartInfo | undefined;
   const parser = make({
     headers: { "content-type": `multipart/form-data; boundary="${boundary}"` },
-    maxParts: MAX_PARTS,
+    maxParts,
     maxFieldSize: Number.POSITIVE_INFINITY,
     isFile: () => false,
     onFile: () => () => {},
@@ -73,12 +182,12 @@ export async function parseParts(bytes: Uint8Array, boundary: string | undefined
     },
     onError: (error) => {
       // What follows the end of the last part is no part of the body.
-      if (!done) throw partError(error);
+      if (!done) throw partError(error, maxParts);
     },
   });
   parser.write(bytes);
   parser.end();
-  if (!done) throw partError({ _tag: "EndNotReached" });
+  if (!done) throw partError({ _tag: "EndNotReached" }, maxParts);
   // RFC 2046, section 5.1.1: encapsulation = 1*encapsulated-part
   if (parts.length === 0) throw badRequest("the body has no parts; a multipart body has at least one");
   return parts;
@@ -93,10 +202,10 @@ const HEADER_PROBLEMS: Readonly<Record<HeaderProblem, string>> = {
   InvalidHeaderValue: "a value has a character that no value may have",
 };
 
-function partError(error: MultipartError): RpcError {
+function partError(error: MultipartError, maxParts: number): RpcError {
   switch (error._tag) {
     case "ReachedLimit":
-      return badRequest(`the body has more than the limit of ${MAX_PARTS} parts`);
+      return badRequest(`the body has more than the limit of ${maxParts} parts`);
     case "EndNotReached":
       return badRequest("the body does not have parts that begin and end with the boundary of its content type");
     case "BadHeaders":
@@ -108,53 +217,9 @@ function partError(error: MultipartError): RpcError {
 
 /** The content type of a part as it was sent; text is the default. */
 function mediaTypeOf({ name, contentDisposition, headers }: PartInfo): MediaType {
-  if (contentDisposition !== "form-data") throw partError({ _tag: "InvalidDisposition" });
+  if (contentDisposition !== "form-data") throw partError({ _tag: "InvalidDisposition" }, 0);
   const { "content-type": contentType = "text/plain" } = headers;
   const mediaType = typeof contentType === "string" ? parseMediaType(contentType) : undefined;
   if (mediaType !== undefined) return mediaType;
   throw badRequest(`part ${quote(name)} has a malformed content type`);
-}
-
-type PartDecoder = (json: JsonValues, field: DescField, part: Part) => Promise<JsonValue> | JsonValue | undefined;
-
-/** How a part becomes the JSON value of its field, by its content type. */
-const PART_DECODERS: Readonly<Record<string, PartDecoder>> = {
-  "text/plain": (_json, field, { bytes, mediaType }) =>
-    parseText(field, decodeText(bytes, mediaType.parameters.get("charset"))),
-  "application/json": (_json, _field, { bytes }) => decodeJson(bytes),
-  "application/proto": (json, field, { bytes }) => {
-    const type = requireMessage(field, "application/proto");
-    return json.toValue(type, fromBinary(type, bytes));
-  },
-  "application/xml": (_json, field, { bytes, mediaType }) =>
-    decodeXml(requireMessage(field, "application/xml"), bytes, mediaType.parameters.get("charset")),
-};
-
-function decodePart(
-  json: JsonValues,
-  field: DescField,
-  part: Part,
-): Uint8Array | Promise<JsonValue> | JsonValue | undefined {
-  if (field.scalar === ScalarType.BYTES && field.fieldKind !== "map") return part.bytes;
-  const decode = PART_DECODERS[canonicalType(part.mediaType.name)];
-  if (decode !== undefined) return decode(json, field, part);
-  throw unsupportedFor(field, part.mediaType.name);
-}
-
-function requireMessage(field: DescField, contentType: string): NonNullable<DescField["message"]> {
-  if (field.message !== undefined && field.fieldKind !== "map") return field.message;
-  throw unsupportedFor(field, contentType);
-}
-
-function unsupportedFor(field: DescField, contentType: string): RpcError {
-  const supported = Object.keys(PART_DECODERS).filter(
-    (one) => field.message !== undefined || one === "text/plain" || one === "application/json",
-  );
-  return unsupportedPart(field.jsonName, contentType, supported);
-}
-
-/** Refuses the content type of a part. */
-export function unsupportedPart(name: string, contentType: string, supported: readonly string[]): RpcError {
-  const problem = `content type ${clipText(contentType, 100)} is not supported for the part ${quote(name)}`;
-  return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported.join(", ")}`);
 }

@@ -3,6 +3,7 @@
  * list them. Values arrive as text and become what the type of their field says.
  */
 import {
+  create,
   type DescEnum,
   type DescField,
   type DescMessage,
@@ -10,29 +11,13 @@ import {
   type Message,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { type ReflectList, reflect } from "@bufbuild/protobuf/reflect";
+import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { Code } from "../../call/code.ts";
 import { reasonOf } from "../../call/error.ts";
+import type { Named } from "../../call/method.ts";
 import { decodeJson, type JsonValues } from "../../codec/codec.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
-import type { MediaType } from "../media-type.ts";
-
-/** A body to decode into the parameters of a method. */
-export interface BodyInput {
-  /** The message to decode it into. */
-  readonly type: DescMessage;
-  readonly bytes: Uint8Array;
-  readonly mediaType: MediaType;
-  /** The JSON of the server's codec, which knows its registry. */
-  readonly json: JsonValues;
-}
-
-/** A value of a body under the name that the body gives it. */
-export interface Named<V> {
-  readonly name: string;
-  readonly value: V;
-}
 
 /** A value and the field it is for; for a field that repeats, one item. */
 export interface FieldValue<V> {
@@ -47,10 +32,10 @@ export function findField(type: DescMessage, name: string): DescField | undefine
 
 /**
  * Finds the field of each value: by name, as soon as one name is known, and then unknown ones are ignored as they are in
- * JSON; by position, if none is.
+ * JSON; by position, if none is. A message around one scalar is that parameter, boxed.
  */
 export function bindParameters<V>(type: DescMessage, values: readonly Named<V>[]): FieldValue<V>[] {
-  if (isTextual(type)) {
+  if (isTextual(type) && !WRAPPERS.has(type.typeName)) {
     const problem = `the parameter is one ${type.typeName}, and the values of this content type are for several`;
     throw new Refusal(415, Code.Internal, `${problem}; send it as application/json`);
   }
@@ -68,35 +53,99 @@ export function bindParameters<V>(type: DescMessage, values: readonly Named<V>[]
   });
 }
 
-/** Makes a message of the values of its fields: values in JSON, or the bytes of a field of bytes. */
+/** A message that a codec or a format decodes, as the value of a field. */
+export class DecodedMessage {
+  readonly type: DescMessage;
+  #message: Message | undefined;
+  /** Settles when the message is there; `undefined` if it is. */
+  readonly pending: Promise<void> | undefined;
+
+  constructor(type: DescMessage, message: object | Promise<object>) {
+    this.type = type;
+    if (message instanceof Promise) {
+      this.pending = message.then((decoded) => {
+        this.#message = decoded as Message;
+      });
+      // Another part may end the call before this one is waited for.
+      this.pending.catch(() => {});
+    } else this.#message = message as Message;
+  }
+
+  get message(): Message {
+    return this.#message as Message;
+  }
+}
+
+/** A value that is set when the others have been made from JSON, at its place among the items of a list. */
+interface PlacedValue extends FieldValue<Uint8Array | DecodedMessage> {
+  readonly index: number;
+}
+
+/** Makes a message of the values of its fields: values in JSON, the bytes of a field of bytes, or messages. */
 export function messageFrom(
   json: JsonValues,
   type: DescMessage,
-  values: readonly FieldValue<JsonValue | Uint8Array>[],
+  values: readonly FieldValue<JsonValue | Uint8Array | DecodedMessage>[],
 ): object {
   const members = new Map<string, JsonValue>();
-  const raw: FieldValue<Uint8Array>[] = [];
-  const seen = new Set<DescField>();
+  const placed: PlacedValue[] = [];
+  const counts = new Map<DescField, number>();
   for (const { field, value } of values) {
     const list = field.fieldKind === "list";
-    if (!list && seen.has(field)) throw badRequest(`parameter "${field.jsonName}" is given more than once`);
-    seen.add(field);
+    const index = counts.get(field) ?? 0;
+    if (!list && index > 0) throw badRequest(`parameter "${field.jsonName}" is given more than once`);
+    counts.set(field, index + 1);
     const items = members.get(field.jsonName);
-    if (value instanceof Uint8Array) raw.push({ field, value });
+    if (value instanceof Uint8Array || value instanceof DecodedMessage) placed.push({ field, value, index });
     else if (list && Array.isArray(items)) items.push(value);
     else members.set(field.jsonName, list ? [value] : value);
   }
-  const message = json.fromValue(type, Object.fromEntries(members));
-  if (raw.length > 0) setBytes(type, message, raw);
+  const message = fromMembers(json, type, members);
+  if (placed.length > 0) setPlaced(type, message, placed);
   return message;
 }
 
-function setBytes(type: DescMessage, message: object, values: readonly FieldValue<Uint8Array>[]): void {
+/** The JSON of a message around one scalar is the scalar. */
+function fromMembers(json: JsonValues, type: DescMessage, members: ReadonlyMap<string, JsonValue>): object {
+  if (!WRAPPERS.has(type.typeName)) return json.fromValue(type, Object.fromEntries(members));
+  const boxed = members.get("value");
+  return boxed === undefined ? create(type) : json.fromValue(type, boxed);
+}
+
+function setPlaced(type: DescMessage, message: object, placed: readonly PlacedValue[]): void {
   const fields = reflect(type, message as Message);
-  for (const { field, value } of values) {
-    if (field.fieldKind === "list") (fields.get(field) as ReflectList<Uint8Array>).add(value);
-    else fields.set(field, value);
+  for (const [field, values] of groupByField(placed)) {
+    if (field.fieldKind === "list") insert(fields.get(field) as ReflectList, values);
+    else for (const { value } of values) fields.set(field, reflected(field, value));
   }
+}
+
+function groupByField(placed: readonly PlacedValue[]): Map<DescField, PlacedValue[]> {
+  const groups = new Map<DescField, PlacedValue[]>();
+  for (const value of placed) {
+    const group = groups.get(value.field);
+    if (group === undefined) groups.set(value.field, [value]);
+    else group.push(value);
+  }
+  return groups;
+}
+
+/** Inserts values into a list, each at its index in the result. */
+function insert(list: ReflectList, values: readonly PlacedValue[]): void {
+  const others = [...list];
+  list.clear();
+  let taken = 0;
+  for (const { field, value, index } of values) {
+    for (; list.size < index; taken += 1) list.add(others[taken]);
+    list.add(reflected(field, value));
+  }
+  for (const other of others.slice(taken)) list.add(other);
+}
+
+/** Bytes for a `BytesValue` become one. */
+function reflected(field: DescField, value: Uint8Array | DecodedMessage): Uint8Array | ReflectMessage {
+  if (value instanceof DecodedMessage) return reflect(value.type, value.message);
+  return field.message === undefined ? value : reflect(field.message, create(field.message, { value }));
 }
 
 /** Messages that are one text in JSON. An empty one is left out, as an empty number is. */
@@ -119,6 +168,11 @@ const WRAPPERS: ReadonlyMap<string, ScalarType> = new Map(
     Bytes: ScalarType.BYTES,
   }).map(([name, scalar]) => [`google.protobuf.${name}Value`, scalar]),
 );
+
+/** Whether a field is bytes, boxed or not; of a field that repeats, whether an item is. */
+export function holdsBytes({ fieldKind, scalar, message }: DescField): boolean {
+  return fieldKind !== "map" && (scalar === ScalarType.BYTES || message?.typeName === "google.protobuf.BytesValue");
+}
 
 /** Whether a message is written as text rather than as a structure. */
 export function isTextual({ typeName }: DescMessage): boolean {

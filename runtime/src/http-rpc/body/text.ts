@@ -3,29 +3,46 @@
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
+import type { BodyContent } from "../../call/method.ts";
+import type { JsonValues } from "../../codec/codec.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
-import { type BodyInput, messageFrom } from "./parameters.ts";
+import type { BodyFormat } from "./format.ts";
+import { messageFrom } from "./parameters.ts";
 
-/** Decodes a `text/plain` body into the request message of a method with one string parameter. */
-export function decodeTextBody({ type, bytes, mediaType, json }: BodyInput): object {
-  const text = decodeText(bytes, mediaType.parameters.get("charset"));
-  if (type.typeName === STRING_VALUE) return json.fromValue(type, text);
+type TextContent = Extract<BodyContent, { shape: "text" }>;
+
+/** `text/plain` in a charset. Its response is JSON; one that is a single text may be sent as text, if `accept` asks for it. */
+export const text: BodyFormat = {
+  kind: "text",
+  mediaTypes: ["text/plain"],
+  safelisted: true,
+  parse: (bytes, { parameters }): TextContent => ({
+    shape: "text",
+    text: decodeText(bytes, parameters.get("charset")),
+  }),
+  decode: (type, content: TextContent, { json }) => decodeTextBody(json, type, content.text),
+  response: { shape: "text", onRequest: true, parameters: "; charset=utf-8", fits: isText, encode: encodeTextBody },
+};
+
+/** The request message of a method with one string parameter. */
+function decodeTextBody(json: JsonValues, type: DescMessage, value: string): object {
+  if (type.typeName === STRING_VALUE) return json.fromValue(type, value);
   const field = stringField(type);
-  if (field !== undefined) return messageFrom(json, type, [{ field, value: text }]);
+  if (field !== undefined) return messageFrom(json, type, [{ field, value }]);
   const problem = `text/plain is for methods with one string parameter, and ${type.typeName} has none or several`;
   throw new Refusal(415, Code.Internal, problem);
 }
 
 /** The response as text, for an output that is one: the reverse of {@link decodeTextBody}. */
-export function encodeTextBody(type: DescMessage, value: JsonValue): Uint8Array {
+function encodeTextBody(type: DescMessage, value: JsonValue): Uint8Array {
   const field = stringField(type) as DescField;
-  const text = type.typeName === STRING_VALUE ? value : (value as JsonObject)[field.jsonName];
-  return new TextEncoder().encode(typeof text === "string" ? text : "");
+  const written = type.typeName === STRING_VALUE ? value : (value as JsonObject)[field.jsonName];
+  return new TextEncoder().encode(typeof written === "string" ? written : "");
 }
 
 /** Whether a message is one text and nothing else, so that a response may be plain text. */
-export function isText(type: DescMessage): boolean {
+function isText(type: DescMessage): boolean {
   return type.typeName === STRING_VALUE || (type.fields.length === 1 && stringField(type) !== undefined);
 }
 

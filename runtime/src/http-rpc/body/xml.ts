@@ -10,22 +10,45 @@
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
+import type { BodyContent, BodyElement } from "../../call/method.ts";
+import type { BodyFormat } from "./format.ts";
 import { findField, holdsJson, isTextual, parseItem, parseMessageText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
 
 const MAX_XML_DEPTH = 100;
-const MAX_ELEMENTS = 10_000;
 
-export interface Element {
-  /** Without a prefix. */
-  readonly name: string;
-  readonly children: Element[];
+type XmlContent = Extract<BodyContent, { shape: "element" }>;
+
+/** `application/xml` and `text/xml`. The response is XML as well, under the same name. */
+export const xml: BodyFormat = {
+  kind: "xml",
+  mediaTypes: ["application/xml", "text/xml"],
+  safelisted: false,
+  load: loadXmlParser,
+  parse: (bytes, { parameters }, { limits }): XmlContent => ({
+    shape: "element",
+    element: parseXml(bytes, parameters.get("charset"), limits.elements),
+  }),
+  decode: (type, { element }: XmlContent, { json }) => json.fromValue(type, decodeXml(type, element)),
+  response: { shape: "xml", onRequest: false, parameters: "", fits: () => true, encode: encodeXml },
+};
+
+/** An element that is being parsed. */
+interface OpenElement extends BodyElement {
+  readonly children: OpenElement[];
   text: string;
 }
 
-/** The JSON value of a message in XML. Throws for XML that is malformed, too deep, or not what the schema says. */
-export async function decodeXml(type: DescMessage, bytes: Uint8Array, charset: string | undefined): Promise<JsonValue> {
-  return messageValue(type, await parseXml(bytes, charset)) ?? {};
+/** The JSON value of a message in XML. Throws for XML that is not what the schema says. */
+export function decodeXml(type: DescMessage, element: BodyElement): JsonValue {
+  return messageValue(type, element) ?? {};
+}
+
+let saxes: typeof import("saxes") | undefined;
+
+/** Loads the parser of XML when the first such body arrives: most programs never see one. */
+export async function loadXmlParser(): Promise<void> {
+  saxes ??= await import("saxes");
 }
 
 /** What the bytes of a document say about their charset (XML 1.0, appendix F). */
@@ -58,18 +81,17 @@ function hasDocumentType(text: string): boolean {
   }
 }
 
-/** The root of a document. */
-export async function parseXml(bytes: Uint8Array, charset: string | undefined): Promise<Element> {
+/** The root of a document. The parser must have been loaded. Throws for XML that is malformed or beyond a limit. */
+export function parseXml(bytes: Uint8Array, charset: string | undefined, maxElements: number): BodyElement {
   const text = decodeText(bytes, charset ?? detectCharset(bytes));
   if (hasDocumentType(text)) throw new Error("the XML has a document type, which is not allowed");
-  // Loaded when the first such body arrives: most programs never see one.
-  const { SaxesParser } = await import("saxes");
+  const { SaxesParser } = saxes as NonNullable<typeof saxes>;
   const parser = new SaxesParser({ position: false });
-  const top: Element = { name: "", children: [], text: "" };
+  const top: OpenElement = { name: "", children: [], text: "" };
   const open = [top];
   let count = 0;
   const append = (part: string): void => {
-    (open.at(-1) as Element).text += part;
+    (open.at(-1) as OpenElement).text += part;
   };
   // Handlers that throw end the parsing where it is.
   parser.on("error", (error) => {
@@ -77,10 +99,10 @@ export async function parseXml(bytes: Uint8Array, charset: string | undefined): 
   });
   parser.on("opentag", ({ name }) => {
     count += 1;
-    if (count > MAX_ELEMENTS) throw new Error(`the XML has more than ${MAX_ELEMENTS} elements`);
+    if (count > maxElements) throw new Error(`the XML has more than ${maxElements} elements`);
     if (open.length > MAX_XML_DEPTH) throw new Error(`the XML is nested more than ${MAX_XML_DEPTH} levels deep`);
-    const element: Element = { name: name.slice(name.indexOf(":") + 1), children: [], text: "" };
-    (open.at(-1) as Element).children.push(element);
+    const element: OpenElement = { name: name.slice(name.indexOf(":") + 1), children: [], text: "" };
+    (open.at(-1) as OpenElement).children.push(element);
     open.push(element);
   });
   parser.on("closetag", () => {
@@ -89,10 +111,10 @@ export async function parseXml(bytes: Uint8Array, charset: string | undefined): 
   parser.on("text", append);
   parser.on("cdata", append);
   parser.write(text).close();
-  return top.children[0] as Element;
+  return top.children[0] as OpenElement;
 }
 
-function messageValue(type: DescMessage, element: Element): JsonValue | undefined {
+function messageValue(type: DescMessage, element: BodyElement): JsonValue | undefined {
   if (isTextual(type)) return parseMessageText(type, textOf(element));
   const members = new Map<string, JsonValue>();
   for (const child of element.children) {
@@ -111,12 +133,12 @@ function messageValue(type: DescMessage, element: Element): JsonValue | undefine
   return Object.fromEntries(members);
 }
 
-function mapValue(field: DescField, element: Element): JsonValue {
+function mapValue(field: DescField, element: BodyElement): JsonValue {
   return Object.fromEntries(entriesOf(element).map(([key, value]) => [key, itemValue(field, value) ?? ""]));
 }
 
 /** The keys and values of a map. */
-export function entriesOf(element: Element): [string, Element][] {
+export function entriesOf(element: BodyElement): [string, BodyElement][] {
   return element.children.map((entry) => {
     const [key, value] = ["key", "value"].map((name) => entry.children.find((child) => child.name === name));
     if (key !== undefined && value !== undefined) return [textOf(key), value];
@@ -124,7 +146,7 @@ export function entriesOf(element: Element): [string, Element][] {
   });
 }
 
-function itemValue(field: DescField, element: Element): JsonValue | undefined {
+function itemValue(field: DescField, element: BodyElement): JsonValue | undefined {
   try {
     return field.message === undefined
       ? parseItem(field, textOf(element))
@@ -134,7 +156,7 @@ function itemValue(field: DescField, element: Element): JsonValue | undefined {
   }
 }
 
-export function textOf(element: Element): string {
+export function textOf(element: BodyElement): string {
   const [child] = element.children;
   if (child === undefined) return element.text;
   throw new Error(`element "${child.name}" stands where text is expected`);

@@ -4,18 +4,15 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../../call/error.ts";
-import type { PayloadBody } from "../../call/method.ts";
+import type { BodyContent, BodyElement, BodyPart, Named } from "../../call/method.ts";
 import { decodeJsonText } from "../../codec/codec.ts";
-import { parsePairs } from "../../http-rpc/body/form.ts";
-import { type Part, parseParts, unsupportedPart } from "../../http-rpc/body/multipart.ts";
-import { type Named, parseBoolean } from "../../http-rpc/body/parameters.ts";
-import { decodeText } from "../../http-rpc/body/text.ts";
-import { type Element, entriesOf, parseXml, textOf } from "../../http-rpc/body/xml.ts";
+import { parseBoolean } from "../../http-rpc/body/parameters.ts";
+import { entriesOf, textOf } from "../../http-rpc/body/xml.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { argumentsIn } from "../arguments.ts";
 import { parseExactJson } from "../json-text.ts";
 import type { JavaClass, JavaType, Parameter, Signature } from "../signature.ts";
-import { isBytes, isChars, isRecord, itemOf, scalarOf, setMember } from "../type.ts";
+import { isBoxedBytes, isBytes, isChars, isRecord, itemOf, scalarOf, setMember } from "../type.ts";
 
 /** A parsed body, which can be read for each of several methods of a path. */
 export interface ArgumentBody {
@@ -31,12 +28,6 @@ export interface ArgumentBody {
   problemFor(signature: Signature): string;
 }
 
-/** Parses a body, by the parameters of its content type. Throws for a malformed one. */
-type ArgumentFormat = (
-  bytes: Uint8Array,
-  parameters: PayloadBody["parameters"],
-) => ArgumentBody | Promise<ArgumentBody>;
-
 /** Arguments in JSON, by position or by name. */
 function jsonArguments(bytes: Uint8Array): ArgumentBody {
   if (bytes.byteLength === 0) throw badRequest("the body is empty; it must be a JSON array of the arguments");
@@ -51,8 +42,7 @@ function jsonArguments(bytes: Uint8Array): ArgumentBody {
 }
 
 /** Arguments in a form. A method whose only parameter is a map gets all pairs. */
-const formArguments: ArgumentFormat = (bytes, parameters) => {
-  const pairs = parsePairs(bytes, { parameters });
+function formArguments(pairs: readonly Named<string>[]): ArgumentBody {
   return {
     problemFor: problemOf(pairs),
     namesAll: namesIn(pairs),
@@ -61,33 +51,29 @@ const formArguments: ArgumentFormat = (bytes, parameters) => {
       const type = onlyType(parameters);
       if (typeof type !== "object" || !("map" in type) || knowsAny(parameters, pairs))
         return bind(parameters, pairs, parseText);
-      const fields = pairs.map(({ name }) => ({ name, type: type.map[1] }));
-      return [[objectOf(fields, pairs, parseText)]];
+      return [[mapOf(type.map[1], pairs)]];
     },
   };
-};
+}
 
-const multipartArguments: ArgumentFormat = async (bytes, parameters) => {
-  const parts = await parseParts(bytes, parameters.get("boundary"));
+function multipartArguments(parts: readonly Named<BodyPart>[]): ArgumentBody {
   return {
     problemFor: problemOf(parts),
     namesAll: namesIn(parts),
     byPosition: ({ parameters }) => inOrder(parameters, parts, decodePart),
     readingsFor: ({ parameters }) => bind(parameters, parts, decodePart),
   };
-};
+}
 
-const textArguments: ArgumentFormat = (bytes, parameters) => {
-  const text = decodeText(bytes, parameters.get("charset"));
+function textArguments(text: string): ArgumentBody {
   return {
     readingsFor: ({ parameters }) => (onlyType(parameters) === "java.lang.String" ? [[text]] : []),
     problemFor: () => "text/plain is for methods with one parameter, a string",
   };
-};
+}
 
 /** Arguments in XML: an element for each parameter, or the only argument as the root, under any name. */
-const xmlArguments: ArgumentFormat = async (bytes, parameters) => {
-  const root = await parseXml(bytes, parameters.get("charset"));
+function xmlArguments(root: BodyElement): ArgumentBody {
   const elements = root.children.map((value) => ({ name: value.name, value }));
   return {
     problemFor: problemOf(elements),
@@ -98,16 +84,23 @@ const xmlArguments: ArgumentFormat = async (bytes, parameters) => {
       return type === undefined ? [] : [[decodeElement(type, root)]];
     },
   };
-};
+}
 
-/** Parsers by the format of the body. */
-export const ARGUMENT_FORMATS: Readonly<Record<PayloadBody["format"], ArgumentFormat>> = {
-  json: jsonArguments,
-  multipart: multipartArguments,
-  form: formArguments,
-  text: textArguments,
-  xml: xmlArguments,
-};
+/** Reads a parsed body, by its shape and not by its format. */
+export function argumentsOf(content: BodyContent): ArgumentBody {
+  switch (content.shape) {
+    case "json":
+      return jsonArguments(content.bytes);
+    case "text":
+      return textArguments(content.text);
+    case "pairs":
+      return formArguments(content.values);
+    case "parts":
+      return multipartArguments(content.values);
+    case "element":
+      return xmlArguments(content.element);
+  }
+}
 
 const parseJson = (bytes: Uint8Array): JsonValue => parseExactJson(decodeJsonText(bytes));
 
@@ -177,7 +170,7 @@ function objectOf<V>(members: readonly Parameter[], values: readonly Named<V>[],
 function valuesIn<V>(parameters: readonly Parameter[], values: readonly Named<V>[], decode: Decode<V>): JsonValue[] {
   return parameters.map(({ name, type }) => {
     const given = values.filter((value) => value.name === name).map(({ value }) => value);
-    const item = itemOf(type);
+    const item = isBoxedBytes(type) && given.length === 1 && isPart(given[0]) ? undefined : itemOf(type);
     try {
       if (item !== undefined && given.length > 0) return itemsIn(given, item, name, decode);
       if (given.length > 1) throw badRequest(`parameter "${name}" is given more than once`);
@@ -188,6 +181,8 @@ function valuesIn<V>(parameters: readonly Parameter[], values: readonly Named<V>
     }
   });
 }
+
+const isPart = (value: unknown): boolean => typeof value === "object" && value !== null && "parse" in value;
 
 /** The items of a list: one for each value, or those of a value that is a JSON array. */
 function itemsIn<V>(values: readonly V[], item: JavaType, name: string, decode: Decode<V>): JsonValue[] {
@@ -207,16 +202,40 @@ function parseText(type: JavaType, text: string): JsonValue {
   return isStructured ? parseJson(new TextEncoder().encode(value)) : value;
 }
 
-/** A part of a multipart body, by its own content type; bytes as they are. */
-function decodePart(type: JavaType, { mediaType, bytes }: Part, name: string): JsonValue {
+/** A part of a multipart body, by its own content type; bytes, boxed or not, as they are. */
+function decodePart(type: JavaType, part: BodyPart, name: string): JsonValue {
+  const { bytes } = part;
   // The conversion to Java's values also accepts bytes, which JSON lacks.
   if (isBytes(type)) return bytes as unknown as JsonValue;
-  if (mediaType.name === "application/json") return parseJson(bytes);
-  if (mediaType.name === "text/plain") return parseText(type, decodeText(bytes, mediaType.parameters.get("charset")));
-  throw unsupportedPart(name, mediaType.name, ["text/plain", "application/json"]);
+  if (isBoxedBytes(type)) return [...new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)];
+  const content = part.parse();
+  switch (content.shape) {
+    case "json":
+      return parseJson(content.bytes);
+    case "text":
+      return parseText(type, content.text);
+    case "element":
+      return decodeElement(type, content.element);
+    case "pairs":
+      if (typeof type === "object" && "map" in type) return mapOf(type.map[1], content.values);
+      if (typeof type === "object" && "class" in type)
+        return objectOf(fieldsOf(type.class()), content.values, parseText);
+      throw badRequest(`part "${name}" is a form, and the parameter is neither an object nor a map`);
+    default:
+      throw badRequest(`part "${name}" has parts of its own`);
+  }
 }
 
-function decodeElement(type: JavaType, element: Element): JsonValue {
+/** An object with a member for each pair. */
+function mapOf(member: JavaType, pairs: readonly Named<string>[]): JsonValue {
+  return objectOf(
+    pairs.map(({ name }) => ({ name, type: member })),
+    pairs,
+    parseText,
+  );
+}
+
+function decodeElement(type: JavaType, element: BodyElement): JsonValue {
   const named = element.children.map((value) => ({ name: value.name, value }));
   const item = itemOf(type);
   if (item !== undefined) return element.children.map((child) => decodeElement(item, child));

@@ -9,7 +9,7 @@ import type { HttpRpcPayloadCall, Method, PayloadBody } from "../../call/method.
 import { badRequest } from "../../http-rpc/headers.ts";
 import { valuesOf } from "../arguments.ts";
 import { signatureOf } from "../method.ts";
-import { ARGUMENT_FORMATS, type ArgumentBody } from "./arguments.ts";
+import { type ArgumentBody, argumentsOf } from "./arguments.ts";
 import { RESULT_FORMATS } from "./results.ts";
 
 /** One call of an interface method on a server. */
@@ -27,15 +27,17 @@ export class PositionalCall implements HttpRpcPayloadCall {
   }
 
   /** Decodes the arguments in a body. Throws for a body that is malformed or has no arguments of the method. */
-  decode({ format, bytes, parameters }: PayloadBody): unknown[] | Promise<unknown[]> {
+  decode(body: PayloadBody): unknown[] | Promise<unknown[]> {
     const methods = this.#methods;
     const parameterless = methods.find((one) => signatureOf(one).parameters.length === 0);
-    if (bytes.byteLength === 0 || methods.length === 1) {
+    if (body.bytes.byteLength === 0 || methods.length === 1) {
       // Java ignores the body of a call without parameters.
       if (parameterless !== undefined) return this.#choose(parameterless, []);
     }
-    const body = ARGUMENT_FORMATS[format](bytes, parameters);
-    return body instanceof Promise ? body.then((one) => this.#read(one)) : this.#read(body);
+    const content = body.parse();
+    return content instanceof Promise
+      ? content.then((one) => this.#read(argumentsOf(one)))
+      : this.#read(argumentsOf(content));
   }
 
   #read(body: ArgumentBody): unknown[] {
