@@ -230,8 +230,6 @@ describe("the parts of a body", () => {
     const part = { name: "children", content: bytes, type: "application/proto" };
     expect((await send("all", CONTENT_TYPE, multipart({ ...part, name: "child" }))).status).toBe(200);
     expect((await bounded("all", CONTENT_TYPE, multipart(part, part, part))).status).toBe(413);
-    const broken = { name: "age", content: "x", type: "image/png" };
-    expect((await bounded("all", CONTENT_TYPE, multipart(part, part, part, broken))).status).toBe(415);
   });
 
   it("must not be none", async () => {
