@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { Code } from "triple-es";
 import { describe, expect, it, vi } from "vitest";
-import { RpcError } from "../../runtime/src/call/error.ts";
+import { GreetService_greet } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { requestCountError } from "../../runtime/src/call/outcome.ts";
 import { type Envelope, EnvelopeReader, encodeEnvelope, onlyEnvelope } from "../../runtime/src/grpc/envelope.ts";
 import { type Body, streamBody } from "../../runtime/src/http/exchange.ts";
 import { readEnvelopes } from "../support/envelopes.ts";
@@ -122,10 +123,8 @@ describe("the limit", () => {
 });
 
 describe("the one envelope of a unary body", () => {
-  const refuse = (received: string): RpcError => new RpcError(Code.Unimplemented, received);
-
   it("is that envelope", () => {
-    expect(plain([onlyEnvelope(envelope("a"), 10, refuse)])).toEqual([[false, [97]]]);
+    expect(plain([onlyEnvelope(envelope("a"), 10, requestCountError, GreetService_greet)])).toEqual([[false, [97]]]);
   });
 
   it.each<[string, Uint8Array, Code, string]>([
@@ -135,7 +134,7 @@ describe("the one envelope of a unary body", () => {
     ["half a prefix", envelope("abc").subarray(0, 3), Code.Internal, "middle"],
     ["one and a half", joined(envelope("a"), envelope("b").subarray(0, 4)), Code.Internal, "middle"],
   ])("is not %s", (_what, body, code, message) => {
-    expect(() => onlyEnvelope(body, 10, refuse)).toThrow(
+    expect(() => onlyEnvelope(body, 10, requestCountError, GreetService_greet)).toThrow(
       expect.objectContaining({ code, rawMessage: expect.stringContaining(message) }),
     );
   });

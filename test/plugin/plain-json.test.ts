@@ -66,7 +66,7 @@ describe("a client of plain JSON", () => {
 
   it.each(["array", "object"] as const)("refuses clients of other messages, with jsonBody %s", async (jsonBody) => {
     const transport = createTransport({ baseUrl: "http://things.example", jsonBody, fetch: unreachable });
-    const refusal = "[internal] greet.v1.GreetRequest is not plain JSON: its client needs triple-es/fetch";
+    const refusal = "[invalid_argument] greet.v1.GreetRequest is not plain JSON: its client needs triple-es/fetch";
     await expect(createGreetServiceClient(transport).greet({ name: "Ada" })).rejects.toThrow(refusal);
   });
 
@@ -76,7 +76,10 @@ describe("a client of plain JSON", () => {
       baseUrl: "http://shop.example",
       fetch: (url, init) => answer(new Request(url as string, init)),
     });
-    expect(await createShopClient(transport).sayHi("Ada", "Hi")).toBe("Hi, Ada!");
+    const client = createShopClient(transport);
+    expect(await client.sayHi("Ada", "Hi")).toBe("Hi, Ada!");
+    const each = client.count(1, 2)[Symbol.asyncIterator]();
+    await expect(each.next()).rejects.toThrow("HTTP RPC is unary only");
   });
 
   it.each(["proto", "json"] as const)("travels as JSON over HTTP RPC with the codec %s", async (codec) => {

@@ -1,5 +1,5 @@
 /**
- * Answers of calls: how a server's observers hear of them, and what is wrong with one that an interceptor made up.
+ * Outcomes of calls: notification of a server's observers, and the errors of responses and streams of the wrong shape.
  */
 import type { CallContext, CallResponse, Method } from "./call.ts";
 import { Code } from "./code.ts";
@@ -23,4 +23,14 @@ export function isAnswered(context: CallContext): context is AnsweredContext {
 export function shapeError({ path, kind }: Method, response: CallResponse | undefined): RpcError {
   const received = response === undefined ? "nothing instead of next(request)" : `a response that is not ${kind}`;
   return new RpcError(Code.Internal, `an interceptor or transport answered ${path} with ${received}`);
+}
+
+/** The error of a request that is not one message. */
+export function requestCountError({ path }: Method, received: "none" | "more than one"): RpcError {
+  return new RpcError(Code.Unimplemented, `${path} takes one message, but ${received} was received`);
+}
+
+/** The error of a response that is not one message. */
+export function responseCountError({ path }: Method, received: "none" | "more than one"): RpcError {
+  return new RpcError(Code.Unimplemented, `${path} answers with one message, but ${received} was received`);
 }

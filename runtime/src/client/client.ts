@@ -18,7 +18,7 @@ import { Code, Status } from "../call/code.ts";
 import { type CloseOptions, type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
 import { RpcError, reasonOf, withCaller } from "../call/error.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
-import { shapeError } from "../call/outcome.ts";
+import { responseCountError, shapeError } from "../call/outcome.ts";
 
 /** The base of clients: makes calls, over connections of its own or of the platform. */
 export interface Transport {
@@ -141,7 +141,7 @@ const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
     (method, call, defaults): ClientStreaming<object, object> =>
     (messages, options) =>
       onlyMessage(callStream(method, call, messages, defaults, options), (received) =>
-        withCaller(cardinalityError(method, received), method.path),
+        withCaller(responseCountError(method, received), method.path),
       ),
   bidi_streaming:
     (method, call, defaults): BidiStreaming<object, object> =>
@@ -242,10 +242,6 @@ function contextOptions(defaults: CallDefaults, options: CallOptions): ContextOp
 
 function selectorOf(defaults: CallDefaults, options: CallOptions): Selector {
   return { version: options.version ?? defaults.version, group: options.group ?? defaults.group };
-}
-
-function cardinalityError(method: Method, received: string): RpcError {
-  return new RpcError(Code.Unimplemented, `${method.path} answers with one message, but ${received} was received`);
 }
 
 function mergeHeaders(defaults: MetadataInit | undefined, own: MetadataInit | undefined): Metadata {

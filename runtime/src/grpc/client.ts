@@ -11,9 +11,9 @@ import {
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
-import { countMessage } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
+import { responseCountError } from "../call/outcome.ts";
 import type { Compression } from "../codec/compression.ts";
 import { decodeMessage } from "../codec/large-message.ts";
 import {
@@ -27,7 +27,6 @@ import {
 } from "../http/exchange.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import { localError } from "../protocol/local-error.ts";
-import { decompressMessage } from "../protocol/message.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { VERSION } from "../version.ts";
@@ -35,13 +34,13 @@ import {
   checkPrefix,
   compressEnvelope,
   type Envelope,
-  EnvelopeReader,
   encodeEnvelope,
   encodeMessage,
   onlyEnvelope,
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
+import { inflate, internalError, readMessages } from "./messages.ts";
 import { asReceived, httpStatusError, isReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** Makes the client half of sub-protocol B. */
@@ -72,7 +71,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
         throw statusIfReceived(response, headers) ?? complaint;
       }
       const { compressed, data: sent } = openOnly(method, response, headers, bytes);
-      const data = compressed ? await inflate(sent, compression) : sent;
+      const data = compressed ? await inflate(sent, compression, options) : sent;
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
       if (error !== undefined) throw asReceived(error);
@@ -158,7 +157,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     for await (const message of messages) yield encode(method, message);
   }
 
-  async function* decodeEach(
+  function decodeEach(
     method: Method,
     response: HttpResponse,
     compression: Compression | undefined,
@@ -166,24 +165,20 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   ): AsyncGenerator<object, undefined> {
     const headers = userMetadata(response.headers);
     let hasBody = false;
-    const envelopes = new EnvelopeReader(maxMessageBytes);
-    try {
-      for await (const chunk of response.body) {
-        for (const { compressed, data } of envelopes.take(chunk)) {
-          hasBody = true;
-          yield decode(method, compressed ? await inflate(data, compression) : data);
-          // A chunk may hold thousands of messages without bytes.
-          const turn = countMessage();
-          if (turn !== undefined) await turn;
-        }
-      }
-      envelopes.finish();
-    } catch (complaint) {
-      throw failure(statusIfReceived(response, headers) ?? complaint, response);
-    }
-    const error = readEnd(response, headers, hasBody);
-    if (error !== undefined) throw error;
-    trailers.appendAll(userMetadata(response.trailers));
+    return readMessages(response.body, {
+      compression,
+      options,
+      decode(bytes) {
+        hasBody = true;
+        return decode(method, bytes);
+      },
+      failed: (reason) => failure(statusIfReceived(response, headers) ?? reason, response),
+      ended() {
+        const error = readEnd(response, headers, hasBody);
+        if (error !== undefined) throw error;
+        trailers.appendAll(userMetadata(response.trailers));
+      },
+    });
   }
 
   /** The same for a response that is to be one message: it is judged as that of a unary call is. */
@@ -201,7 +196,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
         throw statusIfReceived(response, headers) ?? complaint;
       });
       const { compressed, data } = openOnly(method, response, headers, bytes);
-      yield decode(method, compressed ? await inflate(data, compression) : data);
+      yield decode(method, compressed ? await inflate(data, compression, options) : data);
     } catch (reason) {
       throw failure(reason, response);
     }
@@ -212,14 +207,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   function openOnly(method: Method, response: HttpResponse, headers: Metadata, bytes: Uint8Array): Envelope {
     const error = readEnd(response, headers, bytes.byteLength > 0);
     if (error !== undefined) throw error;
-    return onlyEnvelope(bytes, maxMessageBytes, (received) => cardinalityError(method, received));
-  }
-
-  function inflate(data: Uint8Array, compression: Compression | undefined): Promise<Uint8Array> {
-    if (compression === undefined) {
-      throw new RpcError(Code.Internal, "a message is marked as compressed, but grpc-encoding names no compression");
-    }
-    return decompressMessage(data, compression, options, internalError);
+    return onlyEnvelope(bytes, maxMessageBytes, responseCountError, method);
   }
 
   function decode(method: Method, bytes: Uint8Array): object | Promise<object> {
@@ -287,12 +275,4 @@ function cancelledUnread(messages: AsyncGenerator<object, undefined>, body: Body
     return messages.return(undefined);
   };
   return iteration(next, leave);
-}
-
-function cardinalityError({ path }: Method, received: string): RpcError {
-  return new RpcError(Code.Unimplemented, `${path} answers with one message, but ${received} was received`);
-}
-
-function internalError(message: string, cause: unknown): RpcError {
-  return new RpcError(Code.Internal, message, { cause });
 }

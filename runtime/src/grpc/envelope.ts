@@ -8,6 +8,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
+import type { Method } from "../call/method.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import { type BodyCheck, concat, tooLarge } from "../http/exchange.ts";
@@ -137,20 +138,21 @@ export class EnvelopeReader {
   }
 }
 
-/** The one envelope of a unary body. `refuse` makes the error for a body that has none or several. */
+/** The one envelope of a unary body. `countError` makes the error for a body that has none or several. */
 export function onlyEnvelope(
   body: Uint8Array,
   maxBytes: number,
-  refuse: (received: "none" | "more than one") => RpcError,
+  countError: (method: Method, received: "none" | "more than one") => RpcError,
+  method: Method,
 ): Envelope {
   const { byteLength } = body;
-  if (byteLength === 0) throw refuse("none");
+  if (byteLength === 0) throw countError(method, "none");
   const end = byteLength < PREFIX_BYTES ? PREFIX_BYTES : endOfEnvelope(body, 0, maxBytes);
   if (byteLength < end) throw cutOff(byteLength);
   if (byteLength > end) {
     const reader = new EnvelopeReader(maxBytes);
     reader.push(body.subarray(end));
-    if (reader.next() !== undefined) throw refuse("more than one");
+    if (reader.next() !== undefined) throw countError(method, "more than one");
     reader.finish();
   }
   return openEnvelope(body, 0, end);

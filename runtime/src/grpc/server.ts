@@ -14,15 +14,14 @@ import {
 import { Code } from "../call/code.ts";
 import { eachWithin } from "../call/context.ts";
 import { maskUnknownError, RpcError } from "../call/error.ts";
-import { countMessage } from "../call/event-loop.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayloadCall } from "../call/method.ts";
+import { requestCountError } from "../call/outcome.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { decodeMessage } from "../codec/large-message.ts";
 import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
 import { appendMetadata, checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
-import { decompressMessage } from "../protocol/message.ts";
 import type { ServerOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
@@ -32,17 +31,17 @@ import { type ContentType, createContent, isGrpcContentType } from "./content-ty
 import {
   checkPrefix,
   compressEnvelope,
-  EnvelopeReader,
   encodeEnvelope,
   encodeMessage,
   onlyEnvelope,
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
+import { inflate, internalError, readMessages } from "./messages.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
-/** One call, from the moment its headers have been understood. */
-interface ServerCall {
+/** One call whose headers have been read. */
+interface GrpcCall {
   readonly request: HttpRequest;
   readonly handler: Handler;
   readonly headers: RequestHeaders;
@@ -64,7 +63,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     if (request.version !== "2" || request.method !== "POST" || contentType === undefined) {
       return Promise.resolve(content.refuse(request, name, handler));
     }
-    let call: ServerCall;
+    let call: GrpcCall;
     try {
       call = openCall(request, handler, contentType);
     } catch (reason) {
@@ -76,7 +75,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return context.run(() => serveUnary(call)).catch((reason) => failed(reason, call));
   }
 
-  function openCall(request: HttpRequest, handler: Handler | undefined, contentType: ContentType): ServerCall {
+  function openCall(request: HttpRequest, handler: Handler | undefined, contentType: ContentType): GrpcCall {
     if (handler === undefined) throw notFound(request.path);
     const headers = readRequestHeaders(request.headers, options, negotiate);
     const { timeoutMs } = headers;
@@ -86,7 +85,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   }
 
   /** Never rejects. Only what waits is here: the variables of an async function are memory that every call takes. */
-  async function serveUnary(call: ServerCall): Promise<HttpResponse> {
+  async function serveUnary(call: GrpcCall): Promise<HttpResponse> {
     try {
       const body = await call.request.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
       const message = readMessage(call, body);
@@ -100,12 +99,13 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     }
   }
 
-  function readMessage(call: ServerCall, body: Uint8Array): object | Promise<object> {
-    const { compressed, data } = onlyEnvelope(body, maxMessageBytes, cardinalityError);
-    return compressed ? inflate(call, data).then((inflated) => decode(call, inflated)) : decode(call, data);
+  function readMessage(call: GrpcCall, body: Uint8Array): object | Promise<object> {
+    const { compressed, data } = onlyEnvelope(body, maxMessageBytes, requestCountError, call.handler.method);
+    if (!compressed) return decode(call, data);
+    return inflate(data, call.headers.compression, options).then((inflated) => decode(call, inflated));
   }
 
-  function callUnary(call: ServerCall, message: object): Promise<CallResponse> {
+  function callUnary(call: GrpcCall, message: object): Promise<CallResponse> {
     const { request, context, payload } = call;
     const { headers } = request;
     const selector = readSelector(headers);
@@ -119,7 +119,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return called.catch(answer);
   }
 
-  function writeResponse(call: ServerCall, response: CallResponse): HttpResponse | Promise<HttpResponse> {
+  function writeResponse(call: GrpcCall, response: CallResponse): HttpResponse | Promise<HttpResponse> {
     if (response?.stream !== false) throw wrongResponseKind((call.payload ?? call.handler).method);
     const envelope = encode(call, response.message);
     const { responseCompression } = call.headers;
@@ -129,15 +129,19 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     return compressing.then((compressed) => unaryResponse(call, response, compressed, responseCompression));
   }
 
-  async function serveStream(call: ServerCall): Promise<HttpResponse> {
-    const { request, handler, context } = call;
+  async function serveStream(call: GrpcCall): Promise<HttpResponse> {
+    const { request, handler, headers, context } = call;
     let calling: ReturnType<Handler["call"]> | undefined;
     try {
       const response = await context.race(() => {
         calling = handler.call({
           stream: true,
           method: handler.method,
-          messages: readMessages(call),
+          messages: readMessages(request.body, {
+            compression: headers.compression,
+            options,
+            decode: (bytes) => decode(call, bytes),
+          }),
           headers: request.headers,
           selector: readSelector(request.headers),
           context,
@@ -148,7 +152,7 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
       const trailers = new Metadata();
       return {
         status: 200,
-        headers: responseHeaders(call, response.headers, call.headers.responseCompression),
+        headers: responseHeaders(call, response.headers, headers.responseCompression),
         body: streamBody(writeMessages(call, response, trailers)),
         trailers,
       };
@@ -159,21 +163,8 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     }
   }
 
-  async function* readMessages(call: ServerCall): AsyncGenerator<object, void> {
-    const envelopes = new EnvelopeReader(maxMessageBytes);
-    for await (const chunk of call.request.body) {
-      for (const { compressed, data } of envelopes.take(chunk)) {
-        yield decode(call, compressed ? await inflate(call, data) : data);
-        // A chunk may hold thousands of messages without bytes.
-        const turn = countMessage();
-        if (turn !== undefined) await turn;
-      }
-    }
-    envelopes.finish();
-  }
-
   /** The envelopes of a response. When they end, well or not, the trailers say how. */
-  function writeMessages(call: ServerCall, response: StreamResponse, trailers: Metadata): AsyncIterable<Uint8Array> {
+  function writeMessages(call: GrpcCall, response: StreamResponse, trailers: Metadata): AsyncIterable<Uint8Array> {
     const { context, handler, headers, request } = call;
     const messages = eachWithin(context, response.messages)[Symbol.asyncIterator]();
     const leave = (): Promise<unknown> | undefined => {
@@ -211,21 +202,13 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     });
   }
 
-  function inflate(call: ServerCall, data: Uint8Array): Promise<Uint8Array> {
-    const { compression } = call.headers;
-    if (compression === undefined) {
-      throw new RpcError(Code.Internal, "a message is marked as compressed, but grpc-encoding names no compression");
-    }
-    return decompressMessage(data, compression, options, internalError);
-  }
-
-  function encode({ contentType, handler: { method }, payload }: ServerCall, message: object): Uint8Array {
+  function encode({ contentType, handler: { method }, payload }: GrpcCall, message: object): Uint8Array {
     if (method.payload === undefined) return encodeMessage(contentType.codec, method.output, message);
     return encodeEnvelope((payload as GrpcPayloadCall).encode(message));
   }
 
   function decode(
-    { contentType, handler: { method }, payload }: ServerCall,
+    { contentType, handler: { method }, payload }: GrpcCall,
     bytes: Uint8Array,
   ): object | Promise<object> {
     if (method.payload !== undefined) return (payload as GrpcPayloadCall).decode(bytes);
@@ -238,13 +221,13 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     }
   }
 
-  function failed(reason: unknown, { request, contentType, context }: ServerCall): HttpResponse {
+  function failed(reason: unknown, { request, contentType, context }: GrpcCall): HttpResponse {
     const error = asRpcError(reason, request.path);
     context.answered(error);
     return failure(contentType.fields, error);
   }
 
-  /** What fails outside of users' code, such as an answer that cannot be encoded, is hidden and told to the hook too. */
+  /** Masks an error outside of users' code, such as a response that cannot be encoded, and reports it to `onError`. */
   function asRpcError(reason: unknown, path: string): RpcError {
     if (reason instanceof RpcError) return reason;
     options.onError(reason, path);
@@ -265,7 +248,7 @@ function waitUntil(request: HttpRequest, work: Promise<unknown>): void {
 }
 
 function unaryResponse(
-  call: ServerCall,
+  call: GrpcCall,
   { headers, trailers }: CallResponse,
   envelope: Uint8Array,
   compression?: Compression,
@@ -278,7 +261,7 @@ function unaryResponse(
   };
 }
 
-function responseHeaders(call: ServerCall, metadata: Metadata, compression: Compression | undefined): Metadata {
+function responseHeaders(call: GrpcCall, metadata: Metadata, compression: Compression | undefined): Metadata {
   const { fields } = call.contentType;
   if (metadata.size === 0 && compression === undefined) return fields;
   const headers = new Metadata(fields);
@@ -303,12 +286,4 @@ function failure(fields: Metadata, error: RpcError): HttpResponse {
   const trailers = new Metadata();
   writeError(trailers, error);
   return { status: 200, headers: headers.appendAll(leading), body: emptyBody, trailers };
-}
-
-function cardinalityError(received: string): RpcError {
-  return new RpcError(Code.Unimplemented, `a unary call takes one message, but ${received} was received`);
-}
-
-function internalError(message: string, cause: unknown): RpcError {
-  return new RpcError(Code.Internal, message, { cause });
 }

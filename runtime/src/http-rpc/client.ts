@@ -39,13 +39,11 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
  * methods that bring none.
  */
 export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, options: UnaryOptions): UnaryCall {
-  const payloadOf = ({ payload }: Method): HttpRpcPayload => payload?.httpRpc ?? schemas;
-
   /** Makes the call. An error that the server answered with is returned; what is thrown went wrong on this side. */
   async function call(request: UnaryRequest): Promise<UnaryResponse | RpcError> {
     const { method, message } = request;
     const { path } = method;
-    const payload = payloadOf(method);
+    const payload = method.payload?.httpRpc ?? schemas;
     const response = await exchange(toHttpRequest(request, payload, encode(payload, method, message)));
     const metadata = splitMetadata(response.headers);
     if (response.status !== 200) {

@@ -20,8 +20,8 @@ import { createContent, type RequestFormat, type ResponseFormat, responseFields 
 import { encodeErrorBody, httpStatusOf, Refusal } from "./error-response.ts";
 import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
 
-/** One call, from the moment its headers have been understood. */
-interface ServerCall {
+/** One call whose headers have been read. */
+interface HttpRpcCall {
   readonly request: HttpRequest;
   readonly handler: Handler;
   readonly requestFormat: RequestFormat;
@@ -45,7 +45,7 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
       context?.answered(error);
       return failure(error, wantsCode(request.headers));
     };
-    let call: ServerCall;
+    let call: HttpRpcCall;
     try {
       call = openCall(request, found);
     } catch (reason) {
@@ -55,7 +55,7 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     return context.run(() => serveUnary(call)).catch(failed);
   }
 
-  function openCall(request: HttpRequest, found: Handler | undefined): ServerCall {
+  function openCall(request: HttpRequest, found: Handler | undefined): HttpRpcCall {
     const handler = checkRequest(request, found);
     const requestFormat = content.findRequest(request.headers.get("content-type"), handler);
     const headers = readRequestHeaders(request.headers, options, negotiate);
@@ -68,7 +68,7 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
   }
 
   /** Decompress, decode, call, encode, compress (spec: Payload of sub-protocol A). */
-  async function serveUnary(call: ServerCall): Promise<HttpResponse> {
+  async function serveUnary(call: HttpRpcCall): Promise<HttpResponse> {
     const { request, context, payload } = call;
     const { compression, responseCompression } = call.headers;
     // Said before the body has come, where its length is known.
@@ -98,7 +98,7 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: NO_TRAILERS };
   }
 
-  /** What fails outside of users' code, such as an answer that cannot be encoded, is hidden and told to the hook too. */
+  /** Masks an error outside of users' code, such as a response that cannot be encoded, and reports it to `onError`. */
   function asRpcError(reason: unknown, path: string): RpcError {
     if (reason instanceof RpcError) return reason;
     options.onError(reason, path);
@@ -142,7 +142,7 @@ function responseHeaders(
   return written;
 }
 
-function decode(call: ServerCall, bytes: Uint8Array): object | Promise<object> {
+function decode(call: HttpRpcCall, bytes: Uint8Array): object | Promise<object> {
   const { requestFormat, payload } = call;
   const { method } = call.handler;
   const failed = (cause: unknown): never => {
@@ -159,7 +159,7 @@ function decode(call: ServerCall, bytes: Uint8Array): object | Promise<object> {
   }
 }
 
-function encode({ handler: { method }, responseFormat, payload }: ServerCall, message: object): Uint8Array {
+function encode({ handler: { method }, responseFormat, payload }: HttpRpcCall, message: object): Uint8Array {
   if (method.payload === undefined) return responseFormat.encode(method.output, message);
   return (payload as HttpRpcPayloadCall).encode(message, responseFormat.shape);
 }

@@ -19,6 +19,7 @@ import {
 import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
+import { requestCountError } from "../call/outcome.ts";
 import { type HandlerOptions, interceptHandler } from "./interceptors.ts";
 
 /** What a handler knows of its call, and may add to the response. */
@@ -80,7 +81,7 @@ const implementations: Readonly<Record<Method["kind"], CallMaker>> = {
   unary: (run, _method, onError) => unaryCall(run as Unary, onError),
   server_streaming: (run, method, onError) =>
     streamCall(async (messages, context) => {
-      const message = await onlyMessage(messages, (received) => cardinalityError(method, received));
+      const message = await onlyMessage(messages, (received) => requestCountError(method, received));
       return (run as ServerStreaming)(message, context);
     }, onError),
   client_streaming: (run, _method, onError) =>
@@ -159,10 +160,6 @@ function resume(
 /** Refuses a call. Generated base classes do so in every method. */
 export function unimplemented({ method }: Pick<HandlerContext, "method">): never {
   throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
-}
-
-function cardinalityError(method: Method, received: string): RpcError {
-  return new RpcError(Code.Unimplemented, `${method.path} takes one message, but ${received} was received`);
 }
 
 class OpenHandlerContext implements HandlerContext {

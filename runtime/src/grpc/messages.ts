@@ -1,0 +1,58 @@
+/**
+ * The messages of a body of sub-protocol B: taken out of their envelopes, inflated and decoded one by one.
+ */
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { countMessage } from "../call/event-loop.ts";
+import type { Compression } from "../codec/compression.ts";
+import type { Body } from "../http/exchange.ts";
+import { decompressMessage } from "../protocol/message.ts";
+import type { ProtocolOptions } from "../protocol/options.ts";
+import { EnvelopeReader } from "./envelope.ts";
+
+/** How messages are read, and what is to happen at the end of the body. */
+export interface MessageReading {
+  /** The compression of messages that are marked as compressed; `undefined`: none. */
+  readonly compression: Compression | undefined;
+  readonly options: Pick<ProtocolOptions, "maxMessageBytes">;
+  decode(bytes: Uint8Array): object | Promise<object>;
+  /** Converts the error of a body that cannot be read. Default: as it is. */
+  failed?(reason: unknown): unknown;
+  /** Called after the last message. May throw. */
+  ended?(): void;
+}
+
+/** Reads the messages of a stream. */
+export async function* readMessages(body: Body, reading: MessageReading): AsyncGenerator<object, undefined> {
+  const { compression, options } = reading;
+  const envelopes = new EnvelopeReader(options.maxMessageBytes);
+  try {
+    for await (const chunk of body) {
+      for (const { compressed, data } of envelopes.take(chunk)) {
+        yield reading.decode(compressed ? await inflate(data, compression, options) : data);
+        // A chunk may hold thousands of empty messages: yield to the event loop between them.
+        const turn = countMessage();
+        if (turn !== undefined) await turn;
+      }
+    }
+    envelopes.finish();
+  } catch (reason) {
+    throw reading.failed === undefined ? reason : reading.failed(reason);
+  }
+  reading.ended?.();
+}
+
+/** Inflates a message that is marked as compressed. */
+export function inflate(
+  data: Uint8Array,
+  compression: Compression | undefined,
+  options: Pick<ProtocolOptions, "maxMessageBytes">,
+): Promise<Uint8Array> {
+  if (compression !== undefined) return decompressMessage(data, compression, options, internalError);
+  throw new RpcError(Code.Internal, "a message is marked as compressed, but grpc-encoding names no compression");
+}
+
+/** The error of data that breaks the format of sub-protocol B. */
+export function internalError(message: string, cause: unknown): RpcError {
+  return new RpcError(Code.Internal, message, { cause });
+}
