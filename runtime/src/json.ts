@@ -2,11 +2,11 @@
  * The door for clients without protobuf: unary calls of sub-protocol A on `fetch`, whose messages are plain JSON. Code
  * generated with `messages=json` imports nothing else.
  */
-import { intercept } from "./call/call.ts";
+import { type Call, intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
 import { noCodec } from "./codec/plain-json.ts";
 import { connectFetch, type TransportOptions } from "./fetch.ts";
-import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
+import { createUnaryCall } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 
 export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call/call.ts";
@@ -28,6 +28,8 @@ export type JsonTransportOptions = Omit<TransportOptions, "codec">;
 
 /** Makes a transport on `fetch` for clients whose messages are plain JSON. It has nothing to close. */
 export function createTransport(options: JsonTransportOptions): Transport {
-  const call = refuseStreams(createUnaryCall(connectFetch(options), noCodec, resolveUnaryOptions(options)));
+  const unary = createUnaryCall(connectFetch(options), noCodec, resolveUnaryOptions(options));
+  // Stubs of plain JSON are unary, and the payload of interface methods refuses streams: neither needs refuseStreams.
+  const call = unary as Call;
   return { call: intercept(call, options.interceptors) };
 }

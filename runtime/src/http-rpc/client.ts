@@ -114,7 +114,7 @@ export function refuseStreams(call: UnaryCall): Call {
   return (request) => (request.stream ? Promise.reject(streamError(request.method)) : call(request));
 }
 
-function streamError({ path, kind }: Method): RpcError {
+export function streamError({ path, kind }: Method): RpcError {
   const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; streams need gRPC`;
   return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }

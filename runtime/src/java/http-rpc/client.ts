@@ -7,12 +7,15 @@ import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import type { Method } from "../../call/method.ts";
 import { decodeJsonText, encodeJson } from "../../codec/codec.ts";
+import { streamError } from "../../http-rpc/client.ts";
 import { argumentsToJson } from "../arguments.ts";
 import { fromJson } from "../json.ts";
 import { parseExactJson } from "../json-text.ts";
 import { signatureOf } from "../method.ts";
 
 export function encodeArguments(method: Method, values: object, form: "array" | "object"): Uint8Array {
+  // The transport of triple-es/json leaves this check to the payload.
+  if (method.kind !== "unary") throw streamError(method);
   try {
     const sent = argumentsToJson(signatureOf(method), values as readonly unknown[]);
     return encodeJson(form === "object" && sent.length === 1 ? (sent[0] as JsonValue) : sent);
