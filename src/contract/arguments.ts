@@ -21,7 +21,7 @@ interface Flag {
   readonly short?: string;
   readonly usage: string;
   readonly meaning: string;
-  /** What is wrong with a value. */
+  /** The reason why a value is invalid; `undefined` for a valid one. */
   readonly check?: (value: string) => string | undefined;
 }
 

@@ -12,7 +12,7 @@ import { readContracts } from "./read/contract-reader.ts";
 import { stubFile } from "./stub/stub-file.ts";
 import { outlineStubs } from "./stub/stub-outline.ts";
 
-/** What a run has to say, and how it ended. */
+/** The exit status of a run, and its output. */
 export interface Outcome {
   readonly status: 0 | 1;
   readonly stdout: string;

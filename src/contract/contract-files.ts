@@ -68,7 +68,7 @@ function parse(project: Project, path: string): SourceFile | undefined {
   }
 }
 
-/** What a pattern matches is known by the file system alone, so one is made that has nothing but the file. */
+/** Only a file system can match a pattern, so one is made that contains nothing but the file. */
 function matches(path: string, patterns: readonly string[]): boolean {
   const host = new InMemoryFileSystemHost();
   host.writeFileSync(path, "");
@@ -92,7 +92,7 @@ function rootOf(
   return root;
 }
 
-/** What a pattern says before its first wildcard: a folder. */
+/** The folder in front of a pattern's first wildcard. */
 function fixedPart(pattern: string): string {
   const parts = pattern.split(/[\\/]/);
   const wild = parts.findIndex((part) => /[*?[\]{}()!]/.test(part));

@@ -14,7 +14,7 @@ export interface OutputFile {
   readonly text: string;
 }
 
-/** What stands where a file is to be written, and is not to be lost: files that others made, or another run. */
+/** Files in the place of an output file that must not be lost: those of other tools, or of another run. */
 export function obstacles(
   out: string,
   files: readonly OutputFile[],
@@ -32,7 +32,7 @@ export function obstacles(
 }
 
 /**
- * What differs between the folder and the files. A file of ours is stale if `isOurs` says that this run is about its
+ * The differences between the folder and the files. A file of ours is stale if `isOurs` says that this run is about its
  * contract, which does not make it any more or is gone: those of other runs into the same folder are left alone.
  */
 export function changes(

@@ -3,7 +3,7 @@ import type { DescFile } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, type SourceCodeInfo_Location } from "@bufbuild/protobuf/wkt";
 import { prose } from "../print/jsdoc.ts";
 
-/** Where a descriptor stands in its file, as numbers of fields and indexes. */
+/** The path of a descriptor in its file, as field numbers and indexes (`SourceCodeInfo.Location.path`). */
 export type SourcePath = readonly number[];
 
 export interface Position {
@@ -11,13 +11,13 @@ export interface Position {
   readonly column: number;
 }
 
-/** What the compiler knows of the text of a proto file. */
+/** Comments and positions of a proto file, from its `SourceCodeInfo`. */
 export interface SourceText {
-  /** The author's words on a descriptor, as lines without comment signs. */
+  /** The comment on a descriptor, as lines without comment signs. */
   comment(path: SourcePath): string[];
   /** Comments that belong to nothing and stand before a descriptor. */
   detachedComments(path: SourcePath): string[][];
-  /** Where something begins, counted from 0. */
+  /** The position at which a descriptor begins, counted from 0. */
   position(path: SourcePath): Position | undefined;
 }
 
@@ -25,7 +25,7 @@ const { number: serviceField } = FileDescriptorProtoSchema.field.service;
 const { number: messageField } = FileDescriptorProtoSchema.field.messageType;
 const { number: enumField } = FileDescriptorProtoSchema.field.enumType;
 
-/** What is wanted of the text beside the comments on services. Most locations are of no interest to anybody. */
+/** The parts of the text that are wanted beside comments on services. Most locations are never needed. */
 export interface Interests {
   readonly messages: boolean;
   readonly positions: boolean;

@@ -13,7 +13,7 @@ import { literal, propertyKey } from "../print/literal.ts";
 import type { SourceText } from "./comments.ts";
 import { fieldDocs } from "./message-docs.ts";
 
-/** How the types that fields refer to are called. */
+/** The names of the types that fields refer to. */
 export interface InitNames {
   readonly init: (message: DescMessage) => string;
   readonly shape: (type: DescEnum) => string;

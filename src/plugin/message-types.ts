@@ -1,4 +1,4 @@
-/** What generated code says about messages, whoever declares them. */
+/** The types and schemas of messages as generated code writes them, whichever file declares them. */
 import type { DescFile, DescMessage } from "@bufbuild/protobuf";
 import type { Declaration } from "../print/declaration.ts";
 import type { ImportedModule, Imports } from "../print/imports.ts";
@@ -25,7 +25,7 @@ export type Messages = (
   of(message: DescMessage): MessageOutline;
 };
 
-/** What an outline is drawn with. */
+/** The inputs of an outline. */
 export interface Tools {
   readonly options: TripleOptions;
   readonly pb: PbNames;

@@ -3,10 +3,10 @@ import type { EcmaScriptPluginOptions } from "@bufbuild/protoplugin";
 import { suggestion } from "../print/did-you-mean.ts";
 
 export interface OwnOptions {
-  /** What to generate of each service. */
+  /** The sides of each service to generate. */
   readonly parts: ReadonlySet<"client" | "server">;
   readonly initTypes: "alias" | "expanded";
-  /** Where message types come from: protoc-gen-es, plain interfaces of their JSON, or nowhere. */
+  /** The source of message types: protoc-gen-es, interfaces of their JSON form, or none. */
   readonly messages: "pb" | "json" | "none";
   readonly serverBase: boolean;
   readonly fakes: boolean;
@@ -15,9 +15,9 @@ export interface OwnOptions {
   readonly descriptors: boolean;
   /** Whether to write a codec for the messages of each file. */
   readonly codecs: boolean;
-  /** The way from the output folder to the root of the proto files, for source maps. */
+  /** The relative path from the output folder to the root of the proto files, for source maps. */
   readonly protoSourceMap: string | undefined;
-  /** Where generated code imports the runtime from: a package, or a file under the output folder such as `./rt.js`. */
+  /** The module that generated code imports the runtime from: a package, or a path under the output folder such as `./rt.js`. */
   readonly runtimeImport: string;
   /** All options as the preamble shows them. */
   readonly parameter: string;

@@ -29,9 +29,9 @@ export interface ServiceOutline extends Documented {
   /** The interface of the functions that answer for a fake. */
   readonly fakeMethods: string;
   readonly methods: readonly MethodOutline[];
-  /** Rpcs that cannot be had with these messages. */
+  /** Rpcs that these messages do not support. */
   readonly leftOut: readonly DescMethod[];
-  /** Where its name stands in the proto file. */
+  /** The position of its name in the proto file. */
   readonly position: Position | undefined;
 }
 

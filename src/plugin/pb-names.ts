@@ -1,4 +1,4 @@
-/** What protoc-gen-es writes for a proto file: the module, and the names of messages, enums and schemas in it. */
+/** The names that protoc-gen-es exports for a proto file: of its messages, enums, schemas and services. */
 import type { DescEnum, DescFile, DescMessage, DescService } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { safeIdentifier } from "@bufbuild/protoplugin";

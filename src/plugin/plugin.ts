@@ -48,7 +48,7 @@ function generate(request: CodeGeneratorRequest): CodeGeneratorResponse {
   try {
     return generator.run({ ...request, parameter: kit });
   } catch (error) {
-    // What the kit says before it hands over is about the request, in the language of descriptors.
+    // An error of the kit before it calls us is about the request, in terms of descriptors.
     throw isUnderstood || !(error instanceof Error) ? error : explain(request, error);
   }
 }

@@ -1,4 +1,4 @@
-/** What somebody meant who wrote a name that does not exist. */
+/** Suggestions for misspelled names. */
 
 /** The name that was probably meant: one that differs in at most two letters. */
 export function suggestion(written: string, names: readonly string[]): string {
@@ -7,7 +7,7 @@ export function suggestion(written: string, names: readonly string[]): string {
   return meant === undefined ? "" : `, did you mean "${meant}"?`;
 }
 
-/** How many letters must be added, dropped or replaced to make one word of another. */
+/** The Levenshtein distance: letters to add, drop or replace to turn one word into another. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...from].entries()) {

@@ -7,7 +7,7 @@ export interface Documented {
   readonly comment: readonly string[];
   /** Deprecated itself, or inside something deprecated. */
   readonly deprecated: boolean;
-  /** What to use instead. */
+  /** The replacement to use. */
   readonly deprecation?: string;
 }
 

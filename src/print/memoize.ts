@@ -1,4 +1,4 @@
-/** Work done once per key: what keeps the plugin linear where the plugin kit computes the same thing again and again. */
+/** Memoization by key, which keeps the plugin linear where the plugin kit computes the same thing repeatedly. */
 
 /** The function, computed once for each key. */
 export function memo<K extends object, V>(compute: (key: K) => V): (key: K) => V {

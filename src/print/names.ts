@@ -26,7 +26,7 @@ export function methodName(method: DescMethod): string {
 
 /** A set of taken identifiers that hands out free ones. */
 export class Scope {
-  /** What has been handed out, in that order. */
+  /** All claimed identifiers, in the order of the claims. */
   readonly claimed: string[] = [];
   private readonly taken: Set<string>;
 

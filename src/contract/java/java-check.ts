@@ -1,4 +1,4 @@
-/** What TypeScript can declare and Java cannot, though each part of it is fine. */
+/** Checks for declarations that Java refuses as a whole, although each part is valid. */
 import type { Node } from "ts-morph";
 import type { Contract, Service } from "../model/contract.ts";
 import { type Problems, placeOf } from "../model/diagnostics.ts";
@@ -7,10 +7,10 @@ import { serviceKey } from "../model/java-signature.ts";
 import { type ClassShape, type EnumShape, type Field, type JavaType, partsOf } from "../model/java-type.ts";
 import { splitName } from "./java-imports.ts";
 
-/** What becomes an interface, a class or an enum of Java. */
+/** A declaration that becomes an interface, a class or an enum of Java. */
 export type Declared = Service | ClassShape | EnumShape;
 
-/** Tells what a Java compiler would refuse. */
+/** Reports declarations that a Java compiler would refuse. */
 export function checkJava(contracts: readonly Contract[], problems: Problems): void {
   const byName = new Map<string, Declared>();
   for (const one of contracts.flatMap(({ services, declared }) => [...services, ...declared])) {

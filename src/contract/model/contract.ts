@@ -3,19 +3,19 @@ import type { Node } from "ts-morph";
 import type { Documented } from "../../print/jsdoc.ts";
 import type { ClassShape, EnumShape, Home, JavaType } from "./java-type.ts";
 
-/** What one file declares. */
+/** The declarations of one file. */
 export interface Contract {
   /** The absolute path of the file. */
   readonly file: string;
   readonly services: readonly Service[];
   /** Classes, without the generic ones, and enums, in the order of the file. */
   readonly shapes: readonly (ClassShape | EnumShape)[];
-  /** What Java has to declare: generic classes too, and what it is the first to use of files that are no contracts. */
+  /** The types Java has to declare: generic classes too, and types of other files that this contract is the first to use. */
   readonly declared: readonly (ClassShape | EnumShape)[];
 }
 
 export interface Service extends Documented {
-  /** Where it is declared. */
+  /** The declaration, for the places of errors. */
   readonly node: Node;
   readonly name: string;
   /** The full name of the Java interface, which is the name on the wire. */
@@ -27,14 +27,14 @@ export interface Service extends Documented {
 }
 
 export interface Method extends Documented {
-  /** Where it is declared. */
+  /** The declaration, for the places of errors. */
   readonly node: Node;
   /** Its name in TypeScript. */
   readonly name: string;
   /** Its name in Java and on the wire. Overloads share it. */
   readonly javaName: string;
   readonly kind: "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
-  /** Of a method that takes a stream the only one, with the type of one value. */
+  /** A method that takes a stream has one parameter, with the type of one value. */
   readonly parameters: readonly Parameter[];
   /** `undefined` is `void`. Of a stream it is the type of one value. */
   readonly result: DataType | undefined;

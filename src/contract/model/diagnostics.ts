@@ -1,4 +1,4 @@
-/** What is wrong with contracts, collected so that one run tells all of it. */
+/** Errors and warnings about contracts, collected so that one run reports all of them. */
 import { relative } from "node:path";
 import type { Node, SourceFile } from "ts-morph";
 
@@ -23,7 +23,7 @@ export class Problems {
   readonly #found = new Map<string, Problem>();
   readonly #folder: string;
 
-  /** Paths are told relative to the folder. */
+  /** Paths are printed relative to the folder. */
   constructor(folder: string) {
     this.#folder = folder;
   }
@@ -61,7 +61,7 @@ export class Problems {
     return `${relative(this.#folder, file).replaceAll("\\", "/")}:${line}:${column}`;
   }
 
-  /** A type that is used twice is read twice, and told of once. */
+  /** A type that is used twice is read twice, and reported once. */
   #add(sourceFile: SourceFile, offset: number, severity: Problem["severity"], message: string): void {
     const file = sourceFile.getFilePath();
     const { line, column } = sourceFile.getLineAndColumnAtPos(offset);

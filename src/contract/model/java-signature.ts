@@ -1,4 +1,4 @@
-/** What Java knows a method by. */
+/** Signatures by which Java identifies methods. */
 import type { Method, Service } from "./contract.ts";
 import { erasure, typeKey } from "./java-type.ts";
 

@@ -14,7 +14,7 @@ export type JavaType =
   /** A parameter of a generic class, inside of it. */
   | { readonly kind: "variable"; readonly name: string };
 
-/** Where a type can be imported from. */
+/** The module and the name to import a type by. */
 export interface Home {
   /** The absolute path of the file that declares it. */
   readonly file: string;
@@ -29,13 +29,13 @@ export interface Home {
 /** A Java class whose objects are data. */
 export interface ClassShape {
   readonly kind: "class";
-  /** Where it is declared. */
+  /** The declaration, for the places of errors. */
   readonly node: Node;
   readonly home: Home;
   readonly name: string;
   readonly javaName: string;
   readonly comment: readonly string[];
-  /** What its type parameters stand for: themselves, where it is read to be declared in Java. */
+  /** The arguments of its type parameters: the parameters themselves, where it is read to be declared in Java. */
   readonly args: readonly JavaType[];
   /** The class it extends in Java. */
   readonly base: JavaType | undefined;
@@ -53,7 +53,7 @@ export interface Field {
 
 export interface EnumShape {
   readonly kind: "enum";
-  /** Where it is declared. */
+  /** The declaration, for the places of errors. */
   readonly node: Node;
   readonly home: Home;
   readonly name: string;
@@ -97,7 +97,7 @@ export function mapOf(key: JavaType, value: JavaType, isRecord = false): JavaTyp
   return { kind: "map", key: boxed(key), value: boxed(value), isRecord };
 }
 
-/** What is left of the type in a compiled method. Overloads must differ in it. */
+/** The erasure of a type (JLS 4.6), in which overloads must differ. */
 export function erasure(type: JavaType): string {
   switch (type.kind) {
     case "named":
@@ -138,7 +138,7 @@ export function typeKey(type: JavaType): string {
 /** Parts are used more than once, where type arguments are. */
 const sizes = new WeakMap<JavaType, number>();
 
-/** How many types it is made of. */
+/** The number of types in a type, itself included. */
 export function sizeOf(type: JavaType): number {
   const known = sizes.get(type) ?? partsOf(type).reduce((sum, part) => sum + sizeOf(part), 1);
   sizes.set(type, known);

@@ -15,7 +15,7 @@ export const keywords: ReadonlyMap<SyntaxKind, readonly [text: string, java: str
 /** The module of {@link brands}. Known by its name, so that it need not be installed. */
 export const JAVA_MODULE = "triple-es/java";
 
-/** What the types of that module are in Java, beside `JavaArray`. */
+/** The Java types of the brands of that module, beside `JavaArray`. */
 export const brands: ReadonlyMap<string, string> = new Map([
   ["byte", "byte"],
   ["short", "short"],

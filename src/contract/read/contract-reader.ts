@@ -69,7 +69,7 @@ function readContract(
   problems: Problems,
   declared: Set<TypeDeclaration>,
 ): Contract {
-  // What follows from mistakes of syntax is no help to anybody.
+  // Errors that follow from errors of syntax would only hide them.
   if (!checkSyntax(file, problems)) return emptyContract(file);
   checkTags(file, problems);
   checkForms(file, problems);
@@ -98,7 +98,7 @@ function readContract(
   };
 }
 
-/** What is tagged as a class or an enum, in the order of the file. */
+/** The declarations tagged as a class or an enum, in the order of the file. */
 function declarationsOf(file: SourceFile): TypeDeclaration[] {
   return [...file.getInterfaces(), ...file.getClasses(), ...file.getTypeAliases(), ...file.getEnums()]
     .filter((node) => hasTag(node, "class") || hasTag(node, "enum"))
@@ -117,7 +117,7 @@ function checkForms(file: SourceFile, problems: Problems): void {
   }
 }
 
-/** What could have a tag in a namespace, and in those inside of it. */
+/** The declarations of a namespace that can have a tag, with those of namespaces inside it. */
 function declarationsInside(module: ModuleDeclaration): TypeDeclaration[] {
   return [
     ...module.getInterfaces(),

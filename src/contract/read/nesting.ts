@@ -1,14 +1,14 @@
-/** How much one type may consist of. Beyond that a contract is a mistake or an attack, and must not take a build with it. */
+/** Limits on the size and depth of one type. A contract beyond them is a mistake or an attack, and must not stop a build. */
 import { type JavaType, sizeOf } from "../model/java-type.ts";
 
-/** What may be inside of each other: types, aliases that stand for aliases, and classes that extend classes. */
+/** Maximum depth: of types in types, of aliases of aliases, and of classes that extend classes. */
 export const DEEPEST = 100;
-/** What a type may be made of, all aliases followed. */
+/** Maximum number of types in a type, with all aliases followed. */
 const LARGEST = 1_000;
 
 export class Nesting {
   readonly #depth: number;
-  /** How many types were read so far, for everything inside of the outermost one. */
+  /** The number of types read so far inside the outermost one. */
   readonly #read: { types: number };
 
   private constructor(depth: number, read: { types: number }) {
@@ -28,7 +28,7 @@ export class Nesting {
     return this.#depth > DEEPEST || this.#read.types > LARGEST;
   }
 
-  /** What to say of it, once for each type. */
+  /** The message for it, reported once for each type. */
   get objection(): string | undefined {
     if (this.#depth > DEEPEST) return `more than ${DEEPEST} types are inside of each other here; ${REMEDY}`;
     return this.#read.types === LARGEST + 1 ? TOO_LARGE : undefined;

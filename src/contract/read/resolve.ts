@@ -1,4 +1,4 @@
-/** What a name in a contract stands for. */
+/** Resolves the names in a contract to their declarations. */
 
 import { Node, SyntaxKind, type Symbol as TypeSymbol } from "ts-morph";
 import type { Home } from "../model/java-type.ts";

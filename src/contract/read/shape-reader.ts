@@ -1,4 +1,4 @@
-/** Reads the classes and enums that contracts declare, each once, however often and in whatever circle it is referred to. */
+/** Reads the classes and enums that contracts declare, each once, with references in circles. */
 import {
   type ClassDeclaration,
   type EnumDeclaration,
@@ -26,7 +26,7 @@ import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, hasTag, tagValue } from "./tags.ts";
 import { type Declarations, type Declared, type Place, TypeReader } from "./type-reader.ts";
 
-/** What can be tagged as a class or an enum of Java. */
+/** A declaration that can be tagged as a class or an enum of Java. */
 export type TypeDeclaration = InterfaceDeclaration | ClassDeclaration | TypeAliasDeclaration | EnumDeclaration;
 
 type Shape = ClassShape | EnumShape;
@@ -42,7 +42,7 @@ export class ShapeReader implements Declarations {
   readonly #problems: Problems;
   readonly #shapes = new Map<TypeDeclaration, Map<string, Shape | undefined>>();
   readonly #javaNames = new Map<string, Node>();
-  /** How to read the fields of classes that are known by name alone. */
+  /** Functions that read the fields of classes of which only the name is known. */
   readonly #unread = new Map<Shape, () => void>();
   /** Classes whose fields are being read: none of them can be a base of another. */
   readonly #open = new Set<Shape>();

@@ -1,4 +1,4 @@
-/** What the compiler cannot read: files with mistakes of syntax, and files nested deeper than its stack. */
+/** Files that the compiler cannot read: with errors of syntax, or nested more deeply than its stack allows. */
 import { type SourceFile, ts } from "ts-morph";
 import type { Problems } from "../model/diagnostics.ts";
 
@@ -11,7 +11,7 @@ export function checkSyntax(file: SourceFile, problems: Problems): boolean {
   return broken.length === 0;
 }
 
-/** What `read` makes of the file; `undefined`, and a problem, if the compiler runs out of its stack on the way. */
+/** Calls `read`; returns `undefined` and reports an error if the compiler's stack overflows on the way. */
 export function readDeep<T>(file: SourceFile, problems: Problems, read: () => T): T | undefined {
   try {
     return read();

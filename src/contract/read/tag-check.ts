@@ -1,11 +1,11 @@
-/** Tags that were meant to be ours, and would go without a word: misspelled ones, and those where nobody sees them. */
+/** Warnings about tags that would be ignored silently: misspelled ones, and those in comments that the compiler does not attach. */
 import type { JSDoc, SourceFile } from "ts-morph";
 import { suggestion } from "../../print/did-you-mean.ts";
 import type { Problems } from "../model/diagnostics.ts";
 
 const ofDeclarations = ["service", "group", "version", "serialization", "class", "enum"];
 const ofMethods = ["method", "throws"];
-/** Tags of others that are one or two letters from one of ours. */
+/** Tags of other tools that are one or two letters from one of ours. */
 const others = ["prop"];
 
 export function checkTags(file: SourceFile, problems: Problems): void {
@@ -25,7 +25,7 @@ function checkSpelling(node: { getJsDocs(): JSDoc[] }, names: readonly string[],
   }
 }
 
-/** The compiler takes a comment for one about what stands behind it only if nothing else stands before it in its line. */
+/** The compiler attaches a comment to the declaration after it only if nothing else precedes it on its line. */
 function checkPlaces(file: SourceFile, problems: Problems): void {
   const text = file.getFullText();
   let isFirst = true;

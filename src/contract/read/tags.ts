@@ -47,18 +47,18 @@ export function hasTag(node: Documentable, name: TagName | "deprecated"): boolea
   return tagsOf(node, name).length > 0;
 }
 
-/** The author's words as lines, without tags. */
+/** The author's text as lines, without tags. */
 export function commentOf(node: Documentable): string[] {
   return node.getJsDocs().flatMap((doc) => proseLines(doc.getDescription()));
 }
 
-/** The classes of exceptions that a method throws: what begins with the full name of a class behind `@throws`. */
+/** The classes of exceptions that a method throws: full names of classes after `@throws`. */
 export function exceptionsOf(node: Documentable): string[] {
   const names = tagsOf(node, "throws").map((tag) => /^\S*/.exec(exceptionFirst(wordsOf(tag)))?.[0] ?? "");
   return [...new Set(names.filter(isException))];
 }
 
-/** What the author says of parameters, result and exceptions, a line for each. */
+/** The author's text on parameters, result and exceptions, a line for each. */
 export function parameterDocs(node: Documentable): string[] {
   return node
     .getJsDocs()
@@ -73,12 +73,12 @@ function exceptionFirst(words: string): string {
   return isException(name) ? name + words.slice(braced.length) : words;
 }
 
-/** The words behind `@deprecated`. */
+/** The text after `@deprecated`. */
 export function deprecationOf(node: Documentable): string {
   return tagsOf(node, "deprecated").map(wordsOf).join(" ");
 }
 
-/** What stands behind a tag, on one line. */
+/** The text after a tag, on one line. */
 function wordsOf(tag: JSDocTag): string {
   const lines = tag
     .getText()

@@ -14,17 +14,17 @@ import { Nesting } from "./nesting.ts";
 import { homeOf, type Resolved, resolve } from "./resolve.ts";
 import { globalObjection, objection } from "./unsupported-types.ts";
 
-/** Where a type stands. */
+/** The context of a type in a contract. */
 export interface Place {
-  /** What the type parameters around it stand for. */
+  /** The types that the surrounding type parameters stand for. */
   readonly parameters: ReadonlyMap<Node, DataType>;
   /** Whether generated code will name it, so that it must be exported. */
   readonly isSignature: boolean;
   /** Aliases that are being followed. */
   readonly aliases?: readonly Node[];
-  /** Where in a type; in none without it. */
+  /** The nesting around the type; absent for an outermost type. */
   readonly nesting?: Nesting;
-  /** What extends what is being read, without a class of its own in Java. */
+  /** The declarations that extend the one being read and have no class of their own in Java. */
   readonly bases?: readonly Node[];
 }
 

@@ -1,9 +1,9 @@
-/** Why a type has no counterpart in Java, and what to write instead. */
+/** Reasons why a type has no counterpart in Java, with the type to write instead. */
 import { type Node, SyntaxKind } from "ts-morph";
 import { suggestion } from "../../print/did-you-mean.ts";
 import { brands, globals, JAVA_MODULE } from "../model/known-types.ts";
 
-/** Of a name that is declared nowhere. */
+/** The reason for a name that no contract declares. */
 export function globalObjection(name: string): string {
   if (["Promise", "AsyncIterable"].includes(name)) return `${name} can only be around the whole type`;
   if (["Function", "Symbol"].includes(name)) return "a function or symbol is not data";
@@ -16,7 +16,7 @@ export function globalObjection(name: string): string {
   return `${name} is neither imported nor a type that Java has a counterpart of${close}`;
 }
 
-/** Types of the language that have a better word here. */
+/** Types of the language that contracts replace by another type. */
 const replacements: Readonly<Record<string, string>> = {
   ArrayBuffer: "Uint8Array",
   BigInt: "long",
@@ -33,7 +33,7 @@ const replacements: Readonly<Record<string, string>> = {
   String: "string",
 };
 
-/** Of a form of type. */
+/** The reason for a syntactic form of type. */
 export function objection(node: Node): string {
   switch (node.getKind()) {
     case SyntaxKind.VoidKeyword:

@@ -1,4 +1,4 @@
-/** A file generated from a contract, from top to bottom: what a proto file gets, for a service that has none. */
+/** A file generated from a contract, from top to bottom: clients and handlers of services that have no proto file. */
 
 import { relative } from "node:path";
 import { type Declaration, objectLiteral, printDeclaration, type Target } from "../../print/declaration.ts";
@@ -166,7 +166,7 @@ function clientSignature(method: Method, { types, runtime }: Tools): string {
   return `(${[...given, options].join(", ")}): ${answersStream(method) ? "AsyncIterable" : "Promise"}<${result}>`;
 }
 
-/** What may be left out arrives as null, and what stands behind it is always there. */
+/** An omitted argument arrives as null, because the ones after it are always present. */
 function handlerSignature(method: Method, { types, runtime }: Tools): string {
   const given = method.parameters.map((parameter) => {
     const text = parameterText(parameter, types);

@@ -62,7 +62,7 @@ function draft(contract: Contract, root: string): Draft {
   return { contract, path, services, constants, scope };
 }
 
-/** What the name of a contract's file ends in. */
+/** The extension of a contract's file. */
 export const sourceExtension = /(?:\.d)?\.ts$/;
 
 function constantName(shape: Shape): string {
@@ -91,7 +91,7 @@ function label(type: JavaType): string {
 }
 
 /**
- * What a file must describe itself. An enum is always among it: its constant is read while modules are still being
+ * The shapes that a file must describe itself. Enums are always among them: its constant is read while modules are still being
  * loaded, when one from a file that imports this one would not be there yet.
  */
 function localShapes(
