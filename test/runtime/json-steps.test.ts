@@ -87,7 +87,7 @@ describe.each<[name: string, type: DescMessage]>([
         const estimate = estimateJson(type, value);
         // Members of Struct, Value and ListValue are counted once more where they are in steps of their own.
         expect(await inSteps(type, value, 4 * estimate, stepBytes)).toEqual(fromJson(type, value, read));
-        const empty = type.typeName.startsWith("google.protobuf.") || Object.keys(value as object).length === 0;
+        const empty = typeof value !== "object" || value === null || Object.keys(value).length === 0;
         if (!empty) await expect(inSteps(type, value, 1, stepBytes)).rejects.toThrow("resource_exhausted");
       }),
       { numRuns: 50 },
@@ -116,7 +116,7 @@ describe("text", () => {
         const bytes = Buffer.from(text);
         const estimate = estimateJsonText(bytes);
         expect(estimate).toBeGreaterThanOrEqual(countContainers(value) * 32);
-        expect(estimate).toBeLessThanOrEqual(bytes.byteLength * 25);
+        expect(estimate).toBeLessThanOrEqual(bytes.byteLength * 32);
         expect(parseLargeJson(bytes, estimate)).toEqual(JSON.parse(text));
         if (estimate > 0) expect(() => parseLargeJson(bytes, estimate - 1)).toThrow("resource_exhausted");
       }),

@@ -38,7 +38,7 @@ export function estimateJsonText(bytes: Uint8Array): number {
       memory += Memory.text(i - start - 1);
     } else if (byte === COMMA || byte === COLON) memory += Memory.slot;
     else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-      memory += Memory.object + Memory.slot;
+      memory += Memory.slot + (byte === OPEN_OBJECT ? Memory.map : Memory.list);
       depth += 1;
       if (depth > MAX_DEPTH) throw new Error(`the JSON is nested more than ${MAX_DEPTH} levels deep`);
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth -= 1;
@@ -164,6 +164,7 @@ class JsonSteps {
     if (!isPlain(type) || !isObject(value) || repeats(type, value)) {
       return this.#step(estimateJson(type, value), () => this.#mergeJson(type, message, value));
     }
+    this.#count(emptyMessage(type));
     for (const key of Object.keys(value)) await this.#field(type, message, key, value[key] as JsonValue);
   }
 
@@ -241,9 +242,13 @@ class JsonSteps {
     await flush();
   }
 
-  async #step(memory: number, make: () => void): Promise<void> {
+  #count(memory: number): void {
     this.#memory += memory;
     if (this.#memory > this.#limit) throw tooMuchMemory(this.#memory, this.#limit);
+  }
+
+  async #step(memory: number, make: () => void): Promise<void> {
+    this.#count(memory);
     const turn = nextStep();
     if (turn !== undefined) await turn;
     make();
