@@ -1,6 +1,6 @@
 /**
- * Content: what the content type of a request and its method decide about how messages are encoded, and the answers to
- * requests that are not gRPC's at all.
+ * Content types of sub-protocol B (spec: Extended content type): the codec that each stands for, and the plain HTTP responses to
+ * requests that are not gRPC.
  */
 import type { Handler } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
@@ -17,7 +17,7 @@ export interface ContentType {
   readonly fields: Metadata;
 }
 
-export interface Content {
+export interface ContentTypes {
   /** What a content type decides for calls of a handler; `undefined` for one that is not supported. */
   find(contentType: string, handler: Handler | undefined): ContentType | undefined;
   /** The answer, in plain HTTP, to a request that is not gRPC's, or that has a content type that is not supported. */
@@ -33,7 +33,7 @@ export function isGrpcContentType(contentType: string): boolean {
 }
 
 /** Settles what does not depend on a request. */
-export function createContent({ codecs }: Pick<ServerOptions, "codecs">): Content {
+export function createContentTypes({ codecs }: Pick<ServerOptions, "codecs">): ContentTypes {
   const contentTypes = new Map<string, ContentType>();
   const proto = codecs.find(({ name }) => name === "proto");
   if (proto !== undefined) contentTypes.set("application/grpc", contentTypeOf("application/grpc", proto));

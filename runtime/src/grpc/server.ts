@@ -27,7 +27,7 @@ import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { ServerContext } from "../server/call-context.ts";
-import { type ContentType, createContent, isGrpcContentType } from "./content-type.ts";
+import { type ContentType, createContentTypes, isGrpcContentType } from "./content-type.ts";
 import {
   checkPrefix,
   compressEnvelope,
@@ -55,13 +55,13 @@ interface GrpcCall {
 export function createGrpcServer(options: ServerOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
-  const content = createContent(options);
+  const contentTypes = createContentTypes(options);
 
   function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
     const name = request.headers.get("content-type") ?? "";
-    const contentType = content.find(name, handler);
+    const contentType = contentTypes.find(name, handler);
     if (request.version !== "2" || request.method !== "POST" || contentType === undefined) {
-      return Promise.resolve(content.refuse(request, name, handler));
+      return Promise.resolve(contentTypes.refuse(request, name, handler));
     }
     let call: GrpcCall;
     try {

@@ -1,6 +1,6 @@
 /**
- * Content: what the content type of a request and the types its sender accepts decide about how the request is decoded
- * and the response encoded.
+ * Content negotiation of sub-protocol A: how a request is decoded, by its content type, and its response encoded, by `accept`
+ * (RFC 9110, section 12.5.1).
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Handler } from "../call/call.ts";
@@ -37,7 +37,7 @@ export interface ResponseFormat {
   readonly shape: "json" | BodyResponse["shape"];
 }
 
-export interface Content {
+export interface Formats {
   /** The format of a request's content type. Refuses what is not supported with 415, and says what is. */
   findRequest(contentType: string | undefined, handler: Handler): RequestFormat;
   /** The format of the response. Refuses with 406 if the caller accepts none there is. */
@@ -45,7 +45,7 @@ export interface Content {
 }
 
 /** Settles what does not depend on a request. */
-export function createContent(options: ServerOptions): Content {
+export function createFormats(options: ServerOptions): Formats {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
   const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec).map((name) => [name, codec])));
   const requests = new Map(Array.from(codecs, ([name, codec]) => [name, codecFormat(name, codec, options)]));

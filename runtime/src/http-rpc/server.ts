@@ -16,7 +16,7 @@ import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { ServerContext } from "../server/call-context.ts";
-import { createContent, type RequestFormat, type ResponseFormat, responseFields } from "./content-type.ts";
+import { createFormats, type RequestFormat, type ResponseFormat, responseFields } from "./content-type.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./error-response.ts";
 import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
 
@@ -36,7 +36,7 @@ interface HttpRpcCall {
 export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
-  const content = createContent(options);
+  const formats = createFormats(options);
 
   function serve(request: HttpRequest, found: Handler | undefined): Promise<HttpResponse> {
     let context: ServerContext | undefined;
@@ -57,10 +57,10 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
 
   function openCall(request: HttpRequest, found: Handler | undefined): HttpRpcCall {
     const handler = checkRequest(request, found);
-    const requestFormat = content.findRequest(request.headers.get("content-type"), handler);
+    const requestFormat = formats.findRequest(request.headers.get("content-type"), handler);
     const headers = readRequestHeaders(request.headers, options, negotiate);
     if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request, options.allowsOrigin);
-    const responseFormat = content.chooseResponse(request.headers.get("accept"), requestFormat, handler);
+    const responseFormat = formats.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;
     const context = new ServerContext(request, timeoutMs);
     const payload = handler.method.payload?.server?.openHttpRpc(methodsOf(handler));

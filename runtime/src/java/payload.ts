@@ -3,7 +3,7 @@
  * arguments in JSON, a form, parts, text or XML in sub-protocol A (spec: Payload of sub-protocol A).
  */
 import type { Method, Payload } from "../call/method.ts";
-import { decodeResult, encodeArguments } from "./http-rpc/client.ts";
+import { decodeResult, encodePositional } from "./http-rpc/client.ts";
 import { PositionalCall } from "./http-rpc/server.ts";
 import { isInterfaceMethod, signatureOf } from "./method.ts";
 import { withMessages } from "./positional.ts";
@@ -14,7 +14,7 @@ import { WrappedCall } from "./wrapper/server.ts";
 /** The payload of every interface method: generated code names it in each. */
 export const interfacePayload: Payload = {
   grpc: { encodeRequest, decodeResponse, readError: readException },
-  httpRpc: { name: "json", encodeRequest: encodeArguments, decodeResponse: decodeResult },
+  httpRpc: { name: "json", encodeRequest: encodePositional, decodeResponse: decodeResult },
   server: {
     paths: (method) => [overloadPath(method)],
     isOverload,

@@ -61,11 +61,11 @@ export function parseForm(text: string, maxValues: number): Named<string>[] {
   return pairs.map((pair) => {
     const equals = pair.indexOf("=");
     const name = equals < 0 ? pair : pair.slice(0, equals);
-    return { name: percentDecode(name), value: equals < 0 ? "" : percentDecode(pair.slice(equals + 1)) };
+    return { name: decodePair(name), value: equals < 0 ? "" : decodePair(pair.slice(equals + 1)) };
   });
 }
 
-function percentDecode(text: string): string {
+function decodePair(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch (cause) {

@@ -13,7 +13,7 @@ import { fromJson } from "../json.ts";
 import { parseExactJson } from "../json-text.ts";
 import { signatureOf } from "../method.ts";
 
-export function encodeArguments(method: Method, values: object, form: "array" | "object"): Uint8Array {
+export function encodePositional(method: Method, values: object, form: "array" | "object"): Uint8Array {
   // The transport of triple-es/json leaves this check to the payload.
   if (method.kind !== "unary") throw streamError(method);
   try {

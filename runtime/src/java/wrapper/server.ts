@@ -95,13 +95,13 @@ export class WrappedCall implements GrpcPayloadCall {
   }
 
   #unsupported(name: string): RpcError {
-    const known = this.#all.map(namesOf).join(", ") || "none";
+    const known = this.#all.map(describeNames).join(", ") || "none";
     return new RpcError(Code.Unimplemented, `serialization ${show(name)} is not supported; supported are: ${known}`);
   }
 }
 
 /** The names of a serialization, on the wire and in signatures. */
-function namesOf(serialization: Serialization): string {
+function describeNames(serialization: Serialization): string {
   const wireName = wireNameOf(serialization);
   return wireName === serialization.name ? wireName : `${wireName} (${serialization.name})`;
 }
