@@ -333,6 +333,34 @@ describe("documents", () => {
     expect(called.filter((name) => !contributing.includes(`npm run ${name}`))).toEqual([]);
   });
 
+  it("name a test that exists for every attack, and options that exist, with few exceptions", () => {
+    const rows = readDocument("SECURITY.md")
+      .split("\n")
+      .map((line) => line.split("|").map((cell) => cell.trim()))
+      // Five cells between bars; the other tables have fewer.
+      .filter((cells) => cells.length === 7 && !/^(attack|-+)$/.test(cells[1] ?? ""));
+    const attacks = rows.map(([, attack = "", , option = "", , test = ""]) => ({
+      attack,
+      option,
+      test: /`(test\/[^`]+)`/.exec(test)?.[1],
+    }));
+    expect(attacks.length).toBeGreaterThan(30);
+    expect(attacks.filter(({ test }) => test === undefined).map(({ attack }) => attack)).toEqual([
+      "more connections than sockets",
+    ]);
+    expect(attacks.filter(({ test }) => test !== undefined && !existsSync(`${ROOT}${test}`))).toEqual([]);
+    const sources = readdirSync(`${ROOT}runtime/src`, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => readFileSync(`${ROOT}runtime/src/${name}`, "utf8"))
+      .join("\n");
+    const options = attacks.flatMap(({ option }) =>
+      Array.from(option.matchAll(/`(?:limits\.)?(\w+)`/g), ([, o = ""]) => o),
+    );
+    expect(options.length).toBeGreaterThan(20);
+    const declared = (name: string): boolean => new RegExp(`readonly ${name}\\?:`).test(sources);
+    expect(options.filter((name) => name !== "UV_THREADPOOL_SIZE" && !declared(name))).toEqual([]);
+  });
+
   it("name modules in the glossary that exist", () => {
     const rows = readDocument("docs/glossary.md").matchAll(/^\|.*\| ([^|]*) \|$/gm);
     const modules = Array.from(rows).flatMap(([, cell = ""]) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, m]) => m));

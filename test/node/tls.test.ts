@@ -41,6 +41,35 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     return socket;
   }
 
+  it("reports handshakes that fail to onTlsError, and goes on when that throws", async () => {
+    const failures: [Error, string | undefined][] = [];
+    const printed = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { port, baseUrl } = await startServer(
+      {},
+      {
+        tls: { ...identity, ca, requestCert: true, rejectUnauthorized: true },
+        onTlsError: (error, { address }) => {
+          failures.push([error, address]);
+          throw new Error("of the hook");
+        },
+      },
+    );
+    (await openSocket(port)).write("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    await expect.poll(() => failures.length).toBe(1);
+    expect(failures[0]).toEqual([
+      expect.objectContaining({ message: expect.stringMatching(/http request/) }),
+      "127.0.0.1",
+    ]);
+    await failureOf(connectGreeter(baseUrl, { tls: { ca } }).greet({}));
+    await expect.poll(() => failures.length).toBeGreaterThan(1);
+    expect(failures[1]?.[0]).toMatchObject({ code: "ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE" });
+    expect((await connectGreeter(baseUrl, { tls: { ca, ...client } }).greet({ name: "Ada" })).greeting).toBe(
+      "Hello, Ada!",
+    );
+    expect(printed.mock.calls[0]?.[0]).toContain("onTlsError");
+    printed.mockRestore();
+  });
+
   it("may be given up in the moment in which it comes about, and nothing is thrown beside the call", async () => {
     const thrown: unknown[] = [];
     const onThrown = (error: unknown): unknown => thrown.push(error);

@@ -5,7 +5,7 @@
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "../../call/code.ts";
-import { RpcError } from "../../call/error.ts";
+import { callHook, RpcError } from "../../call/error.ts";
 import { startTimer } from "../../call/timer.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { usesOwnHttp2 } from "../io/engine.ts";
@@ -26,9 +26,17 @@ export interface ListenOptions {
   readonly path?: string | undefined;
 }
 
+/** Called with the error of a TLS handshake that failed, and its client. What it throws is printed. */
+export type TlsErrorHook = (error: Error, client: { readonly address: string | undefined }) => void;
+
 export interface ListenerOptions {
   /** Certificate and key, as `node:tls` takes them. Default: cleartext. */
   readonly tls?: TlsOptions | undefined;
+  /**
+   * Called for TLS handshakes that fail: a client without a certificate, with an unknown one, or that speaks no TLS. Their clients
+   * choose how often that is: count before you log. Default: nothing.
+   */
+  readonly onTlsError?: TlsErrorHook | undefined;
   /** Limits of one connection. The defaults suit most servers; each limit says its own. */
   readonly limits?: ConnectionLimits | undefined;
   /**
@@ -60,12 +68,12 @@ export class Listener {
   readonly #http2: ServerEngine;
   #closing: Promise<void> | undefined;
 
-  constructor(exchange: Exchange, { tls, limits, maxBufferedBytes, maxMessageBytes }: ListenerOptions) {
+  constructor(exchange: Exchange, { tls, limits, maxBufferedBytes, maxMessageBytes, onTlsError }: ListenerOptions) {
     const resolved = resolveLimits(limits);
     const budget = new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes));
     this.#http1 = serveHttp1(exchange, budget, resolved.stallTimeoutMs);
     this.#http2 = usesOwnHttp2 ? serveOwnHttp2(exchange, resolved) : serveHttp2(exchange, resolved, budget);
-    this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls);
+    this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls, onTlsError);
     this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
@@ -139,7 +147,7 @@ export class Listener {
     stopDestroying();
   }
 
-  #createTlsServer(options: TlsOptions): NetServer {
+  #createTlsServer(options: TlsOptions, onTlsError: TlsErrorHook | undefined): NetServer {
     const server = createTlsServer(resolveTlsOptions(options));
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", () => {});
@@ -148,6 +156,10 @@ export class Listener {
       if (socket.alpnProtocol) (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
       else this.#detect(socket);
     });
+    server.on("tlsClientError", (error, { remoteAddress: address }: TLSSocket) => {
+      if (onTlsError !== undefined) callHook("the hook onTlsError", () => onTlsError(error, { address }));
+    });
+    // After the hook: a socket that is destroyed has no address.
     server.on("tlsClientError", (_error, socket) => socket.destroy());
     return server;
   }
