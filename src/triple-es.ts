@@ -39,7 +39,7 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
   }
 }
 
-/** Loaded when it is needed: the compiler behind it is big, and whoever wants it has installed it. */
+/** Loaded on demand, because it loads a compiler: ts-morph, an optional peer dependency. */
 async function loadCommand(): Promise<typeof import("./contract/command.ts")["runInterface"]> {
   try {
     return (await import("./contract/command.ts")).runInterface;

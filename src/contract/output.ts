@@ -57,7 +57,7 @@ export function changes(
   return [...written, ...stale.map((path): Change => ({ kind: "stale", path }))];
 }
 
-/** Makes the changes, each at once: nobody ever sees half a file. What is as it should be is not touched. */
+/** Makes the changes, each one atomically, so that no reader sees half a file. Files that are up to date are not touched. */
 export function apply(out: string, files: readonly OutputFile[], changed: readonly Change[]): void {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   for (const { kind, path } of changed) {

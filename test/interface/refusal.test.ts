@@ -28,7 +28,7 @@ describe("a type", () => {
     ["Record<int, string>", "a Record has keys of string; for others there is Map"],
     ["{ a: string } & { b: string }", "Java has no intersections"],
     ["() => void", "a function is not data"],
-    ["object", "object does not tell what is inside; use unknown for java.lang.Object"],
+    ["object", "object does not say what is inside; use unknown for java.lang.Object"],
     ["void", "void can only be the result of a method: Promise<void>"],
     ["undefined", "undefined can only be the result of a method"],
     ["never", "Java has no counterpart of the type never"],
@@ -45,8 +45,8 @@ describe("a type", () => {
     ["Dat", 'Dat is neither imported nor a type that Java has a counterpart of, did you mean "Date"?'],
     ["long", "long must be imported from triple-es/java"],
     ["Error", "an exception is thrown, not passed; a method says so with @throws com.acme.SoldOutException"],
-    ["Int32Array", "Int32Array is no type of contracts; use JavaArray<int>"],
-    ["String", "String is no type of contracts; use string"],
+    ["Int32Array", "Int32Array is not a type of contracts; use JavaArray<int>"],
+    ["String", "String is not a type of contracts; use string"],
     ["Map<string>", "Map takes 2 type arguments, not 1"],
     ["Date<string>", "Date takes 0 type arguments, not 1"],
     ["JavaArray", "JavaArray needs the type of its elements: JavaArray<int>"],
@@ -145,13 +145,16 @@ describe("data", () => {
       "/** @class */ export interface D { a: string }",
       "5:5: error: @class needs a value, such as @class com.acme.User",
     ],
-    ["/** @class a.b-c */ export interface D { a: string }", "5:21: error: a.b-c is no full name of a Java class"],
+    ["/** @class a.b-c */ export interface D { a: string }", "5:21: error: a.b-c is not the full name of a Java class"],
     [
       "/** @class a.record */ export interface D { a: string }",
-      "5:24: error: a.record is no full name of a Java class",
+      "5:24: error: a.record is not the full name of a Java class",
     ],
-    ["/** @class a.D$D */ export interface D { a: string }", "5:21: error: a.D$D is no full name of a Java class"],
-    ["/** @class a.class */ export interface D { a: string }", "5:23: error: a.class is no full name of a Java class"],
+    ["/** @class a.D$D */ export interface D { a: string }", "5:21: error: a.D$D is not the full name of a Java class"],
+    [
+      "/** @class a.class */ export interface D { a: string }",
+      "5:23: error: a.class is not the full name of a Java class",
+    ],
     [
       "/** @class a.D */ export type D = string;",
       "5:19: error: @class belongs to an interface, a class or a type of the form { … }",
@@ -178,16 +181,19 @@ describe("data", () => {
     ["/** @class a.D */ export interface D { a: string | D }", "5:43: error: Java has no unions"],
     [
       "/** @class a.D */ export interface D extends Nothing { }",
-      "5:46: error: Nothing is no interface or class of a contract",
+      "5:46: error: Nothing is not an interface or class of a contract",
     ],
     [
       "/** @class a.D */ export interface D extends T { }\ntype T = { a: string };",
-      "5:46: error: T is no interface or class of a contract",
+      "5:46: error: T is not an interface or class of a contract",
     ],
     ["/** @class a.D */ export interface D extends D { }", "5:46: error: D extends what extends it"],
     ["/** @enum a.D */ export type D = string;", "5:18: error: @enum belongs to a union of strings"],
-    ["/** @enum a.D */ export type D = 'A' | 1;", "5:40: error: 1 is no string that names a constant of a Java enum"],
-    ["/** @enum a.D */ export type D = 'A' | 'not-a-name';", "5:40: error: 'not-a-name' is no string that names"],
+    [
+      "/** @enum a.D */ export type D = 'A' | 1;",
+      "5:40: error: 1 is not a string that names a constant of a Java enum",
+    ],
+    ["/** @enum a.D */ export type D = 'A' | 'not-a-name';", "5:40: error: 'not-a-name' is not a string that names"],
     [
       "/** @enum a.D */ export type D = 'A' | 'A';",
       "5:40: error: A is a value of the enum already; Java has each once",
@@ -213,7 +219,7 @@ describe("data", () => {
       "/** @class a.D */ export interface D extends C<string> { }\n/** @class a.C */ export interface C { a: string }",
       "5:46: error: C takes 0 type arguments, not 1",
     ],
-    ["/** @enum a.D */ export enum D { A, B = 'B' }", "5:34: error: A is no string that names a constant"],
+    ["/** @enum a.D */ export enum D { A, B = 'B' }", "5:34: error: A is not a string that names a constant"],
     ["/** @class a.D */ export interface D<T> { a: T }", "3:8: error: D takes 1 type arguments, not 0"],
     ["export namespace D { export interface E { } }", "3:8: error: D is neither imported nor a type"],
   ])("of %s is refused: %s", (declarations, message) => {
@@ -264,7 +270,7 @@ describe("a service", () => {
       "/** @service */ export interface S { }",
       "1:5: error: @service needs a value, such as @service com.acme.GreetService",
     ],
-    ["/** @service a/S */ export interface S { }", "1:21: error: a/S is no full name of a Java interface"],
+    ["/** @service a/S */ export interface S { }", "1:21: error: a/S is not the full name of a Java interface"],
     [
       "/** @service a.S @service a.T */ export interface S { }",
       "1:18: error: there is another @service before this one",
@@ -354,7 +360,7 @@ describe("a service", () => {
     ],
     [
       "/** @service a.S */ export interface S { m(): AsyncIterable<string>;\n/** @method m */ n(a: Date): void }",
-      "1:42: error: overloads are told apart by arguments; streams have none",
+      "1:42: error: overloads are distinguished by their arguments, and a stream has none",
     ],
   ])("such as %s is refused: %s", (text, message) => {
     const problems = problemsOf(text);
@@ -479,7 +485,7 @@ describe("a warning", () => {
     const text =
       "export namespace v1 { /** @service a.S */ export interface S { } }\n/** @service a.T */ export interface T { }";
     expect(problemsOf(text)).toEqual([
-      "1:23: warning: @service is not seen in a comment that stands behind something else; begin a line with it",
+      "1:23: warning: @service is ignored in a comment that does not begin its line; begin a line with it",
     ]);
     const seen = "/** Words. */ /**\n * @service a.S */\n  /** @serialization json */ export interface D { }\n/**/";
     expect(problemsOf(`${seen}\n/* @service */ const text = "/** service */";`)).toEqual([]);

@@ -35,13 +35,13 @@ export function isClassName(name: string): boolean {
   return isClear && name.split(/[.$]/).every(isJavaName);
 }
 
-/** Whether the word behind `@throws` is the full name of a class. In prose, no word has a dot before a big letter. */
+/** Whether the word after `@throws` is the full name of a class. In prose, no word has a dot before an upper-case letter. */
 export function isException(name: string): boolean {
   return isClassName(name) && /\.\p{Lu}[^.]*$/u.test(name);
 }
 
 /**
- * The class of the JDK that a name stands for, which nobody has to declare: itself, or what hessian-lite sends an object of
+ * The class of the JDK that a name stands for, which needs no declaration: itself, or what hessian-lite sends an object of
  * the class for, because it has no values of `java.time`.
  */
 export function classOfJdk(javaName: string): string | undefined {

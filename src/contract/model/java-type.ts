@@ -1,4 +1,4 @@
-/** Types of Java: what a contract's types are on the other side, and how they are told to the runtime. */
+/** The Java types of a contract's types, and their literals in generated code. */
 import type { Node } from "ts-morph";
 import { literal } from "../../print/literal.ts";
 

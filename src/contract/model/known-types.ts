@@ -1,4 +1,4 @@
-/** Types that nobody has to declare: those of the language, and those of Java that TypeScript has no words for. */
+/** Types that need no declaration: those of the language, and the types of Java that TypeScript does not have. */
 import { SyntaxKind } from "ts-morph";
 import { type JavaType, listOf, mapOf, named, setOf } from "./java-type.ts";
 

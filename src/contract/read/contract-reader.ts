@@ -132,7 +132,7 @@ function emptyContract(file: SourceFile): Contract {
   return { file: file.getFilePath(), services: [], shapes: [], declared: [] };
 }
 
-/** Two services that a server could not tell apart are a mistake. */
+/** Reports services that a server could not distinguish. */
 function checkServices(files: readonly SourceFile[], contracts: readonly Contract[], problems: Problems): void {
   const known = new Set<string>();
   for (const [i, { services }] of contracts.entries()) {

@@ -23,7 +23,7 @@ export function enumValues(declaration: Node, problems: Problems): string[] {
       known.add(value);
       return [value];
     }
-    problems.error(node, `${node.getText()} is no string that names a constant of a Java enum, such as "RED"`);
+    problems.error(node, `${node.getText()} is not a string that names a constant of a Java enum, such as "RED"`);
     return [];
   });
 }

@@ -120,7 +120,7 @@ function kindOf(takesStream: boolean, answersStream: boolean): Method["kind"] {
   return answersStream ? "server_streaming" : "unary";
 }
 
-/** The type of one value of a stream; `undefined` for a type that is none. */
+/** The type of one value of a stream; `undefined` for a type that is not a stream. */
 function streamed(node: TypeNode | undefined): TypeNode | undefined {
   return argumentOf(node, "AsyncIterable");
 }

@@ -23,7 +23,7 @@ export class Nesting {
     return nesting;
   }
 
-  /** Whether a limit is behind us, so that nothing further in is to be read. */
+  /** Whether a limit has been exceeded, so that reading stops here. */
   get isTooMuch(): boolean {
     return this.#depth > DEEPEST || this.#read.types > LARGEST;
   }

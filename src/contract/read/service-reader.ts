@@ -14,7 +14,7 @@ import type { TypeReader } from "./type-reader.ts";
 export function readService(node: InterfaceDeclaration, types: TypeReader, problems: Problems): Service | undefined {
   const javaName = tagValue(node, "service", problems);
   if (javaName === undefined) return undefined;
-  if (!isClassName(javaName)) problems.error(node, `${javaName} is no full name of a Java interface`);
+  if (!isClassName(javaName)) problems.error(node, `${javaName} is not the full name of a Java interface`);
   else if (!isAscii(javaName)) problems.error(node, notAscii(javaName, "give the Java interface another name"));
   if (isMerged(node)) problems.error(node, `${node.getName()} is declared in several parts; make it one`);
   if (homeOf(node, {}).name === undefined) {
@@ -62,7 +62,10 @@ function methodsOf(
     if (Node.isInterfaceDeclaration(base) && base.getTypeParameters().length === 0) {
       return methodsOf(base, problems, [...path, node]);
     }
-    problems.error(clause, `a service can extend interfaces without type parameters; ${clause.getText()} is none`);
+    problems.error(
+      clause,
+      `a service can extend interfaces without type parameters, and ${clause.getText()} is not one`,
+    );
     return [];
   });
   const own = node.getMembers().filter((member): member is MethodSignature => {
@@ -86,7 +89,7 @@ function isInheritedTwice(one: Read, other: Read): boolean {
   return methodKey(one.method) === methodKey(other.method);
 }
 
-/** Methods of one name in TypeScript would be one, and overloads with the same parameters cannot be told apart in Java. */
+/** Methods of one name in TypeScript would be one, and overloads with the same parameters cannot be distinguished in Java. */
 function checkOverloads(methods: readonly Read[], problems: Problems): void {
   const names = new Set<string>();
   const overloads = new Map<string, string>();
@@ -100,7 +103,7 @@ function checkOverloads(methods: readonly Read[], problems: Problems): void {
     names.add(name);
     const isOverload = methods.some(({ method: other }) => other.javaName === javaName && other.name !== name);
     if (isOverload && kind !== "unary")
-      problems.error(node, "overloads are told apart by arguments; streams have none");
+      problems.error(node, "overloads are distinguished by their arguments, and a stream has none");
     const key = erasedSignature(method);
     if (ofObject.has(key) && !(name in Object.prototype)) {
       problems.error(node, `every object of Java has ${key}, so no interface can declare it; call it otherwise`);

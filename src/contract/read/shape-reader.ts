@@ -76,7 +76,7 @@ export class ShapeReader implements Declarations {
     return this.#shapes.keys();
   }
 
-  /** The shape of a declaration; `undefined` if it has none, which is told as a problem. */
+  /** The shape of a declaration; `undefined` if it has none, which is reported as an error. */
   shapeOf(declaration: TypeDeclaration, args: readonly JavaType[], home: Home): Shape | undefined {
     const known = this.#shapes.get(declaration) ?? new Map<string, Shape | undefined>();
     this.#shapes.set(declaration, known);
@@ -187,7 +187,7 @@ export class ShapeReader implements Declarations {
       const resolved = resolve(clause.getExpression());
       const base = resolved.kind === "declared" ? resolved.declaration : undefined;
       if (resolved.kind !== "declared" || !(Node.isInterfaceDeclaration(base) || Node.isClassDeclaration(base))) {
-        this.#problems.error(clause, `${clause.getText()} is no interface or class of a contract`);
+        this.#problems.error(clause, `${clause.getText()} is not an interface or class of a contract`);
         return [];
       }
       if (bases.includes(base)) {
@@ -226,7 +226,7 @@ export class ShapeReader implements Declarations {
     const javaName = tagValue(declaration, tag, this.#problems);
     if (javaName === undefined) return undefined;
     if (!isClassName(javaName)) {
-      this.#problems.error(declaration, `${javaName} is no full name of a Java class, such as in ${example}`);
+      this.#problems.error(declaration, `${javaName} is not the full name of a Java class, such as in ${example}`);
       return undefined;
     }
     if (isMerged(declaration)) this.#problems.error(declaration, `${name} is declared in several parts; make it one`);

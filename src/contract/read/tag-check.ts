@@ -38,6 +38,6 @@ function checkPlaces(file: SourceFile, problems: Problems): void {
     const [, tag] = /^[/* \t]*@(service|class|enum|method)\b/m.exec(text.slice(start, end)) ?? [];
     if (tag === undefined || isFirst) continue;
     const remedy = "begin a line with it";
-    problems.warnAt(file, start, `@${tag} is not seen in a comment that stands behind something else; ${remedy}`);
+    problems.warnAt(file, start, `@${tag} is ignored in a comment that does not begin its line; ${remedy}`);
   }
 }

@@ -10,7 +10,7 @@ export function globalObjection(name: string): string {
   if (name === "Error")
     return "an exception is thrown, not passed; a method says so with @throws com.acme.SoldOutException";
   const instead = Object.hasOwn(replacements, name) ? replacements[name] : undefined;
-  if (instead !== undefined) return `${name} is no type of contracts; use ${instead}`;
+  if (instead !== undefined) return `${name} is not a type of contracts; use ${instead}`;
   const close = suggestion(name, Object.keys(globals));
   if (brands.has(name) || name === "JavaArray") return `${name} must be imported from ${JAVA_MODULE}`;
   return `${name} is neither imported nor a type that Java has a counterpart of${close}`;
@@ -49,7 +49,7 @@ export function objection(node: Node): string {
     case SyntaxKind.ConstructorType:
       return "a function is not data";
     case SyntaxKind.ObjectKeyword:
-      return "object does not tell what is inside; use unknown for java.lang.Object";
+      return "object does not say what is inside; use unknown for java.lang.Object";
     case SyntaxKind.ImportType:
       return "import the type in a statement at the top of the file";
     default:

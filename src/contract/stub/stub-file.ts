@@ -155,7 +155,7 @@ function serviceDeclarations(outline: ServiceOutline, tools: Tools): Declaration
   ];
 }
 
-/** The author's own method, with the options of a call behind the last parameter. */
+/** The contract's method, with the options of a call after the last parameter. */
 function clientSignature(method: Method, { types, runtime }: Tools): string {
   const given = method.parameters.map(({ name, isOptional, type }) => {
     const text = type.text(types);
