@@ -56,9 +56,11 @@ export function methodConstant(
 /** The schemas of its messages, or what stands in for them. */
 function messageFacts(input: MessageOutline, output: MessageOutline, runtime: ImportedModule): [string, string][] {
   if (input.schema === undefined || output.schema === undefined) return [["payload", runtime.value("plainJson")]];
+  const codecs = input.codec && output.codec ? `{ input: ${input.codec()}, output: ${output.codec()} }` : undefined;
   return [
     ["input", input.schema()],
     ["output", output.schema()],
+    ...(codecs === undefined ? [] : [["codecs", codecs] as [string, string]]),
   ];
 }
 

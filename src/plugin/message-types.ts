@@ -14,6 +14,8 @@ export interface MessageOutline {
   readonly init: () => string;
   /** The expression for its schema. Absent where messages are plain JSON. */
   readonly schema?: () => string;
+  /** The expression for its codec. Absent where none is generated. */
+  readonly codec?: () => string;
 }
 
 /** The messages of a file, once their exported names are settled: asks for what has to be imported. */

@@ -4,6 +4,7 @@ import type { Declaration } from "../print/declaration.ts";
 import { jsDoc } from "../print/jsdoc.ts";
 import { memo } from "../print/memoize.ts";
 import type { Scope } from "../print/names.ts";
+import { codecModule, codecName } from "./codec/codec-file.ts";
 import { expandedInit, reachedBy } from "./expanded-init.ts";
 import type { MessageOutline, Messages, Tools } from "./message-types.ts";
 
@@ -32,7 +33,9 @@ export function pbMessages(
 
     const of = memo((message: DescMessage): MessageOutline => {
       const { shape, value } = importOf(message);
-      return { shape, init: () => initOf(message), schema: value };
+      const codec = () =>
+        imports.module(codecModule(message, { pb, options })).value(codecName(pb.type(message).shape));
+      return { shape, init: () => initOf(message), schema: value, ...(options.codecs ? { codec } : {}) };
     });
     const alias = (message: DescMessage): Declaration => ({
       kind: "type",

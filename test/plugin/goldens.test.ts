@@ -29,9 +29,9 @@ describe.each(folders)("%s", (folder, parameter, protos) => {
   const generated = run(requestFor(descriptors, parameter));
   const expected = [...generated.keys()].filter((name) => protos.test(name));
 
-  it("holds a file for each proto file with services, and no other", () => {
+  it("holds the files that are generated, and no other", () => {
     const committed = readdirSync(join(root, folder), { recursive: true, encoding: "utf8" });
-    expect(committed.filter((name) => /_triple\.[\w.]+$/.test(name)).sort()).toEqual(expected.sort());
+    expect(committed.filter((name) => /_(?:triple|codec)\.[\w.]+$/.test(name)).sort()).toEqual(expected.sort());
   });
 
   it.each(expected)("%s", (name) => {
@@ -40,5 +40,5 @@ describe.each(folders)("%s", (folder, parameter, protos) => {
 });
 
 it("every option has a folder", () => {
-  expect(optionFolders()).toHaveLength(9);
+  expect(optionFolders()).toHaveLength(10);
 });

@@ -28,10 +28,20 @@ export interface MethodAlias {
   readonly method: string;
 }
 
+/** The binary format of one message, as functions that the plugin generated (option `codecs`). */
+export interface GeneratedCodec {
+  /** Encodes a message after `headroom` zero bytes. Default: none. */
+  encode(message: object, headroom?: number): Uint8Array;
+  /** Throws an `Error` for bytes that are not such a message. */
+  decode(bytes: Uint8Array): object;
+}
+
 /** A method whose messages have Protocol Buffers schemas. */
 export interface ProtoMethod extends MethodFacts {
   readonly input: DescMessage;
   readonly output: DescMessage;
+  /** What the codec `proto` encodes its messages by. Default: their schemas. */
+  readonly codecs?: { readonly input: GeneratedCodec; readonly output: GeneratedCodec };
   /** The descriptor, where code was generated with `descriptors`. `descriptorOf` finds it for most other methods too. */
   readonly descriptor?: () => DescMethod;
   readonly payload?: undefined;

@@ -15,6 +15,7 @@ import {
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
+import type { GeneratedCodec } from "../call/method.ts";
 import { assertOneOf } from "../call/option.ts";
 import { checkWireNames } from "./wire-name.ts";
 
@@ -25,16 +26,19 @@ import { checkWireNames } from "./wire-name.ts";
 export interface Codec {
   /** Lower-case name, such as `proto` or `json`. */
   readonly name: string;
-  /** `message` is a message of the type, or its init shape. */
-  encode(type: DescMessage, message: object): Uint8Array;
-  decode(type: DescMessage, bytes: Uint8Array): object;
+  /**
+   * `message` is a message of the type, or its init shape. `generated` is what the plugin generated for the type (option
+   * `codecs`): a codec for protobuf's binary format may use it, others ignore it.
+   */
+  encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
+  decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object;
   /**
    * Decodes a message of more than 8 KiB, in steps that leave the event loop its turns. Throws resource_exhausted for one that
    * would take more memory than `maxDecodedBytes`. Optional: without it, {@link decode} is called, which nothing bounds.
    */
   decodeLarge?(type: DescMessage, bytes: Uint8Array, maxDecodedBytes: number): object | Promise<object>;
   /** Encodes a message into bytes that have room in front, for what a protocol puts there. Not needed, but saves a copy. */
-  encodeWithHeadroom?(room: number, type: DescMessage, message: object): Uint8Array;
+  encodeWithHeadroom?(headroom: number, type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
   /** Only codecs that write JSON text have this: sub-protocol A puts such values into its array of arguments. */
   readonly values?: JsonValues;
 }
@@ -55,8 +59,12 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 /** Protobuf's binary format: `application/proto`, `application/grpc+proto`. */
 export const protoCodec: Codec = {
   name: "proto",
-  encode: (type, message) => toBinary(type, toMessage(type, message)),
-  decode: (type, bytes) => fromBinary(type, plainBytes(bytes)),
+  encode: (type, message, generated) => {
+    const whole = toMessage(type, message);
+    return generated === undefined ? toBinary(type, whole) : generated.encode(whole);
+  },
+  decode: (type, bytes, generated) =>
+    generated === undefined ? fromBinary(type, plainBytes(bytes)) : generated.decode(bytes),
 };
 
 /**

@@ -3,6 +3,7 @@
  * the codecs without it: what a server of theirs sends, they trust.
  */
 import { type DescMessage, type JsonValue, mergeFromJson } from "@bufbuild/protobuf";
+import type { GeneratedCodec } from "../call/method.ts";
 import {
   type Codec,
   createJsonCodec,
@@ -44,8 +45,9 @@ export function decodeMessage(
   type: DescMessage,
   bytes: Uint8Array,
   limits: DecodeLimits,
+  generated?: GeneratedCodec,
 ): object | Promise<object> {
-  if (bytes.byteLength <= SMALL_BYTES || codec.decodeLarge === undefined) return codec.decode(type, bytes);
+  if (bytes.byteLength <= SMALL_BYTES || codec.decodeLarge === undefined) return codec.decode(type, bytes, generated);
   return codec.decodeLarge(type, bytes, decodedLimit(limits));
 }
 

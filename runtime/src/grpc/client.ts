@@ -132,7 +132,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     try {
       envelope =
         method.payload === undefined
-          ? encodeMessage(codec, method.input, message)
+          ? encodeMessage(codec, method.input, message, method.codecs?.input)
           : encodeEnvelope(grpcPayload(method).encodeRequest(method, message, options));
     } catch (reason) {
       throw RpcError.from(reason, Code.InvalidArgument);
@@ -213,7 +213,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   function decode(method: Method, bytes: Uint8Array): object | Promise<object> {
     try {
       if (method.payload !== undefined) return grpcPayload(method).decodeResponse(method, bytes, options);
-      const message = decodeMessage(codec, method.output, bytes, options);
+      const message = decodeMessage(codec, method.output, bytes, options, method.codecs?.output);
       return message instanceof Promise ? message.catch((cause) => cannotDecode(method, cause)) : message;
     } catch (cause) {
       return cannotDecode(method, cause);

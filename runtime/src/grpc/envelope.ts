@@ -8,7 +8,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import type { Method } from "../call/method.ts";
+import type { GeneratedCodec, Method } from "../call/method.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import { type BodyCheck, concat, tooLarge } from "../http/exchange.ts";
@@ -48,9 +48,14 @@ export function encodeEnvelope(data: Uint8Array, compressed = false): Uint8Array
 }
 
 /** Encodes a message into an envelope. */
-export function encodeMessage(codec: Codec, type: DescMessage, message: object): Uint8Array {
-  if (codec.encodeWithHeadroom === undefined) return encodeEnvelope(codec.encode(type, message));
-  return writePrefix(codec.encodeWithHeadroom(PREFIX_BYTES, type, message), false);
+export function encodeMessage(
+  codec: Codec,
+  type: DescMessage,
+  message: object,
+  generated: GeneratedCodec | undefined,
+): Uint8Array {
+  if (codec.encodeWithHeadroom === undefined) return encodeEnvelope(codec.encode(type, message, generated));
+  return writePrefix(codec.encodeWithHeadroom(PREFIX_BYTES, type, message, generated), false);
 }
 
 /** The envelope with its message compressed; `undefined` for one that is better sent as it is. */

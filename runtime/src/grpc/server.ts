@@ -203,7 +203,8 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
   }
 
   function encode({ contentType, handler: { method }, payload }: GrpcCall, message: object): Uint8Array {
-    if (method.payload === undefined) return encodeMessage(contentType.codec, method.output, message);
+    if (method.payload === undefined)
+      return encodeMessage(contentType.codec, method.output, message, method.codecs?.output);
     return encodeEnvelope((payload as GrpcPayloadCall).encode(message));
   }
 
@@ -212,9 +213,9 @@ export function createGrpcServer(options: ServerOptions): ServerProtocol {
     bytes: Uint8Array,
   ): object | Promise<object> {
     if (method.payload !== undefined) return (payload as GrpcPayloadCall).decode(bytes);
-    const { input } = method;
+    const { input, codecs } = method;
     try {
-      const message = decodeMessage(contentType.codec, input, bytes, options);
+      const message = decodeMessage(contentType.codec, input, bytes, options, codecs?.input);
       return message instanceof Promise ? message.catch((cause) => cannotDecode(input, cause)) : message;
     } catch (cause) {
       return cannotDecode(input, cause);

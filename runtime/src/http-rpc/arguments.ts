@@ -5,7 +5,7 @@
  * Every known peer but the specification sends that argument bare, so both are read.
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
-import type { HttpRpcPayload, ProtoMethod } from "../call/method.ts";
+import type { GeneratedCodec, HttpRpcPayload, ProtoMethod } from "../call/method.ts";
 import type { Codec } from "../codec/codec.ts";
 import { encodeJson } from "../codec/codec.ts";
 import { type DecodeLimits, decodeJsonMessage, decodeMessage } from "../codec/large-message.ts";
@@ -18,8 +18,14 @@ const ARRAY_LIKE = new Set(["google.protobuf.ListValue", "google.protobuf.Value"
 export function codecPayload(codec: Codec): HttpRpcPayload {
   return {
     name: codec.name,
-    encodeRequest: (method, message, form) => encodeArguments(codec, (method as ProtoMethod).input, message, form),
-    decodeResponse: (method, bytes) => codec.decode((method as ProtoMethod).output, bytes),
+    encodeRequest: (method, message, form) => {
+      const { input, codecs } = method as ProtoMethod;
+      return encodeArguments(codec, input, message, form, codecs?.input);
+    },
+    decodeResponse: (method, bytes) => {
+      const { output, codecs } = method as ProtoMethod;
+      return codec.decode(output, bytes, codecs?.output);
+    },
   };
 }
 
@@ -29,8 +35,9 @@ export function encodeArguments(
   type: DescMessage,
   message: object,
   form: "array" | "object",
+  generated?: GeneratedCodec,
 ): Uint8Array {
-  if (codec.values === undefined || form === "object") return codec.encode(type, message);
+  if (codec.values === undefined || form === "object") return codec.encode(type, message, generated);
   return encodeJson([codec.values.toValue(type, message)]);
 }
 
@@ -40,8 +47,9 @@ export function decodeArguments(
   type: DescMessage,
   bytes: Uint8Array,
   limits: DecodeLimits,
+  generated?: GeneratedCodec,
 ): object | Promise<object> {
-  if (codec.values === undefined) return decodeMessage(codec, type, bytes, limits);
+  if (codec.values === undefined) return decodeMessage(codec, type, bytes, limits, generated);
   if (bytes.byteLength === 0) throw badRequest("the body is empty; it must be a JSON array with one argument");
   return decodeJsonMessage(codec.values, type, bytes, limits, (body) => onlyArgument(type, body));
 }

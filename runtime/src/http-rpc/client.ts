@@ -29,7 +29,10 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
   const { codec } = options;
   const schemas: HttpRpcPayload = {
     ...codecPayload(codec),
-    decodeResponse: (method, bytes) => decodeMessage(codec, (method as ProtoMethod).output, bytes, options),
+    decodeResponse: (method, bytes) => {
+      const { output, codecs } = method as ProtoMethod;
+      return decodeMessage(codec, output, bytes, options, codecs?.output);
+    },
   };
   return refuseStreams(createUnaryCall(compressExchange(exchange, options), schemas, options));
 };

@@ -6,7 +6,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { Method, PayloadBody } from "../call/method.ts";
+import type { GeneratedCodec, Method, PayloadBody } from "../call/method.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
 import { boundValues, type DecodeLimits } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
@@ -19,7 +19,7 @@ import { chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } fr
 
 /** How a request is decoded, and what its response looks like if nothing else is asked for. */
 export interface RequestFormat {
-  decode(type: DescMessage, bytes: Uint8Array): object | Promise<object>;
+  decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object | Promise<object>;
   /** The same for methods that bring a payload. */
   openBody(bytes: Uint8Array): PayloadBody;
   readonly response: ResponseFormat;
@@ -32,7 +32,7 @@ export interface ResponseFormat {
   readonly mediaType: string;
   /** The fields that every such response has. */
   readonly fields: Metadata;
-  encode(type: DescMessage, message: object): Uint8Array;
+  encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
   /** The same for methods that bring a payload. */
   readonly shape: "json" | BodyResponse["shape"];
 }
@@ -150,9 +150,9 @@ function namesOf({ name }: Codec): string[] {
 
 function codecFormat(mediaType: string, codec: Codec, limits: DecodeLimits): RequestFormat {
   return {
-    decode: (type, bytes) => decodeArguments(codec, type, bytes, limits),
+    decode: (type, bytes, generated) => decodeArguments(codec, type, bytes, limits, generated),
     openBody: (bytes) => ({ bytes, parse: () => ({ shape: "json", bytes }) }),
-    response: responseFormat(mediaType, "json", (type, message) => codec.encode(type, message)),
+    response: responseFormat(mediaType, "json", (type, message, generated) => codec.encode(type, message, generated)),
     safelisted: false,
   };
 }

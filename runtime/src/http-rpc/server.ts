@@ -151,7 +151,7 @@ function decode(call: HttpRpcCall, bytes: Uint8Array): object | Promise<object> 
   try {
     const message =
       method.payload === undefined
-        ? requestFormat.decode(method.input, bytes)
+        ? requestFormat.decode(method.input, bytes, method.codecs?.input)
         : (payload as HttpRpcPayloadCall).decode(requestFormat.openBody(bytes));
     return message instanceof Promise ? message.catch(failed) : message;
   } catch (cause) {
@@ -160,7 +160,7 @@ function decode(call: HttpRpcCall, bytes: Uint8Array): object | Promise<object> 
 }
 
 function encode({ handler: { method }, responseFormat, payload }: HttpRpcCall, message: object): Uint8Array {
-  if (method.payload === undefined) return responseFormat.encode(method.output, message);
+  if (method.payload === undefined) return responseFormat.encode(method.output, message, method.codecs?.output);
   return (payload as HttpRpcPayloadCall).encode(message, responseFormat.shape);
 }
 

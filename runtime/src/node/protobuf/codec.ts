@@ -7,6 +7,7 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import type { GeneratedCodec } from "../../call/method.ts";
 import { type Codec, protoCodec, toMessage } from "../../codec/codec.ts";
 import { boundedProtoCodec } from "../../codec/large-message.ts";
 import { scalars, UNFIT } from "./scalars.ts";
@@ -23,12 +24,13 @@ let spare: ProtoOutput | undefined;
 /** `protoCodec`, made for Node. */
 export const nodeProtoCodec: Codec = {
   ...boundedProtoCodec,
-  encode: (type, message) => encodeWithHeadroom(0, type, message),
+  encode: (type, message, generated) => encodeWithHeadroom(0, type, message, generated),
   encodeWithHeadroom,
 };
 
-function encodeWithHeadroom(room: number, type: DescMessage, given: object): Uint8Array {
+function encodeWithHeadroom(room: number, type: DescMessage, given: object, generated?: GeneratedCodec): Uint8Array {
   const message = ((given as Fields | null)?.$typeName === type.typeName ? given : toMessage(type, given)) as Fields;
+  if (generated !== undefined) return generated.encode(message, room);
   const write = writers.get(type) ?? typeWriter(type);
   const output = spare ?? new ProtoOutput();
   spare = undefined;
