@@ -60,7 +60,7 @@ describe("a request", () => {
     const refused = {
       code: Code.Unimplemented,
       status: Status.ClientError,
-      rawMessage: expect.stringContaining("grpc"),
+      rawMessage: expect.stringContaining("gRPC"),
     };
     expect(await failureOf(client.greetEach({}))).toMatchObject(refused);
     expect(await failureOf(client.greetTogether(arriving()))).toMatchObject(refused);
