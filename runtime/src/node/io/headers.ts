@@ -17,7 +17,7 @@ export function readFields(raw: string[]): Metadata {
 
 /** HTTP/2 may carry every cookie in a field of its own; together they are one, with semicolons (RFC 9113, section 8.2.3). */
 function joinCookies(fields: string[]): string[] {
-  // Each counts for what it is, or thousands would pass as one: apart, the protocols refuse them.
+  // Too many are not joined: the protocols count fields, and refuse them.
   if (sizeOf(fields) > MAX_METADATA_BYTES) return fields;
   const cookies: string[] = [];
   const others: string[] = [];
@@ -30,7 +30,7 @@ function joinCookies(fields: string[]): string[] {
   return cookies.length === 0 ? others : [...others, "cookie", cookies.join("; ")];
 }
 
-/** Whether two hosts are asked. Whoever checks one and believes the other would be deceived (RFC 9113, section 8.3.1). */
+/** Whether Host and :authority differ (RFC 9113, section 8.3.1). Accepting such a request lets it bypass checks of the host. */
 export function authorityConflictsWithHost({
   host,
   ":authority": authority,
@@ -51,7 +51,7 @@ export function isSameHost(block: HeaderBlock): boolean {
   return block.memo === true;
 }
 
-/** In small letters, and without the port that the scheme has anyway (RFC 3986, sections 6.2.2.1 and 6.2.3). */
+/** Lower case, without the default port of the scheme (RFC 3986, sections 6.2.2.1 and 6.2.3). */
 function normalizeHost(host: string, scheme: string | undefined): string {
   return host.toLowerCase().replace(scheme === "https" ? /:(?:443)?$/ : /:(?:80)?$/, "");
 }

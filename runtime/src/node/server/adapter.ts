@@ -1,6 +1,6 @@
 /**
- * The engine for servers of others: moves exchanges over the pairs of request and response that `node:http` and the
- * compatibility API of `node:http2` hand out. Their owner listens, limits and closes; here one request is answered.
+ * Adapter for existing servers of `node:http` and `node:http2`, such as Express: every pair of request and response is an
+ * exchange. The owner of the server listens, limits and closes.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
@@ -16,13 +16,13 @@ import { ExchangeSignals } from "./signals.ts";
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** Answers a request of `node:http` or `node:http2`, or leaves it to `next`. */
+/** Answers a request of `node:http` or `node:http2`, or calls `next`. */
 export type NodeHandler = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => void;
 
 export interface Mount {
-  /** What a request target names, without the prefix that the handler is mounted under. */
+  /** The path of a request target, without the prefix that the handler is mounted under. */
   readonly pathOf: (target: string) => string;
-  /** Whether the path is one to answer, where there is somebody else who could. */
+  /** Whether the path is served here, where `next` could serve it too. */
   readonly serves: (path: string) => boolean;
 }
 
@@ -46,7 +46,7 @@ export function createNodeHandler(exchange: Exchange, { pathOf, serves }: Mount)
   };
 }
 
-/** For errors that another event tells of too; without a listener they would end the process. */
+/** For errors that another event reports too; without a listener they would end the process. */
 const ignore = (): void => {};
 
 /** One request and its response, whichever version of HTTP they have. */
@@ -110,21 +110,21 @@ function respondHttp2(outgoing: Http2ServerResponse, response: HttpResponse): vo
   pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
 }
 
-/** What earlier middleware may have set too, and must not lose. */
+/** Fields that earlier middleware may have set too: ours are appended. */
 const SHARED_FIELDS = new Set(["set-cookie", "vary"]);
 
-/** Field by field: what middleware has set stays, and what it has hooked into sees them. */
+/** Sets the head field by field: fields of middleware stay, and its hooks are called. */
 function setHead(outgoing: NodeResponse, { status, headers }: HttpResponse): void {
   outgoing.statusCode = status;
   for (const [name, value] of Object.entries(toHttp2Headers(headers))) {
-    // What Node is given may be shared, with pseudo-headers that another response has left on it.
+    // The object may be shared, with pseudo-headers that another response has set on it.
     if (value === undefined || name.startsWith(":")) continue;
     if (SHARED_FIELDS.has(name)) outgoing.appendHeader(name, value as string | string[]);
     else outgoing.setHeader(name, value);
   }
 }
 
-/** A request whose body somebody else has read. */
+/** A request whose body another handler has read. */
 function withoutBody({ method, path, version, authority, headers, signal }: HttpRequest): HttpRequest {
   return { method, path, version, authority, headers, signal, body: CONSUMED };
 }

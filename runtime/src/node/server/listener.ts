@@ -1,6 +1,6 @@
 /**
- * Listening: one port for HTTP/1.1 and HTTP/2. ALPN decides where there is TLS and the client has a say in it, else the
- * first bytes of a connection.
+ * Listener: one port for HTTP/1.1 and HTTP/2. ALPN decides over TLS, if the client offers it, else the first bytes of a
+ * connection.
  */
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, TLSSocket, type TlsOptions } from "node:tls";
@@ -53,7 +53,7 @@ export interface ListenerOptions {
 
 /** Connections that are open at the same time. */
 const MAX_CONNECTIONS = 10_000;
-/** How long a call may take to end once it has been told that the server goes away. */
+/** Time for aborted calls to end before their sockets are destroyed. */
 const ABORT_GRACE_MS = 1_000;
 /** The first bytes of every HTTP/2 connection, and of no HTTP/1.1 request. */
 const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
@@ -62,7 +62,7 @@ const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
 export class Listener {
   readonly #server: NetServer;
   readonly #sockets = new Set<Socket>();
-  /** Those that have not yet said what they speak, or have not agreed on it by TLS. */
+  /** Sockets whose version of HTTP is not known yet. */
   readonly #undecided = new Set<Socket>();
   readonly #http1: ServerEngine;
   readonly #http2: ServerEngine;
@@ -78,7 +78,7 @@ export class Listener {
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
-      // Sockets fail all the time; the engine that has taken one over hears of it by itself.
+      // Sockets fail all the time; the engine that has taken one over listens itself.
       socket.on("error", () => {});
       if (tls === undefined) return this.#detect(socket);
       this.#undecided.add(socket);
@@ -86,7 +86,7 @@ export class Listener {
     });
   }
 
-  /** Starts to listen. Rejects if the port cannot be had, and for good once the server is told to close. */
+  /** Starts to listen. Rejects if the port is not available, and always once the server has begun to close. */
   async listen(options: ListenOptions): Promise<void> {
     if (typeof options !== "object") throw new TypeError(`listen takes { port }, not ${options}`);
     const { port, host, path } = options;
@@ -113,7 +113,7 @@ export class Listener {
     });
   }
 
-  /** Where the server listens. Throws before it does, and for a Unix socket, which has no address. */
+  /** The address the server listens on. Throws before it does, and for a Unix socket, which has none. */
   get address(): AddressInfo {
     const address = this.#server.address();
     if (typeof address === "object" && address !== null) return address;
@@ -164,14 +164,14 @@ export class Listener {
     return server;
   }
 
-  /** TLS has come about. Node does not tell on which of the sockets; whose it is does. */
+  /** A TLS handshake is complete. Node does not say on which of the sockets; the peer's address does. */
   #decide({ remoteAddress, remotePort }: TLSSocket): void {
     for (const socket of this.#undecided) {
       if (socket.remoteAddress === remoteAddress && socket.remotePort === remotePort) this.#undecided.delete(socket);
     }
   }
 
-  /** Reads until the bytes are those of the HTTP/2 preface or cannot become them, and puts them back for the engine. */
+  /** Reads until the bytes are the HTTP/2 preface or cannot become it, and puts them back for the engine. */
   #detect(socket: Socket): void {
     this.#undecided.add(socket);
     socket.once("close", () => this.#undecided.delete(socket));
