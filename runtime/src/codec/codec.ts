@@ -33,7 +33,7 @@ export interface Codec {
   encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
   decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object;
   /**
-   * Decodes a message of more than 8 KiB, in steps that leave the event loop its turns. Throws resource_exhausted for one that
+   * Decodes a message of more than 16 KiB, in steps that leave the event loop its turns. Throws resource_exhausted for one that
    * would take more memory than `maxDecodedBytes`. Optional: without it, {@link decode} is called, which nothing bounds.
    */
   decodeLarge?(type: DescMessage, bytes: Uint8Array, maxDecodedBytes: number): object | Promise<object>;

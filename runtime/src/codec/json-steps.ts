@@ -55,42 +55,55 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Fields by the names that JSON has for them: that of the proto file, and lowerCamel. */
-type FieldNames = ReadonlyMap<string, DescField>;
-const names = new WeakMap<DescMessage, FieldNames>();
+/** A message's type, as far as its JSON and its memory depend on it. */
+interface JsonShape {
+  /** Memory of an empty message. */
+  readonly empty: number;
+  /** Whether JSON has an object with the message's fields. The well-known messages have forms of their own. */
+  readonly plain: boolean;
+  /** Fields by the names that JSON has for them: that of the proto file, and lowerCamel. */
+  readonly fields: ReadonlyMap<string, DescField>;
+}
 
-function fieldNames(type: DescMessage): FieldNames {
-  const known = names.get(type);
+const shapes = new WeakMap<DescMessage, JsonShape>();
+
+function jsonShape(type: DescMessage): JsonShape {
+  const known = shapes.get(type);
   if (known !== undefined) return known;
-  const fields = new Map(
-    type.fields.flatMap((field) => [field.name, field.jsonName].map((name) => [name, field] as const)),
-  );
-  names.set(type, fields);
-  return fields;
+  const shape = {
+    empty: emptyMessage(type),
+    plain: !SPECIAL.has(type.typeName) && !isWrapperDesc(type),
+    fields: new Map(type.fields.flatMap((field) => [field.name, field.jsonName].map((name) => [name, field] as const))),
+  };
+  shapes.set(type, shape);
+  return shape;
 }
 
 /** Memory of a value of JSON as a message of that type, or as the JSON that the type stands for. */
 export function estimateJson(type: DescMessage, value: JsonValue): number {
-  if (!isPlain(type) || !isObject(value)) return emptyMessage(type) + estimateAny(value);
-  const fields = fieldNames(type);
-  let memory = emptyMessage(type);
-  for (const key of Object.keys(value)) {
+  const { empty, plain, fields } = jsonShape(type);
+  if (!plain || !isObject(value)) return empty + estimateAny(value);
+  let memory = empty;
+  // Inherited members would be those of Object.prototype, which has none that are enumerable.
+  for (const key in value) {
     const field = fields.get(key);
     if (field !== undefined) memory += estimateField(field, value[key] as JsonValue);
   }
   return memory;
 }
 
-function estimateField(field: DescField, value: JsonValue): number {
-  const { message } = field;
-  const estimate = (item: JsonValue): number =>
-    Memory.slot + (message === undefined ? estimateAny(item) : estimateJson(message, item));
+function estimateField({ fieldKind, message }: DescField, value: JsonValue): number {
   let memory = 0;
-  if (field.fieldKind === "list" && Array.isArray(value)) for (const item of value) memory += estimate(item);
-  else if (field.fieldKind === "map" && isObject(value)) {
-    for (const key of Object.keys(value)) memory += Memory.entry + estimate(value[key] as JsonValue);
-  } else memory += estimate(value);
+  if (fieldKind === "list" && Array.isArray(value)) {
+    for (const item of value) memory += Memory.slot + estimateValue(message, item);
+  } else if (fieldKind === "map" && isObject(value)) {
+    for (const key in value) memory += Memory.entry + Memory.slot + estimateValue(message, value[key] as JsonValue);
+  } else memory = Memory.slot + estimateValue(message, value);
   return memory;
+}
+
+function estimateValue(type: DescMessage | undefined, value: JsonValue): number {
+  return type === undefined ? estimateAny(value) : estimateJson(type, value);
 }
 
 /** A value of google.protobuf.Value, with the oneof it has, and its entry of a map. */
@@ -101,13 +114,12 @@ function estimateAny(value: JsonValue): number {
   if (typeof value !== "object" || value === null) return Memory.number;
   let memory: number = VALUE_BYTES;
   if (Array.isArray(value)) for (const item of value) memory += VALUE_BYTES + estimateAny(item);
-  else for (const key of Object.keys(value)) memory += VALUE_BYTES + estimateAny(value[key] as JsonValue);
+  else for (const key in value) memory += VALUE_BYTES + estimateAny(value[key] as JsonValue);
   return memory;
 }
 
-/** Whether JSON has an object with the message's fields. The well-known messages have forms of their own. */
 function isPlain(type: DescMessage): boolean {
-  return !SPECIAL.has(type.typeName) && !isWrapperDesc(type);
+  return jsonShape(type).plain;
 }
 
 const SPECIAL = new Set(
@@ -169,7 +181,7 @@ class JsonSteps {
   }
 
   async #field(type: DescMessage, message: Fields, key: string, value: JsonValue): Promise<void> {
-    const field = fieldNames(type).get(key);
+    const field = jsonShape(type).fields.get(key);
     const mergePart = (part: JsonValue): void => this.#mergeJson(type, message, { [key]: part });
     if (field?.fieldKind === "map" && isObject(value)) return this.#entries(value, mergePart, field.message);
     if (field?.fieldKind === "list" && Array.isArray(value)) {
@@ -257,7 +269,7 @@ class JsonSteps {
 
 /** Whether an object names a field, or fields of a oneof, more than once. That is an error, which steps would not notice. */
 function repeats(type: DescMessage, object: JsonObject): boolean {
-  const fields = fieldNames(type);
+  const { fields } = jsonShape(type);
   const seen = new Set<unknown>();
   return Object.keys(object).some((key) => {
     const field = fields.get(key);

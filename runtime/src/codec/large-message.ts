@@ -19,8 +19,8 @@ import { decodeJsonInSteps, estimateJson, parseLargeJson } from "./json-steps.ts
 import { tooMuchMemory } from "./memory.ts";
 import { decodeProtoInSteps } from "./proto-steps.ts";
 
-/** Largest message, in bytes, that is decoded at once, whatever it holds: that takes a few milliseconds. */
-const SMALL_BYTES = 8 * 1024;
+/** Largest message, in bytes, that is decoded at once, whatever it holds: that takes twenty milliseconds at most. */
+const SMALL_BYTES = 16 * 1024;
 
 /** Memory of a decoded message, in multiples of the largest size a message may have, unless the option says otherwise. */
 const DEFAULT_EXPANSION = 16;

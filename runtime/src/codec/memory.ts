@@ -27,8 +27,8 @@ export const Memory = {
   text: (bytes: number): number => (bytes === 0 ? 0 : 24 + bytes),
 } as const;
 
-/** Memory that is taken in one step of decoding: about a millisecond of work. */
-export const STEP_BYTES: number = 128 * 1024;
+/** Memory that is taken in one step of decoding: one or two milliseconds of work. */
+export const STEP_BYTES: number = 256 * 1024;
 
 /** The error of a message that would take more memory than it may. */
 export function tooMuchMemory(estimate: number, maxDecodedBytes: number): RpcError {
