@@ -11,6 +11,7 @@ import { onAbort } from "./call/timer.ts";
 import type { Transport } from "./client/client.ts";
 import { type Codec, findCodec } from "./codec/codec.ts";
 import { type Body, type Exchange, emptyBody, type HttpRequest, pathsBelow, streamBody } from "./http/exchange.ts";
+import { acceptExchange } from "./http-rpc/accept-exchange.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
@@ -21,6 +22,8 @@ export interface TransportOptions {
   readonly baseUrl: string;
   /** How messages are encoded. Default: `json`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
+  /** The codec of responses, which the header `accept` asks for. Default: that of requests, without the header. */
+  readonly accept?: "proto" | "json" | Codec | undefined;
   /**
    * What a message in JSON is sent as: the specification's array of one, or the bare object. The same goes for an only
    * argument of a method without IDL, whatever it is. Default: `array`.
@@ -45,9 +48,10 @@ export interface TransportOptions {
 export function createTransport(options: TransportOptions): Transport {
   const exchange = connectFetch(options);
   assertOneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
-  const codec = findCodec(options.codec ?? "json");
+  const accept = options.accept && findCodec(options.accept);
+  const payload = codecPayload(findCodec(options.codec ?? "json"), accept);
   // The browser compresses and inflates on its own.
-  const call = refuseStreams(createUnaryCall(exchange, codecPayload(codec), resolveUnaryOptions(options)));
+  const call = refuseStreams(createUnaryCall(acceptExchange(exchange, accept), payload, resolveUnaryOptions(options)));
   return { call: intercept(call, options.interceptors) };
 }
 

@@ -24,7 +24,7 @@ export {
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
 export { plainJson } from "./codec/plain-json.ts";
 
-export type JsonTransportOptions = Omit<TransportOptions, "codec">;
+export type JsonTransportOptions = Omit<TransportOptions, "accept" | "codec">;
 
 /** Makes a transport on `fetch` for clients whose messages are plain JSON. It has nothing to close. */
 export function createTransport(options: JsonTransportOptions): Transport {

@@ -148,6 +148,16 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
    * versions. Default: false, the names of the proto file.
    */
   readonly javaNames?: boolean | undefined;
+  /**
+   * The codec of responses over `http-rpc`, which the header `accept` asks for. Default: that of requests, without the header.
+   * A call may set `accept` in its headers itself.
+   */
+  readonly accept?: "proto" | "json" | Codec | undefined;
+  /**
+   * Whether requests over `grpc` name the type of their messages in `grpc-message-type`, such as `greet.v1.GreetRequest`.
+   * Default: false. A call may set the header itself.
+   */
+  readonly messageType?: boolean | undefined;
   /** What carries the values of services without IDL over `grpc`, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
   /** What `grpc` calls the messages of services without IDL. Default: `application/grpc+proto`, as peers do. */
@@ -169,9 +179,12 @@ export function createTransport(options: TransportOptions): ClosableTransport {
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const { serializations, wrapperContentType } = options;
   checkWireNames("compressions", compressions, ["identity"]);
-  const codec = given === "proto" ? nodeProtoCodec : findBoundedCodec(given);
+  if (protocol === "grpc" && options.accept !== undefined) throw new TypeError(`accept needs protocol "http-rpc"`);
+  const find = (one: "proto" | "json" | Codec): Codec => (one === "proto" ? nodeProtoCodec : findBoundedCodec(one));
+  const codec = find(given);
+  const accept = options.accept && find(options.accept);
   const sendCompression = requireCompression(compressions, options.compression);
-  const general = resolveClientOptions({ ...options, codec, compressions, sendCompression });
+  const general = resolveClientOptions({ ...options, codec, accept, compressions, sendCompression });
   const resolved = {
     ...general,
     maxDecodedBytes: decodedLimit({ ...options, ...general }),

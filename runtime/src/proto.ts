@@ -10,7 +10,7 @@ import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 
-export type ProtoTransportOptions = Omit<TransportOptions, "codec" | "jsonBody">;
+export type ProtoTransportOptions = Omit<TransportOptions, "accept" | "codec" | "jsonBody">;
 
 /** Makes a transport on `fetch` for messages in binary. It carries unary calls, and has nothing to close. */
 export function createTransport(options: ProtoTransportOptions): Transport {

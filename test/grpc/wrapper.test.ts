@@ -221,13 +221,19 @@ describe("a server", () => {
     expect(called).toBe(false);
   });
 
+  it.each<[string, Uint8Array]>([
+    ["nothing at all", new Uint8Array(0)],
+    ["values alone", encodeWrapper({ serializeType: "", values: [Uint8Array.of(0x4e)], types: [] })],
+    ["a name that nobody knows", encodeWrapper({ serializeType: "kryo", values: [Uint8Array.of(0)], types: [] })],
+  ])("refuses a wrapper of %s as unimplemented, and names what there is", async (_what, wrapper) => {
+    for (const path of ["/com.acme.Shop/sayHi", "/com.acme.Shop/reset"]) {
+      const answer = await post(serving(), path, framed(wrapper));
+      expect(answer.status).toBe(String(Code.Unimplemented));
+      expect(answer.message).toMatch(/serialization.*supported are: /);
+    }
+  });
+
   it.each<[string, Uint8Array, string]>([
-    ["nothing at all", new Uint8Array(0), "the message names no serialization"],
-    [
-      "values alone",
-      encodeWrapper({ serializeType: "", values: [Uint8Array.of(0x4e)], types: [] }),
-      "no serialization",
-    ],
     ["too few values", encodeWrapper({ serializeType: "json", values: [], types: [] }), "0 were sent, and it takes 2"],
   ])("refuses a wrapper of %s as the caller's mistake", async (_what, wrapper, message) => {
     const answer = await post(serving(), "/com.acme.Shop/sayHi", framed(wrapper));

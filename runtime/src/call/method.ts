@@ -99,6 +99,8 @@ export interface GrpcResponse {
 export interface HttpRpcPayload {
   /** The content type of messages is `application/<name>`. */
   readonly name: string;
+  /** Of responses, where it is another one. */
+  readonly answer?: string;
   /** In JSON, `form` is what an only argument is sent as: the specification's array of one, or bare. Throws an `RpcError`. */
   encodeRequest(method: Method, message: object, form: "array" | "object"): Uint8Array;
   /** Throws for bytes that are not a response of the method. */

@@ -43,9 +43,12 @@ import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompressi
 import { inflate, internalError, readMessages } from "./messages.ts";
 import { asReceived, httpStatusError, isReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
+/** Names the type of a request's messages, for servers and proxies that cannot know it from the path. */
+const MESSAGE_TYPE = "grpc-message-type";
+
 /** Makes the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
-  const { codec, maxMessageBytes } = options;
+  const { codec, maxMessageBytes, messageType = false } = options;
   const { wrapperContentType = "application/grpc+proto" } = options;
   const userAgent = `grpc-ts-triple-es/${VERSION}`;
   const fields = requestFields(`application/grpc+${codec.name}`, options, userAgent).freeze();
@@ -117,13 +120,18 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const timeoutMs = context.timeoutMs();
     const plain = timeoutMs === undefined && selector.version === undefined && selector.group === undefined;
     // Most calls have nothing to add, and an engine recognises the fields they share.
-    if (plain && metadata.size === 0) return common;
+    if (plain && metadata.size === 0 && !messageType) return common;
     const headers = new Metadata(common);
     // Who calls may name themselves; the field must not be there twice.
     if (metadata.has("user-agent")) headers.delete("user-agent");
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, selector);
-    appendCallerMetadata(headers, metadata);
+    const type = metadata.get(MESSAGE_TYPE) ?? (messageType ? method.input?.typeName : undefined);
+    if (type !== undefined) headers.append(MESSAGE_TYPE, type);
+    appendCallerMetadata(
+      headers,
+      metadata.has(MESSAGE_TYPE) ? metadata.filter((name) => name !== MESSAGE_TYPE) : metadata,
+    );
     return headers;
   }
 

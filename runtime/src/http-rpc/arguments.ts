@@ -14,17 +14,18 @@ import { badRequest } from "./headers.ts";
 /** Messages whose own JSON may be an array: for them an array with one element is the array of arguments. */
 const ARRAY_LIKE = new Set(["google.protobuf.ListValue", "google.protobuf.Value"]);
 
-/** A codec as the payload of methods with schemas. */
-export function codecPayload(codec: Codec): HttpRpcPayload {
+/** A codec as the payload of methods with schemas; `accept` is that of responses, where it is another one. */
+export function codecPayload(codec: Codec, accept?: Codec): HttpRpcPayload {
   return {
     name: codec.name,
+    ...(accept && { answer: accept.name }),
     encodeRequest: (method, message, form) => {
       const { input, codecs } = method as ProtoMethod;
       return encodeArguments(codec, input, message, form, codecs?.input);
     },
     decodeResponse: (method, bytes) => {
       const { output, codecs } = method as ProtoMethod;
-      return codec.decode(output, bytes, codecs?.output);
+      return (accept ?? codec).decode(output, bytes, codecs?.output);
     },
   };
 }

@@ -13,6 +13,7 @@ import { badResponse, localError } from "../protocol/local-error.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
+import { acceptExchange } from "./accept-exchange.ts";
 import { codecPayload } from "./arguments.ts";
 import { compressExchange } from "./compressed-exchange.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
@@ -26,15 +27,17 @@ export type UnaryCall = (request: UnaryRequest) => Promise<UnaryResponse>;
 
 /** Makes the client half of sub-protocol A, with the compressions of the options, and bounds on what responses cost. */
 export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
-  const { codec } = options;
+  const { codec, accept = codec } = options;
   const schemas: HttpRpcPayload = {
-    ...codecPayload(codec),
+    ...codecPayload(codec, options.accept),
     decodeResponse: (method, bytes) => {
       const { output, codecs } = method as ProtoMethod;
-      return decodeMessage(codec, output, bytes, options, codecs?.output);
+      return decodeMessage(accept, output, bytes, options, codecs?.output);
     },
   };
-  return refuseStreams(createUnaryCall(compressExchange(exchange, options), schemas, options));
+  return refuseStreams(
+    createUnaryCall(acceptExchange(compressExchange(exchange, options), options.accept), schemas, options),
+  );
 };
 
 /**
@@ -94,11 +97,15 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
     };
   }
 
-  async function readBody(path: string, { name }: HttpRpcPayload, response: HttpResponse): Promise<Uint8Array> {
+  async function readBody(
+    path: string,
+    { name, answer = name }: HttpRpcPayload,
+    response: HttpResponse,
+  ): Promise<Uint8Array> {
     const contentType = response.headers.get("content-type");
-    if (codecNameOf(contentType ?? "") !== name) {
+    if (codecNameOf(contentType ?? "") !== answer) {
       cancelBody(response.body);
-      throw badResponse(`${path} answered with ${contentType || "no content type"}, not application/${name}`);
+      throw badResponse(`${path} answered with ${contentType || "no content type"}, not application/${answer}`);
     }
     return response.body.bytes(options.maxMessageBytes);
   }

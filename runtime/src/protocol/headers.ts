@@ -19,7 +19,7 @@ export interface RequestHeaders {
 /** Names that belong to HTTP or to a sub-protocol. User metadata must not bear them. */
 const RESERVED_NAMES = new Set(
   // One text, which is a shorter bundle for pages.
-  `accept accept-encoding connection content-encoding content-length content-type date host keep-alive proxy-connection te
+  `accept-encoding connection content-encoding content-length content-type date host keep-alive proxy-connection te
 trailer transfer-encoding upgrade http2-settings x-content-type-options
 tri-protocol-version tri-service-timeout tri-service-version tri-service-group`.split(/\s/),
 );

@@ -30,6 +30,10 @@ export interface UnaryOptions extends Pick<ProtocolOptions, "maxMessageBytes"> {
 
 export interface ClientOptions extends ProtocolOptions, UnaryOptions, PayloadOptions {
   readonly codec: Codec;
+  /** The codec of responses of sub-protocol A, asked for with `accept`. Default: that of requests. */
+  readonly accept?: Codec | undefined;
+  /** Whether requests of sub-protocol B name the type of their messages in `grpc-message-type`. Default: false. */
+  readonly messageType?: boolean | undefined;
   /** The compression to send with. `undefined`: none. */
   readonly sendCompression: Compression | undefined;
   /** What sub-protocol B calls wrapped messages: what peers do, or the specification. Default: the former. */
@@ -120,8 +124,8 @@ export function resolveUnaryOptions(
 export function resolveClientOptions(
   given: Given<ClientOptions, "codec" | "compressions"> & { readonly javaNames?: boolean | undefined },
 ): ClientOptions {
-  const { codec, sendCompression } = given;
-  return { ...resolveOptions(given), ...resolveUnaryOptions(given), codec, sendCompression };
+  const { codec, accept, messageType, sendCompression } = given;
+  return { ...resolveOptions(given), ...resolveUnaryOptions(given), codec, accept, messageType, sendCompression };
 }
 
 /** Fills in the defaults of a server. */

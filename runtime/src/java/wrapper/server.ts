@@ -54,9 +54,10 @@ export class WrappedCall implements GrpcPayloadCall {
   }
 
   #decode(wrapper: Wrapper): unknown[] {
-    if (wrapper.serializeType === "") throw new Error("the message names no serialization");
+    if (wrapper.serializeType === "") throw this.#unsupported("the message names no serialization");
     const serialization = findSerialization(this.#all, wrapper.serializeType);
-    if (serialization === undefined) throw this.#unsupported(wrapper.serializeType);
+    if (serialization === undefined)
+      throw this.#unsupported(`serialization ${show(wrapper.serializeType)} is not supported`);
     this.#serialization = serialization;
     this.#serializeType = wrapper.serializeType;
     this.#method = chooseOverload(this.#methods, wrapper.types);
@@ -94,9 +95,9 @@ export class WrappedCall implements GrpcPayloadCall {
     return signatureOf(this.#method);
   }
 
-  #unsupported(name: string): RpcError {
+  #unsupported(problem: string): RpcError {
     const known = this.#all.map(describeNames).join(", ") || "none";
-    return new RpcError(Code.Unimplemented, `serialization ${show(name)} is not supported; supported are: ${known}`);
+    return new RpcError(Code.Unimplemented, `${problem}; supported are: ${known}`);
   }
 }
 
