@@ -7,6 +7,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { type ConnectionLimits, createServer } from "triple-es/node";
 import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import type { Certificate } from "../../support/certificate.ts";
+import { watchEventLoop } from "../../support/event-loop.ts";
 
 /** What the parent says first. */
 export interface Orders {
@@ -29,6 +30,8 @@ export interface Health {
   readonly peak: number;
   /** The most messages of streams that were handled in one turn of the event loop, since the last question. */
   readonly mostPerTurn: number;
+  /** The longest block of the event loop since the last question, see {@link watchEventLoop}. */
+  readonly longestBlockMs: number;
   /** What would have ended a program that does not listen for it. */
   readonly uncaught: readonly string[];
 }
@@ -38,6 +41,7 @@ let running = 0;
 let peak = 0;
 let messagesInTurn = 0;
 let mostPerTurn = 0;
+const longestBlock = watchEventLoop();
 const uncaught: string[] = [];
 process.on("uncaughtException", (error) => uncaught.push(String(error.stack)));
 process.on("unhandledRejection", (reason) => uncaught.push(String(reason)));
@@ -103,7 +107,17 @@ process.on("message", async () => {
   const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
   const residentBytes = process.memoryUsage.rss();
   const peakResidentBytes = process.resourceUsage().maxRSS * 1024;
-  const health: Health = { residentBytes, peakResidentBytes, sockets, started, running, peak, mostPerTurn, uncaught };
+  const health: Health = {
+    residentBytes,
+    peakResidentBytes,
+    sockets,
+    started,
+    running,
+    peak,
+    mostPerTurn,
+    longestBlockMs: longestBlock(),
+    uncaught,
+  };
   peak = running;
   mostPerTurn = 0;
   process.send?.(health);

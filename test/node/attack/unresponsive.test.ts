@@ -1,0 +1,124 @@
+/**
+ * Attacks that aim at the event loop: the peer's process has to stay responsive, whatever becomes of the call.
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { Code } from "triple-es";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import {
+  block,
+  Flag,
+  frame,
+  type RawStream,
+  respond,
+  settings,
+  startRawServer,
+  Type,
+  words,
+} from "../../support/frames.ts";
+import { startPeer } from "../../support/server.ts";
+import type { ClientOrder, ClientReport } from "./client-victim.ts";
+
+const VICTIM = fileURLToPath(new URL("client-victim.ts", import.meta.url));
+/** Well above what garbage collection and a busy machine take, well below what somebody would notice. */
+const MAX_BLOCK_MS = 500;
+
+/** Has a client make a call, in a process of its own. Fails if that does not report in time. */
+async function attackClient(order: ClientOrder): Promise<ClientReport> {
+  const child = fork(VICTIM, { execArgv: ["--conditions=triple-source", "--import", "tsx"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  child.send(order);
+  const limit = AbortSignal.timeout(order.timeoutMs + 20_000);
+  const [report] = (await once(child, "message", { signal: limit })) as [ClientReport];
+  return report;
+}
+
+const OK_TRAILERS = block(["grpc-status", "0"]);
+const MESSAGES = 2_000_000;
+
+function attacks(certificates?: Certificates): void {
+  it("gives the window of an upload a byte at a time", { timeout: 90_000 }, async () => {
+    const updates = Buffer.concat(Array.from({ length: 2_000 }, () => frame(Type.windowUpdate, 0, 1, words(1))));
+    let isOver = false;
+    // Without reading frames, to be faster than the client.
+    const port = await startPeer(
+      (socket) => {
+        socket.write(settings([4, 1]));
+        socket.resume().once("close", () => {
+          isOver = true;
+        });
+        socket.once("data", () => setTimeout(flood, 50));
+        const flood = (): void => {
+          while (!isOver && socket.write(updates)) isOver ||= socket.destroyed;
+          socket.once("drain", flood);
+        };
+      },
+      certificates && { ...certificates.server, ALPNProtocols: ["h2"] },
+    );
+    const report = await attackClient({
+      baseUrl: `${certificates === undefined ? "http" : "https"}://127.0.0.1:${port}`,
+      ca: certificates?.ca,
+      call: "upload",
+      bytes: 4 * 1024 * 1024,
+      timeoutMs: 5_000,
+    });
+    expect(report.uncaught).toEqual([]);
+    expect(report.outcome).not.toBe("ok");
+    expect(report.longestBlockMs).toBeLessThan(MAX_BLOCK_MS);
+  });
+
+  it.each([
+    ["in large frames", 3_000],
+    ["in frames of their own", 1],
+  ])("sends two million messages without bytes, %s", { timeout: 120_000 }, async (_, perFrame) => {
+    const sendAll = async (stream: RawStream): Promise<void> => {
+      const { connection, id } = stream;
+      respond(stream);
+      const one = frame(Type.data, 0, id, Buffer.alloc(5 * perFrame));
+      const chunk = Buffer.concat(Array.from({ length: Math.ceil(3_000 / perFrame) }, () => one));
+      const updates = connection.received.filter(({ type, stream }) => type === Type.windowUpdate && stream === 0);
+      let window = updates.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 65_535);
+      let streamWindow = 256 * 1024;
+      let wake = (): void => {};
+      connection.onFrame(({ type, stream: of, payload }) => {
+        if (type !== Type.windowUpdate) return;
+        if (of === 0) window += payload.readUInt32BE(0);
+        else streamWindow += payload.readUInt32BE(0);
+        wake();
+      });
+      for (let sent = 0; sent < MESSAGES && !connection.closed; sent += 3_000) {
+        while (Math.min(window, streamWindow) < 15_000 && !connection.closed) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            setTimeout(resolve, 1_000);
+          });
+        }
+        window -= 15_000;
+        streamWindow -= 15_000;
+        await connection.flood(1, () => chunk);
+      }
+      connection.write(frame(Type.headers, Flag.endHeaders | Flag.endStream, id, OK_TRAILERS));
+    };
+    const server = await startRawServer((stream) => void sendAll(stream), settings(), certificates?.server);
+    const report = await attackClient({
+      baseUrl: server.baseUrl,
+      ca: certificates?.ca,
+      call: "download",
+      bytes: 0,
+      timeoutMs: 8_000,
+    });
+    expect(report.uncaught).toEqual([]);
+    if (report.outcome === "ok") expect(report.messages).toBeGreaterThanOrEqual(MESSAGES);
+    else
+      expect([Code.DeadlineExceeded, Code.ResourceExhausted, Code.Unavailable].map(String)).toContain(report.outcome);
+    expect(report.longestBlockMs).toBeLessThan(MAX_BLOCK_MS);
+  });
+}
+
+describe("a client goes on running when a server", () => attacks());
+
+describe.skipIf(!hasOpenssl)("over TLS (needs openssl), too, when a server", () => {
+  if (hasOpenssl) attacks(createCertificates());
+});
