@@ -100,7 +100,7 @@ describe("an error that a handler threw", () => {
     expect([read.code, read.rawMessage, read.status]).toEqual([code, "why", Status.ServiceError]);
   });
 
-  it("has its code in any case for a client of dubbo-go, which looks at nothing else", async () => {
+  it("has its code in any case for a client of dubbo-go, which reads nothing else", async () => {
     const { exchange } = routeGreeter({ greet: () => Promise.reject(new RpcError(Code.InvalidArgument, "why")) });
     const request = rpcRequest();
     request.headers.set("triple-protocol-version", "0.1.0");

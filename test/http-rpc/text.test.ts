@@ -47,7 +47,7 @@ describe("a charset", () => {
     expect(() => decodeText(bytes, charset)).toThrow("the bytes are not text in");
   });
 
-  it("that nobody knows is unsupported media", async () => {
+  it("that is unknown is unsupported media", async () => {
     const { status, body } = await routeParameters()("text", "text/plain; charset=utf-7", "Ada");
     expect([status, body]).toMatchObject([415, { status: 40, message: expect.stringMatching(/utf-7.*UTF-8, UTF-16/) }]);
   });

@@ -17,7 +17,7 @@ import { BODY_FORMATS } from "./body/formats.ts";
 import { Refusal } from "./error-response.ts";
 import { chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
 
-/** How a request is decoded, and what its response looks like if nothing else is asked for. */
+/** Decoder of a request, with the format of its response unless `accept` asks for another. */
 export interface RequestFormat {
   decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object | Promise<object>;
   /** The same for methods that bring a payload. */
@@ -27,7 +27,7 @@ export interface RequestFormat {
   readonly safelisted: boolean;
 }
 
-/** How a response is encoded. */
+/** Encoder of a response, with its header fields. */
 export interface ResponseFormat {
   readonly mediaType: string;
   /** The fields that every such response has. */
@@ -63,7 +63,7 @@ export function createFormats(options: ServerOptions): Formats {
     [JSON_TYPE, { ...codecFormat(JSON_TYPE, jsonCodec, options), response: asJson }],
   ]);
 
-  /** What the formats of bodies have for responses, by their media types. */
+  /** Response formats of other bodies, by media type. */
   const bodyResponses = new Map(
     BODY_FORMATS.flatMap(({ response, mediaTypes }) =>
       response === undefined ? [] : mediaTypes.map((name) => [name, bodyResponse(name, response)] as const),
@@ -140,7 +140,7 @@ export function createFormats(options: ServerOptions): Formats {
 
 const JSON_TYPE = "application/json";
 
-/** What others call `application/proto`. */
+/** Names that other implementations have for `application/proto`. */
 const PROTO_ALIASES: readonly string[] = ["application/protobuf", "application/x-protobuf"];
 
 /** The media types of a codec. */

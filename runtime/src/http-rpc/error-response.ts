@@ -1,5 +1,5 @@
 /**
- * How a server of sub-protocol A says how a call failed: the tables of the specification, and the error body.
+ * Error responses of a server of sub-protocol A: the tables of the specification, and the error body.
  */
 
 import { Code, codeName, Status } from "../call/code.ts";

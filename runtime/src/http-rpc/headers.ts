@@ -1,5 +1,5 @@
 /**
- * The headers of sub-protocol A as typed values (spec: Call addressing fields). No other room reads them by name.
+ * The headers of sub-protocol A as typed values (spec: Call addressing fields). No other module reads them by name.
  */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";

@@ -51,7 +51,7 @@ export function isUtf8({ parameters }: MediaType): boolean {
 }
 
 /**
- * How much the sender of an `accept` wants a media type: 1 gladly, 0 not at all. Exactly the type counts before
+ * The quality value of a media type in `accept`, 0 if it is not acceptable. Exactly the type takes precedence over
  * `type/*`, and that before the range of all types.
  *
  *     Accept = [ media-range [ ";" "q=" qvalue ] *( "," media-range [ ";" "q=" qvalue ] ) ]

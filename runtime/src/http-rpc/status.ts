@@ -1,5 +1,5 @@
 /**
- * How sub-protocol A says how a call failed, as a client reads it: the tables of the specification, and the error body.
+ * Error responses of sub-protocol A as a client reads them: the tables of the specification, and the error body.
  */
 
 import { Code, codeFromName, codeFromNumber, Status } from "../call/code.ts";
@@ -47,7 +47,7 @@ export function codeOfHttpStatus(httpStatus: number): Code {
   return CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown;
 }
 
-/** What the body of an error may say, in any of the dialects there are. */
+/** The members of an error body, in the dialects of all known servers. */
 interface ErrorBody {
   readonly status?: unknown;
   readonly code?: unknown;
@@ -69,7 +69,7 @@ export function readErrorResponse(
   return new RpcError(code, message, { headers, trailers: trailers, status, details: readDetails(body.details) });
 }
 
-/** What is no object says nothing: it has none of the properties. */
+/** Parses an error body. A value that is not an object has none of the members. */
 function parseErrorBody(bytes: Uint8Array): ErrorBody {
   try {
     return (parseJson(bytes) ?? {}) as ErrorBody;

@@ -75,7 +75,7 @@ function isPreflight({ method, headers }: HttpRequest): boolean {
   return method === "OPTIONS" && headers.has("access-control-request-method");
 }
 
-/** What every page may read without leave. */
+/** Response headers that CORS exposes to every page (CORS-safelisted response-header names). */
 const SAFELISTED = new Set([
   "cache-control",
   "content-language",

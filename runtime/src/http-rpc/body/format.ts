@@ -26,13 +26,13 @@ export interface BodyFormat {
   readonly response?: BodyResponse;
 }
 
-/** How the response to a request of a server is written in a format. */
+/** Encoder of responses in a format. */
 export interface BodyResponse {
   /** The name of the format for methods without schemas. */
   readonly shape: "text" | "xml";
   /** Whether only `accept` asks for it. If not, requests in the format are answered in it; others are answered in JSON. */
   readonly onRequest: boolean;
-  /** What follows the media type in the content type. */
+  /** The parameters that follow the media type in the content type. */
   readonly parameters: string;
   /** Whether messages of the type can be written so. */
   fits(type: DescMessage): boolean;
@@ -40,7 +40,7 @@ export interface BodyResponse {
   encode(type: DescMessage, value: JsonValue): Uint8Array;
 }
 
-/** What formats share on one server. */
+/** Settings of a server that its formats share. */
 export interface BodyContext {
   /** The JSON of the server's codec, which knows its registry, within the limit on decoded memory. */
   readonly json: JsonValues;

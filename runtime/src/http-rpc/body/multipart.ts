@@ -181,7 +181,7 @@ export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxP
       done = true;
     },
     onError: (error) => {
-      // What follows the end of the last part is no part of the body.
+      // Bytes after the closing boundary are an epilogue, which is ignored (RFC 2046, section 5.1.1).
       if (!done) throw partError(error, maxParts);
     },
   });

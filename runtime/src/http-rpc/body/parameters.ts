@@ -223,7 +223,7 @@ function parseEnum({ values }: DescEnum, text: string): JsonValue | undefined {
   throw new Error(`${JSON.stringify(name)} is not among: ${values.map((value) => value.name).join(", ")}`);
 }
 
-/** What a checkbox sends is among them. */
+/** Texts of booleans; `on` is the value of a checked HTML checkbox. */
 const BOOLEANS: Readonly<Record<string, boolean>> = {
   true: true,
   on: true,

@@ -119,7 +119,7 @@ function decodeLatin1(bytes: Uint8Array): string {
   return text;
 }
 
-/** What windows-1252 has for the bytes 128 to 159. */
+/** The characters of the bytes 128 to 159 in windows-1252. */
 const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
 function decodeWindows1252(bytes: Uint8Array): string {

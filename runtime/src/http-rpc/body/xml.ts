@@ -51,7 +51,7 @@ export async function loadXmlParser(): Promise<void> {
   saxes ??= await import("saxes");
 }
 
-/** What the bytes of a document say about their charset (XML 1.0, appendix F). */
+/** The charset that a document declares, by its byte order mark or XML declaration (XML 1.0, appendix F). */
 function detectCharset(bytes: Uint8Array): string {
   const [first, second] = bytes;
   if ((first === 0xfe && second === 0xff) || (first === 0xff && second === 0xfe)) return "utf-16";
@@ -59,7 +59,7 @@ function detectCharset(bytes: Uint8Array): string {
   return /^<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(start)?.[1] ?? "utf-8";
 }
 
-/** What a comment and an instruction begin and end with. */
+/** Delimiters of comments and processing instructions. */
 const MISC: readonly (readonly [string, string])[] = [
   ["<!--", "-->"],
   ["<?", "?>"],
