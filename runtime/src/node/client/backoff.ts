@@ -46,7 +46,7 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** How long no attempt may be made yet, in milliseconds. */
+  /** Time until the next attempt may be made, in milliseconds. */
   get remainingMs(): number {
     return Math.max(0, this.#nextAt - this.#now());
   }

@@ -20,16 +20,16 @@ export interface ClientTlsOptions extends SecureContextOptions {
   readonly rejectUnauthorized?: boolean | undefined;
 }
 
-/** How connections are made, kept and closed. Durations are in milliseconds. */
+/** Options for making, keeping and closing connections. Durations are in milliseconds. */
 export interface ConnectionOptions {
-  /** How long a connection may take to be made, TLS included. Default: 20,000. */
+  /** Time limit for making a connection, TLS included. Default: 20,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long a connection may be without calls before it is closed. Default: 15 minutes. */
+  /** Time without calls after which a connection is closed. Default: 15 minutes. */
   readonly idleTimeoutMs?: number | undefined;
   /**
    * Whether calls wait for a server that cannot be connected to, as long as their deadlines allow, instead of failing as
    * unavailable: attempts go on with exponential backoff while a call waits. A call's own `waitForReady` comes first. The same
-   * as gRPC's wait for ready, which is off by default too: who can call elsewhere or try later is told at once. Default: false.
+   * as gRPC's wait for ready, which is off by default too: a caller that can ask another server is not held up. Default: false.
    */
   readonly waitForReady?: boolean | undefined;
   /**
@@ -55,7 +55,7 @@ export interface ConnectionOptions {
    * minutes. Default: none are sent.
    */
   readonly pingIntervalMs?: number | undefined;
-  /** HTTP/2: how long the acknowledgement of a PING may take (gRPC's keepalive timeout). Default: 5,000. */
+  /** HTTP/2: time limit for the acknowledgement of a PING (gRPC's keepalive timeout). Default: 5,000. */
   readonly pingTimeoutMs?: number | undefined;
 }
 

@@ -21,9 +21,9 @@ import { waitingExchange } from "./readiness.ts";
 import { createAgent, hostOf, probe, silenceOf, type Target } from "./socket.ts";
 
 export interface Http1Options {
-  /** How long a connection may take to be made, TLS included, in milliseconds. */
+  /** Time limit for making a connection, TLS included, in milliseconds. */
   readonly connectTimeoutMs: number;
-  /** How long a connection may be without a call before it is closed, in milliseconds. */
+  /** Time without a call after which a connection is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
   /** Whether requests that do not say so themselves wait for a server that cannot be connected to. */
   readonly waitForReady: boolean;

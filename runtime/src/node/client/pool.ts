@@ -14,13 +14,13 @@ import { ReplayBody } from "./replay.ts";
 export interface PoolOptions {
   /** Connections that are open for new streams at a time. */
   readonly maxConnections: number;
-  /** How long a connection may be without streams before it is closed, in milliseconds. */
+  /** Time without streams after which a connection is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
   /** After this long without streams, a connection has to acknowledge a PING before it is used, in milliseconds. */
   readonly verifyAfterMs: number;
   /** Interval of keepalive PINGs on connections with open streams, in milliseconds. `undefined`: none. */
   readonly pingIntervalMs: number | undefined;
-  /** How long the acknowledgement of a PING may take, in milliseconds. */
+  /** Time limit for the acknowledgement of a PING, in milliseconds. */
   readonly pingTimeoutMs: number;
   /** Whether requests that do not say so themselves wait for a server that cannot be connected to. */
   readonly waitForReady: boolean;
@@ -31,7 +31,7 @@ export interface PoolOptions {
 const NEARLY_FULL = 0.8;
 /** The waits before each transparent retry of a request, in milliseconds. */
 const RETRY_DELAYS_MS = [0, 20, 100, 500];
-/** How many connections beyond `maxConnections` a request may see lost before it gives up. */
+/** Lost connections beyond `maxConnections` after which a request gives up. */
 const EXTRA_ATTEMPTS = 5;
 
 /** A connection that takes new streams, and its timers. */

@@ -1,14 +1,14 @@
 /**
- * Request bodies that may have to be sent again, because the server they were sent to did not look at them.
+ * Request bodies for transparent retries: of requests that the server they were sent to has not processed.
  */
 import { type Body, streamBody } from "../../http/exchange.ts";
 
-/** This much of a request is kept until its response begins. What has sent more cannot be sent again. */
+/** Bytes of a request that are kept until its response begins. A request that has sent more cannot be retried. */
 const MAX_KEPT_BYTES = 64 * 1024;
 
 /**
- * A body that comes in pieces and remembers the first of them, so that reading it from the start again yields the same.
- * It does so until {@link ReplayBody.settle} is called, and up to a limit.
+ * A body in chunks that keeps the first of them, up to a limit and until {@link ReplayBody.settle} is called, so that it can
+ * be read from the start again.
  */
 export class ReplayBody implements Body {
   readonly whole = undefined;
@@ -17,9 +17,9 @@ export class ReplayBody implements Body {
   #kept: Uint8Array[] = [];
   #keptBytes = 0;
   #recording = true;
-  /** The step of the source that is under way. A reader that went away may have begun it. */
+  /** The pending step of the source. A reader that has left may have begun it. */
   #step: Promise<IteratorResult<Uint8Array>> | undefined;
-  /** Its reader went away, and another one may yet come. */
+  /** The reader has left, and another one may come yet. */
   #abandoned = false;
 
   constructor(source: Body) {
@@ -31,7 +31,7 @@ export class ReplayBody implements Body {
     return this.#recording;
   }
 
-  /** There will be no more readers than there are. */
+  /** Ends the recording: there will be no further reader. */
   settle(): void {
     this.#recording = false;
     if (this.#abandoned) this.#close();

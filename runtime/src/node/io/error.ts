@@ -81,7 +81,7 @@ export function connectTimeout(timeoutMs: number, peer: string): RpcError {
  */
 export function isRefusedLocally(cause: unknown): boolean {
   const { code, address, errors } = (cause ?? {}) as NodeJS.ErrnoException & { address?: string; errors?: unknown[] };
-  // Of a host with several addresses.
+  // A host with several addresses has an error for each.
   if (errors !== undefined && errors.length > 0) return errors.every(isRefusedLocally);
   if (code === "ENOENT") return true;
   return code === "ECONNREFUSED" && /^(127\.|::1$|::ffff:127\.|\/)/.test(address ?? "");
