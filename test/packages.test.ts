@@ -53,7 +53,7 @@ for await (const { greeting } of createGreetServiceClient(transports.grpc).greet
 }
 const { status } = await createHealthClient(transports.grpc).check({ service: "greet.v1.GreetService" });
 console.log(status);
-await Promise.all(Object.values(transports).map((transport) => transport.close()));
+await Promise.all([transports.grpc.close(), transports["http-rpc"].close()]);
 `;
 
 /** A contract, and a program that calls it in its own process. */
