@@ -1,6 +1,7 @@
 /**
  * The door for every platform: what generated code and users need wherever they run.
  */
+import "./call/inspect.ts";
 import { type Interceptor, intercept } from "./call/call.ts";
 import type { ErrorHook } from "./call/error.ts";
 import { assertOneOf } from "./call/option.ts";

@@ -1,6 +1,7 @@
 /**
  * The door for Node: servers that listen, and transports over HTTP/1.1 and HTTP/2.
  */
+import "./call/inspect.ts";
 import type { AddressInfo } from "node:net";
 import { type Interceptor, intercept } from "./call/call.ts";
 import { type CloseOptions, gracePeriod } from "./call/context.ts";

@@ -93,6 +93,7 @@ const metadataMembers: Members<Metadata> = {
   getBinary: "declares this",
   has: "declares this",
   set: "declares this",
+  toJSON: "declares this",
   [Symbol.iterator]: "declares this",
 };
 const transportMembers: Members<Transport> = {

@@ -1,6 +1,8 @@
 /** Metadata: its grammar, its bytes, and what it keeps. */
+import { inspect } from "node:util";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";
+import { Code, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { isBinaryValue, Metadata } from "../../runtime/src/call/metadata.ts";
 
@@ -195,5 +197,27 @@ describe("frozen metadata", () => {
 
   it("has copies that do", () => {
     expect(new Metadata(frozen).append("b", "2").size).toBe(2);
+  });
+});
+
+describe("printed metadata", () => {
+  const metadata = new Metadata({ "x-note": ["1", "2"], "id-bin": Uint8Array.of(255) });
+
+  it("is a record of its fields in JSON, with values as they are on the wire, which makes metadata again", () => {
+    const json = JSON.stringify(metadata);
+    expect(JSON.parse(json)).toEqual({ "x-note": "1, 2", "id-bin": "/w" });
+    expect(new Metadata(JSON.parse(json)).getBinary("id-bin")).toEqual(Uint8Array.of(255));
+    expect(JSON.stringify(new Metadata())).toBe("{}");
+  });
+
+  it("keeps a received field whose name means something else in objects", () => {
+    expect(JSON.stringify(Metadata.fromRaw(["__proto__", "1"]))).toBe('{"__proto__":"1"}');
+  });
+
+  it("shows its fields in console.log, also inside an error", () => {
+    expect(inspect(metadata)).toBe("{ 'x-note': '1, 2', 'id-bin': '/w' }");
+    const error = new RpcError(Code.NotFound, "no such thing", { trailers: metadata });
+    expect(inspect(error)).toContain("'x-note': '1, 2'");
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({ trailers: { "x-note": "1, 2" } });
   });
 });

@@ -8,11 +8,11 @@ export type MetadataInit =
 
 // Header-Name  → 1*( %x30-39 / %x61-7A / "_" / "-" / "." )
 // ASCII-Value  → 1*( %x20-%x7E )       ; but no space at either end, where HTTP takes it away
-const HEADER_NAME = /^[0-9a-z_.-]+$/;
+const HEADER_NAME = /^[a-z0-9_.-]+$/;
 const ASCII_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
 // Asked of every name that is not found. Making it lower case to compare would cost a string each time.
 const CAPITAL = /[A-Z]/;
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+const BASE64 = /^([a-z0-9+/]{4})*([a-z0-9+/]{2}(==)?|[a-z0-9+/]{3}=?)?$/i;
 
 /** What every metadata starts with. Most of them stay empty; the first field makes a list of its own. */
 const NO_FIELDS: string[] = [];
@@ -44,8 +44,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   /** The same with a list that stays as it is, whatever happens to the metadata. */
   static fromShared(fields: readonly string[]): Metadata {
-    const metadata = new Metadata();
-    metadata.#fields = fields as string[];
+    const metadata = Metadata.fromRaw(fields as string[]);
     metadata.#isShared = true;
     return metadata;
   }
@@ -158,6 +157,11 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     for (let i = 0; i < fields.length; i += 2) yield [fields[i] as string, fields[i + 1] as string];
   }
 
+  /** The fields as a record of what {@link get} gives, for `JSON.stringify`: values as they are on the wire. */
+  toJSON(this: this): Record<string, string> {
+    return Object.fromEntries([...this].map(([name]) => [name, this.get(name) as string]));
+  }
+
   #push(name: string, value: string): this {
     this.#checkFrozen();
     if (this.#fields === NO_FIELDS || this.#isShared) {
@@ -172,11 +176,8 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   #filter(keep: (name: string) => boolean): string[] {
-    const kept: string[] = [];
-    for (let i = 0; i < this.#fields.length; i += 2) {
-      if (keep(this.#fields[i] as string)) kept.push(this.#fields[i] as string, this.#fields[i + 1] as string);
-    }
-    return kept;
+    // The name of a value is the field before it.
+    return this.#fields.filter((_, i, fields) => keep(fields[i - (i % 2)] as string));
   }
 }
 
@@ -211,12 +212,12 @@ function encodeValue(name: string, value: string | Uint8Array): string {
   }
   if (ASCII_VALUE.test(value)) return value;
   throw new TypeError(
-    `the value of metadata "${name}" must be printable ASCII, not empty, with no space at either end; other text needs a name ending in "-bin"`,
+    `metadata "${name}" must be printable ASCII, not empty, with no space at either end; other text needs a name ending in "-bin"`,
   );
 }
 
 function decodeBinary(name: string, value: string): Uint8Array {
-  if (!BASE64.test(value)) throw new TypeError(`the value of metadata "${name}" is not base64`);
+  if (!BASE64.test(value)) throw new TypeError(`metadata "${name}" is not base64`);
   return decodeBase64(value);
 }
 
