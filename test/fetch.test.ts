@@ -194,6 +194,42 @@ describe("a transport on fetch", () => {
     expect(error.rawMessage).toContain(`cannot reach ${baseUrl}`);
   });
 
+  it.each([
+    ["json", createTransport],
+    ["proto", createProtoTransport],
+  ])("tells the system's error where Node's fetch hides it in the cause, in %s", async (_codec, create) => {
+    const port = await freePort();
+    const refused = createGreetServiceClient(create({ baseUrl: `http://127.0.0.1:${port}` }));
+    expect((await failureOf(refused.greet({}))).rawMessage).toMatch(
+      /: fetch failed: connect ECONNREFUSED 127\.0\.0\.1:\d+$/,
+    );
+    const several = new TypeError("fetch failed", {
+      cause: Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }),
+    });
+    const client = createGreetServiceClient(
+      create({ baseUrl: "http://several.example", fetch: () => Promise.reject(several) }),
+    );
+    const error = await failureOf(client.greet({}));
+    expect(error.rawMessage).toBe("cannot reach http://several.example: fetch failed: ECONNREFUSED");
+  });
+
+  it.each([
+    ["https://api.example", true],
+    ["https://page.example.org/api", true],
+    ["https://page.example/api", false],
+    ["https://page.example", false],
+    ["/api", false],
+  ])("says in a page that %s may not allow its origin: %s", async (baseUrl, isForeign) => {
+    vi.stubGlobal("origin", "https://page.example");
+    try {
+      const failing = connect(baseUrl, { fetch: () => Promise.reject(new TypeError("Failed to fetch")) });
+      const hint = isForeign ? ", or it does not allow pages of this origin (option cors)" : "";
+      expect((await failureOf(failing.greet({}))).rawMessage).toBe(`cannot reach ${baseUrl}: Failed to fetch${hint}`);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
   it("understands a response that was compressed on the way", async () => {
     const { baseUrl } = await startServer();
     const name = "Ada ".repeat(1000);

@@ -46,7 +46,7 @@ export interface TransportOptions {
 
 /** Makes a transport on `fetch`. It carries unary calls, and has nothing to close: its connections are those of the platform. */
 export function createTransport(options: TransportOptions): Transport {
-  const exchange = connectFetch(options);
+  const exchange = connectFetch(withReasons(options));
   assertOneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
   const accept = options.accept && findCodec(options.accept);
   const payload = codecPayload(findCodec(options.codec ?? "json"), accept);
@@ -75,9 +75,9 @@ export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "creden
     const init: RequestInit = {
       method,
       headers: [...headers],
-      body: body.whole ?? null,
+      body: body.whole as Uint8Array<ArrayBuffer>,
       redirect: "manual",
-      signal: signal ?? null,
+      signal: signal as AbortSignal,
       ...(credentials && { credentials }),
     };
     let response: Response;
@@ -94,6 +94,31 @@ export function connectFetch(options: Pick<TransportOptions, "baseUrl" | "creden
       trailers: new Metadata(),
     };
   };
+}
+
+/**
+ * The options with a fetch whose errors tell why it has failed. Node has that in their cause, the system's error, which has only a code
+ * where a host has several addresses. Browsers do not tell pages, so that they cannot find out what is there: a refused origin looks
+ * like a server that is away. Plain JSON does without, for its size.
+ */
+export function withReasons<Options extends Pick<TransportOptions, "baseUrl" | "fetch">>(options: Options): Options {
+  const { baseUrl, fetch: given } = options;
+  const send = async (input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> => {
+    try {
+      return await (given ?? globalThis.fetch)(input, init);
+    } catch (cause) {
+      throw new TypeError(`${reasonOf(cause)}${hintFor(cause, baseUrl)}`, { cause });
+    }
+  };
+  return { ...options, fetch: send };
+}
+
+function hintFor(failure: unknown, baseUrl: string): string {
+  const { cause } = Object(failure) as { readonly cause?: Error & { readonly code?: string } };
+  if (cause) return `: ${cause.message || (cause.code ?? cause)}`;
+  const { origin } = globalThis as { readonly origin?: string };
+  const isOwn = !/^http/i.test(baseUrl) || `${baseUrl}/`.startsWith(`${origin}/`);
+  return origin && !isOwn ? ", or it does not allow pages of this origin (option cors)" : "";
 }
 
 /** Answers a `Request` with a `Response`, as Bun, Deno, Hono and many others want it. */

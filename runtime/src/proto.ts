@@ -5,7 +5,7 @@
 import { intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
 import { protoCodec } from "./codec/codec.ts";
-import { connectFetch, type TransportOptions } from "./fetch.ts";
+import { connectFetch, type TransportOptions, withReasons } from "./fetch.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
@@ -14,7 +14,7 @@ export type ProtoTransportOptions = Omit<TransportOptions, "accept" | "codec" | 
 
 /** Makes a transport on `fetch` for messages in binary. It carries unary calls, and has nothing to close. */
 export function createTransport(options: ProtoTransportOptions): Transport {
-  const exchange = connectFetch(options);
+  const exchange = connectFetch(withReasons(options));
   const call = refuseStreams(createUnaryCall(exchange, codecPayload(protoCodec), resolveUnaryOptions(options)));
   return { call: intercept(call, options.interceptors) };
 }

@@ -86,6 +86,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
   it("may not call from an origin that the server does not know", async () => {
     const refused = await call("greet", "json", stranger).catch((error: Error) => error.message);
     expect(refused).toContain("[unavailable] cannot reach");
+    expect(refused).toContain("Failed to fetch, or it does not allow pages of this origin (option cors)");
   });
 });
 
