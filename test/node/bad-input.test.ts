@@ -430,7 +430,7 @@ const BAD_GRPC_CALLS: readonly BadGrpcCall[] = [
   { why: "metadata that is no base64", headers: { "x-bytes-bin": "!" }, status: 3 },
   { why: "more than 100 headers", headers: many(101), status: 8 },
   { why: "more than 16 KiB of headers", headers: { "x-long": "x".repeat(17 * 1024) }, status: 8 },
-  { why: "a message over the limit", body: envelope(OVER_LIMIT), status: 8, message: "larger than the limit" },
+  { why: "a message over the limit", body: envelope(OVER_LIMIT), status: 8, message: "bytes is larger than the limit" },
   { why: "a prefix that announces 4 GiB", body: Uint8Array.of(0, 255, 255, 255, 255, 1), status: 8 },
   {
     why: "a message that inflates beyond the limit",

@@ -24,7 +24,10 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
     const greeter = connectGreeter(baseUrl, options);
     const error = await failureOf(greeter.greet({ name: "x".repeat(5 * MIB) }));
     expect(error.code).toBe(Code.ResourceExhausted);
-    expect(error.rawMessage).toContain("message is larger than the limit");
+    // HTTP RPC over HTTP/2 does not announce a length, so that the rest is not read; JSON adds its brackets.
+    expect(error.rawMessage).toMatch(
+      /^message of (52428\d\d|at least [45]\d{6}) bytes is larger than the limit of 4194304 bytes/,
+    );
     expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
   });
 
@@ -33,7 +36,7 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
     const greeter = connectGreeter(baseUrl, { ...options, maxMessageBytes: MIB });
     const error = await failureOf(greeter.greet({}));
     expect(error.code).toBe(Code.ResourceExhausted);
-    expect(error.rawMessage).toContain(`than the limit of ${MIB}`);
+    expect(error.rawMessage).toMatch(/^message of \d+ bytes inflates to more than the limit of 1048576 bytes/);
     expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Ada");
   });
 

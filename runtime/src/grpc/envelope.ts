@@ -170,7 +170,7 @@ function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): numb
     (bytes[start + 1] as number) * 0x1000000 +
     (((bytes[start + 2] as number) << 16) | ((bytes[start + 3] as number) << 8) | (bytes[start + 4] as number));
   if (flag > 1) throw new RpcError(Code.Internal, `envelope has the unknown flags 0x${flag.toString(16)}`);
-  if (length > maxBytes) throw tooLarge(maxBytes);
+  if (length > maxBytes) throw tooLarge(maxBytes, length);
   return start + PREFIX_BYTES + length;
 }
 

@@ -72,7 +72,8 @@ export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
     const { request, context, payload } = call;
     const { compression, responseCompression } = call.headers;
     // Said before the body has come, where its length is known.
-    if (Number(request.headers.get("content-length")) > maxMessageBytes) throw tooLarge(maxMessageBytes);
+    const announced = Number(request.headers.get("content-length"));
+    if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
     const body = await request.body.bytes(maxMessageBytes);
     const bytes = compression && (await decompressMessage(body, compression, options, serializationError));
     const decoded = decode(call, bytes ?? body);

@@ -70,7 +70,7 @@ class WholeBody implements Body {
     this.whole = whole;
   }
   async bytes(limit: number, framing = 0): Promise<Uint8Array> {
-    if (this.whole.byteLength > limit + framing) throw tooLarge(limit);
+    if (this.whole.byteLength > limit + framing) throw tooLarge(limit, this.whole.byteLength - framing);
     return this.whole;
   }
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
@@ -89,7 +89,7 @@ class StreamBody implements Body {
     let length = 0;
     for await (const chunk of this.#chunks) {
       length += chunk.byteLength;
-      if (length > limit + framing) throw tooLarge(limit);
+      if (length > limit + framing) throw tooLarge(limit, `at least ${length - framing}`);
       chunks.push(chunk);
       check?.(chunks, length, limit);
     }
@@ -149,11 +149,11 @@ export function clientGone(): RpcError {
   return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
 }
 
-/** The error of a message or body over the limit. */
-export function tooLarge(limit: number): RpcError {
+/** The error of a message or body over the limit. Its size is at least so much where the rest of it is not read. */
+export function tooLarge(limit: number, size: number | `at least ${number}`): RpcError {
   return new RpcError(
     Code.ResourceExhausted,
-    `message is larger than the limit of ${limit} bytes (option maxMessageBytes of the receiver)`,
+    `message of ${size} bytes is larger than the limit of ${limit} bytes (option maxMessageBytes of the receiver)`,
     { status: Status.BadRequest },
   );
 }

@@ -31,7 +31,7 @@ export async function decompressMessage(
     if (!(cause instanceof RangeError)) throw onBadData(`message is not ${compression.name} data`, cause);
     throw new RpcError(
       Code.ResourceExhausted,
-      `message inflates to more than the limit of ${maxMessageBytes} bytes (option maxMessageBytes of the receiver)`,
+      `message of ${bytes.byteLength} bytes inflates to more than the limit of ${maxMessageBytes} bytes (option maxMessageBytes of the receiver)`,
       { status: Status.BadRequest, cause },
     );
   }

@@ -120,10 +120,15 @@ export class ReadableBody implements Body {
     if (waiting === undefined) return false;
     this.received += chunk.byteLength;
     waiting.chunks.push(chunk);
-    if (this.received > waiting.maxBytes) this.failBytes(tooLarge(waiting.limit));
+    if (this.received > waiting.maxBytes) this.failBytes(this.#tooLarge(waiting));
     else if (this.#take(chunk.byteLength)) this.#check(waiting);
     else this.failBytes(outOfMemory());
     return true;
+  }
+
+  #tooLarge({ limit, maxBytes }: Waiting): RpcError {
+    const size = this.received - (maxBytes - limit);
+    return tooLarge(limit, `at least ${size}`);
   }
 
   #take(bytes: number): boolean {

@@ -137,7 +137,8 @@ export class IncomingBody implements Body {
   bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
     if (this.#isEnded) {
       const bytes = this.#take();
-      return bytes.byteLength > limit + framing ? Promise.reject(tooLarge(limit)) : Promise.resolve(bytes);
+      const size = bytes.byteLength - framing;
+      return size > limit ? Promise.reject(tooLarge(limit, size)) : Promise.resolve(bytes);
     }
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
@@ -158,7 +159,8 @@ export class IncomingBody implements Body {
     this.#uncredited += bytes;
     if (this.#collecting.mayCredit(this)) this.credit();
     if (this.received > waiting.maxBytes) {
-      this.failBytes(tooLarge(waiting.limit));
+      const size = this.received - (waiting.maxBytes - waiting.limit);
+      this.failBytes(tooLarge(waiting.limit, `at least ${size}`));
       return;
     }
     try {
