@@ -146,10 +146,10 @@ export function noteObstacle(signal: AbortSignal | undefined, reason: RpcError |
 
 const noTimeout = (): undefined => undefined;
 
-/** How a server or a transport is closed. */
+/** Options of a graceful shutdown of a server or transport. */
 export interface CloseOptions {
   /**
-   * How long running calls may go on, in milliseconds; those that take longer fail as unavailable. `Infinity`: without a limit.
+   * The time that running calls may take to end, in milliseconds; those that take longer fail as unavailable. `Infinity`: without a limit.
    * Default: 30,000.
    */
   readonly graceMs?: number | undefined;

@@ -16,7 +16,7 @@ interface MethodFacts {
   readonly name: string;
   /** Path of a call: `/<service>/<name>` (spec: Call addressing fields). */
   readonly path: string;
-  /** What the service's author promised about calling the method twice. Default: nothing. */
+  /** Promise of the service's author about calling the method twice (`idempotency_level`). Default: none. */
   readonly idempotency?: "no_side_effects" | "idempotent";
   readonly deprecated?: boolean;
   /** Names that other implementations have for service and method, for calls by them (plugin option `java_names`). */
@@ -40,7 +40,7 @@ export interface GeneratedCodec {
 export interface ProtoMethod extends MethodFacts {
   readonly input: DescMessage;
   readonly output: DescMessage;
-  /** What the codec `proto` encodes its messages by. Default: their schemas. */
+  /** Codecs of its messages for protobuf's binary format, with `codecs=true`. Default: protobuf-es encodes them by their schemas. */
   readonly codecs?: { readonly input: GeneratedCodec; readonly output: GeneratedCodec };
   /** The descriptor, where code was generated with `descriptors`. `descriptorOf` finds it for most other methods too. */
   readonly descriptor?: () => DescMethod;
@@ -61,7 +61,7 @@ export type Method = ProtoMethod | PayloadMethod;
 /** The kinds of body of sub-protocol A that are not a codec's (spec: Additional request content types). */
 export type BodyKind = "multipart" | "form" | "text" | "xml";
 
-/** How messages without a schema become bytes. One payload may serve many methods: each function is given the method. */
+/** Encoding of messages without a schema. One payload may serve many methods: each function is given the method. */
 export interface Payload {
   /** In sub-protocol B. Absent: the method cannot be called over it. */
   readonly grpc?: GrpcPayload;

@@ -51,7 +51,7 @@ export interface JsonValues {
   fromLargeValue?(type: DescMessage, value: JsonValue, maxDecodedBytes: number): Promise<object>;
 }
 
-/** Where there is a Buffer, it makes UTF-8 several times faster than a TextEncoder does. */
+/** `Buffer` encodes UTF-8 several times faster than `TextEncoder`. */
 const encodeUtf8: (text: string) => Uint8Array =
   typeof Buffer === "function" ? (text) => Buffer.from(text) : (text) => new TextEncoder().encode(text);
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -152,7 +152,7 @@ export function decodeJsonText(bytes: Uint8Array): string {
   return text;
 }
 
-/** What is between quotes is no bracket. Text that is no JSON may pass; the parser sees to it. */
+/** Brackets inside strings do not count. Text that is not JSON may pass; the parser refuses it. */
 function checkDepth(text: string): void {
   let depth = 0;
   for (let i = 0; i < text.length; i += 1) {

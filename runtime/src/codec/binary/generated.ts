@@ -1,4 +1,4 @@
-/** What generated codecs import. */
+/** The functions and types that generated codecs import. */
 export { setEntry } from "./map.ts";
 export { createMessageCodec, type DecodeMessage, type EncodeMessage, type MessageCodec } from "./message.ts";
 export { EMPTY_BYTES, MessageReader, type UnknownField } from "./reader.ts";

@@ -31,7 +31,7 @@ export class MessageReader {
   readonly length: number;
   #depth = 0;
   #groupEnded = false;
-  /** Of the last 64-bit varint. */
+  /** The lower and upper half of the last 64-bit varint. */
   #low = 0;
   #high = 0;
   #view: DataView | undefined;
