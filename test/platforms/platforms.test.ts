@@ -107,9 +107,9 @@ describe.each(FETCH_SERVERS)("the handler in %s", (name) => {
     ["a body that cannot be decoded", 400, { method: "POST", headers: json, body: "[{" }],
     ["a body over the limit", 413, { method: "POST", headers: json, body: `[{"name":"${"a".repeat(200_000)}"}]` }],
     [
-      "a form without a proof of where it comes from",
+      "a form of another origin",
       403,
-      { method: "POST", body: new URLSearchParams({ name: "Ada" }) },
+      { method: "POST", headers: { origin: "https://stranger.example" }, body: new URLSearchParams({ name: "Ada" }) },
     ],
   ])("refuses %s with %d, and goes on", async (_what, status, init, path) => {
     const response = await send(init, path);
