@@ -3,7 +3,7 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { literal } from "../../print/literal.ts";
 import { type MessageField, representationOf } from "./message.ts";
 import { type CodecNames, indent } from "./names.ts";
-import { LENGTH_DELIMITED, readScalar, wireTypeOf, zeroLiteral } from "./scalar.ts";
+import { keyIsNumber, LENGTH_DELIMITED, readScalar, wireTypeOf, zeroLiteral } from "./scalar.ts";
 
 type ListField = DescField & { fieldKind: "list" };
 type MapField = DescField & { fieldKind: "map" };
@@ -123,7 +123,7 @@ function decodeList(field: ListField, names: CodecNames): string[] {
 function decodeMap(field: MapField, names: CodecNames): string[] {
   const { localName, mapKey } = field;
   const isText = mapKey === ScalarType.STRING;
-  const isNumber = wireTypeOf(mapKey) !== LENGTH_DELIMITED && mapKey !== ScalarType.BOOL && !is64(mapKey);
+  const isNumber = keyIsNumber(mapKey);
   const key = isText || isNumber ? "key" : "String(key)";
   const value = mapValue(field, names);
   const store = isText
@@ -148,8 +148,6 @@ function decodeMap(field: MapField, names: CodecNames): string[] {
     store,
   ];
 }
-
-const is64 = (type: ScalarType): boolean => ScalarType[type].endsWith("64");
 
 interface MapValue {
   readonly type: string;

@@ -4,7 +4,17 @@ import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { literal } from "../../print/literal.ts";
 import { hasPrototype, isImplicit, type MessageField, representationOf } from "./message.ts";
 import { type CodecNames, indent } from "./names.ts";
-import { END_GROUP, isNotZero, LENGTH_DELIMITED, START_GROUP, tagOf, wireTypeOf, writeScalar } from "./scalar.ts";
+import {
+  END_GROUP,
+  isLong,
+  isNotZero,
+  keyIsNumber,
+  LENGTH_DELIMITED,
+  START_GROUP,
+  tagOf,
+  wireTypeOf,
+  writeScalar,
+} from "./scalar.ts";
 
 type ListField = DescField & { fieldKind: "list" };
 type MapField = DescField & { fieldKind: "map" };
@@ -144,16 +154,9 @@ function encodeMap(field: MapField, names: CodecNames): string[] {
   ];
 }
 
-/** Whether protobuf-es types the map with numbers as keys. */
-function keyIsNumber(type: ScalarType): boolean {
-  return wireTypeOf(type) !== LENGTH_DELIMITED && type !== ScalarType.BOOL && !is64(type);
-}
-
-const is64 = (type: ScalarType): boolean => ScalarType[type].endsWith("64");
-
 /** The key of an entry, made of the name of a property. */
 function keyFromProperty(type: ScalarType): string {
-  if (type === ScalarType.STRING || is64(type)) return "key";
+  if (type === ScalarType.STRING || isLong(type)) return "key";
   if (type === ScalarType.BOOL) return 'key !== "false" && key !== ""';
   return "Number.parseInt(key)";
 }

@@ -36,6 +36,10 @@ export const wireTypeOf = (type: ScalarType): number => scalars[type].wireType;
 
 export const isLong = (type: ScalarType): boolean => /64$/.test(scalars[type].name);
 
+/** Whether protobuf-es types a map with such keys as an object with numbers for keys. */
+export const keyIsNumber = (type: ScalarType): boolean =>
+  wireTypeOf(type) !== LENGTH_DELIMITED && type !== ScalarType.BOOL && !isLong(type);
+
 /** The tag of a field, as it is written. */
 export const tagOf = (no: number, wireType: number): number => ((no << 3) | wireType) >>> 0;
 
