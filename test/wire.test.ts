@@ -12,7 +12,7 @@ import { ParametersServiceDef } from "../fixtures/gen/fixture/parameters/v1/para
 import { type Codec, jsonCodec, protoCodec } from "../runtime/src/codec/codec.ts";
 import type { Compression } from "../runtime/src/codec/compression.ts";
 import { createGrpcClient } from "../runtime/src/grpc/client.ts";
-import { streamBody } from "../runtime/src/http/exchange.ts";
+import { streamBody } from "../runtime/src/http/body.ts";
 import { createHttpRpcClient } from "../runtime/src/http-rpc/client.ts";
 import type { HandlerContext } from "../runtime/src/server/handler.ts";
 import { chunked, routeGreeter, wireClient } from "./support/greeter.ts";

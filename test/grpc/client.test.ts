@@ -4,7 +4,8 @@ import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it, vi } from "vitest";
 import type { CallOptions } from "../../runtime/src/client/client.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
-import { type Exchange, type HttpResponse, streamBody } from "../../runtime/src/http/exchange.ts";
+import { streamBody } from "../../runtime/src/http/body.ts";
+import type { Exchange, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import type { ClientOptions } from "../../runtime/src/protocol/options.ts";
 import {
   envelope,

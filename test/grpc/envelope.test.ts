@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { GreetService_greet } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { requestCountError } from "../../runtime/src/call/outcome.ts";
 import { type Envelope, EnvelopeReader, encodeEnvelope, onlyEnvelope } from "../../runtime/src/grpc/envelope.ts";
-import { type Body, streamBody } from "../../runtime/src/http/exchange.ts";
+import { type Body, streamBody } from "../../runtime/src/http/body.ts";
 import { readEnvelopes } from "../support/envelopes.ts";
 import { chunked, envelope, joined } from "../support/greeter.ts";
 

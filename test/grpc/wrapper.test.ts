@@ -20,7 +20,7 @@ import {
   TripleResponseWrapperSchema,
 } from "../../fixtures/gen/org/apache/dubbo/triple/triple_wrapper_pb.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
-import { wholeBody } from "../../runtime/src/http/exchange.ts";
+import { wholeBody } from "../../runtime/src/http/body.ts";
 import { decodeWrapper, encodeWrapper } from "../../runtime/src/java/wrapper/wrapper.ts";
 import { resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import { ROOT } from "../support/documents.ts";

@@ -5,7 +5,8 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
-import { type Exchange, wholeBody } from "../../runtime/src/http/exchange.ts";
+import { wholeBody } from "../../runtime/src/http/body.ts";
+import type { Exchange } from "../../runtime/src/http/exchange.ts";
 import { resolveLimits } from "../../runtime/src/node/server/guard.ts";
 import { serveOwnHttp2 } from "../../runtime/src/node/server/http2-engine.ts";
 import { createCertificates } from "../support/certificate.ts";

@@ -6,7 +6,7 @@ import { hessian2 } from "triple-es/hessian2";
 import { type JavaType, jsonSerialization } from "triple-es/java";
 import { msgpack } from "triple-es/msgpack";
 import { describe, expect, it } from "vitest";
-import { wholeBody } from "../../runtime/src/http/exchange.ts";
+import { wholeBody } from "../../runtime/src/http/body.ts";
 import { createShopClient, Everything, everything, ShopDef, type ShopHandler, shop } from "../support/shop.ts";
 
 const serving = (handler: Partial<ShopHandler> = {}) => createRouter().add(ShopDef, { ...shop, ...handler });

@@ -10,7 +10,7 @@ import {
 } from "triple-es/java";
 import { msgpack } from "triple-es/msgpack";
 import { describe, expect, it } from "vitest";
-import { wholeBody } from "../../runtime/src/http/exchange.ts";
+import { wholeBody } from "../../runtime/src/http/body.ts";
 import { Cost } from "../../runtime/src/java/cost.ts";
 
 const ANY: JavaType = "java.lang.Object";

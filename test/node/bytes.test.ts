@@ -2,7 +2,7 @@
 import { createInMemoryTransport, createRouter, type Transport } from "triple-es";
 import { createTransport as createFetchTransport } from "triple-es/fetch";
 import { hessian2 } from "triple-es/hessian2";
-import { createServer, gzip, type Server, type TransportOptions } from "triple-es/node";
+import { createServer, gzip, type NodeTransportOptions, type Server } from "triple-es/node";
 import { createTransport as createProtoTransport } from "triple-es/proto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -50,7 +50,7 @@ async function listen(handlers: ReturnType<typeof keeping>): Promise<string> {
   return `http://127.0.0.1:${server.address.port}`;
 }
 
-type Options = Omit<TransportOptions, "baseUrl">;
+type Options = Omit<NodeTransportOptions, "baseUrl">;
 const overNode =
   (options: Options) =>
   async (handlers: ReturnType<typeof keeping>): Promise<Transport> =>

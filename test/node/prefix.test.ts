@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { checkPrefix, PREFIX_BYTES } from "../../runtime/src/grpc/envelope.ts";
-import { type Body, streamBody } from "../../runtime/src/http/exchange.ts";
+import { type Body, streamBody } from "../../runtime/src/http/body.ts";
 import { Http2Connection } from "../support/connection.ts";
 import {
   Flag,

@@ -2,7 +2,7 @@
 import { Writable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { streamBody } from "../../runtime/src/http/exchange.ts";
+import { streamBody } from "../../runtime/src/http/body.ts";
 import { pump } from "../../runtime/src/node/io/pump.ts";
 import { joined } from "../support/greeter.ts";
 

@@ -4,7 +4,7 @@
 import { constants } from "node:http2";
 import { Code, Metadata } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { emptyBody, wholeBody } from "../../runtime/src/http/exchange.ts";
+import { emptyBody, wholeBody } from "../../runtime/src/http/body.ts";
 import { createConnector } from "../../runtime/src/node/client/connector.ts";
 import { readFields, toHttp2Headers } from "../../runtime/src/node/io/headers.ts";
 import { Listener } from "../../runtime/src/node/server/listener.ts";

@@ -1,9 +1,9 @@
 /** Closing a transport: it settles when the last call is over, whoever began to end the connection. */
 import { type CallRequest, Code, type Interceptor, Status, type StreamRequest, type StreamResponse } from "triple-es";
-import type { TransportOptions } from "triple-es/node";
+import type { NodeTransportOptions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { oneMessage } from "../../runtime/src/call/call.ts";
+import { oneMessage } from "../../runtime/src/call/message-stream.ts";
 import {
   aborted,
   connectGreeter,
@@ -38,12 +38,12 @@ it("waits for the calls of a connection that the server is closing already", asy
 
 const CLOSED = { code: Code.Unavailable, rawMessage: "the transport is closed" };
 
-const TRANSPORTS: Readonly<Record<string, Omit<TransportOptions, "baseUrl">>> = {
+const TRANSPORTS: Readonly<Record<string, Omit<NodeTransportOptions, "baseUrl">>> = {
   "gRPC over HTTP/2": { protocol: "grpc" },
   "HTTP RPC over HTTP/1.1": { protocol: "http-rpc" },
   "HTTP RPC over HTTP/2": { protocol: "http-rpc", httpVersion: "2" },
 };
-const WAYS: readonly (readonly [string, (opened: Promise<void>) => Omit<TransportOptions, "baseUrl">])[] = [
+const WAYS: readonly (readonly [string, (opened: Promise<void>) => Omit<NodeTransportOptions, "baseUrl">])[] = [
   ["as it is", () => ({})],
   ["that is compressed first", () => ({ compression: "gzip", compressMinBytes: 0 })],
   [

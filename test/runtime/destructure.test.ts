@@ -104,7 +104,7 @@ const routerMembers = (router: Router): Members<Router> => ({
   add: (add) => expect(add(GreetServiceDef, greeter, { group: "destructured" })).toBe(router),
   exchange: async (exchange) => {
     const request = { method: "POST", path: "/a.B/C", version: "1.1", headers: new Metadata() } as const;
-    const body = (await import("../../runtime/src/http/exchange.ts")).emptyBody;
+    const body = (await import("../../runtime/src/http/body.ts")).emptyBody;
     expect((await exchange({ ...request, body, signal: undefined })).status).toBe(404);
   },
   onClose: (onClose) => onClose(() => {}),

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { Code } from "../../runtime/src/call/code.ts";
-import { type Body, concat, emptyBody, streamBody, wholeBody } from "../../runtime/src/http/exchange.ts";
+import { type Body, concat, emptyBody, streamBody, wholeBody } from "../../runtime/src/http/body.ts";
 import { chunked } from "../support/greeter.ts";
 
 const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i);

@@ -1,7 +1,7 @@
 /** The envelopes of a body, one after the other. */
 
 import { type Envelope, EnvelopeReader } from "../../runtime/src/grpc/envelope.ts";
-import type { Body } from "../../runtime/src/http/exchange.ts";
+import type { Body } from "../../runtime/src/http/body.ts";
 
 export async function* readEnvelopes(body: Body, maxBytes: number): AsyncGenerator<Envelope, void> {
   const reader = new EnvelopeReader(maxBytes);

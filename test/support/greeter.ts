@@ -13,15 +13,8 @@ import {
 } from "../../examples/gen/greet/v1/greet_triple.ts";
 import type { CallDefaults } from "../../runtime/src/client/client.ts";
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
-import {
-  type Body,
-  concat,
-  type Exchange,
-  type HttpRequest,
-  type HttpResponse,
-  streamBody,
-  wholeBody,
-} from "../../runtime/src/http/exchange.ts";
+import { type Body, concat, streamBody, wholeBody } from "../../runtime/src/http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { type ClientOptions, resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import type { ClientProtocol } from "../../runtime/src/protocol/protocol.ts";
 import { greeter } from "./server.ts";

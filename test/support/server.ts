@@ -11,7 +11,13 @@ import {
   type TlsOptions,
 } from "node:tls";
 import { type CallDefaults, type ClosableTransport, type ErrorHook, RpcError } from "triple-es";
-import { createServer, createTransport, type Server, type ServerOptions, type TransportOptions } from "triple-es/node";
+import {
+  createServer,
+  createTransport,
+  type NodeTransportOptions,
+  type Server,
+  type ServerOptions,
+} from "triple-es/node";
 import { expect, onTestFinished } from "vitest";
 import {
   createGreetServiceClient,
@@ -63,7 +69,7 @@ const failOnError: ErrorHook = (error, path) => {
 };
 
 /** A transport that is closed when the test is over. */
-export function openTransport(baseUrl: string, options: Omit<TransportOptions, "baseUrl"> = {}): ClosableTransport {
+export function openTransport(baseUrl: string, options: Omit<NodeTransportOptions, "baseUrl"> = {}): ClosableTransport {
   const transport = createTransport({ baseUrl, ...options });
   onTestFinished(() => transport.close());
   return transport;
@@ -72,7 +78,7 @@ export function openTransport(baseUrl: string, options: Omit<TransportOptions, "
 /** A client of the greeter on a transport of its own. */
 export function connectGreeter(
   baseUrl: string,
-  options: Omit<TransportOptions, "baseUrl"> = {},
+  options: Omit<NodeTransportOptions, "baseUrl"> = {},
   defaults: CallDefaults = {},
 ): GreetServiceClient {
   return createGreetServiceClient(openTransport(baseUrl, options), defaults);

@@ -5,7 +5,7 @@
 
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Code, codeFromName, type RpcError } from "triple-es";
-import { wholeBody } from "../../runtime/src/http/exchange.ts";
+import { wholeBody } from "../../runtime/src/http/body.ts";
 import { readEnvelopes } from "./envelopes.ts";
 import { envelope, joined } from "./greeter.ts";
 

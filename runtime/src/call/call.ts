@@ -109,56 +109,7 @@ export function intercept(call: Call, interceptors: readonly Interceptor[] = [])
   }, call);
 }
 
-/** The single message of a stream that may have only one. `refuse` makes the error for a stream that has not. */
-export async function onlyMessage(
-  messages: AsyncIterable<object>,
-  refuse: (received: "none" | "more than one") => Error,
-): Promise<object> {
-  let found: object | undefined;
-  for await (const message of messages) {
-    if (found !== undefined) throw refuse("more than one");
-    found = message;
-  }
-  if (found === undefined) throw refuse("none");
-  return found;
-}
-
-/**
- * An iteration made by hand, which costs half of what an async generator does. `next` makes its steps; `leave` is called
- * when the reader does not want the rest.
- */
-export function iteration<T>(
-  next: () => Promise<IteratorResult<T, undefined>>,
-  leave: () => unknown,
-): AsyncIterableIterator<T, undefined> {
-  const iterator: AsyncIterableIterator<T, undefined> = {
-    next,
-    async return() {
-      await leave();
-      return DONE;
-    },
-    [Symbol.asyncIterator]: () => iterator,
-  };
-  return iterator;
-}
-
-/** The last step of an iteration. */
-export const DONE = { done: true, value: undefined } as const;
-
-/** A stream of one message. */
-export async function* oneMessage(message: object | Promise<object>): AsyncGenerator<object, void> {
-  yield message;
-}
-
-/** Ends the messages of a response that nobody will read. They have to begin for their end to clean up. */
-export async function endMessages(response: CallResponse | undefined): Promise<void> {
-  if (!response?.stream) return;
-  const messages = response.messages[Symbol.asyncIterator]();
-  await messages.next();
-  await messages.return?.();
-}
-
-/** What a server's protocol finds behind a path: the method, and the call that runs the user's code. */
+/** A method that a server serves: its protocol finds it by path. `call` runs the user's code. */
 export interface Handler {
   readonly method: Method;
   readonly call: Call;

@@ -2,9 +2,10 @@
  * Contexts of calls: deadlines, cancellation, and the values that travel with a call inside one process. A timeout is a duration,
  * as it travels on the wire; a deadline is an instant of the monotonic clock.
  */
-import { type CallContext, type ContextKey, type ContextValues, iteration } from "./call.ts";
+import type { CallContext, ContextKey, ContextValues } from "./call.ts";
 import { Code, type Status } from "./code.ts";
 import { RpcError } from "./error.ts";
+import { iteration } from "./message-stream.ts";
 import { onAbort, startTimer } from "./timer.ts";
 
 export interface ContextOptions {

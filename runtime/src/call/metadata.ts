@@ -1,6 +1,8 @@
 /**
  * Metadata: the headers and trailers of a call, the only header currency between engines, protocols and user code.
  */
+import { BASE64, decodeBase64, encodeBase64 } from "./base64.ts";
+
 /** What metadata can be made of. Byte values need a name that ends in `-bin`. */
 export type MetadataInit =
   | Iterable<readonly [name: string, value: string | Uint8Array]>
@@ -12,7 +14,6 @@ const HEADER_NAME = /^[a-z0-9_.-]+$/;
 const ASCII_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
 // Asked of every name that is not found. Making it lower case to compare would cost a string each time.
 const CAPITAL = /[A-Z]/;
-const BASE64 = /^([a-z0-9+/]{4})*([a-z0-9+/]{2}(==)?|[a-z0-9+/]{3}=?)?$/i;
 
 /** What every metadata starts with. Most of them stay empty; the first field makes a list of its own. */
 const NO_FIELDS: string[] = [];
@@ -208,11 +209,11 @@ function encodeValue(name: string, value: string | Uint8Array): string {
   }
   if (name.endsWith("-bin")) {
     if (isBinaryValue(value)) return value;
-    throw new TypeError(`metadata "${name}" carries bytes: give a Uint8Array, or a string in base64`);
+    throw new TypeError(`metadata "${name}" must be a Uint8Array or base64`);
   }
   if (ASCII_VALUE.test(value)) return value;
   throw new TypeError(
-    `metadata "${name}" must be printable ASCII, not empty, with no space at either end; other text needs a name ending in "-bin"`,
+    `metadata "${name}" must be non-empty printable ASCII without space at either end; other values need a name ending in "-bin"`,
   );
 }
 
@@ -225,17 +226,4 @@ function requireBinaryName(name: string): void {
   if (!name.toLowerCase().endsWith("-bin")) {
     throw new TypeError(`metadata "${name}" carries text: bytes need a name ending in "-bin"`);
   }
-}
-
-/** Bytes as base64 without padding. What is encoded here is short, and a page loads it: little code counts. */
-export function encodeBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary).replace(/=+$/, "");
-}
-
-/** The bytes of base64, padded or not, in either alphabet. Throws for other text. */
-export function decodeBase64(text: string): Uint8Array {
-  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }

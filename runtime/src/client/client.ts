@@ -2,21 +2,11 @@
  * Clients: turns the methods of a service into functions that make calls. The four kinds become two shapes here.
  */
 
-import {
-  type Call,
-  type ContextValues,
-  iteration,
-  type Method,
-  oneMessage,
-  onlyMessage,
-  type Selector,
-  type ServiceDef,
-  type StreamRequest,
-  type UnaryRequest,
-} from "../call/call.ts";
+import type { Call, ContextValues, Method, Selector, ServiceDef, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type CloseOptions, type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
 import { RpcError, reasonOf, withCaller } from "../call/error.ts";
+import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { responseCountError, shapeError } from "../call/outcome.ts";
 

@@ -1,30 +1,17 @@
 /**
  * Sub-protocol B, client half: turns an exchange over HTTP/2 into a call (spec: Sub-protocol B).
  */
-import {
-  type Call,
-  type CallRequest,
-  iteration,
-  type Method,
-  type StreamRequest,
-  type UnaryRequest,
-} from "../call/call.ts";
+import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
+import { iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
 import { responseCountError } from "../call/outcome.ts";
 import type { Compression } from "../codec/compression.ts";
 import { decodeMessage } from "../codec/large-message.ts";
-import {
-  type Body,
-  cancelBody,
-  concat,
-  type HttpRequest,
-  type HttpResponse,
-  streamBody,
-  wholeBody,
-} from "../http/exchange.ts";
+import { type Body, cancelBody, concat, streamBody, wholeBody } from "../http/body.ts";
+import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import { localError } from "../protocol/local-error.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
@@ -106,7 +93,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
     const { method, context } = request;
     return {
       method: "POST",
-      path: options.useAlias ? aliasPath(method, () => method.name) : method.path,
+      path: options.useAlias && !method.payload?.grpc ? aliasPath(method, () => method.name) : method.path,
       version: "2",
       headers: requestHeaders(request),
       body,

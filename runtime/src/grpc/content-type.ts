@@ -5,7 +5,8 @@
 import type { Handler } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Codec, protoCodec } from "../codec/codec.ts";
-import { type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
+import { wholeBody } from "../http/body.ts";
+import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerOptions } from "../protocol/options.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 

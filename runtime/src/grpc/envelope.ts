@@ -11,7 +11,7 @@ import { RpcError } from "../call/error.ts";
 import type { GeneratedCodec, Method } from "../call/method.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
-import { type BodyCheck, concat, tooLarge } from "../http/exchange.ts";
+import { type BodyCheck, concat, tooLarge } from "../http/body.ts";
 import { compressMessage } from "../protocol/message.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 

@@ -5,7 +5,7 @@ import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { countMessage } from "../call/event-loop.ts";
 import type { Compression } from "../codec/compression.ts";
-import type { Body } from "../http/exchange.ts";
+import type { Body } from "../http/body.ts";
 import { decompressMessage } from "../protocol/message.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 import { EnvelopeReader } from "./envelope.ts";

@@ -2,24 +2,18 @@
  * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import {
-  type CallResponse,
-  DONE,
-  endMessages,
-  type Handler,
-  iteration,
-  type StreamResponse,
-  type UnaryResponse,
-} from "../call/call.ts";
+import type { CallResponse, Handler, StreamResponse, UnaryResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { eachWithin } from "../call/context.ts";
 import { maskUnknownError, RpcError } from "../call/error.ts";
+import { DONE, endMessages, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayloadCall } from "../call/method.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { decodeMessage } from "../codec/large-message.ts";
-import { emptyBody, type HttpRequest, type HttpResponse, streamBody, wholeBody } from "../http/exchange.ts";
+import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
+import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
 import { appendMetadata, checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
 import type { ServerOptions } from "../protocol/options.ts";

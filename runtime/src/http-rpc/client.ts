@@ -7,7 +7,8 @@ import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { HttpRpcPayload, ProtoMethod } from "../call/method.ts";
 import { decodeMessage } from "../codec/large-message.ts";
-import { cancelBody, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
+import { cancelBody, wholeBody } from "../http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import { badResponse, localError } from "../protocol/local-error.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
@@ -85,16 +86,19 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
     if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, request.selector);
     appendCallerMetadata(headers, request.headers);
-    const path = options.useAlias ? aliasPath(method, (alias) => alias.method) : method.path;
     return {
       method: "POST",
-      path: payload.path?.(method) ?? path,
+      path: payload.path?.(method) ?? pathOf(method),
       version: "2",
       headers,
       body: wholeBody(message),
       signal: context.signal,
       waitForReady: context.waitForReady,
     };
+  }
+
+  function pathOf(method: Method): string {
+    return options.useAlias ? aliasPath(method, (alias) => alias.method) : method.path;
   }
 
   async function readBody(

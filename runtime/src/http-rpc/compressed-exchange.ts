@@ -3,7 +3,8 @@
  * Bundles of pages do not include it, because `fetch` inflates by itself.
  */
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
-import { type Body, type Exchange, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
+import { type Body, wholeBody } from "../http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { badResponse } from "../protocol/local-error.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
 import type { ClientOptions } from "../protocol/options.ts";

@@ -2,9 +2,9 @@
  * Error responses of a server of sub-protocol A: the tables of the specification, and the error body.
  */
 
+import { encodeBase64 } from "../call/base64.ts";
 import { Code, codeName, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
-import { encodeBase64 } from "../call/metadata.ts";
 import { encodeJson } from "../codec/codec.ts";
 import { clipText } from "../protocol/error.ts";
 import { CODE_OF_STATUS, codeOfHttpStatus } from "./status.ts";

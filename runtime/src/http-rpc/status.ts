@@ -2,10 +2,10 @@
  * Error responses of sub-protocol A as a client reads them: the tables of the specification, and the error body.
  */
 
+import { decodeBase64 } from "../call/base64.ts";
 import { Code, codeFromName, codeFromNumber, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
-import { decodeBase64 } from "../call/metadata.ts";
 import { parseJson } from "../codec/codec.ts";
 
 const STATUSES: ReadonlySet<number> = new Set(Object.values(Status));

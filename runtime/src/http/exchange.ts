@@ -2,9 +2,10 @@
  * The language of the wire: one HTTP request and its response as plain values. Engines move them, protocols make and
  * read them, and because both ends use the same types a server's exchange can stand in for a network.
  */
-import { Code, Status } from "../call/code.ts";
+import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
+import type { Body } from "./body.ts";
 
 export interface HttpRequest {
   readonly method: string;
@@ -45,115 +46,7 @@ export interface Connections {
   destroy(reason: RpcError): void;
 }
 
-/** The bytes of a request or response. Read it once, by one of its ways. Leaving the iteration early cancels the rest. */
-export interface Body extends AsyncIterable<Uint8Array> {
-  /** All bytes, where they are known from the start, so that an engine can write them in one flush. */
-  readonly whole?: Uint8Array | undefined;
-  /**
-   * All bytes. Rejects with resource_exhausted, without buffering further, if there are more than `limit`, not counting
-   * the `framing` bytes that a protocol puts around a message; and with what `check` throws.
-   */
-  bytes(limit: number, framing?: number, check?: BodyCheck): Promise<Uint8Array>;
-}
-
-/**
- * Looks at a body that comes in pieces, whenever one more of them has come, and throws for what will not be taken: nobody has
- * to wait for the rest then. `bytes` is the length of all chunks, `limit` that of {@link Body.bytes}.
- */
-export type BodyCheck = (chunks: readonly Uint8Array[], bytes: number, limit: number) => void;
-
-const NO_BYTES = new Uint8Array(0);
-
-class WholeBody implements Body {
-  readonly whole: Uint8Array;
-  constructor(whole: Uint8Array) {
-    this.whole = whole;
-  }
-  async bytes(limit: number, framing = 0): Promise<Uint8Array> {
-    if (this.whole.byteLength > limit + framing) throw tooLarge(limit, this.whole.byteLength - framing);
-    return this.whole;
-  }
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
-    if (this.whole.byteLength > 0) yield this.whole;
-  }
-}
-
-class StreamBody implements Body {
-  readonly whole = undefined;
-  readonly #chunks: AsyncIterable<Uint8Array>;
-  constructor(chunks: AsyncIterable<Uint8Array>) {
-    this.#chunks = chunks;
-  }
-  async bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of this.#chunks) {
-      length += chunk.byteLength;
-      if (length > limit + framing) throw tooLarge(limit, `at least ${length - framing}`);
-      chunks.push(chunk);
-      check?.(chunks, length, limit);
-    }
-    return concat(chunks, length);
-  }
-  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    return this.#chunks[Symbol.asyncIterator]();
-  }
-}
-
-/** A body whose bytes are all known. */
-export function wholeBody(bytes: Uint8Array): Body {
-  return new WholeBody(bytes);
-}
-
-/** A body that comes in pieces. */
-export function streamBody(chunks: AsyncIterable<Uint8Array>): Body {
-  return new StreamBody(chunks);
-}
-
-/** A body without bytes. */
-export const emptyBody: Body = wholeBody(NO_BYTES);
-
-/** Tells a body that its bytes are not wanted, so that its connection can be used again. */
-export function cancelBody(body: Body): void {
-  body[Symbol.asyncIterator]()
-    .return?.()
-    .catch(() => {});
-}
-
-/**
- * Makes the function that takes a prefix such as `/api` off request targets. A target that is not below the prefix comes
- * out without its slash, which is the path of no method: whoever guards the prefix guards every way in. Throws a
- * `TypeError` for a prefix that does not start with a slash.
- */
-export function pathsBelow(prefix = ""): (target: string) => string {
-  const below = prefix.replace(/\/+$/, "");
-  if (below === "") return (target) => target;
-  if (!below.startsWith("/")) throw new TypeError(`prefix "${prefix}" must start with "/"`);
-  return (target) => (target.startsWith(`${below}/`) ? target.slice(below.length) : target.replace(/^\/+/, ""));
-}
-
-/** Joins chunks; one alone is returned as it is. */
-export function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  if (chunks.length <= 1) return chunks[0] ?? NO_BYTES;
-  const joined = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return joined;
-}
-
-/** Why a server's exchange ends early: nothing more than this is known of its client. */
+/** The error that ends a server's exchange early. An engine knows no more of why its client has gone. */
 export function clientGone(): RpcError {
   return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
-}
-
-/** The error of a message or body over the limit. Its size is at least so much where the rest of it is not read. */
-export function tooLarge(limit: number, size: number | `at least ${number}`): RpcError {
-  return new RpcError(
-    Code.ResourceExhausted,
-    `message of ${size} bytes is larger than the limit of ${limit} bytes (option maxMessageBytes of the receiver)`,
-    { status: Status.BadRequest },
-  );
 }

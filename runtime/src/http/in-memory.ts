@@ -5,7 +5,8 @@ import { Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { onAbort } from "../call/timer.ts";
-import { type Body, clientGone, type Exchange, type HttpRequest } from "./exchange.ts";
+import type { Body } from "./body.ts";
+import { clientGone, type Exchange, type HttpRequest } from "./exchange.ts";
 
 /** Hands requests over to the exchange of a server as if they had come over a connection. */
 export function connectInMemory(exchange: Exchange): Exchange {

@@ -2,7 +2,7 @@
  * Converts values of declared types to JSON values and back, as Dubbo writes and reads them in sub-protocol A.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { decodeBase64 } from "../call/metadata.ts";
+import { decodeBase64 } from "../call/base64.ts";
 import { addAll, setAll } from "./collision-guard.ts";
 import { Cost } from "./cost.ts";
 import { dateFromJson } from "./json-date.ts";

@@ -14,7 +14,13 @@ import { WrappedCall } from "./wrapper/server.ts";
 /** The payload of every interface method: generated code names it in each. */
 export const interfacePayload: Payload = {
   grpc: { encodeRequest, decodeResponse, readError: readException },
-  httpRpc: { name: "json", encodeRequest: encodePositional, decodeResponse: decodeResult },
+  httpRpc: {
+    name: "json",
+    encodeRequest: encodePositional,
+    decodeResponse: decodeResult,
+    // A method of an interface has its Java name, with the option javaNames or without.
+    path: ({ path }) => path,
+  },
   server: {
     paths: (method) => [overloadPath(method)],
     isOverload,

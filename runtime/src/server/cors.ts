@@ -5,7 +5,8 @@
 import { Status } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
 import { encodeJson } from "../codec/codec.ts";
-import { type Exchange, emptyBody, type HttpRequest, type HttpResponse, wholeBody } from "../http/exchange.ts";
+import { emptyBody, wholeBody } from "../http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 
 export interface CorsOptions {
   /** The origins whose pages may call, such as `https://app.example.com`, or `"*"` for all of them. */

@@ -2,22 +2,20 @@
  * Handlers: turns a user's implementation of a service into calls. The four kinds become two shapes here, and whatever
  * a user's code throws becomes an `RpcError`.
  */
-import {
-  type Call,
-  type CallContext,
-  type CallRequest,
-  type ContextValues,
-  type Handler,
-  iteration,
-  type Method,
-  oneMessage,
-  onlyMessage,
-  type ServiceDef,
-  type StreamRequest,
-  type UnaryRequest,
+import type {
+  Call,
+  CallContext,
+  CallRequest,
+  ContextValues,
+  Handler,
+  Method,
+  ServiceDef,
+  StreamRequest,
+  UnaryRequest,
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
+import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { type HandlerOptions, interceptHandler } from "./interceptors.ts";

@@ -5,12 +5,12 @@ import {
   type Call,
   type CallContext,
   type CallResponse,
-  endMessages,
   type Interceptor,
   intercept,
   type StreamResponse,
 } from "../call/call.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
+import { endMessages } from "../call/message-stream.ts";
 
 export interface HandlerOptions {
   /** Around every call, the first one outermost. */

@@ -1,9 +1,10 @@
 /**
  * Results of interface methods, in every content type of a response (spec: Additional request content types).
  */
+
+import { encodeBase64 } from "../../call/base64.ts";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { encodeBase64 } from "../../call/metadata.ts";
 import { encodeJson } from "../../codec/codec.ts";
 import { ELEMENT_NAME, elementOf, encodeRoot, escapeText } from "../../http-rpc/body/xml.ts";
 import { Cost } from "../cost.ts";

@@ -1,7 +1,7 @@
 /**
  * Request bodies for transparent retries: of requests that the server they were sent to has not processed.
  */
-import { type Body, streamBody } from "../../http/exchange.ts";
+import { type Body, streamBody } from "../../http/body.ts";
 
 /** Bytes of a request that are kept until its response begins. A request that has sent more cannot be retried. */
 const MAX_KEPT_BYTES = 64 * 1024;

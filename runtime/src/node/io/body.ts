@@ -3,7 +3,7 @@
  */
 import { Readable } from "node:stream";
 import type { RpcError } from "../../call/error.ts";
-import { type Body, type BodyCheck, concat, tooLarge } from "../../http/exchange.ts";
+import { type Body, type BodyCheck, concat, tooLarge } from "../../http/body.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
 /** Backpressure: the stream is paused while more than this many bytes wait to be read. */

@@ -2,7 +2,7 @@
  * Bodies over HTTP/2: what comes in on a stream, and what goes out on one.
  */
 import type { RpcError } from "../../call/error.ts";
-import { type Body, type BodyCheck, concat, tooLarge } from "../../http/exchange.ts";
+import { type Body, type BodyCheck, concat, tooLarge } from "../../http/body.ts";
 import type { Stream } from "../../http2/stream.ts";
 
 /** Whole messages that are being collected on one connection, and in the process, take up no more than this. */

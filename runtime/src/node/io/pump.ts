@@ -2,7 +2,7 @@
  * Bodies written to a Node stream: the response of a server, the request of a client, over HTTP/1.1 and HTTP/2.
  */
 import type { Writable } from "node:stream";
-import { type Body, concat } from "../../http/exchange.ts";
+import { type Body, concat } from "../../http/body.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
 /** Chunks are joined up to this many bytes, the default size of an HTTP/2 frame. */

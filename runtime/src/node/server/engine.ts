@@ -5,7 +5,8 @@ import type { Socket } from "node:net";
 import { Status } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
-import { type HttpResponse, wholeBody } from "../../http/exchange.ts";
+import { wholeBody } from "../../http/body.ts";
+import type { HttpResponse } from "../../http/exchange.ts";
 import { outOfMemory } from "../io/memory-budget.ts";
 
 /** Serves the connections of a port that speak one version of HTTP. */

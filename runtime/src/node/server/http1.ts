@@ -5,7 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { Metadata } from "../../call/metadata.ts";
-import type { Body, Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import type { Body } from "../../http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { clientGone } from "../../http/exchange.ts";
 import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
 import { MAX_HTTP1_HEADER_BYTES } from "../io/error.ts";

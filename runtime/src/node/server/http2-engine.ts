@@ -6,16 +6,8 @@ import type { Socket } from "node:net";
 import type { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { startTimer } from "../../call/timer.ts";
-import {
-  type Body,
-  clientGone,
-  concat,
-  type Exchange,
-  emptyBody,
-  type HttpRequest,
-  type HttpResponse,
-  wholeBody,
-} from "../../http/exchange.ts";
+import { type Body, concat, emptyBody, wholeBody } from "../../http/body.ts";
+import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { ConnectionEvent, ServerHandler } from "../../http2/events.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";

@@ -1,0 +1,56 @@
+/**
+ * Streams of messages: iterators written by hand, which cost half of what async generators do, and the steps from one message
+ * to a stream and back.
+ */
+import type { CallResponse } from "./call.ts";
+
+/** The last step of an iteration. */
+export const DONE = { done: true, value: undefined } as const;
+
+/**
+ * Makes an iterable iterator from its two functions: `next` makes a step; `leave` is called when the reader leaves the loop early.
+ */
+export function iteration<T>(
+  next: () => Promise<IteratorResult<T, undefined>>,
+  leave: () => unknown,
+): AsyncIterableIterator<T, undefined> {
+  const iterator: AsyncIterableIterator<T, undefined> = {
+    next,
+    async return() {
+      await leave();
+      return DONE;
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}
+
+/** A stream of one message. */
+export async function* oneMessage(message: object | Promise<object>): AsyncGenerator<object, void> {
+  yield message;
+}
+
+/** The single message of a stream. `refuse` makes the error for a stream that has none, or more than one. */
+export async function onlyMessage(
+  messages: AsyncIterable<object>,
+  refuse: (received: "none" | "more than one") => Error,
+): Promise<object> {
+  let found: object | undefined;
+  for await (const message of messages) {
+    if (found !== undefined) throw refuse("more than one");
+    found = message;
+  }
+  if (found === undefined) throw refuse("none");
+  return found;
+}
+
+/**
+ * Ends the stream of a response that is not going to be read. One step is taken first: a generator that has not begun would run
+ * no `finally`.
+ */
+export async function endMessages(response: CallResponse | undefined): Promise<void> {
+  if (!response?.stream) return;
+  const messages = response.messages[Symbol.asyncIterator]();
+  await messages.next();
+  await messages.return?.();
+}

@@ -1,0 +1,11 @@
+/**
+ * Makes the function that removes a path prefix, such as `/api`, from request targets. A target outside the prefix is returned
+ * without its leading slash, which is the path of no method: otherwise a method could be called past the middleware that protects the
+ * prefix. Throws a `TypeError` for a prefix that does not start with a slash.
+ */
+export function pathsBelow(prefix = ""): (target: string) => string {
+  const below = prefix.replace(/\/+$/, "");
+  if (below === "") return (target) => target;
+  if (!below.startsWith("/")) throw new TypeError(`prefix "${prefix}" must start with "/"`);
+  return (target) => (target.startsWith(`${below}/`) ? target.slice(below.length) : target.replace(/^\/+/, ""));
+}
