@@ -4,7 +4,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, createRouter, findDetails, RpcError, Status, type Transport } from "triple-es";
-import { createTransport, type FetchHandler, fetchHandler, type TransportOptions } from "triple-es/fetch";
+import { createTransport, type FetchHandler, type FetchTransportOptions, fetchHandler } from "triple-es/fetch";
 import { createTransport as createJsonTransport } from "triple-es/json";
 import { createTransport as createProtoTransport } from "triple-es/proto";
 import { describe, expect, it, vi } from "vitest";
@@ -21,7 +21,7 @@ import { createShopClient, ShopDef, shop } from "./support/shop.ts";
 
 const PATH = "/greet.v1.GreetService/Greet";
 
-function connect(baseUrl: string, options: Omit<TransportOptions, "baseUrl"> = {}): GreetServiceClient {
+function connect(baseUrl: string, options: Omit<FetchTransportOptions, "baseUrl"> = {}): GreetServiceClient {
   return createGreetServiceClient(createTransport({ baseUrl, ...options }));
 }
 
@@ -32,7 +32,10 @@ function handle(handler: Partial<GreetServiceHandler> = {}, maxMessageBytes?: nu
 /** The ways a fetch transport reaches a service: over HTTP/1.1, or straight into a handler. */
 const WAYS: Record<
   string,
-  (handler?: Partial<GreetServiceHandler>, options?: Omit<TransportOptions, "baseUrl">) => Promise<GreetServiceClient>
+  (
+    handler?: Partial<GreetServiceHandler>,
+    options?: Omit<FetchTransportOptions, "baseUrl">,
+  ) => Promise<GreetServiceClient>
 > = {
   "over HTTP/1.1": async (handler, options) => connect((await startServer(handler)).baseUrl, options),
   "straight into a handler": async (handler, options) => {

@@ -31,8 +31,11 @@ const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
   ["observe/telemetry", "@opentelemetry/api"],
 ]);
 
-/** Modules below `node/` that it does not import all the same: entry points hand protocols and the router to engines. */
-const HIDDEN_FROM_NODE = ["grpc/", "http-rpc/", "server/router"];
+/** Folders of engines: they move exchanges and know no methods. */
+const ENGINES = ["node/", "fetch/"];
+
+/** Modules of lower layers that engines must not import: entry points hand protocols and the router to them. */
+const HIDDEN_FROM_ENGINES = ["grpc/", "http-rpc/", "server/router"];
 
 /** One import: the importing file and the imported one, both as they appear in a message. */
 interface Import {
@@ -133,7 +136,7 @@ function objectionToRuntime(from: string, to: string): string | undefined {
     if (targetLayer < ENTRY_POINTS || EXTENDED_ENTRY_POINTS.get(folder) === target) return undefined;
     return "an entry point may import the layers below the entry points";
   }
-  if (folder === "node/" && HIDDEN_FROM_NODE.some((hidden) => moduleOf(to).startsWith(hidden))) {
+  if (ENGINES.includes(folder) && HIDDEN_FROM_ENGINES.some((hidden) => moduleOf(to).startsWith(hidden))) {
     return "an engine knows neither protocols nor the router";
   }
   return targetLayer < layer ? undefined : `layer ${layer} may not import from layer ${targetLayer}`;
@@ -214,6 +217,7 @@ describe("the rules themselves", () => {
     ["the router knowing a protocol", "runtime/src/server/router.ts", "runtime/src/grpc/server.ts"],
     ["an engine importing a protocol", "runtime/src/node/server/http2.ts", "runtime/src/grpc/envelope.ts"],
     ["an engine importing the router", "runtime/src/node/server/listener.ts", "runtime/src/server/router.ts"],
+    ["an engine on fetch importing the router", "runtime/src/fetch/handler.ts", "runtime/src/server/router.ts"],
     ["a layer importing an entry point", "runtime/src/node/server/listener.ts", "runtime/src/index.ts"],
     [
       "an entry point importing another, other than those that extend it",

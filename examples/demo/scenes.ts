@@ -1,11 +1,11 @@
 /** The calls of the demo, each with the answer that is right. */
 import { type CallOptions, RpcError } from "triple-es";
-import type { TransportOptions } from "triple-es/node";
+import type { NodeTransportOptions } from "triple-es/node";
 import type { GreetServiceClient } from "../gen/greet/v1/greet_triple.ts";
 
 export interface Scene {
   readonly title: string;
-  readonly transport: Omit<TransportOptions, "baseUrl">;
+  readonly transport: Omit<NodeTransportOptions, "baseUrl">;
   call(client: GreetServiceClient): Promise<unknown>;
   readonly answer: unknown;
 }

@@ -1,8 +1,8 @@
 /**
- * The entry point for Hessian 2, Dubbo's serialization of interface methods. It decodes only data: no class is looked up, no code
- * runs because of what arrives, and undeclared classes are refused.
+ * Entry point `triple-es/hessian2`: Hessian 2, Dubbo's serialization of interface methods. It decodes data alone: no class is looked
+ * up, received bytes run no code, and undeclared classes are refused.
  */
-
+import { assertOneOf } from "./call/option.ts";
 import { Cost } from "./java/cost.ts";
 import { Decoder } from "./java/hessian2/decoder.ts";
 import type { Hessian2Limits } from "./java/hessian2/raw.ts";
@@ -52,3 +52,23 @@ export function createHessian2({ classes = [], enums = [], limits = {} }: Hessia
 
 /** Hessian 2 with the classes that signatures declare and the default limits. */
 export const hessian2: Serialization = /*@__PURE__*/ createHessian2();
+
+/** Options of a Node transport, as {@link dubboJava} sets them. */
+export interface DubboJavaOptions {
+  readonly protocol: "grpc" | "http-rpc";
+  readonly codec?: "json";
+  readonly jsonBody?: "object";
+  readonly javaNames?: boolean;
+  readonly serializations?: readonly Serialization[];
+}
+
+/**
+ * Makes the options of a transport that calls Dubbo for Java: `createTransport({ baseUrl, ...dubboJava() })`. With `grpc`, the
+ * default, values of interface methods travel in Hessian 2. With `http-rpc` messages are bare JSON objects, the only body that Dubbo
+ * reads, and methods have their Java names.
+ */
+export function dubboJava(protocol: "grpc" | "http-rpc" = "grpc"): DubboJavaOptions {
+  assertOneOf("protocol", protocol, ["grpc", "http-rpc"]);
+  if (protocol === "grpc") return { protocol, serializations: [hessian2] };
+  return { protocol, codec: "json", jsonBody: "object", javaNames: true };
+}

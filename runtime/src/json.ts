@@ -5,7 +5,8 @@
 import { type Call, intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
 import { noCodec } from "./codec/plain-json.ts";
-import { connectFetch, type TransportOptions } from "./fetch.ts";
+import { connectFetch } from "./fetch/exchange.ts";
+import type { FetchTransportOptions } from "./fetch.ts";
 import { createUnaryCall } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 
@@ -24,7 +25,7 @@ export {
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
 export { plainJson } from "./codec/plain-json.ts";
 
-export type JsonTransportOptions = Omit<TransportOptions, "accept" | "codec">;
+export type JsonTransportOptions = Omit<FetchTransportOptions, "accept" | "codec">;
 
 /** Makes a transport on `fetch` for clients whose messages are plain JSON. It has nothing to close. */
 export function createTransport(options: JsonTransportOptions): Transport {

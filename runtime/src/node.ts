@@ -14,7 +14,7 @@ import { type Compression, findCompression } from "./codec/compression.ts";
 import { boundedJsonCodec, decodedLimit, findBoundedCodec } from "./codec/large-message.ts";
 import { checkWireNames } from "./codec/wire-name.ts";
 import { createGrpcClient } from "./grpc/client.ts";
-import { pathsBelow } from "./http/exchange.ts";
+import { pathsBelow } from "./http/path-prefix.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter as createPortableRouter, type Router, type RouterOptions } from "./index.ts";
 import type { Serialization } from "./java/serialization.ts";
@@ -118,7 +118,7 @@ export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): N
   return createNodeHandler(router.exchange, { pathOf, serves: (path) => isServed(router, path) });
 }
 
-export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
+export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion"> {
   /** The sub-protocol: `grpc` is B, with all four kinds of call; `http-rpc` is A, unary only. Default: `grpc`. */
   readonly protocol?: "grpc" | "http-rpc" | undefined;
   /** The version of HTTP. Default: `2` for `grpc`, which has no other; `1.1` for `http-rpc`. */
@@ -168,7 +168,7 @@ export interface TransportOptions extends Omit<ConnectOptions, "httpVersion"> {
 }
 
 /** Makes a transport to one server. Connections are made when they are needed. */
-export function createTransport(options: TransportOptions): ClosableTransport {
+export function createTransport(options: NodeTransportOptions): ClosableTransport {
   const { protocol = "grpc", codec: given = "proto", compressions = nodeCompressions } = options;
   const { httpVersion = protocol === "grpc" ? "2" : "1.1" } = options;
   assertOneOf("protocol", protocol, ["grpc", "http-rpc"]);

@@ -5,12 +5,13 @@
 import { intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
 import { protoCodec } from "./codec/codec.ts";
-import { connectFetch, type TransportOptions, withReasons } from "./fetch.ts";
+import { connectFetch, withReasons } from "./fetch/exchange.ts";
+import type { FetchTransportOptions } from "./fetch.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 
-export type ProtoTransportOptions = Omit<TransportOptions, "accept" | "codec" | "jsonBody">;
+export type ProtoTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "jsonBody">;
 
 /** Makes a transport on `fetch` for messages in binary. It carries unary calls, and has nothing to close. */
 export function createTransport(options: ProtoTransportOptions): Transport {

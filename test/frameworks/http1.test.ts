@@ -7,7 +7,7 @@ import fastify from "fastify";
 import { Hono } from "hono";
 import { Code, type Router } from "triple-es";
 import { fastifyRpc } from "triple-es/fastify";
-import { createTransport, fetchHandler, type TransportOptions } from "triple-es/fetch";
+import { createTransport, type FetchTransportOptions, fetchHandler } from "triple-es/fetch";
 import { nodeHandler } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -95,7 +95,7 @@ const PATH = "/rpc/greet.v1.GreetService/Greet";
 describe.each(Object.entries(FRAMEWORKS))("%s", (_, serve) => {
   async function reach(
     handler: Partial<GreetServiceHandler> = {},
-    options: Omit<TransportOptions, "baseUrl"> = {},
+    options: Omit<FetchTransportOptions, "baseUrl"> = {},
   ): Promise<GreetServiceClient> {
     const baseUrl = `${await serve(greetRouter(handler))}/rpc`;
     return createGreetServiceClient(createTransport({ baseUrl, ...options }));

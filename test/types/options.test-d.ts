@@ -11,7 +11,7 @@ import type {
   RpcErrorOptions,
   ServiceOptions,
 } from "triple-es";
-import type { FetchHandlerOptions, TransportOptions as FetchTransportOptions } from "triple-es/fetch";
+import type { FetchHandlerOptions, FetchTransportOptions } from "triple-es/fetch";
 import type { Hessian2Limits, Hessian2Options } from "triple-es/hessian2";
 import type { JavaExceptionOptions } from "triple-es/java";
 import type {
@@ -21,8 +21,8 @@ import type {
   ConnectionOptions,
   ListenOptions,
   NodeHandlerOptions,
+  NodeTransportOptions,
   ServerOptions,
-  TransportOptions,
 } from "triple-es/node";
 import type { ClientTelemetryOptions } from "triple-es/opentelemetry";
 import type { ReflectionOptions } from "triple-es/reflection";
@@ -61,6 +61,6 @@ describe("options", () => {
     expectTypeOf<Refusing<RpcErrorOptions>>().toBeNever();
     expectTypeOf<Refusing<ServerOptions>>().toBeNever();
     expectTypeOf<Refusing<ServiceOptions>>().toBeNever();
-    expectTypeOf<Refusing<TransportOptions>>().toBeNever();
+    expectTypeOf<Refusing<NodeTransportOptions>>().toBeNever();
   });
 });

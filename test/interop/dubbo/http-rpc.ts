@@ -3,14 +3,14 @@
  */
 import { deepStrictEqual as equal, ok } from "node:assert/strict";
 import { type ClosableTransport, Code, RpcError } from "triple-es";
-import { createTransport, type TransportOptions } from "triple-es/node";
+import { createTransport, type NodeTransportOptions } from "triple-es/node";
 import { type Credentials, failureOf, type Target } from "../peer.ts";
 import { failure } from "./cases.ts";
 import { createPeerServiceClient, type PeerServiceClient } from "./gen/interop/v1/peer_triple.ts";
 import type { Outcomes } from "./matrix.ts";
 import { TRAILING_BYTES } from "./service.ts";
 
-type Open = (options?: Omit<TransportOptions, "baseUrl" | "protocol">) => PeerServiceClient;
+type Open = (options?: Omit<NodeTransportOptions, "baseUrl" | "protocol">) => PeerServiceClient;
 type Case = (open: Open) => Promise<void>;
 
 /** The body that servers of peers want in JSON. */
@@ -118,6 +118,6 @@ export async function runHttpRpcCases(
   return outcomes;
 }
 
-function tlsOf(credentials: Credentials | undefined): TransportOptions["tls"] {
+function tlsOf(credentials: Credentials | undefined): NodeTransportOptions["tls"] {
   return credentials === undefined ? undefined : { ca: credentials.ca, servername: credentials.servername };
 }

@@ -2,7 +2,7 @@
  * Our half of the matrix of interfaces without proto files: the service on our server, and our client for the cases.
  */
 import { createHessian2 } from "triple-es/hessian2";
-import { createServer, createTransport, type TransportOptions } from "triple-es/node";
+import { createServer, createTransport, type NodeTransportOptions } from "triple-es/node";
 import { type Credentials, failureOf, type Target } from "../peer.ts";
 import type { Running } from "../program.ts";
 import { AddressClass, createPlainServiceClient, PlainServiceDef } from "./gen/plain-service_triple.ts";
@@ -30,7 +30,7 @@ export async function startPlainServer(credentials: Credentials | undefined): Pr
 /** Runs the cases with our client; tells what went wrong with each. */
 export async function runPlainCases(
   { port, credentials }: Target,
-  options: Pick<TransportOptions, "protocol" | "httpVersion" | "jsonBody"> = {},
+  options: Pick<NodeTransportOptions, "protocol" | "httpVersion" | "jsonBody"> = {},
 ): Promise<Outcomes> {
   const transport = createTransport({
     baseUrl: `${credentials === undefined ? "http" : "https"}://127.0.0.1:${port}`,

@@ -1,0 +1,70 @@
+/**
+ * The server engine for platforms that answer a `Request` with a `Response`: Bun, Deno, Cloudflare Workers, Hono, Next and others.
+ */
+
+import type { Metadata } from "../call/metadata.ts";
+import { onAbort } from "../call/timer.ts";
+import type { Body } from "../http/body.ts";
+import type { Exchange, HttpRequest } from "../http/exchange.ts";
+import { readBody, readHeaders } from "./message.ts";
+
+/** Answers a `Request` with a `Response`, as Bun, Deno, Hono and many others want it. */
+export type FetchHandler = (request: Request) => Promise<Response>;
+
+/** Makes a handler that serves an exchange. `pathOf` takes the path of a method out of the path of a URL. */
+export function createFetchHandler(exchange: Exchange, pathOf: (target: string) => string): FetchHandler {
+  return async (request) => {
+    const received = new FetchRequest(request, new URL(request.url), pathOf);
+    const response = await exchange(received);
+    const body = response.body.whole ?? (await response.body.bytes(Number.MAX_SAFE_INTEGER));
+    received.close();
+    // A response to a preflight request must have no body, not an empty one.
+    return new Response(body.byteLength === 0 ? null : body, {
+      status: response.status,
+      headers: [...response.headers],
+      // Cloudflare Workers would compress a body with content-encoding once more.
+      ...MANUAL_ENCODING,
+    });
+  };
+}
+
+const MANUAL_ENCODING = { encodeBody: "manual" } as const;
+
+/** Adapts a `Request` to an exchange. */
+class FetchRequest implements HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly version = "1.1";
+  readonly authority: string;
+  readonly headers: Metadata;
+  readonly body: Body;
+  readonly #request: Request;
+  #controller: AbortController | undefined;
+  #unlink = (): void => {};
+  #closed = false;
+
+  constructor(request: Request, { host, pathname }: URL, pathOf: (target: string) => string) {
+    this.method = request.method;
+    this.path = pathOf(pathname);
+    this.authority = host;
+    this.headers = readHeaders(request.headers);
+    this.body = readBody(request.body, request, () => "the body of the request ended early");
+    this.#request = request;
+  }
+
+  /** A signal of its own, made on first use: that of the request also fires on success in Deno, which warns when it is read. */
+  get signal(): AbortSignal {
+    const controller = this.#controller ?? new AbortController();
+    if (this.#controller === undefined && !this.#closed) {
+      this.#unlink = onAbort(this.#request.signal, (error) => controller.abort(error));
+    }
+    this.#controller = controller;
+    return controller.signal;
+  }
+
+  /** Called with the response. The signal does not fire afterwards. */
+  close(): void {
+    this.#closed = true;
+    this.#unlink();
+  }
+}

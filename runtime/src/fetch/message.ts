@@ -1,0 +1,47 @@
+/**
+ * Headers and bodies of `Request` and `Response` as metadata and bodies of an exchange.
+ */
+import { Code } from "../call/code.ts";
+import { abortError, RpcError, reasonOf } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
+import { type Body, emptyBody, streamBody } from "../http/body.ts";
+
+export function readHeaders(headers: Headers): Metadata {
+  return Metadata.fromRaw([...headers].flat());
+}
+
+/** A request whose signal has the reason why its body ended early. */
+interface Owner {
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Adapts a stream. `lost` makes the message of the error for one that ends early; the message may reach a peer. */
+export function readBody(
+  stream: ReadableStream<Uint8Array> | null,
+  owner: Owner,
+  lost: (reason: string) => string,
+): Body {
+  return stream === null ? emptyBody : streamBody(readChunks(stream, owner, lost));
+}
+
+async function* readChunks(
+  stream: ReadableStream<Uint8Array>,
+  owner: Owner,
+  lost: (reason: string) => string,
+): AsyncGenerator<Uint8Array, void> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } catch (cause) {
+    const { signal } = owner;
+    if (signal?.aborted) throw abortError(signal);
+    throw new RpcError(Code.Unavailable, lost(reasonOf(cause)), { cause });
+  } finally {
+    // No effect on a body that was read to its end.
+    reader.cancel().catch(() => {});
+  }
+}
