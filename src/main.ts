@@ -2,7 +2,7 @@
 /** The executable that buf and protoc start: a request on stdin, generated files on stdout. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { CodeGeneratorRequestSchema, CodeGeneratorResponseSchema } from "@bufbuild/protobuf/wkt";
-import { helpText } from "./plugin/options.ts";
+import { optionsHelp } from "./plugin/options.ts";
 import { plugin } from "./plugin/plugin.ts";
 
 // A reader that closes the pipe early, such as head, has all it wants: neither a crash nor a stack trace.
@@ -13,7 +13,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 
 const [argument] = process.argv.slice(2);
 if (argument === "--help" || argument === "-h") {
-  process.stdout.write(helpText);
+  process.stdout.write(optionsHelp);
 } else if (argument === "--version" || argument === "-v") {
   process.stdout.write(`${plugin.name} ${plugin.version}\n`);
 } else if (argument !== undefined) {

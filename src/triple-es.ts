@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The executable `triple-es`, for what needs more of a project than buf and protoc hand to a plugin. */
-import { ArgumentsError, helpText, readArguments } from "./contract/arguments.ts";
+import { ArgumentsError, commandHelp, readArguments } from "./contract/arguments.ts";
 import type { Outcome } from "./contract/command.ts";
 import { suggestion } from "./print/did-you-mean.ts";
 import { version } from "./version.ts";
@@ -31,7 +31,7 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
   }
   try {
     const args = readArguments(rest);
-    if (args === "help") return { status: 0, stdout: helpText, stderr: "" };
+    if (args === "help") return { status: 0, stdout: commandHelp, stderr: "" };
     return (await loadCommand())(args, process.cwd());
   } catch (error) {
     if (error instanceof ArgumentsError || isOfSystem(error)) return failure(error.message);

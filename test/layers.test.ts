@@ -207,6 +207,33 @@ describe("the layers", () => {
   });
 });
 
+/** Names that several modules export on purpose: the same function of both sub-protocols, or of several entry points. */
+const PARALLEL_NAMES = ["codecNameOf", "formatTimeout", "readRequestHeaders", "createRouter", "createTransport"];
+
+describe("names", () => {
+  /** Exported declarations by package and name. `http2/` counts as a package of its own: it imports nothing else. */
+  function declaringFiles(): ReadonlyMap<string, string[]> {
+    const found = new Map<string, string[]>();
+    for (const file of project.getSourceFiles()) {
+      const name = nameOf(file);
+      if (name.includes("/gen/")) continue;
+      const owner = name.startsWith(RUNTIME) ? (folderOf(name) === "http2/" ? "http2" : "runtime") : "src";
+      for (const [exported, declarations] of file.getExportedDeclarations()) {
+        if (!declarations.some((declaration) => declaration.getSourceFile() === file)) continue;
+        const key = `${owner} ${exported}`;
+        found.set(key, [...(found.get(key) ?? []), name]);
+      }
+    }
+    return found;
+  }
+
+  it("are exported by one module each, within a package", () => {
+    const shared = [...declaringFiles()].filter(([, files]) => files.length > 1);
+    expect(shared.filter(([key]) => !PARALLEL_NAMES.includes(key.split(" ")[1] as string))).toEqual([]);
+    expect(shared).toHaveLength(PARALLEL_NAMES.length);
+  });
+});
+
 describe("the rules themselves", () => {
   const forbidden = (from: string, to: string): string[] => objections([{ from, to }]);
 

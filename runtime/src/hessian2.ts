@@ -4,7 +4,7 @@
  */
 import { assertOneOf } from "./call/option.ts";
 import { Cost } from "./java/cost.ts";
-import { Decoder } from "./java/hessian2/decoder.ts";
+import { Hessian2Decoder } from "./java/hessian2/decoder.ts";
 import type { Hessian2Limits } from "./java/hessian2/raw.ts";
 import { readHessian2 } from "./java/hessian2/reader.ts";
 import { writeException, writeHessian2 } from "./java/hessian2/writer.ts";
@@ -43,10 +43,10 @@ export function createHessian2({ classes = [], enums = [], limits = {} }: Hessia
     wireName: "hessian4",
     encode: (type, value, cost) => writeHessian2(type, value, limits, cost),
     decode(type, bytes, cost = new Cost()) {
-      return new Decoder(declaredBy(type), limits, cost).decode(type, readHessian2(bytes, limits, cost));
+      return new Hessian2Decoder(declaredBy(type), limits, cost).decode(type, readHessian2(bytes, limits, cost));
     },
     encodeException: (exception) => writeException(exception, limits),
-    decodeException: (bytes) => new Decoder(registered, limits).decodeException(readHessian2(bytes, limits)),
+    decodeException: (bytes) => new Hessian2Decoder(registered, limits).decodeException(readHessian2(bytes, limits)),
   };
 }
 

@@ -55,7 +55,7 @@ const flags: Readonly<Record<string, Flag>> = {
   help: { type: "boolean", short: "h", usage: "--help", meaning: "print this text" },
 };
 
-export const helpText = `triple-es interface: clients and servers for services that are declared in TypeScript, without a proto file.
+export const commandHelp = `triple-es interface: clients and servers for services that are declared in TypeScript, without a proto file.
 
   triple-es interface './contracts/**/*.ts' --out gen
 

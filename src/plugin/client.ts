@@ -1,6 +1,6 @@
 /** The client half of a generated file: the interface that callers see, and the functions that make a client. */
 
-import type { FunctionDeclaration, InterfaceDeclaration, Parameter } from "../print/declaration.ts";
+import type { FunctionDeclaration, InterfaceDeclaration, ParameterDeclaration } from "../print/declaration.ts";
 import type { ImportedModule } from "../print/imports.ts";
 import { describe, describeAgain, jsDoc } from "../print/jsdoc.ts";
 import { servedSignature } from "./handler.ts";
@@ -45,8 +45,8 @@ export function clientInterface(
 }
 
 export function clientFactory(service: ServiceOutline, runtime: ImportedModule, anchor: Anchor): FunctionDeclaration {
-  const transport: Parameter = { name: "transport", type: () => runtime.type("Transport") };
-  const defaults: Parameter = { name: "defaults", type: () => runtime.type("CallDefaults"), optional: true };
+  const transport: ParameterDeclaration = { name: "transport", type: () => runtime.type("Transport") };
+  const defaults: ParameterDeclaration = { name: "defaults", type: () => runtime.type("CallDefaults"), optional: true };
   return {
     kind: "function",
     doc: factoryDoc(`Makes a client of ${service.service.typeName}.`, service),

@@ -250,7 +250,7 @@ function wrongCombinations(own: OwnOptions, last: ReadonlyMap<string, string>): 
   return rules.flatMap(([isBroken, mistake]) => (isBroken ? [mistake] : []));
 }
 
-export const helpText = `protoc-gen-triple-es: typed Triple clients and server interfaces for the services of proto files.
+export const optionsHelp = `protoc-gen-triple-es: typed Triple clients and server interfaces for the services of proto files.
 
 Started by buf or protoc, it reads a CodeGeneratorRequest on stdin and writes a CodeGeneratorResponse to stdout.
 Messages come from protoc-gen-es, run with the same target and import_extension into the same folder.

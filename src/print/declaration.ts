@@ -38,7 +38,7 @@ export interface ConstantDeclaration extends Named {
 
 /** A function or method with parameters that returns a single expression. */
 export interface Callable extends Named {
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly ParameterDeclaration[];
   readonly returns: Text;
   readonly result: Text;
 }
@@ -46,12 +46,12 @@ export interface Callable extends Named {
 /** A function with statements. */
 export interface Procedure extends Named {
   readonly kind: "procedure";
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly ParameterDeclaration[];
   readonly returns: Text;
   readonly statements: () => readonly string[];
 }
 
-export interface Parameter {
+export interface ParameterDeclaration {
   readonly name: string;
   readonly type: Text;
   readonly optional?: boolean;

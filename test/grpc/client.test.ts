@@ -6,7 +6,7 @@ import type { CallOptions } from "../../runtime/src/client/client.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { streamBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpResponse } from "../../runtime/src/http/exchange.ts";
-import type { ClientOptions } from "../../runtime/src/protocol/options.ts";
+import type { ClientProtocolOptions } from "../../runtime/src/protocol/options.ts";
 import {
   envelope,
   type Fields,
@@ -25,11 +25,11 @@ const headers: Fields = { "content-type": "application/grpc+proto" };
 const trailers: Fields = { "grpc-status": "0" };
 const ok = (given: GivenResponse = {}): HttpResponse => response({ headers, body: hi, trailers, ...given });
 
-const wire = (answer: HttpResponse | Exchange, options: Partial<ClientOptions> = {}): WiredClient =>
+const wire = (answer: HttpResponse | Exchange, options: Partial<ClientProtocolOptions> = {}): WiredClient =>
   wireClient(createGrpcClient, answer, options);
 
 /** How both a unary and a streaming call fail with the response. */
-async function failure(given: GivenResponse, options: Partial<ClientOptions> = {}): Promise<RpcError> {
+async function failure(given: GivenResponse, options: Partial<ClientProtocolOptions> = {}): Promise<RpcError> {
   const unary = await failureOf(wire(response(given), options).client.greet({}));
   const stream = await failureOf(wire(response(given), options).client.greetEach({}));
   expect(stream.code).toBe(unary.code);

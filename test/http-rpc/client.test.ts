@@ -5,14 +5,14 @@ import { describe, expect, it } from "vitest";
 import type { CallOptions } from "../../runtime/src/client/client.ts";
 import type { Exchange, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
-import type { ClientOptions } from "../../runtime/src/protocol/options.ts";
+import type { ClientProtocolOptions } from "../../runtime/src/protocol/options.ts";
 import { type Fields, greetResponse, response, textOf, type WiredClient, wireClient } from "../support/greeter.ts";
 import { arriving, failureOf } from "../support/server.ts";
 
 const ok = (headers: Fields = {}): HttpResponse =>
   response({ headers: { "content-type": "application/proto", ...headers }, body: greetResponse("Hi") });
 
-const wire = (answer: HttpResponse | Exchange, options: Partial<ClientOptions> = {}): WiredClient =>
+const wire = (answer: HttpResponse | Exchange, options: Partial<ClientProtocolOptions> = {}): WiredClient =>
   wireClient(createHttpRpcClient, answer, options);
 
 describe("a request", () => {

@@ -15,7 +15,7 @@ import type { CallDefaults } from "../../runtime/src/client/client.ts";
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
 import { type Body, concat, streamBody, wholeBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
-import { type ClientOptions, resolveClientOptions } from "../../runtime/src/protocol/options.ts";
+import { type ClientProtocolOptions, resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import type { ClientProtocol } from "../../runtime/src/protocol/protocol.ts";
 import { greeter } from "./server.ts";
 
@@ -106,7 +106,7 @@ export interface WiredClient {
 export function wireClient(
   protocol: ClientProtocol,
   answer: HttpResponse | Exchange,
-  options: Partial<ClientOptions> = {},
+  options: Partial<ClientProtocolOptions> = {},
   defaults: CallDefaults = {},
 ): WiredClient {
   const requests: HttpRequest[] = [];

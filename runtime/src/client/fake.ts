@@ -48,11 +48,11 @@ const fakes: Readonly<Record<MethodKind, (method: ProtoMethod, fake: Fake) => Fa
 };
 
 function requestOf({ input, path }: ProtoMethod, request: unknown): object {
-  return toMessage(input, request, `the request of ${path}`);
+  return fakeMessage(input, request, `the request of ${path}`);
 }
 
 function responseOf({ output, path }: ProtoMethod, response: unknown): object {
-  return toMessage(output, response, `the response of a fake ${path}`);
+  return fakeMessage(output, response, `the response of a fake ${path}`);
 }
 
 async function* requestsOf(method: ProtoMethod, requests: unknown): AsyncGenerator<object, void> {
@@ -65,7 +65,7 @@ async function* responsesOf(method: ProtoMethod, start: () => unknown): AsyncGen
   for await (const response of responses) yield responseOf(method, response);
 }
 
-function toMessage(type: DescMessage, value: unknown, what: string): object {
+function fakeMessage(type: DescMessage, value: unknown, what: string): object {
   if (typeof value !== "object" || value === null) throw new TypeError(`${what} must be a message or its init shape`);
   return create(type, value as Record<string, unknown>);
 }

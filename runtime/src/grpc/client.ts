@@ -28,7 +28,7 @@ import {
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
 import { inflate, internalError, readMessages } from "./messages.ts";
-import { asReceived, httpStatusError, isReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
+import { httpStatusError, isReceived, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** Names the type of a request's messages, for servers and proxies that cannot know it from the path. */
 const MESSAGE_TYPE = "grpc-message-type";
@@ -64,7 +64,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       const data = compressed ? await inflate(sent, compression, options) : sent;
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
-      if (error !== undefined) throw asReceived(error);
+      if (error !== undefined) throw markReceived(error);
       const decoding = decode(method, data);
       const message = decoding instanceof Promise ? await decoding : decoding;
       return { stream: false, message, headers, trailers: userMetadata(response.trailers) };

@@ -7,7 +7,7 @@ import { Metadata } from "../call/metadata.ts";
 import { type Codec, protoCodec } from "../codec/codec.ts";
 import { wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
-import type { ServerOptions } from "../protocol/options.ts";
+import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 
 /** What a content type decides. */
@@ -26,7 +26,7 @@ export interface ContentTypes {
 }
 
 const GRPC_CONTENT_TYPE = /^application\/(?:grpc|(?:triple|svc)\+wrapper)(?:[+;\s]|$)/i;
-const WRAPPER_CONTENT_TYPES = "application/grpc, application/grpc+proto, application/triple+wrapper";
+const SUPPORTED_CONTENT_TYPES = "application/grpc, application/grpc+proto, application/triple+wrapper";
 
 /** Whether a content type is gRPC's, be it with a codec that nobody knows. */
 export function isGrpcContentType(contentType: string): boolean {
@@ -34,7 +34,7 @@ export function isGrpcContentType(contentType: string): boolean {
 }
 
 /** Settles what does not depend on a request. */
-export function createContentTypes({ codecs }: Pick<ServerOptions, "codecs">): ContentTypes {
+export function createContentTypes({ codecs }: Pick<ServerProtocolOptions, "codecs">): ContentTypes {
   const contentTypes = new Map<string, ContentType>();
   const proto = codecs.find(({ name }) => name === "proto");
   if (proto !== undefined) contentTypes.set("application/grpc", contentTypeOf("application/grpc", proto));
@@ -61,7 +61,7 @@ export function createContentTypes({ codecs }: Pick<ServerOptions, "codecs">): C
       }
       if (method !== "POST") return plain(405, "gRPC calls use the method POST", { allow: "POST" });
       const isWrapped = handler?.method.payload !== undefined;
-      const supported = isWrapped ? WRAPPER_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
+      const supported = isWrapped ? SUPPORTED_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
       return plain(415, `content type ${contentType} is not supported; supported are: ${supported}`, {
         "accept-post": supported,
       });

@@ -7,7 +7,7 @@ import { Metadata } from "../call/metadata.ts";
 import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../codec/compression.ts";
 import { quote } from "../protocol/error.ts";
 import { checkHeaders, type RequestHeaders } from "../protocol/headers.ts";
-import type { ClientOptions, ProtocolOptions, ServerOptions } from "../protocol/options.ts";
+import type { ClientProtocolOptions, ProtocolOptions, ServerProtocolOptions } from "../protocol/options.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
@@ -33,7 +33,7 @@ const TE_TRAILERS = /(?:^|,)\s*trailers\s*(?:[,;]|$)/i;
 /** Reads the headers of a request, and refuses what cannot be understood. */
 export function readRequestHeaders(
   headers: Metadata,
-  options: Pick<ServerOptions, "compressions" | "requireTe">,
+  options: Pick<ServerProtocolOptions, "compressions" | "requireTe">,
   negotiate: Negotiation,
 ): RequestHeaders {
   const problem = checkHeaders(headers);
@@ -94,7 +94,7 @@ export function formatTimeout(timeoutMs: number): string {
 }
 
 /** The fields that every request of a client has in common, in the order gRPC asks for. */
-export function requestFields(contentType: string, options: ClientOptions, userAgent: string): Metadata {
+export function requestFields(contentType: string, options: ClientProtocolOptions, userAgent: string): Metadata {
   const headers = new Metadata({ "content-type": contentType, te: "trailers" });
   headers.append("user-agent", userAgent);
   if (options.sendCompression !== undefined) headers.append("grpc-encoding", options.sendCompression.name);

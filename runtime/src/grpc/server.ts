@@ -16,7 +16,7 @@ import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
 import { appendMetadata, checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
-import type { ServerOptions } from "../protocol/options.ts";
+import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
@@ -46,7 +46,7 @@ interface GrpcCall {
 }
 
 /** Makes the server half of sub-protocol B. */
-export function createGrpcServer(options: ServerOptions): ServerProtocol {
+export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const contentTypes = createContentTypes(options);

@@ -95,7 +95,7 @@ export function readError(trailers: Metadata, headers: Metadata): RpcError | und
 const received = new WeakSet<object>();
 
 /** Marks an error as the server's. */
-export function asReceived<Received extends Error | undefined>(error: Received): Received {
+export function markReceived<Received extends Error | undefined>(error: Received): Received {
   if (error !== undefined) received.add(error);
   return error;
 }
@@ -108,7 +108,9 @@ export function isReceived(reason: unknown): boolean {
 /** How the call ended: by its trailers, or by its headers where there is nothing else, neither body nor trailers. */
 export function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
   const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
-  return asReceived(trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers));
+  return markReceived(
+    trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers),
+  );
 }
 
 /**
@@ -116,8 +118,8 @@ export function readEnd(response: HttpResponse, headers: Metadata, hasBody: bool
  * which often is but a consequence.
  */
 export function statusIfReceived({ headers, trailers }: HttpResponse, metadata: Metadata): RpcError | undefined {
-  if (trailers.has("grpc-status")) return asReceived(readError(trailers, metadata));
-  return headers.has("grpc-status") ? asReceived(readError(headers, new Metadata())) : undefined;
+  if (trailers.has("grpc-status")) return markReceived(readError(trailers, metadata));
+  return headers.has("grpc-status") ? markReceived(readError(headers, new Metadata())) : undefined;
 }
 
 /** The fields that are the user's, without those of HTTP and gRPC. */

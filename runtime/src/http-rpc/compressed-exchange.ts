@@ -7,10 +7,10 @@ import { type Body, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { badResponse } from "../protocol/local-error.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
-import type { ClientOptions } from "../protocol/options.ts";
+import type { ClientProtocolOptions } from "../protocol/options.ts";
 
 /** Compresses the bodies of requests, and inflates those of responses when they are read. */
-export function compressExchange(exchange: Exchange, options: ClientOptions): Exchange {
+export function compressExchange(exchange: Exchange, options: ClientProtocolOptions): Exchange {
   const { compressions, sendCompression } = options;
   const accepted = compressions.length === 0 ? [] : ["accept-encoding", encodingList(compressions, ", ")];
 

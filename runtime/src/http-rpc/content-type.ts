@@ -10,12 +10,12 @@ import type { GeneratedCodec, Method, PayloadBody } from "../call/method.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
 import { boundValues, type DecodeLimits } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
-import type { ServerOptions } from "../protocol/options.ts";
+import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { decodeArguments } from "./arguments.ts";
 import type { BodyContext, BodyFormat, BodyResponse } from "./body/format.ts";
 import { BODY_FORMATS } from "./body/formats.ts";
 import { Refusal } from "./error-response.ts";
-import { chooseMediaType, isUtf8, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
+import { chooseMediaType, isUtf8, JSON_TYPE, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
 
 /** Decoder of a request, with the format of its response unless `accept` asks for another. */
 export interface RequestFormat {
@@ -45,7 +45,7 @@ export interface Formats {
 }
 
 /** Settles what does not depend on a request. */
-export function createFormats(options: ServerOptions): Formats {
+export function createFormats(options: ServerProtocolOptions): Formats {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
   const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec).map((name) => [name, codec])));
   const requests = new Map(Array.from(codecs, ([name, codec]) => [name, codecFormat(name, codec, options)]));
@@ -137,8 +137,6 @@ export function createFormats(options: ServerOptions): Formats {
     },
   };
 }
-
-const JSON_TYPE = "application/json";
 
 /** Names that other implementations have for `application/proto`. */
 const PROTO_ALIASES: readonly string[] = ["application/protobuf", "application/x-protobuf"];

@@ -8,7 +8,7 @@ import { encodingList, findCompression, IDENTITY, type Negotiation } from "../co
 import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import { checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
-import type { ServerOptions } from "../protocol/options.ts";
+import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { Refusal } from "./error-response.ts";
 import { canonicalType } from "./media-type.ts";
 
@@ -29,7 +29,11 @@ export function codecNameOf(contentType: string): string | undefined {
 }
 
 /** Reads the headers of a request, and refuses what cannot be understood. */
-export function readRequestHeaders(headers: Metadata, options: ServerOptions, negotiate: Negotiation): RequestHeaders {
+export function readRequestHeaders(
+  headers: Metadata,
+  options: ServerProtocolOptions,
+  negotiate: Negotiation,
+): RequestHeaders {
   const problem = checkHeaders(headers);
   if (problem?.kind === "too large") throw new Refusal(431, Code.ResourceExhausted, problem.message);
   if (problem !== undefined) throw badRequest(problem.message);
@@ -68,7 +72,7 @@ export function checkOrigin(request: HttpRequest, allowsOrigin: OriginPolicy = (
   const origin = headers.get("origin");
   const site = headers.get("sec-fetch-site");
   if (site === undefined) {
-    if (origin === undefined || isSameHost(origin, headers.get("host") ?? request.authority)) return;
+    if (origin === undefined || isOriginOfHost(origin, headers.get("host") ?? request.authority)) return;
   } else if (site === "same-origin" || site === "none") return;
   if (origin !== undefined && allowsOrigin(origin, headers.has("cookie") || headers.has("authorization"))) return;
   const field = clipText(site === undefined ? `origin: ${origin}` : `sec-fetch-site: ${site}`, 100);
@@ -81,7 +85,7 @@ export function checkOrigin(request: HttpRequest, allowsOrigin: OriginPolicy = (
 }
 
 /** The request's scheme is not known behind a proxy, so the origin's decides which port is the default one. */
-function isSameHost(origin: string, host: string | undefined): boolean {
+function isOriginOfHost(origin: string, host: string | undefined): boolean {
   const [, secure, originHost] = /^http(s?):\/\/(.+)$/.exec(origin) ?? [];
   return originHost !== undefined && originHost === host?.toLowerCase().replace(secure ? /:443$/ : /:80$/, "");
 }

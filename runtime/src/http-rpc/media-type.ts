@@ -1,9 +1,11 @@
 /**
- * Media types: what a `content-type` names, and which of several an `accept` wants.
+ * Media types: parsing of `content-type`, and content negotiation by `accept` (RFC 9110, section 12.5.1).
  */
 import { parseWishes } from "../codec/quality-values.ts";
 
-/** A media type taken apart. */
+export const JSON_TYPE = "application/json";
+
+/** A parsed media type (RFC 9110, section 8.3.1). */
 export interface MediaType {
   /** `type/subtype` in lower case. */
   readonly name: string;

@@ -12,7 +12,7 @@ import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
 import { appendMetadata, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
-import type { ServerOptions } from "../protocol/options.ts";
+import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
@@ -34,7 +34,7 @@ interface HttpRpcCall {
 }
 
 /** Makes the server half of sub-protocol A. It answers every content type, if only to say which ones there are. */
-export function createHttpRpcServer(options: ServerOptions): ServerProtocol {
+export function createHttpRpcServer(options: ServerProtocolOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const negotiate = createNegotiation(options.compressions);
   const formats = createFormats(options);

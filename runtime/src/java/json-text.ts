@@ -29,9 +29,9 @@ const NUMBER_MARK = "#";
 /** The value of JSON text, in which numbers that would lose digits are instances of {@link ExactNumber}. */
 export function parseExactJson(text: string): JsonValue {
   if (!LONG_NUMBER.test(text) && !BARE_KEY.test(text)) return JSON.parse(text) as JsonValue;
-  const quoted = quote(text, false);
+  const quoted = quoteKeys(text, false);
   if (quoted !== undefined) return JSON.parse(quoted) as JsonValue;
-  return JSON.parse(quote(text, true) ?? text, (_key, value: unknown) => {
+  return JSON.parse(quoteKeys(text, true) ?? text, (_key, value: unknown) => {
     if (typeof value !== "string") return value;
     return value.startsWith(NUMBER_MARK) ? new ExactNumber(value.slice(1)) : value.slice(1);
   }) as JsonValue;
@@ -41,7 +41,7 @@ export function parseExactJson(text: string): JsonValue {
  * Puts quotes around keys and, with `exact`, around numbers that would lose digits; then it also marks strings, so that the two can
  * be told apart. Without `exact`, returns nothing for text with such numbers.
  */
-function quote(text: string, exact: boolean): string | undefined {
+function quoteKeys(text: string, exact: boolean): string | undefined {
   const pieces: string[] = [];
   let done = 0;
   const replace = (start: number, end: number, piece: string): void => {

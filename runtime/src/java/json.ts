@@ -181,13 +181,13 @@ function scalarFromJson(type: JavaPrimitive, json: JsonValue | ExactNumber): unk
   return Number.isFinite(number) || !/[0-9]/.test(text) ? number : json;
 }
 
-const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
+const TOLERANT_BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
 /** Bytes as the array of numbers that Java writes, or as base64. */
 function bytesFromJson(json: JsonValue | Uint8Array): Uint8Array {
   if (json instanceof Uint8Array) return json;
   if (Array.isArray(json)) return Uint8Array.from(json, (one) => toScalar("byte", one) as number);
-  if (typeof json === "string" && BASE64.test(json)) return decodeBase64(json);
+  if (typeof json === "string" && TOLERANT_BASE64.test(json)) return decodeBase64(json);
   throw new TypeError(`${show(json)} is neither base64 nor a list of bytes`);
 }
 

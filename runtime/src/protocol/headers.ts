@@ -91,12 +91,12 @@ function checkField(name: string, value: string): string | undefined {
 /** What is wrong with the number and the size of headers; `undefined` if nothing is. */
 function checkHeadersSize({ raw, size }: Metadata): string | undefined {
   if (size > MAX_METADATA_FIELDS) return `${size} header fields are more than the limit of ${MAX_METADATA_FIELDS}`;
-  const tooLarge = sizeOf(raw) > MAX_METADATA_BYTES;
+  const tooLarge = headerListSize(raw) > MAX_METADATA_BYTES;
   return tooLarge ? `the headers are larger than the limit of ${MAX_METADATA_BYTES} bytes` : undefined;
 }
 
 /** The size of header fields as HTTP/2 counts it: 32 bytes for each beside its name and value. */
-export function sizeOf(raw: readonly string[]): number {
+export function headerListSize(raw: readonly string[]): number {
   let bytes = raw.length * 16;
   for (const text of raw) bytes += text.length;
   return bytes;

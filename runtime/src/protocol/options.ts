@@ -28,7 +28,7 @@ export interface UnaryOptions extends Pick<ProtocolOptions, "maxMessageBytes"> {
   readonly useAlias: boolean;
 }
 
-export interface ClientOptions extends ProtocolOptions, UnaryOptions, PayloadOptions {
+export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, PayloadOptions {
   readonly codec: Codec;
   /** The codec of responses of sub-protocol A, asked for with `accept`. Default: that of requests. */
   readonly accept?: Codec | undefined;
@@ -40,7 +40,7 @@ export interface ClientOptions extends ProtocolOptions, UnaryOptions, PayloadOpt
   readonly wrapperContentType?: WrapperContentType | undefined;
 }
 
-export interface ServerOptions extends ProtocolOptions, PayloadOptions {
+export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
   /** Codecs that are understood. */
   readonly codecs: readonly Codec[];
   /**
@@ -122,18 +122,18 @@ export function resolveUnaryOptions(
 
 /** Fills in the defaults of a client. */
 export function resolveClientOptions(
-  given: Given<ClientOptions, "codec" | "compressions"> & { readonly javaNames?: boolean | undefined },
-): ClientOptions {
+  given: Given<ClientProtocolOptions, "codec" | "compressions"> & { readonly javaNames?: boolean | undefined },
+): ClientProtocolOptions {
   const { codec, accept, messageType, sendCompression } = given;
   return { ...resolveOptions(given), ...resolveUnaryOptions(given), codec, accept, messageType, sendCompression };
 }
 
 /** Fills in the defaults of a server. */
 export function resolveServerOptions(
-  given: Given<Omit<ServerOptions, "bodyLimits">, "codecs" | "compressions"> & {
+  given: Given<Omit<ServerProtocolOptions, "bodyLimits">, "codecs" | "compressions"> & {
     readonly bodyLimits?: { readonly [Limit in keyof BodyLimits]?: BodyLimits[Limit] | undefined } | undefined;
   },
-): ServerOptions {
+): ServerProtocolOptions {
   const { codecs, requireProtocolVersion = false, requireTe = false, onError } = given;
   checkWireNames("codecs", codecs);
   checkWireNames("compressions", given.compressions, [IDENTITY]);

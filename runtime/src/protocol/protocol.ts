@@ -3,10 +3,10 @@
  */
 import type { Call, Handler } from "../call/call.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import type { ClientOptions } from "./options.ts";
+import type { ClientProtocolOptions } from "./options.ts";
 
 /** A protocol's client half: turns an exchange into a call. */
-export type ClientProtocol = (exchange: Exchange, options: ClientOptions) => Call;
+export type ClientProtocol = (exchange: Exchange, options: ClientProtocolOptions) => Call;
 
 /** A protocol's server half: answers an exchange by making a call. */
 export interface ServerProtocol {

@@ -4,15 +4,15 @@ import type { Contract, Service } from "../model/contract.ts";
 import { type Problems, placeOf } from "../model/diagnostics.ts";
 import { isClassName } from "../model/java-name.ts";
 import { serviceKey } from "../model/java-signature.ts";
-import { type ClassShape, type EnumShape, type Field, type JavaType, partsOf } from "../model/java-type.ts";
+import { type ClassShape, type EnumShape, type Field, type JavaTypeModel, partsOf } from "../model/java-type.ts";
 import { splitName } from "./java-imports.ts";
 
 /** A declaration that becomes an interface, a class or an enum of Java. */
-export type Declared = Service | ClassShape | EnumShape;
+export type JavaDeclaration = Service | ClassShape | EnumShape;
 
 /** Reports declarations that a Java compiler would refuse. */
 export function checkJava(contracts: readonly Contract[], problems: Problems): void {
-  const byName = new Map<string, Declared>();
+  const byName = new Map<string, JavaDeclaration>();
   for (const one of contracts.flatMap(({ services, declared }) => [...services, ...declared])) {
     const other = byName.get(one.javaName);
     if (other === undefined) byName.set(one.javaName, one);
@@ -45,7 +45,7 @@ export function checkJava(contracts: readonly Contract[], problems: Problems): v
   }
 }
 
-function isSame(one: Declared, other: Declared): boolean {
+function isSame(one: JavaDeclaration, other: JavaDeclaration): boolean {
   return "methods" in one && "methods" in other && serviceKey(one) === serviceKey(other);
 }
 
@@ -78,8 +78,8 @@ export function accessorsOf({ name, java }: Field): { getter: string; setter: st
 }
 
 /** The classes and enums that a declaration names, and where. */
-function referencesOf(one: Declared): { node: Node; name: string }[] {
-  const namesIn = (node: Node, types: readonly (JavaType | undefined)[]): { node: Node; name: string }[] =>
+function referencesOf(one: JavaDeclaration): { node: Node; name: string }[] {
+  const namesIn = (node: Node, types: readonly (JavaTypeModel | undefined)[]): { node: Node; name: string }[] =>
     types.flatMap((type) => {
       if (type === undefined) return [];
       const own = type.kind === "class" || type.kind === "enum" ? [{ node, name: type.shape.javaName }] : [];

@@ -3,8 +3,8 @@
 import { fileHead } from "../../print/file-head.ts";
 import type { Contract, Method } from "../model/contract.ts";
 import { classOfJdk, isException, isJavaName } from "../model/java-name.ts";
-import { boxed, type ClassShape, type Field, type JavaType } from "../model/java-type.ts";
-import { accessorsOf, type Declared } from "./java-check.ts";
+import { boxed, type ClassShape, type Field, type JavaTypeModel } from "../model/java-type.ts";
+import { accessorsOf, type JavaDeclaration } from "./java-check.ts";
 import { JavaImports, splitName } from "./java-imports.ts";
 
 export interface JavaFile {
@@ -17,7 +17,7 @@ export interface JavaFile {
 interface Unit {
   readonly name: string;
   readonly source: string;
-  declared: Declared | undefined;
+  declared: JavaDeclaration | undefined;
   readonly nested: Map<string, Unit>;
 }
 
@@ -48,7 +48,7 @@ export function javaFiles(contracts: readonly Contract[], out: string): JavaFile
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-function place(declared: Declared, source: string, packages: Map<string, Map<string, Unit>>): void {
+function place(declared: JavaDeclaration, source: string, packages: Map<string, Map<string, Unit>>): void {
   const { packageName, names } = splitName(declared.javaName);
   let units = packages.get(packageName) ?? new Map<string, Unit>();
   packages.set(packageName, units);
@@ -102,7 +102,7 @@ function printUnit({ name, declared, nested }: Unit, imports: JavaImports, isTop
 
 function printMethod(method: Method, imports: JavaImports): string[] {
   const { kind, javaName, parameters, exceptions } = method;
-  const stream = (of: JavaType | undefined): string =>
+  const stream = (of: JavaTypeModel | undefined): string =>
     `${imports.name(STREAM)}<${of === undefined ? "Void" : imports.type(boxed(of))}>`;
   const names = parameterNames(parameters);
   const given = parameters.map(({ type }, i) => `${imports.type(type.java)} ${names[i]}`);

@@ -1,6 +1,6 @@
 /** Names of classes in one Java file: short where that is clear, with an import where it takes one. */
 import { classOfJdk } from "../model/java-name.ts";
-import type { JavaType } from "../model/java-type.ts";
+import type { JavaTypeModel } from "../model/java-type.ts";
 
 /** A full name in its parts: `com.acme.Outer$Inner` is in `com.acme`, inside `Outer`. */
 export function splitName(javaName: string): { packageName: string; names: [top: string, ...nested: string[]] } {
@@ -32,7 +32,7 @@ export class JavaImports {
     return [canBeShort ? top : full, ...names.slice(1)].join(".");
   }
 
-  type(type: JavaType): string {
+  type(type: JavaTypeModel): string {
     switch (type.kind) {
       case "named":
         return type.name === "[B" ? "byte[]" : /\./.test(type.name) ? this.name(type.name) : type.name;

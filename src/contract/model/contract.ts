@@ -1,7 +1,7 @@
 /** Contracts: services declared as interfaces of TypeScript, and the data they exchange. */
 import type { Node } from "ts-morph";
 import type { Documented } from "../../print/jsdoc.ts";
-import type { ClassShape, EnumShape, Home, JavaType } from "./java-type.ts";
+import type { ClassShape, EnumShape, Home, JavaTypeModel } from "./java-type.ts";
 
 /** The declarations of one file. */
 export interface Contract {
@@ -35,14 +35,14 @@ export interface Method extends Documented {
   readonly javaName: string;
   readonly kind: "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
   /** A method that takes a stream has one parameter, with the type of one value. */
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly MethodParameter[];
   /** `undefined` is `void`. Of a stream it is the type of one value. */
   readonly result: DataType | undefined;
   /** The full names of the exceptions that Java declares. */
   readonly exceptions: readonly string[];
 }
 
-export interface Parameter {
+export interface MethodParameter {
   readonly name: string;
   readonly isOptional: boolean;
   readonly type: DataType;
@@ -50,7 +50,7 @@ export interface Parameter {
 
 /** A type of a contract. */
 export interface DataType {
-  readonly java: JavaType;
+  readonly java: JavaTypeModel;
   /** The type in TypeScript. */
   readonly text: (names: TypeNames) => string;
   /** Whether the text needs parentheses where something binds tighter. */

@@ -2,14 +2,14 @@
 import type { Node } from "ts-morph";
 import { literal } from "../../print/literal.ts";
 
-export type JavaType =
+export type JavaTypeModel =
   /** A primitive type or a class of the JDK, as `Class.getName` writes it. */
   | { readonly kind: "named"; readonly name: string }
-  | { readonly kind: "list" | "set" | "array"; readonly element: JavaType }
+  | { readonly kind: "list" | "set" | "array"; readonly element: JavaTypeModel }
   /** A record is an object in TypeScript, and not a `Map`. */
-  | { readonly kind: "map"; readonly key: JavaType; readonly value: JavaType; readonly isRecord: boolean }
+  | { readonly kind: "map"; readonly key: JavaTypeModel; readonly value: JavaTypeModel; readonly isRecord: boolean }
   /** Arguments are those of a generic class. */
-  | { readonly kind: "class"; readonly shape: ClassShape; readonly args: readonly JavaType[] }
+  | { readonly kind: "class"; readonly shape: ClassShape; readonly args: readonly JavaTypeModel[] }
   | { readonly kind: "enum"; readonly shape: EnumShape }
   /** A parameter of a generic class, inside of it. */
   | { readonly kind: "variable"; readonly name: string };
@@ -36,9 +36,9 @@ export interface ClassShape {
   readonly javaName: string;
   readonly comment: readonly string[];
   /** The arguments of its type parameters: the parameters themselves, where it is read to be declared in Java. */
-  readonly args: readonly JavaType[];
+  readonly args: readonly JavaTypeModel[];
   /** The class it extends in Java. */
-  readonly base: JavaType | undefined;
+  readonly base: JavaTypeModel | undefined;
   /** Fields without those of the base. */
   readonly ownFields: readonly Field[];
   /** All fields, inherited ones first. */
@@ -48,7 +48,7 @@ export interface ClassShape {
 export interface Field {
   readonly name: string;
   readonly comment: readonly string[];
-  readonly java: JavaType;
+  readonly java: JavaTypeModel;
 }
 
 export interface EnumShape {
@@ -74,31 +74,31 @@ const boxes: ReadonlyMap<string, string> = new Map([
   ["char", "java.lang.Character"],
 ]);
 
-export function named(name: string): JavaType {
+export function named(name: string): JavaTypeModel {
   return { kind: "named", name };
 }
 
-export const objectType: JavaType = named("java.lang.Object");
+export const objectType: JavaTypeModel = named("java.lang.Object");
 
 /** The type as it must be where null is possible, or where Java takes objects only. */
-export function boxed(type: JavaType): JavaType {
+export function boxed(type: JavaTypeModel): JavaTypeModel {
   return type.kind === "named" ? named(boxes.get(type.name) ?? type.name) : type;
 }
 
-export function listOf(element: JavaType): JavaType {
+export function listOf(element: JavaTypeModel): JavaTypeModel {
   return { kind: "list", element: boxed(element) };
 }
 
-export function setOf(element: JavaType): JavaType {
+export function setOf(element: JavaTypeModel): JavaTypeModel {
   return { kind: "set", element: boxed(element) };
 }
 
-export function mapOf(key: JavaType, value: JavaType, isRecord = false): JavaType {
+export function mapOf(key: JavaTypeModel, value: JavaTypeModel, isRecord = false): JavaTypeModel {
   return { kind: "map", key: boxed(key), value: boxed(value), isRecord };
 }
 
 /** The erasure of a type (JLS 4.6), in which overloads must differ. */
-export function erasure(type: JavaType): string {
+export function erasure(type: JavaTypeModel): string {
   switch (type.kind) {
     case "named":
       return type.name;
@@ -118,7 +118,7 @@ export function erasure(type: JavaType): string {
 }
 
 /** One text for each type, with the arguments of generic ones. */
-export function typeKey(type: JavaType): string {
+export function typeKey(type: JavaTypeModel): string {
   switch (type.kind) {
     case "list":
     case "set":
@@ -136,17 +136,17 @@ export function typeKey(type: JavaType): string {
 }
 
 /** Parts are used more than once, where type arguments are. */
-const sizes = new WeakMap<JavaType, number>();
+const sizes = new WeakMap<JavaTypeModel, number>();
 
 /** The number of types in a type, itself included. */
-export function sizeOf(type: JavaType): number {
+export function sizeOf(type: JavaTypeModel): number {
   const known = sizes.get(type) ?? partsOf(type).reduce((sum, part) => sum + sizeOf(part), 1);
   sizes.set(type, known);
   return known;
 }
 
 /** The types that it names directly. */
-export function partsOf(type: JavaType): readonly JavaType[] {
+export function partsOf(type: JavaTypeModel): readonly JavaTypeModel[] {
   switch (type.kind) {
     case "list":
     case "set":
@@ -162,14 +162,14 @@ export function partsOf(type: JavaType): readonly JavaType[] {
 }
 
 /** The classes and enums a type is made of. */
-export function* shapesOf(type: JavaType): Generator<ClassShape | EnumShape> {
+export function* shapesOf(type: JavaTypeModel): Generator<ClassShape | EnumShape> {
   if (type.kind === "class" || type.kind === "enum") yield type.shape;
   else for (const part of partsOf(type)) yield* shapesOf(part);
 }
 
 /** The type as the runtime wants it: a name, or an object that says what is inside. */
-export function typeLiteral(type: JavaType, constantOf: (shape: ClassShape | EnumShape) => string): string {
-  const inner = (of: JavaType): string => typeLiteral(of, constantOf);
+export function typeLiteral(type: JavaTypeModel, constantOf: (shape: ClassShape | EnumShape) => string): string {
+  const inner = (of: JavaTypeModel): string => typeLiteral(of, constantOf);
   switch (type.kind) {
     case "named":
       return literal(type.name);

@@ -1,6 +1,6 @@
 /** Types that need no declaration: those of the language, and the types of Java that TypeScript does not have. */
 import { SyntaxKind } from "ts-morph";
-import { type JavaType, listOf, mapOf, named, setOf } from "./java-type.ts";
+import { type JavaTypeModel, listOf, mapOf, named, setOf } from "./java-type.ts";
 
 /** Keywords: the text that stands for them in generated code, and what they are in Java. */
 export const keywords: ReadonlyMap<SyntaxKind, readonly [text: string, java: string]> = new Map([
@@ -28,7 +28,7 @@ export const brands: ReadonlyMap<string, string> = new Map([
   ["BigInteger", "java.math.BigInteger"],
 ]);
 
-type Make = (first: JavaType, second: JavaType) => JavaType;
+type Make = (first: JavaTypeModel, second: JavaTypeModel) => JavaTypeModel;
 
 /** Types of the language: how many arguments they have, and what they are in Java. */
 export const globals: Readonly<Record<string, readonly [count: 0 | 1 | 2, java: Make]>> = {

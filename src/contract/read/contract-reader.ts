@@ -3,11 +3,11 @@
 import { type ModuleDeclaration, Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
 import type { Contract } from "../model/contract.ts";
 import type { Problems } from "../model/diagnostics.ts";
-import type { ClassShape, EnumShape, JavaType } from "../model/java-type.ts";
+import type { ClassShape, EnumShape, JavaTypeModel } from "../model/java-type.ts";
 import { JAVA_MODULE } from "../model/known-types.ts";
 import { homeOf } from "./resolve.ts";
 import { readService } from "./service-reader.ts";
-import { ShapeReader, type TypeDeclaration } from "./shape-reader.ts";
+import { type ShapeDeclaration, ShapeReader } from "./shape-reader.ts";
 import { checkSyntax, readDeep } from "./syntax.ts";
 import { checkTags } from "./tag-check.ts";
 import { hasTag } from "./tags.ts";
@@ -53,7 +53,7 @@ function resolveModule(
 export function readContracts(files: readonly SourceFile[], problems: Problems): Contract[] {
   const shapes = new ShapeReader(problems);
   const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
-  const declared = new Set<TypeDeclaration>(sorted.flatMap(declarationsOf));
+  const declared = new Set<ShapeDeclaration>(sorted.flatMap(declarationsOf));
   const contracts = sorted.map((file) => {
     const read = (): Contract => readContract(file, shapes, problems, declared);
     return readDeep(file, problems, read) ?? emptyContract(file);
@@ -67,7 +67,7 @@ function readContract(
   file: SourceFile,
   reader: ShapeReader,
   problems: Problems,
-  declared: Set<TypeDeclaration>,
+  declared: Set<ShapeDeclaration>,
 ): Contract {
   // Errors that follow from errors of syntax would only hide them.
   if (!checkSyntax(file, problems)) return emptyContract(file);
@@ -77,9 +77,9 @@ function readContract(
     .getInterfaces()
     .filter((node) => hasTag(node, "service"))
     .flatMap((node) => readService(node, reader.types, problems) ?? []);
-  const generic = (node: TypeDeclaration): ClassShape | EnumShape | undefined => {
+  const generic = (node: ShapeDeclaration): ClassShape | EnumShape | undefined => {
     const parameters = "getTypeParameters" in node ? node.getTypeParameters() : [];
-    const variables = parameters.map((one): JavaType => ({ kind: "variable", name: one.getName() }));
+    const variables = parameters.map((one): JavaTypeModel => ({ kind: "variable", name: one.getName() }));
     return reader.shapeOf(node, variables, homeOf(node, {}));
   };
   const own = declarationsOf(file).flatMap((node) => generic(node) ?? []);
@@ -99,7 +99,7 @@ function readContract(
 }
 
 /** The declarations tagged as a class or an enum, in the order of the file. */
-function declarationsOf(file: SourceFile): TypeDeclaration[] {
+function declarationsOf(file: SourceFile): ShapeDeclaration[] {
   return [...file.getInterfaces(), ...file.getClasses(), ...file.getTypeAliases(), ...file.getEnums()]
     .filter((node) => hasTag(node, "class") || hasTag(node, "enum"))
     .filter((node) => !hasTag(node, "service"))
@@ -118,7 +118,7 @@ function checkForms(file: SourceFile, problems: Problems): void {
 }
 
 /** The declarations of a namespace that can have a tag, with those of namespaces inside it. */
-function declarationsInside(module: ModuleDeclaration): TypeDeclaration[] {
+function declarationsInside(module: ModuleDeclaration): ShapeDeclaration[] {
   return [
     ...module.getInterfaces(),
     ...module.getClasses(),

@@ -4,10 +4,10 @@ import type { Problems } from "../model/diagnostics.ts";
 import { isJavaName } from "../model/java-name.ts";
 import { boxed, type Field } from "../model/java-type.ts";
 import { commentOf } from "./tags.ts";
-import type { Place, TypeReader } from "./type-reader.ts";
+import type { TypeContext, TypeReader } from "./type-reader.ts";
 
 /** The fields of a class without those it inherits. */
-export function ownFields(declaration: Node, place: Place, types: TypeReader, problems: Problems): Field[] {
+export function ownFields(declaration: Node, place: TypeContext, types: TypeReader, problems: Problems): Field[] {
   const node = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : declaration;
   if (!(Node.isInterfaceDeclaration(node) || Node.isClassDeclaration(node) || Node.isTypeLiteral(node))) {
     problems.error(declaration, "@class belongs to an interface, a class or a type of the form { … }");
@@ -16,7 +16,7 @@ export function ownFields(declaration: Node, place: Place, types: TypeReader, pr
   return node.getMembers().flatMap((member) => readField(member, place, types, problems) ?? []);
 }
 
-function readField(member: Node, place: Place, types: TypeReader, problems: Problems): Field | undefined {
+function readField(member: Node, place: TypeContext, types: TypeReader, problems: Problems): Field | undefined {
   const isSignature = Node.isPropertySignature(member);
   if (!isSignature && !Node.isPropertyDeclaration(member)) {
     problems.error(member, "objects of a Java class are data here: they have fields and nothing else");

@@ -1,15 +1,15 @@
 /** Reads the methods of services: their names, what they take, and what they answer with. */
 import { type MethodSignature, Node, type ParameterDeclaration, type TypeNode } from "ts-morph";
 import { unsafeMethodNames } from "../../print/names.ts";
-import type { DataType, Method, Parameter, Service } from "../model/contract.ts";
+import type { DataType, Method, MethodParameter, Service } from "../model/contract.ts";
 import type { Problems } from "../model/diagnostics.ts";
 import { isAscii, isJavaName, notAscii } from "../model/java-name.ts";
 import { boxed } from "../model/java-type.ts";
 import { resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, exceptionsOf, hasTag, parameterDocs, tagValue } from "./tags.ts";
-import { type Place, type TypeReader, unreadable } from "./type-reader.ts";
+import { type TypeContext, type TypeReader, unreadable } from "./type-reader.ts";
 
-const signature: Place = { parameters: new Map(), isSignature: true };
+const signature: TypeContext = { parameters: new Map(), isSignature: true };
 
 export class MethodReader {
   readonly #types: TypeReader;
@@ -81,7 +81,7 @@ export class MethodReader {
     return { name, javaName };
   }
 
-  #parameter(node: ParameterDeclaration): Parameter {
+  #parameter(node: ParameterDeclaration): MethodParameter {
     const name = node.getName();
     if (!Node.isIdentifier(node.getNameNode()) || name === "this" || node.isRestParameter()) {
       this.#problems.error(node, "a parameter has a plain name, which is its name in Java");

@@ -1,5 +1,5 @@
 /** Limits on the size and depth of one type. A contract beyond them is a mistake or an attack, and must not stop a build. */
-import { type JavaType, sizeOf } from "../model/java-type.ts";
+import { type JavaTypeModel, sizeOf } from "../model/java-type.ts";
 
 /** Maximum depth: of types in types, of aliases of aliases, and of classes that extend classes. */
 export const DEEPEST = 100;
@@ -35,7 +35,7 @@ export class Nesting {
   }
 
   /** The same of what was read, because type arguments may be many types and are read once. */
-  static objectionTo(type: JavaType): string | undefined {
+  static objectionTo(type: JavaTypeModel): string | undefined {
     return sizeOf(type) > LARGEST ? TOO_LARGE : undefined;
   }
 }

@@ -15,7 +15,7 @@ import {
   type EnumShape,
   type Field,
   type Home,
-  type JavaType,
+  type JavaTypeModel,
   objectType,
   typeKey,
 } from "../model/java-type.ts";
@@ -24,10 +24,10 @@ import { ownFields } from "./field-reader.ts";
 import { DEEPEST } from "./nesting.ts";
 import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, hasTag, tagValue } from "./tags.ts";
-import { type Declarations, type Declared, type Place, TypeReader } from "./type-reader.ts";
+import { type Declarations, type DeclaredType, type TypeContext, TypeReader } from "./type-reader.ts";
 
 /** A declaration that can be tagged as a class or an enum of Java. */
-export type TypeDeclaration = InterfaceDeclaration | ClassDeclaration | TypeAliasDeclaration | EnumDeclaration;
+export type ShapeDeclaration = InterfaceDeclaration | ClassDeclaration | TypeAliasDeclaration | EnumDeclaration;
 
 type Shape = ClassShape | EnumShape;
 type Filling = { -readonly [K in keyof ClassShape]: ClassShape[K] };
@@ -40,7 +40,7 @@ const MOST_ARGUMENTS = 2_000;
 export class ShapeReader implements Declarations {
   readonly types: TypeReader;
   readonly #problems: Problems;
-  readonly #shapes = new Map<TypeDeclaration, Map<string, Shape | undefined>>();
+  readonly #shapes = new Map<ShapeDeclaration, Map<string, Shape | undefined>>();
   readonly #javaNames = new Map<string, Node>();
   /** Functions that read the fields of classes of which only the name is known. */
   readonly #unread = new Map<Shape, () => void>();
@@ -52,8 +52,8 @@ export class ShapeReader implements Declarations {
     this.types = new TypeReader(problems, this);
   }
 
-  read(declared: Declared, args: readonly DataType[], place: Place, node: Node): DataType | undefined {
-    const declaration = declared.declaration as TypeDeclaration;
+  read(declared: DeclaredType, args: readonly DataType[], place: TypeContext, node: Node): DataType | undefined {
+    const declaration = declared.declaration as ShapeDeclaration;
     const isAlias = Node.isTypeAliasDeclaration(declaration);
     if (isAlias && !hasTag(declaration, "class") && !hasTag(declaration, "enum")) return undefined;
     const home = homeOf(declaration, declared);
@@ -72,12 +72,12 @@ export class ShapeReader implements Declarations {
   }
 
   /** All that was read so far, with what is read while they are gone through. */
-  declarations(): Iterable<TypeDeclaration> {
+  declarations(): Iterable<ShapeDeclaration> {
     return this.#shapes.keys();
   }
 
   /** The shape of a declaration; `undefined` if it has none, which is reported as an error. */
-  shapeOf(declaration: TypeDeclaration, args: readonly JavaType[], home: Home): Shape | undefined {
+  shapeOf(declaration: ShapeDeclaration, args: readonly JavaTypeModel[], home: Home): Shape | undefined {
     const known = this.#shapes.get(declaration) ?? new Map<string, Shape | undefined>();
     this.#shapes.set(declaration, known);
     const key = args.map(typeKey).join(", ");
@@ -112,7 +112,7 @@ export class ShapeReader implements Declarations {
     fill?.();
   }
 
-  #enumShape(declaration: TypeDeclaration, home: Home): EnumShape | undefined {
+  #enumShape(declaration: ShapeDeclaration, home: Home): EnumShape | undefined {
     const javaName = this.#javaName(declaration, "enum");
     if (javaName === undefined) return undefined;
     const name = declaration.getName() ?? "";
@@ -120,7 +120,7 @@ export class ShapeReader implements Declarations {
     return { kind: "enum", node: declaration, home, name, javaName, comment: commentOf(declaration), values };
   }
 
-  #classShape(declaration: TypeDeclaration, home: Home, args: readonly JavaType[]): Filling | undefined {
+  #classShape(declaration: ShapeDeclaration, home: Home, args: readonly JavaTypeModel[]): Filling | undefined {
     const javaName = this.#javaName(declaration, "class");
     const name = declaration.getName();
     if (name === undefined) this.#problems.error(declaration, "a class of the contracts needs a name");
@@ -140,7 +140,7 @@ export class ShapeReader implements Declarations {
     };
   }
 
-  #fill(shape: Filling, declaration: TypeDeclaration, args: readonly JavaType[]): void {
+  #fill(shape: Filling, declaration: ShapeDeclaration, args: readonly JavaTypeModel[]): void {
     const parameters = Node.isEnumDeclaration(declaration) ? [] : declaration.getTypeParameters();
     const known = parameters.map((one, i): [Node, DataType] => [
       one,
@@ -161,7 +161,7 @@ export class ShapeReader implements Declarations {
   }
 
   /** Fields with those of bases, except of the base that becomes the base of the Java class. */
-  #fieldsOf(declaration: Node, place: Place, into: Filling): Field[] {
+  #fieldsOf(declaration: Node, place: TypeContext, into: Filling): Field[] {
     const fields = new Map<string, Field>();
     for (const field of [
       ...this.#inheritedFields(declaration, place, into),
@@ -172,7 +172,7 @@ export class ShapeReader implements Declarations {
     return [...fields.values()];
   }
 
-  #inheritedFields(declaration: Node, place: Place, into: Filling): readonly Field[] {
+  #inheritedFields(declaration: Node, place: TypeContext, into: Filling): readonly Field[] {
     const heritage = Node.isInterfaceDeclaration(declaration)
       ? declaration.getExtends()
       : Node.isClassDeclaration(declaration)
@@ -212,7 +212,7 @@ export class ShapeReader implements Declarations {
     });
   }
 
-  #javaName(declaration: TypeDeclaration, tag: "class" | "enum"): string | undefined {
+  #javaName(declaration: ShapeDeclaration, tag: "class" | "enum"): string | undefined {
     const name = declaration.getName() ?? "a class";
     const example = `@${tag} com.acme.${name}`;
     if (hasTag(declaration, "service")) {

@@ -15,7 +15,7 @@ import { homeOf, type Resolved, resolve } from "./resolve.ts";
 import { globalObjection, objection } from "./unsupported-types.ts";
 
 /** The context of a type in a contract. */
-export interface Place {
+export interface TypeContext {
   /** The types that the surrounding type parameters stand for. */
   readonly parameters: ReadonlyMap<Node, DataType>;
   /** Whether generated code will name it, so that it must be exported. */
@@ -31,10 +31,10 @@ export interface Place {
 /** Reads the declarations that types refer to. */
 export interface Declarations {
   /** A class or an enum; `undefined` for a type alias that is neither. */
-  read(declared: Declared, args: readonly DataType[], place: Place, node: Node): DataType | undefined;
+  read(declared: DeclaredType, args: readonly DataType[], place: TypeContext, node: Node): DataType | undefined;
 }
 
-export type Declared = Extract<Resolved, { kind: "declared" }>;
+export type DeclaredType = Extract<Resolved, { kind: "declared" }>;
 
 /** Stands where a problem was found, so that reading can go on and find more. */
 export const unreadable: DataType = { java: objectType, text: () => "unknown" };
@@ -48,7 +48,7 @@ export class TypeReader {
     this.#declarations = declarations;
   }
 
-  read(node: TypeNode, around: Place): DataType {
+  read(node: TypeNode, around: TypeContext): DataType {
     const nesting = Nesting.inside(around.nesting);
     if (nesting.isTooMuch) return nesting.objection === undefined ? unreadable : this.refuse(node, nesting.objection);
     const type = this.#read(node, { ...around, nesting });
@@ -62,9 +62,9 @@ export class TypeReader {
    */
   readArguments(
     node: Node,
-    { declaration }: Declared,
+    { declaration }: DeclaredType,
     given: readonly TypeNode[],
-    place: Place,
+    place: TypeContext,
   ): ReadonlyMap<Node, DataType> | undefined {
     const args = given.map((arg) => this.read(arg, place));
     const wanted = Node.isTypeParametered(declaration) ? declaration.getTypeParameters() : [];
@@ -82,7 +82,7 @@ export class TypeReader {
     return parameters;
   }
 
-  #read(node: TypeNode, place: Place): DataType {
+  #read(node: TypeNode, place: TypeContext): DataType {
     if (Node.isParenthesizedTypeNode(node)) return this.read(node.getTypeNode(), place);
     if (Node.isUnionTypeNode(node)) return this.#union(node, node.getTypeNodes(), place);
     if (Node.isTypeReference(node)) return this.#reference(node, place);
@@ -114,7 +114,7 @@ export class TypeReader {
     return unreadable;
   }
 
-  #array(element: TypeNode, place: Place, modifier: "" | "readonly "): DataType {
+  #array(element: TypeNode, place: TypeContext, modifier: "" | "readonly "): DataType {
     const of = this.read(element, place);
     return {
       java: listOf(of.java),
@@ -123,7 +123,7 @@ export class TypeReader {
     };
   }
 
-  #union(node: Node, parts: readonly TypeNode[], place: Place): DataType {
+  #union(node: Node, parts: readonly TypeNode[], place: TypeContext): DataType {
     const nothings = parts.filter(isNothing);
     const [one, ...others] = parts.filter((part) => !isNothing(part));
     if (one === undefined) return this.refuse(node, "a type of null alone does not exist in Java; for no result, void");
@@ -149,7 +149,7 @@ export class TypeReader {
     };
   }
 
-  #dictionary(node: Node, place: Place): DataType {
+  #dictionary(node: Node, place: TypeContext): DataType {
     const [member, ...others] = Node.isTypeLiteral(node) ? node.getMembers() : [];
     if (others.length > 0 || !Node.isIndexSignatureDeclaration(member)) {
       return this.refuse(node, "an object needs a name: declare it as an interface, with the tag @class com.acme.User");
@@ -165,7 +165,7 @@ export class TypeReader {
     };
   }
 
-  #reference(node: TypeReferenceNode, place: Place): DataType {
+  #reference(node: TypeReferenceNode, place: TypeContext): DataType {
     const resolved = resolve(node.getTypeName());
     const args = node.getTypeArguments();
     switch (resolved.kind) {
@@ -185,7 +185,7 @@ export class TypeReader {
     }
   }
 
-  #brand(node: Node, name: string, args: readonly TypeNode[], place: Place): DataType {
+  #brand(node: Node, name: string, args: readonly TypeNode[], place: TypeContext): DataType {
     const java = brands.get(name);
     if (java !== undefined) return { java: named(java), text: (names) => names.brand(name) };
     const [element] = args;
@@ -204,7 +204,7 @@ export class TypeReader {
     };
   }
 
-  #global(node: Node, name: string, args: readonly TypeNode[], place: Place): DataType {
+  #global(node: Node, name: string, args: readonly TypeNode[], place: TypeContext): DataType {
     const known = Object.hasOwn(globals, name) ? globals[name] : undefined;
     if (known === undefined) return this.refuse(node, globalObjection(name));
     const [count, java] = known;
@@ -220,7 +220,7 @@ export class TypeReader {
     };
   }
 
-  #declared(node: Node, declared: Declared, argNodes: readonly TypeNode[], place: Place): DataType {
+  #declared(node: Node, declared: DeclaredType, argNodes: readonly TypeNode[], place: TypeContext): DataType {
     const { declaration } = declared;
     if (Node.isTypeParameterDeclaration(declaration)) {
       const known = place.parameters.get(declaration);
@@ -232,7 +232,7 @@ export class TypeReader {
     return data ?? (Node.isTypeAliasDeclaration(declaration) ? this.#alias(declared, args, place) : unreadable);
   }
 
-  #alias(declared: Declared, parameters: Place["parameters"], place: Place): DataType {
+  #alias(declared: DeclaredType, parameters: TypeContext["parameters"], place: TypeContext): DataType {
     const { declaration } = declared;
     const { aliases = [] } = place;
     const aliased = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : undefined;

@@ -7,10 +7,10 @@ import { type ImportedModule, Imports, type PathOptions } from "../../print/impo
 import { describe, describeAgain, jsDoc } from "../../print/jsdoc.ts";
 import { literal, propertyKey } from "../../print/literal.ts";
 import { Scope } from "../../print/names.ts";
-import type { Method, Parameter, TypeNames } from "../model/contract.ts";
-import { type Field, type JavaType, typeLiteral } from "../model/java-type.ts";
+import type { Method, MethodParameter, TypeNames } from "../model/contract.ts";
+import { type Field, type JavaTypeModel, typeLiteral } from "../model/java-type.ts";
 import { JAVA_MODULE } from "../model/known-types.ts";
-import { reserved, type ServiceOutline, type Shape, type StubOutline, sourceExtension } from "./stub-outline.ts";
+import { reserved, type Shape, type StubOutline, type StubServiceOutline, sourceExtension } from "./stub-outline.ts";
 
 export interface StubOptions {
   readonly target: Target;
@@ -107,7 +107,7 @@ function shapeConstant(shape: Shape, name: string, isLocal: boolean, tools: Tool
   };
 }
 
-function serviceDeclarations(outline: ServiceOutline, tools: Tools): Declaration[] {
+function serviceDeclarations(outline: StubServiceOutline, tools: Tools): Declaration[] {
   const { service, client, handler, definition, factory, methods } = outline;
   const { runtime } = tools;
   const members = (print: (method: Method) => string) => () =>
@@ -178,7 +178,7 @@ function handlerSignature(method: Method, { types, runtime }: Tools): string {
   return `(${[...given, context].join(", ")}): ${returns}`;
 }
 
-function parameterText({ isOptional, type }: Parameter, types: TypeNames): string {
+function parameterText({ isOptional, type }: MethodParameter, types: TypeNames): string {
   return isOptional && type.hasNull !== true ? `${type.text(types)} | null` : type.text(types);
 }
 
@@ -195,8 +195,8 @@ function answersStream({ kind }: Method): boolean {
   return kind === "server_streaming" || kind === "bidi_streaming";
 }
 
-function methodValue(method: Method, { service }: ServiceOutline, { runtime, constantOf }: Tools): string {
-  const type = (java: JavaType): string => typeLiteral(java, constantOf);
+function methodValue(method: Method, { service }: StubServiceOutline, { runtime, constantOf }: Tools): string {
+  const type = (java: JavaTypeModel): string => typeLiteral(java, constantOf);
   const parameters = method.parameters.map(
     ({ name, type: { java } }) => `      { name: ${literal(name)}, type: ${type(java)} },\n`,
   );
@@ -217,7 +217,7 @@ function methodValue(method: Method, { service }: ServiceOutline, { runtime, con
   return objectLiteral(facts);
 }
 
-function definitionValue({ service, methods }: ServiceOutline): string {
+function definitionValue({ service, methods }: StubServiceOutline): string {
   const { group, version, javaName } = service;
   const table = methods.map(({ method, constant }): [string, string] => [propertyKey(method.name), constant]);
   const selector: [string, string][] = [];

@@ -2,7 +2,7 @@
 import { relative } from "node:path";
 import { Scope, unbindable } from "../../print/names.ts";
 import type { Contract, Method, Service } from "../model/contract.ts";
-import { type ClassShape, type EnumShape, type JavaType, shapesOf } from "../model/java-type.ts";
+import { type ClassShape, type EnumShape, type JavaTypeModel, shapesOf } from "../model/java-type.ts";
 
 export type Shape = ClassShape | EnumShape;
 
@@ -10,7 +10,7 @@ export interface StubOutline {
   readonly contract: Contract;
   /** The path under the output folder, without extension. */
   readonly path: string;
-  readonly services: readonly ServiceOutline[];
+  readonly services: readonly StubServiceOutline[];
   /** The constants of classes and enums that the contract declares. */
   readonly constants: ReadonlyMap<Shape, string>;
   /** Those that only this file sees: of enums of other files, of generic classes, and of classes that no contract declares. */
@@ -19,7 +19,7 @@ export interface StubOutline {
   readonly claimed: readonly string[];
 }
 
-export interface ServiceOutline {
+export interface StubServiceOutline {
   readonly service: Service;
   readonly client: string;
   readonly handler: string;
@@ -71,7 +71,7 @@ function constantName(shape: Shape): string {
 }
 
 /** A type as part of an identifier. */
-function label(type: JavaType): string {
+function label(type: JavaTypeModel): string {
   switch (type.kind) {
     case "named":
       return type.name === "[B" ? "Bytes" : (/\w+$/.exec(type.name)?.[0] ?? "");
@@ -99,7 +99,7 @@ function localShapes(
   isShared: (shape: Shape) => boolean,
 ): Shape[] {
   const locals = new Set<Shape>();
-  const visit = (type: JavaType): void => {
+  const visit = (type: JavaTypeModel): void => {
     for (const shape of shapesOf(type)) {
       if (!constants.has(shape) && !(shape.kind === "class" && isShared(shape))) locals.add(shape);
     }

@@ -12,7 +12,7 @@ import { decodedLimit, decodeMessage } from "../../codec/large-message.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
-import { type MediaType, parseMediaType } from "../media-type.ts";
+import { JSON_TYPE, type MediaType, parseMediaType } from "../media-type.ts";
 import { mapOfPairs } from "./form.ts";
 import type { BodyContext, BodyFormat } from "./format.ts";
 import { bindParameters, DecodedMessage, holdsBytes, messageFrom, parseText } from "./parameters.ts";
@@ -136,7 +136,6 @@ function valuesIn(field: DescField, content: BodyContent): JsonValue[] {
   return field.fieldKind === "list" && Array.isArray(value) ? value : [value];
 }
 
-const JSON_TYPE = "application/json";
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
 /** A part as it was sent. */

@@ -21,23 +21,23 @@ import {
   toScalar,
   within,
 } from "../type.ts";
-import { Memo } from "./memo.ts";
+import { ValueMemo } from "./memo.ts";
 import { RawList, RawMap, RawObject, type RawValue } from "./raw.ts";
 import { readThrowable } from "./throwable.ts";
 
 /** The declared type of values in untyped arrays, lists, sets and maps. */
 const ANY: JavaType = "java.lang.Object";
 
-export class Decoder {
+export class Hessian2Decoder {
   readonly #declared: DeclaredTypes;
   readonly #limits: CostLimits;
   readonly #cost: Cost;
   /** Decoded containers, so that an object that occurs twice is one object. */
-  #made = new Memo();
+  #made = new ValueMemo();
   /** Errors of containers that could not be decoded. */
-  readonly #failed = new Memo();
+  readonly #failed = new ValueMemo();
   /** Decoded numbers and dates that travel as objects, so that references do not decode them again. */
-  readonly #numbers = new Memo();
+  readonly #numbers = new ValueMemo();
   #depth = 0;
 
   constructor(declared: DeclaredTypes, limits: CostLimits = {}, cost: Cost = new Cost()) {
@@ -171,7 +171,7 @@ export class Decoder {
     if (!(raw instanceof RawMap)) throw mismatch(type, raw);
     if (raw.type !== undefined && !raw.type.startsWith("java.util.")) throw undeclared(raw.type);
     const [keyType, valueType] = type.map;
-    const entries = function* (this: Decoder): Iterable<[unknown, unknown]> {
+    const entries = function* (this: Hessian2Decoder): Iterable<[unknown, unknown]> {
       for (const [key, value] of raw.entries) yield [this.decode(keyType, key), this.decode(valueType, value)];
     }.bind(this);
     if (type.record !== true) {
@@ -207,7 +207,7 @@ export class Decoder {
         return this.decode(ANY, field);
       } catch {
         // Containers that were being decoded are incomplete, and decoded ones may refer to them.
-        this.#made = new Memo();
+        this.#made = new ValueMemo();
         return undefined;
       }
     });

@@ -1,7 +1,7 @@
 /**
  * Memoizes decoded values by raw value and declared type.
  */
-export class Memo {
+export class ValueMemo {
   readonly #results = new Map<object, Map<unknown, unknown>>();
 
   get(piece: object, as: unknown): unknown {

@@ -66,7 +66,7 @@ export interface Hessian2Limits extends CostLimits {
   readonly maxClasses?: number | undefined;
 }
 
-export const DEFAULT_LIMITS = {
+export const DEFAULT_HESSIAN2_LIMITS = {
   maxDepth: 200,
   maxClasses: 1_000,
 };

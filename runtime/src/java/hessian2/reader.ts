@@ -8,7 +8,7 @@ import { Cost, limitError } from "../cost.ts";
 import { ByteCursor } from "./bytes.ts";
 import {
   ClassDefinition,
-  DEFAULT_LIMITS,
+  DEFAULT_HESSIAN2_LIMITS,
   type Hessian2Limits,
   RawList,
   RawMap,
@@ -38,8 +38,8 @@ class Reader {
   constructor(bytes: Uint8Array, limits: Hessian2Limits, cost: Cost) {
     this.#bytes = new ByteCursor(bytes);
     this.#limits = limits;
-    this.#maxDepth = limits.maxDepth ?? DEFAULT_LIMITS.maxDepth;
-    this.#maxClasses = limits.maxClasses ?? DEFAULT_LIMITS.maxClasses;
+    this.#maxDepth = limits.maxDepth ?? DEFAULT_HESSIAN2_LIMITS.maxDepth;
+    this.#maxClasses = limits.maxClasses ?? DEFAULT_HESSIAN2_LIMITS.maxClasses;
     this.#cost = cost;
   }
 

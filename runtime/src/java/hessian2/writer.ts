@@ -22,7 +22,7 @@ import {
   within,
 } from "../type.ts";
 import { runtimeType, TypedValue } from "../typed.ts";
-import { DEFAULT_LIMITS, type Hessian2Limits } from "./raw.ts";
+import { DEFAULT_HESSIAN2_LIMITS, type Hessian2Limits } from "./raw.ts";
 import { ByteSink } from "./sink.ts";
 import { hessianName, structureName } from "./type-name.ts";
 
@@ -63,7 +63,7 @@ class Writer {
 
   constructor(limits: Hessian2Limits, cost: Cost) {
     this.#limits = limits;
-    this.#maxDepth = limits.maxDepth ?? DEFAULT_LIMITS.maxDepth;
+    this.#maxDepth = limits.maxDepth ?? DEFAULT_HESSIAN2_LIMITS.maxDepth;
     this.#cost = cost;
     this.#sink = new ByteSink((length) => cost.addBytes(length, limits));
   }

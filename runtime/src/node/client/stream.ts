@@ -15,7 +15,7 @@ import { Metadata } from "../../call/metadata.ts";
 import { onAbort } from "../../call/timer.ts";
 import { type Body, emptyBody } from "../../http/body.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
-import { sizeOf } from "../../protocol/headers.ts";
+import { headerListSize } from "../../protocol/headers.ts";
 import { ReadableBody, type ReadableBodyOptions, type StreamOwner } from "../io/body.ts";
 import { hostileServer } from "../io/error.ts";
 import { readFields } from "../io/headers.ts";
@@ -137,7 +137,7 @@ export class StreamExchange implements ReadableBodyOptions, StreamOwner {
   }
 
   onResponse(status: number, raw: string[]): void {
-    if (sizeOf(raw) > MAX_RESPONSE_HEADER_BYTES) {
+    if (headerListSize(raw) > MAX_RESPONSE_HEADER_BYTES) {
       this.fail(headersTooLarge("headers"));
       return;
     }
@@ -146,7 +146,7 @@ export class StreamExchange implements ReadableBodyOptions, StreamOwner {
   }
 
   onTrailers(raw: string[]): void {
-    if (sizeOf(raw) > MAX_RESPONSE_HEADER_BYTES) this.#received?.refuseTrailers(headersTooLarge("trailers"));
+    if (headerListSize(raw) > MAX_RESPONSE_HEADER_BYTES) this.#received?.refuseTrailers(headersTooLarge("trailers"));
     else this.#received?.trailers.appendRaw(raw);
   }
 }
