@@ -286,4 +286,17 @@ describe("an exchange that fails", () => {
     expect((await failureOf(client.greet({}))).code).toBe(code);
     expect((await failureOf(client.greetEach({}))).code).toBe(code);
   });
+
+  it("because the server cancelled it after the deadline is a deadline that has passed", async () => {
+    const { client } = wire(() => {
+      // Blocks the event loop, so that the client's own timer cannot fire first.
+      for (const end = performance.now() + 25; performance.now() < end; );
+      return Promise.reject(new RpcError(Code.Canceled, "the stream was reset with HTTP/2 code 8"));
+    });
+    for (const call of [client.greet({}, { timeoutMs: 20 }), client.greetEach({}, { timeoutMs: 20 })]) {
+      const error = await failureOf(call);
+      expect([error.code, error.status]).toEqual([Code.DeadlineExceeded, 30]);
+    }
+    expect((await failureOf(client.greet({}, { timeoutMs: 60_000 }))).code).toBe(Code.Canceled);
+  });
 });

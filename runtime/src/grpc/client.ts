@@ -1,7 +1,7 @@
 /**
  * Sub-protocol B, client half: turns an exchange over HTTP/2 into a call (spec: Sub-protocol B).
  */
-import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
+import type { Call, CallContext, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { iteration } from "../call/message-stream.ts";
@@ -46,7 +46,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   async function callUnary(request: UnaryRequest): ReturnType<Call> {
-    const { method } = request;
+    const { method, context } = request;
     let response: HttpResponse | undefined;
     try {
       const encoded = encode(method, request.message);
@@ -69,12 +69,12 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       const message = decoding instanceof Promise ? await decoding : decoding;
       return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
     } catch (reason) {
-      throw failure(reason, response);
+      throw failure(reason, response, context);
     }
   }
 
   async function callStream(request: StreamRequest): ReturnType<Call> {
-    const { method } = request;
+    const { method, context } = request;
     let response: HttpResponse | undefined;
     try {
       response = await exchange(httpRequest(request, await requestBody(request)));
@@ -82,10 +82,10 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       const compression = checkResponse(response, method);
       const trailers = new Metadata();
       const read = method.kind === "client_streaming" ? decodeOnly : decodeEach;
-      const messages = cancelledUnread(read(method, response, compression, trailers), response.body);
+      const messages = cancelledUnread(read(request, response, compression, trailers), response.body);
       return { stream: true, messages, headers, trailers };
     } catch (reason) {
-      throw failure(reason, response);
+      throw failure(reason, response, context);
     }
   }
 
@@ -153,7 +153,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
   }
 
   function decodeEach(
-    method: Method,
+    { method, context }: StreamRequest,
     response: HttpResponse,
     compression: Compression | undefined,
     trailers: Metadata,
@@ -167,7 +167,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
         hasBody = true;
         return decode(method, bytes);
       },
-      failed: (reason) => failure(statusIfReceived(response, headers) ?? reason, response),
+      failed: (reason) => failure(statusIfReceived(response, headers) ?? reason, response, context),
       ended() {
         const error = readEnd(response, headers, hasBody);
         if (error !== undefined) throw error;
@@ -178,7 +178,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
 
   /** The same for a response that is to be one message: it is judged as that of a unary call is. */
   async function* decodeOnly(
-    method: Method,
+    { method, context }: StreamRequest,
     response: HttpResponse,
     compression: Compression | undefined,
     trailers: Metadata,
@@ -193,7 +193,7 @@ export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
       const { compressed, data } = openOnly(method, response, headers, bytes);
       yield decode(method, compressed ? await inflate(data, compression, options) : data);
     } catch (reason) {
-      throw failure(reason, response);
+      throw failure(reason, response, context);
     }
     trailers.appendAll(userMetadata(response.trailers));
   }
@@ -253,9 +253,12 @@ function grpcPayload({ payload, path }: PayloadMethod): GrpcPayload {
 }
 
 /** The error of a call: the server's, or one of this side, which has a status. */
-function failure(reason: unknown, response: HttpResponse | undefined): RpcError {
+function failure(reason: unknown, response: HttpResponse | undefined, { timeoutMs }: CallContext): RpcError {
   if (isReceived(reason)) return RpcError.from(reason);
-  return localError(reason, response === undefined ? Status.ClientError : Status.BadResponse);
+  const error = localError(reason, response === undefined ? Status.ClientError : Status.BadResponse);
+  // A server that enforces the deadline resets the stream with CANCEL, which may arrive before this side's timer fires.
+  if (error.code !== Code.Canceled || timeoutMs() !== 0) return error;
+  return localError(new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: error }));
 }
 
 /** Messages that, when they are left before the first, cancel the body that they would come from. */
