@@ -1,14 +1,12 @@
 /**
- * The options of connections, and the choice of the engine: HTTP/1.1 or HTTP/2.
+ * The options of connections, and the choice between HTTP/1.1 and HTTP/2.
  */
 import type { SecureContextOptions } from "node:tls";
 import type { Exchange } from "../../http/exchange.ts";
-import { usesOwnHttp2 } from "../io/engine.ts";
 import { Backoff } from "./backoff.ts";
-import { connectSessions } from "./connect.ts";
 import type { Connector } from "./connection.ts";
 import { connectHttp1 } from "./http1.ts";
-import { connectOwn } from "./http2-connect.ts";
+import { connectHttp2 } from "./http2-connect.ts";
 import { createPool } from "./pool.ts";
 import type { Target } from "./socket.ts";
 
@@ -89,7 +87,7 @@ export function createConnector(options: ConnectOptions): Connector {
   const { exchange, close, destroy } =
     options.httpVersion === "1.1"
       ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff })
-      : createPool((usesOwnHttp2 ? connectOwn : connectSessions)(target, connectTimeoutMs), {
+      : createPool(connectHttp2(target, connectTimeoutMs), {
           maxConnections: options.maxConnections ?? 10,
           idleTimeoutMs,
           verifyAfterMs: options.verifyAfterMs ?? 30_000,

@@ -1,20 +1,24 @@
 /**
- * Makes a client's HTTP/2 connections on our own engine: the socket, TLS, and the server's first SETTINGS frame.
+ * Makes a client's HTTP/2 connections: the socket, TLS, and the server's connection preface, its first SETTINGS frame (RFC 9113,
+ * section 3.4).
  */
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import type { RpcError } from "../../call/error.ts";
 import { onAbort, startTimer } from "../../call/timer.ts";
-import { CLOSED_BY_PEER, closedSilently, connectTimeout, handshakeError, isClosedByPeer } from "../io/error.ts";
+import { CLOSED_BY_PEER, closedSilently, connectionError, connectTimeout, isClosedByPeer } from "../io/error.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
-import { OwnConnection } from "./http2-connection.ts";
+import { Http2Connection } from "./http2-connection.ts";
 import { openSocket, silenceOf, type Target } from "./socket.ts";
 
-/** Where sockets are made: the context of the call that happens to need one must not live as long as the connection. */
+/**
+ * The async context that sockets are made in. A socket keeps the context it is made in, AsyncLocalStorage included: that of the
+ * call which happens to connect must not live as long as the connection.
+ */
 const root = new AsyncResource("TRIPLE_SOCKET", { requireManualDestroy: true });
 
 /** Makes connections to a server. A connection may take `connectTimeoutMs` to be made, TLS included. */
-export function connectOwn(target: Target, connectTimeoutMs: number): Connect {
+export function connectHttp2(target: Target, connectTimeoutMs: number): Connect {
   /** Whether the server is known to speak HTTP/2 in the way it is spoken to. */
   let answered = false;
   const connectOnce = async (owner: ConnectionOwner, signal: AbortSignal): Promise<Connection> => {
@@ -50,13 +54,13 @@ function connectSocket(
     };
     const fail = (cause: unknown): void => {
       settle();
-      reject(handshakeError(cause, peer));
+      reject(connectionError(cause, peer));
       socket.destroy();
     };
     socket.once("error", (error) => fail(isClosedByPeer(error) ? closed() : error));
     const stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
     const unlink = onAbort(signal, fail);
-    const connection = new OwnConnection(socket, target, owner, {
+    const connection = new Http2Connection(socket, target, owner, {
       // Not "connect", which does not depend on the server: its SETTINGS show that it speaks HTTP/2, and its limits.
       onReady: () => {
         settle();

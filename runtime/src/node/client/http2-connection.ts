@@ -32,7 +32,7 @@ export interface HandshakeOwner {
  * after the last stream. `destroy`: at once, with all streams. `#hold` and `#letGo` end nothing: they are about whether the
  * program may end.
  */
-export class OwnConnection implements Connection, ConnectionHandler, SocketOwner, ExchangeOwner {
+export class Http2Connection implements Connection, ConnectionHandler, SocketOwner, ExchangeOwner {
   readonly collecting: Collecting = new Collecting();
   isDestroyed = false;
   readonly #engine: ClientConnection;

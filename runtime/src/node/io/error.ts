@@ -1,29 +1,25 @@
 /**
- * Node's errors as `RpcError`s: those of sockets, of HTTP/1.1 exchanges, and of HTTP/2 sessions and streams.
+ * Errors of the network as `RpcError`s: those of sockets, of HTTP/1.1 exchanges, and of HTTP/2 connections and streams.
  */
-import { constants } from "node:http2";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { MAX_HTTP2_FIELDS } from "./http2-limits.ts";
+import { ErrorCode } from "../../http2/codes.ts";
 
 /** Bytes of an HTTP/1.1 header block beyond which it is not read, on either side. */
 export const MAX_HTTP1_HEADER_BYTES: number = 32 * 1024;
 
 /** gRPC's mapping of HTTP/2 error codes of RST_STREAM. All others, undefined ones included, are internal. */
 const CODE_OF_RESET: Readonly<Record<number, Code>> = {
-  [constants.NGHTTP2_REFUSED_STREAM]: Code.Unavailable,
-  [constants.NGHTTP2_CANCEL]: Code.Canceled,
-  [constants.NGHTTP2_ENHANCE_YOUR_CALM]: Code.ResourceExhausted,
-  [constants.NGHTTP2_INADEQUATE_SECURITY]: Code.PermissionDenied,
+  [ErrorCode.RefusedStream]: Code.Unavailable,
+  [ErrorCode.Cancel]: Code.Canceled,
+  [ErrorCode.EnhanceYourCalm]: Code.ResourceExhausted,
+  [ErrorCode.InadequateSecurity]: Code.PermissionDenied,
 };
 
-/** The error of a stream that has been reset. */
+/** The error of a stream that the peer has reset. */
 export function resetError(resetCode: number): RpcError {
   const message = `the stream was reset with HTTP/2 code ${resetCode}`;
-  // Node does not distinguish its own resets from those of the peer.
-  const own = resetCode === constants.NGHTTP2_ENHANCE_YOUR_CALM;
-  const note = own ? `, by the server or because the response has more than ${MAX_HTTP2_FIELDS} header fields` : "";
-  return new RpcError(CODE_OF_RESET[resetCode] ?? Code.Internal, message + note);
+  return new RpcError(CODE_OF_RESET[resetCode] ?? Code.Internal, message);
 }
 
 /** The reason in an error of OpenSSL, which is `…:error:0A00010B:SSL routines:function:reason:file:line:`. */
@@ -61,13 +57,6 @@ export function exchangeError(cause: unknown, peer: string): RpcError {
   if (NO_HTTP1.test(message)) return connectionError(cause, peer);
   const problem = `the response of ${peer} is malformed: ${message.replace(/^Parse Error: /, "")}`;
   return new RpcError(Code.Internal, problem, { status: Status.BadResponse, cause });
-}
-
-/** The error of an HTTP/2 connection that could not be made. */
-export function handshakeError(cause: unknown, peer: string): RpcError {
-  // nghttp2's "Protocol error": the first bytes of the server were no SETTINGS frame.
-  const spoke = (cause as NodeJS.ErrnoException).code === "ERR_HTTP2_ERROR";
-  return connectionError(spoke ? new Error("the server does not speak HTTP/2", { cause }) : cause, peer);
 }
 
 /** The error of a connection that was not made in time. */
