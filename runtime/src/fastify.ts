@@ -1,21 +1,21 @@
 /**
- * The door for Fastify: a plug-in that answers the calls of a router among Fastify's own routes.
+ * Entry point `triple-es/fastify`: a plugin that serves a router among Fastify's own routes.
  */
 import type { FastifyPluginCallback } from "fastify";
 import { nodeHandler } from "./node.ts";
 import type { Router } from "./server/router.ts";
 
 export interface FastifyRpcOptions {
-  /** What answers. Its services must have been added before Fastify loads the plug-in. */
+  /** The router to serve. Add its services before Fastify loads the plugin. */
   readonly router: Router;
 }
 
 /**
- * A Fastify plug-in: `app.register(fastifyRpc, { router })`, with a `prefix` if there is to be one. Over HTTP/1.1 it
- * speaks sub-protocol A; with Fastify's option `http2` it speaks both.
+ * A Fastify plugin: `app.register(fastifyRpc, { router })`, optionally with a `prefix`. Over HTTP/1.1 it speaks
+ * sub-protocol A; with Fastify's option `http2` it speaks both.
  *
- * Hooks and headers of Fastify apply. Its body parsers, and thereby its `bodyLimit`, do not: the router decodes messages
- * itself and has limits of its own.
+ * Hooks and headers of Fastify apply. Its body parsers and its `bodyLimit` do not: the router decodes messages itself
+ * and has its own limits.
  */
 export const fastifyRpc: FastifyPluginCallback<FastifyRpcOptions> = (app, { router }, done) => {
   const handle = nodeHandler(router, { prefix: app.prefix });

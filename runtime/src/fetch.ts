@@ -19,39 +19,41 @@ export { connectFetch, type FetchOptions } from "./fetch/exchange.ts";
 export type { FetchHandler } from "./fetch/handler.ts";
 
 export interface FetchTransportOptions extends FetchOptions {
-  /** How messages are encoded. Default: `json`. */
+  /** Encoding of messages. Default: `json`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
-  /** The codec of responses, which the header `accept` asks for. Default: that of requests, without the header. */
+  /** The codec of responses, requested by the header `accept`. Default: that of requests, without the header. */
   readonly accept?: "proto" | "json" | Codec | undefined;
   /**
-   * What a message in JSON is sent as: the specification's array of one, or the bare object. The same goes for an only
-   * argument of a method without IDL, whatever it is. Default: `array`.
+   * JSON body of a message: the specification's array of one, or the bare object. The option also applies to a single
+   * argument of an interface method, of any type. Default: `array`.
    */
   readonly jsonBody?: "array" | "object" | undefined;
   /**
-   * Whether methods are called by the names Dubbo for Java has for them, which a Java server wants and which are there in
-   * code generated with `java_names`. Default: false, the names of the proto file.
+   * True if methods are called by their names in Dubbo for Java, which Java servers require and which code generated
+   * with `java_names` contains. Default: false, the names of the proto file.
    */
   readonly javaNames?: boolean | undefined;
   /** Largest message accepted from the server, in bytes. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** Around every call, the first one outermost. */
+  /** Wrap every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
-/** Makes a transport on `fetch`. It carries unary calls, and has nothing to close: its connections are those of the platform. */
+/** Makes a transport on `fetch`. It carries unary calls and has nothing to close: the platform owns the connections. */
 export function createTransport(options: FetchTransportOptions): Transport {
   const exchange = connectFetch(withReasons(options));
   assertOneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
   const accept = options.accept && findCodec(options.accept);
   const payload = codecPayload(findCodec(options.codec ?? "json"), accept);
-  // The browser compresses and inflates on its own.
+  // The platform compresses and inflates by itself.
   const call = refuseStreams(createUnaryCall(acceptExchange(exchange, accept), payload, resolveUnaryOptions(options)));
   return { call: intercept(call, options.interceptors) };
 }
 
 export interface FetchHandlerOptions {
-  /** The path in front of those of the methods, such as `/api`, where the framework leaves it on. Default: none. */
+  /**
+   * The path prefix under which methods are served, such as `/api`, if the framework does not remove it. Default: none.
+   */
   readonly prefix?: string | undefined;
 }
 

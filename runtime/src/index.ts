@@ -1,5 +1,5 @@
 /**
- * The door for every platform: what generated code and users need wherever they run.
+ * Entry point `triple-es`: everything that generated code and users need on every platform.
  */
 import "./call/inspect.ts";
 import { type Interceptor, intercept } from "./call/call.ts";
@@ -76,13 +76,13 @@ export { type HandlerContext, unimplemented } from "./server/handler.ts";
 export type { AddedService, Router, ServiceOptions, VersionMatch } from "./server/router.ts";
 
 export interface RouterOptions {
-  /** Around every call of every service, the first one outermost. */
+  /** Wrap every call of every service, the first one outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
-  /** How messages may be encoded. Default: `proto` and `json`. */
+  /** Supported encodings of messages. Default: `proto` and `json`. */
   readonly codecs?: readonly Codec[] | undefined;
   /**
-   * How messages may be compressed, best first. Default: what the platform has: gzip and deflate by `CompressionStream`; for
-   * servers and routers of `triple-es/node` gzip, br, deflate, and zstd from Node 22.15 on.
+   * Supported compressions, in order of preference. Default: those of the platform, which are gzip and deflate of
+   * `CompressionStream`; for servers and routers of `triple-es/node` gzip, br, deflate, and zstd from Node 22.15 on.
    */
   readonly compressions?: readonly Compression[] | undefined;
   /** Responses below this many bytes are not compressed. Default: 1,024. */
@@ -90,33 +90,35 @@ export interface RouterOptions {
   /** Largest message accepted, in bytes, before and after inflating. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * Most memory, in bytes, that a message may take when it is decoded, by estimate: two bytes may stand for an object of many
-   * fields. One that would take more is refused with `resource_exhausted`. Default: 16 times `maxMessageBytes`, 64 MiB.
+   * Most memory that a decoded message may take, in bytes, by estimate: two bytes on the wire can become an object with
+   * many fields. A larger message is refused with `resource_exhausted`. Default: 16 times `maxMessageBytes`, 64 MiB.
    */
   readonly maxDecodedBytes?: number | undefined;
-  /** What carries the values of services without IDL in sub-protocol B, such as `hessian2`. Default: none. */
+  /** Serializations of the values of interface methods in sub-protocol B, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
   /**
-   * The most that bodies over HTTP RPC may consist of: `parts` of a multipart body (default 128), `formValues` of a form
-   * (1,000), `elements` of XML (10,000). A body with more is refused with 400.
+   * Limits on bodies over HTTP RPC: `parts` of a multipart body (default 128), `formValues` of a form (1,000),
+   * `elements` of XML (10,000). A body beyond them is refused with 400.
    */
   readonly bodyLimits?: Partial<BodyLimits> | undefined;
-  /** Whether sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
+  /** True if sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
   /**
-   * Whether sub-protocol B refuses requests without `te: trailers`, which the specification demands to detect proxies that
-   * drop trailers. Default: false, as in gRPC for Go and Java: a client that forgets the header is served.
+   * True if sub-protocol B refuses requests without `te: trailers`, which the specification requires to detect proxies
+   * that drop trailers. Default: false, as in gRPC for Go and Java: a client that omits the header is served.
    */
   readonly requireTe?: boolean | undefined;
-  /** Pages of which other origins may call. Default: those of none. */
+  /** Other origins whose pages may call. Default: none. */
   readonly cors?: CorsOptions | undefined;
-  /** How a request's version and group choose a service: the same ones, or Dubbo's fallback. Default: `exact`. */
+  /**
+   * How version and group of a request select a service: by an exact match, or with Dubbo's fallback. Default: `exact`.
+   */
   readonly versionMatch?: VersionMatch | undefined;
-  /** Told of every error that was hidden from the peer. Default: prints it with `console.error`. */
+  /** Called with every error that was hidden from the peer. Default: prints it with `console.error`. */
   readonly onError?: ErrorHook | undefined;
 }
 
-/** Makes a router that answers both sub-protocols. It is what servers, handlers and in-memory transports are built on. */
+/** Makes a router that answers both sub-protocols. Servers, handlers and in-memory transports are built on it. */
 export function createRouter(options: RouterOptions = {}): Router {
   const {
     codecs = [boundedProtoCodec, boundedJsonCodec],
@@ -142,17 +144,17 @@ export function createRouter(options: RouterOptions = {}): Router {
 export interface InMemoryTransportOptions {
   /** The sub-protocol: `grpc` is B, `http-rpc` is A. Default: `grpc`. */
   readonly protocol?: "grpc" | "http-rpc" | undefined;
-  /** How messages are encoded. Default: `proto`. */
+  /** Encoding of messages. Default: `proto`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
-  /** What carries the values of services without IDL in sub-protocol B, such as `hessian2`. Default: none. */
+  /** Serializations of the values of interface methods in sub-protocol B, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
-  /** Around every call, the first one outermost. */
+  /** Wrap every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
 /**
- * Makes a transport that calls a router in the same process. The full stack runs, minus the network: messages are encoded, metadata
- * is checked, errors are rendered and read. It has nothing to close.
+ * Makes a transport that calls a router in the same process. The full stack runs, minus the network: messages are
+ * encoded, metadata is checked, errors are rendered and read. It has nothing to close.
  */
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto", serializations } = options;

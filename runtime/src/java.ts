@@ -1,6 +1,6 @@
 /**
- * The entry point for interface methods: what code generated from TypeScript interfaces needs, on either side, and the names of
- * Java's types.
+ * Entry point `triple-es/java`: interface methods. It has what code generated from TypeScript interfaces imports, on
+ * both sides, and the names of Java's types.
  */
 export type { ServiceDef } from "./call/call.ts";
 export type { CallDefaults, CallOptions, Transport } from "./client/client.ts";

@@ -1,6 +1,6 @@
 /**
- * The door for clients without protobuf: unary calls of sub-protocol A on `fetch`, whose messages are plain JSON. Code
- * generated with `messages=json` imports nothing else.
+ * Entry point `triple-es/json`: clients without protobuf, for unary calls of sub-protocol A on `fetch` with messages in
+ * plain JSON. Code generated with `messages=json` imports nothing else.
  */
 import { type Call, intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";

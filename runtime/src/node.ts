@@ -1,5 +1,5 @@
 /**
- * The door for Node: servers that listen, and transports over HTTP/1.1 and HTTP/2.
+ * Entry point `triple-es/node`: servers that listen, and transports over HTTP/1.1 and HTTP/2.
  */
 import "./call/inspect.ts";
 import type { AddressInfo } from "node:net";
@@ -36,35 +36,37 @@ export type { ListenOptions, TlsErrorHook } from "./node/server/listener.ts";
 
 export interface ServerOptions extends RouterOptions, ListenerOptions {}
 
-/** A server: a router with sockets. */
+/** A server: a router that listens on a socket. */
 export interface Server extends Router {
   /** Starts to listen, on one port for HTTP/1.1 and HTTP/2. */
   readonly listen: (options: ListenOptions) => Promise<this>;
-  /** Where the server listens. Throws before it does, and for a Unix socket, which has no address. */
+  /**
+   * The address the server listens on. Throws before the server listens, and for a Unix socket, which has no address.
+   */
   readonly address: AddressInfo;
   /**
-   * Stops listening and waits for running calls, up to the grace period. Always settles: rejects with a `TypeError`, and
-   * closes nothing, for a grace period that is none.
+   * Graceful shutdown: stops listening and waits for running calls, up to the grace period. Always settles. Rejects
+   * with a `TypeError`, and closes nothing, if the grace period is invalid.
    */
   readonly close: (options?: CloseOptions) => Promise<void>;
   /**
-   * Calls back when the server begins to close, while it still answers. End streams there that would otherwise go on for the
-   * whole grace period.
+   * Calls back when the server begins to close, while it still answers. End long streams in the callback; otherwise
+   * they run until the grace period ends.
    */
   readonly onClose: (callback: () => void) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 /**
- * Makes a router as `createRouter` of `triple-es` does, with Node's codec and compressions for defaults: for
- * {@link nodeHandler} and every other handler that runs on Node.
+ * Makes a router as `createRouter` of `triple-es` does, with Node's codec and compressions as defaults: for {@link
+ * nodeHandler} and other handlers that run on Node.
  */
 export function createRouter(options: RouterOptions = {}): Router {
   const { codecs = [nodeProtoCodec, boundedJsonCodec], compressions = nodeCompressions } = options;
   return createPortableRouter({ ...options, codecs, compressions });
 }
 
-/** Makes a server that speaks both sub-protocols. Add services, then listen. */
+/** Makes a server that speaks both sub-protocols. Add services to it, then listen. */
 export function createServer(options: ServerOptions = {}): Server {
   const router = createRouter(options);
   const listener = new Listener(router.exchange, options);
@@ -87,7 +89,7 @@ export function createServer(options: ServerOptions = {}): Server {
       closing.add(callback);
     },
     async close(closeOptions = {}) {
-      // Before anybody is told of an end that will not come.
+      // Validated first: hooks must not be called for a shutdown that is refused.
       const graceMs = gracePeriod(closeOptions);
       for (const callback of closing) callHook("the hook onClose", callback);
       closing.clear();
@@ -100,18 +102,19 @@ export function createServer(options: ServerOptions = {}): Server {
 
 export interface NodeHandlerOptions {
   /**
-   * The path in front of those of the methods, such as `/api`. Default: none. Express and Connect take off themselves what
-   * a handler is mounted under.
+   * The path prefix under which methods are served, such as `/api`. Default: none. Express and Connect remove the path
+   * that a handler is mounted at.
    */
   readonly prefix?: string | undefined;
 }
 
 /**
- * Makes a handler for servers of others: `node:http`, `node:http2`, Express, Connect. What is not for a service of the
- * router goes to `next`; without one it is answered with 404. Over HTTP/1.1 it speaks sub-protocol A, over HTTP/2 both.
+ * Makes a handler for existing servers: `node:http`, `node:http2`, Express, Connect. Requests for other paths than
+ * those of the router's services go to `next`, or are answered with 404 if there is none. Over HTTP/1.1 it speaks
+ * sub-protocol A, over HTTP/2 both.
  *
- * It reads the body itself, so it must come before body parsers. Make its router with {@link createRouter}
- * of this entry point, which has Node's compressions.
+ * It reads the body itself, so it must come before body parsers. Make its router with {@link createRouter} of this
+ * entry point, which has Node's compressions.
  */
 export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): NodeHandler {
   const pathOf = pathsBelow(options.prefix);
@@ -123,51 +126,53 @@ export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion"
   readonly protocol?: "grpc" | "http-rpc" | undefined;
   /** The version of HTTP. Default: `2` for `grpc`, which has no other; `1.1` for `http-rpc`. */
   readonly httpVersion?: "1.1" | "2" | undefined;
-  /** How messages are encoded. Default: `proto`. */
+  /** Encoding of messages. Default: `proto`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
-  /** The encoding to send messages with, such as `gzip`. Default: none. */
+  /** Name of the compression of requests, such as `gzip`. Default: none. */
   readonly compression?: string | undefined;
-  /** Compressions that are understood. Default: gzip, br, deflate, and zstd from Node 22.15 on. */
+  /** Supported compressions. Default: gzip, br, deflate, and zstd from Node 22.15 on. */
   readonly compressions?: readonly Compression[] | undefined;
   /** Messages below this many bytes are not compressed. Default: 1,024. */
   readonly compressMinBytes?: number | undefined;
   /** Largest message accepted from the server, in bytes. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * Most memory, in bytes, that a message may take when it is decoded, by estimate. A call whose response would take more
-   * fails with `resource_exhausted`. Default: 16 times `maxMessageBytes`, 64 MiB.
+   * Most memory that a decoded message may take, in bytes, by estimate. A call with a larger response fails with
+   * `resource_exhausted`. Default: 16 times `maxMessageBytes`, 64 MiB.
    */
   readonly maxDecodedBytes?: number | undefined;
   /**
-   * What `http-rpc` makes of a message in JSON: the specification's array of one, or the bare object. The same goes for an
-   * only argument of a method without IDL, whatever it is. Default: `array`.
+   * JSON body of a message over `http-rpc`: the specification's array of one, or the bare object. The option also
+   * applies to a single argument of an interface method, of any type. Default: `array`.
    */
   readonly jsonBody?: "array" | "object" | undefined;
   /**
-   * Whether methods are called by the names Dubbo for Java has for them, which are there in code generated with
-   * `java_names`. A Java server wants them over `http-rpc`, and over `grpc` where it has a service in several groups or
-   * versions. Default: false, the names of the proto file.
+   * True if methods are called by their names in Dubbo for Java, which code generated with `java_names` contains. Java
+   * servers require them over `http-rpc`, and over `grpc` for a service with several groups or versions. Default:
+   * false, the names of the proto file.
    */
   readonly javaNames?: boolean | undefined;
   /**
-   * The codec of responses over `http-rpc`, which the header `accept` asks for. Default: that of requests, without the header.
-   * A call may set `accept` in its headers itself.
+   * The codec of responses over `http-rpc`, requested by the header `accept`. Default: that of requests, without the
+   * header. A call may set `accept` in its headers itself.
    */
   readonly accept?: "proto" | "json" | Codec | undefined;
   /**
-   * Whether requests over `grpc` name the type of their messages in `grpc-message-type`, such as `greet.v1.GreetRequest`.
-   * Default: false. A call may set the header itself.
+   * True if requests over `grpc` name the type of their messages in `grpc-message-type`, such as
+   * `greet.v1.GreetRequest`. Default: false. A call may set the header itself.
    */
   readonly messageType?: boolean | undefined;
-  /** What carries the values of services without IDL over `grpc`, such as `hessian2`. Default: none. */
+  /** Serializations of the values of interface methods over `grpc`, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
-  /** What `grpc` calls the messages of services without IDL. Default: `application/grpc+proto`, as peers do. */
+  /**
+   * Content type of the messages of interface methods over `grpc`. Default: `application/grpc+proto`, as peers use it.
+   */
   readonly wrapperContentType?: WrapperContentType | undefined;
-  /** Around every call, the first one outermost. */
+  /** Wrap every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
-/** Makes a transport to one server. Connections are made when they are needed. */
+/** Makes a transport to one server. Connections are made on demand. */
 export function createTransport(options: NodeTransportOptions): ClosableTransport {
   const { protocol = "grpc", codec: given = "proto", compressions = nodeCompressions } = options;
   const { httpVersion = protocol === "grpc" ? "2" : "1.1" } = options;

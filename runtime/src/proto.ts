@@ -1,6 +1,6 @@
 /**
- * The door for clients whose messages travel in binary: unary calls of sub-protocol A on `fetch`. A page that uses it, and
- * not the door `fetch`, does not load what reads and writes messages as JSON.
+ * Entry point `triple-es/proto`: clients with messages in binary, for unary calls of sub-protocol A on `fetch`. A page
+ * that uses it instead of `triple-es/fetch` does not load the JSON codec.
  */
 import { intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
@@ -13,7 +13,7 @@ import { resolveUnaryOptions } from "./protocol/options.ts";
 
 export type ProtoTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "jsonBody">;
 
-/** Makes a transport on `fetch` for messages in binary. It carries unary calls, and has nothing to close. */
+/** Makes a transport on `fetch` with messages in binary. It carries unary calls and has nothing to close. */
 export function createTransport(options: ProtoTransportOptions): Transport {
   const exchange = connectFetch(withReasons(options));
   const call = refuseStreams(createUnaryCall(exchange, codecPayload(protoCodec), resolveUnaryOptions(options)));

@@ -1,9 +1,9 @@
 /**
- * The door for snappy, which no platform has built in. Plain arithmetic, so that it runs everywhere. It is registered like
- * any other compression: `compressions: [...nodeCompressions, snappy]`.
+ * Entry point `triple-es/snappy`: the compression snappy in portable code, because no platform has it built in.
+ * Register it like any other compression: `compressions: [...nodeCompressions, snappy]`.
  *
- * Peers mean two formats by that name: Dubbo the raw block, peers in Go the framed stream. They cannot be mistaken for
- * each other, so both compressions read both; which one to register is a question of who has to read what we send.
+ * Peers use the name for two formats: Dubbo for the raw block, peers in Go for the framed stream. The formats can be
+ * told apart, so both compressions read both; they differ in the format that they send.
  */
 import type { Compression } from "./codec/compression.ts";
 import { compressBlock, decompressBlock } from "./codec/snappy/block.ts";
@@ -16,7 +16,7 @@ export const snappy: Compression = { name: "snappy", compress: compressBlock, de
 export const framedSnappy: Compression = { name: "snappy", compress: compressFrames, decompress };
 
 function decompress(bytes: Uint8Array, maxBytes: number): Uint8Array {
-  // Dubbo writes no bytes as no block at all.
+  // Dubbo encodes an empty message as no bytes, without a block.
   if (bytes.byteLength === 0) return bytes;
   return isFramed(bytes) ? decompressFrames(bytes, maxBytes) : decompressBlock(bytes, maxBytes);
 }

@@ -1,6 +1,6 @@
 /**
- * What generated code imports. Users' stubs find it behind the door `triple-es`; those of the runtime's own services
- * import this room, because a package cannot import itself by name.
+ * The module that generated code imports. Users' code imports it through the entry point `triple-es`; the generated
+ * services of the runtime import it directly, because a package cannot import itself by name.
  */
 export type { ServiceDef } from "./call/call.ts";
 export {

@@ -1,6 +1,6 @@
 /**
- * Base64 (RFC 4648, section 4) of short values such as binary metadata. Clients in pages load it, so little code matters more than
- * speed.
+ * Base64 (RFC 4648, section 4) of short values such as binary metadata. Pages load this module, so it favors little
+ * code over speed.
  */
 /** Matches base64 in the standard alphabet, padded or not. */
 export const BASE64: RegExp = /^([a-z0-9+/]{4})*([a-z0-9+/]{2}(==)?|[a-z0-9+/]{3}=?)?$/i;

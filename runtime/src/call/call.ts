@@ -1,35 +1,38 @@
 /**
- * The language of methods: what is called, with what, and what comes back. A stub, an interceptor, a protocol's client
- * half and a user's handler all speak it, on both ends of the wire.
+ * The language of methods: the method of a call, its request and its response. Stubs, interceptors, the client halves
+ * of protocols and the handlers of users speak it, on both ends of the wire.
  */
 import type { Metadata } from "./metadata.ts";
 import type { BodyKind, Method } from "./method.ts";
 
 export type { BodyKind, Method, MethodKind } from "./method.ts";
 
-/** A service: its methods by the name they have in TypeScript. `C` is its client interface, `H` its handler interface. */
+/** A service and its methods, by their names in TypeScript. `C` is its client interface, `H` its handler interface. */
 export interface ServiceDef<C extends object, H extends object> {
   /** Full name of the service, such as `greet.v1.GreetService`. */
   readonly typeName: string;
   readonly methods: Readonly<Record<string, Method>>;
-  /** The version and group a client asks for and a server answers to, unless told otherwise. Default: neither. */
+  /**
+   * The version and group that clients ask for and servers answer to, unless an option says otherwise. Default:
+   * neither.
+   */
   readonly selector?: Selector;
   readonly "~types"?: { readonly client: C; readonly handler: H };
 }
 
-/** Which of several services under one name is meant (spec: Versioning, point 4). */
+/** Selects one of several services with the same name (spec: Versioning, point 4). */
 export interface Selector {
   readonly version?: string | undefined;
   readonly group?: string | undefined;
 }
 
-/** A key for values that travel with a call inside one process, from interceptor to handler. */
+/** A key for a value that travels with a call inside one process, from interceptor to handler. */
 export interface ContextKey<T> {
   readonly id: symbol;
   readonly defaultValue: T;
 }
 
-/** Makes a key for {@link ContextValues}. The description shows up in debuggers only. */
+/** Makes a key for {@link ContextValues}. The description appears in debuggers only. */
 export function createContextKey<T>(defaultValue: T, description?: string): ContextKey<T> {
   return { id: Symbol(description), defaultValue };
 }
@@ -38,22 +41,25 @@ export function createContextKey<T>(defaultValue: T, description?: string): Cont
 export interface ContextValues {
   /** The value under the key, or the key's default value. */
   readonly get: <T>(key: ContextKey<T>) => T;
-  /** Puts a value under the key, in place of the one that is there. */
+  /** Sets the value under the key and replaces an earlier one. */
   readonly set: <T>(key: ContextKey<T>, value: T) => ContextValues;
   /** Removes the value under the key. */
   readonly delete: (key: ContextKey<unknown>) => ContextValues;
 }
 
-/** How long a call may live, and what travels with it inside the process. */
+/** Deadline and cancellation of a call, and the values that travel with it inside the process. */
 export interface CallContext {
   /**
    * Fires when the call is cancelled, its deadline passes, its peer is lost or its server shuts down; never on success.
-   * Made on first use. `undefined` where nothing can end the call early.
+   * Made on first use. `undefined` if nothing can end the call early.
    */
   readonly signal: AbortSignal | undefined;
-  /** Milliseconds left until the deadline, 0 when it has passed; `undefined` without a deadline. */
+  /** Returns the milliseconds left until the deadline, 0 when it has passed; `undefined` without a deadline. */
   readonly timeoutMs: () => number | undefined;
-  /** Whether a client's call waits for a server that cannot be connected to. `undefined`: as the transport has it. */
+  /**
+   * True if a client's call waits for a server that cannot be reached (wait for ready). `undefined`: the transport's
+   * option applies.
+   */
   readonly waitForReady?: boolean | undefined;
   readonly values: ContextValues;
 }
@@ -68,7 +74,7 @@ interface CallRequestBase {
 /** A call with one message each way. */
 export interface UnaryRequest extends CallRequestBase {
   readonly stream: false;
-  /** The message as its sender gave it: on a client possibly an init shape, on a server always a full message. */
+  /** The message as its sender passed it: possibly an init shape on a client, always a full message on a server. */
   readonly message: object;
 }
 /** A call of any of the three streaming kinds. */
@@ -81,7 +87,7 @@ export type CallRequest = UnaryRequest | StreamRequest;
 interface CallResponseBase {
   /** Leading metadata. */
   readonly headers: Metadata;
-  /** Trailing metadata; complete when the last message has been read. */
+  /** Trailing metadata. It is complete once the last message has been read. */
   readonly trailers: Metadata;
 }
 export interface UnaryResponse extends CallResponseBase {
@@ -94,10 +100,10 @@ export interface StreamResponse extends CallResponseBase {
 }
 export type CallResponse = UnaryResponse | StreamResponse;
 
-/** The language of methods. A failed call rejects, or its messages throw, with an `RpcError`. */
+/** Makes one call. A failed call rejects, or its messages throw, with an `RpcError`. */
 export type Call = (request: CallRequest) => Promise<CallResponse>;
 
-/** Wraps calls, on a client or a server. The first of a list is the outermost. */
+/** Wraps calls, on a client or a server. The first interceptor of a list is the outermost. */
 export type Interceptor = (next: Call) => Call;
 
 /** Wraps a call in a list of interceptors, the first one outermost. */
@@ -109,14 +115,14 @@ export function intercept(call: Call, interceptors: readonly Interceptor[] = [])
   }, call);
 }
 
-/** A method that a server serves: its protocol finds it by path. `call` runs the user's code. */
+/** A method that a server serves. Its protocol finds it by path; `call` runs the user's code. */
 export interface Handler {
   readonly method: Method;
   readonly call: Call;
-  /** Kinds of body that the method takes beside those of the codecs. Default: none. */
+  /** Kinds of body that the method accepts in addition to those of the codecs. Default: none. */
   readonly bodies?: readonly BodyKind[];
-  /** Whether bodies that a page of any origin may send are refused without a proof of theirs. Default: true. */
+  /** True if bodies that need no CORS preflight are refused from pages of other origins. Default: true. */
   readonly csrf?: boolean;
-  /** Other methods of the same path, told apart by their payload. Default: none. */
+  /** Other methods with the same path, distinguished by their payload. Default: none. */
   readonly overloads?: readonly Handler[];
 }

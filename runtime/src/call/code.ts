@@ -1,8 +1,8 @@
 /**
- * What went wrong, in one word: the codes of gRPC, which both sub-protocols share, and the statuses of sub-protocol A.
+ * Codes and statuses of errors: gRPC's codes, which both sub-protocols share, and the statuses of sub-protocol A.
  */
 
-/** The codes of an {@link RpcError}: gRPC's numbers and names (spec: Errors, sub-protocol B). */
+/** gRPC's status codes, the `code` of an {@link RpcError} (spec: Errors, sub-protocol B). */
 export const Code = {
   Canceled: 1,
   Unknown: 2,
@@ -23,24 +23,24 @@ export const Code = {
 } as const;
 export type Code = (typeof Code)[keyof typeof Code];
 
-/** By number. Made from the words above, because pages load this file. */
+/** Names by number. They are computed from the table above to keep bundles of pages small. */
 const CODE_NAMES: readonly string[] = [
   "ok",
   ...Object.keys(Code).map((word) => word.replace(/\B[A-Z]/g, "_$&").toLowerCase()),
 ];
 
-/** The name of a code as text and error bodies show it, such as `invalid_argument`. */
+/** The name of a code as messages and error bodies contain it, such as `invalid_argument`. */
 export function codeName(code: Code): string {
   return CODE_NAMES[code] as string;
 }
 
-/** The code with that name, in the spelling of {@link codeName} or gRPC's upper case; `undefined` for any other text. */
+/** The code with that name, spelled as in {@link codeName} or in gRPC's upper case; `undefined` for any other text. */
 export function codeFromName(name: string): Code | undefined {
   const lower = name.toLowerCase();
   return codeFromNumber(CODE_NAMES.indexOf(lower === "cancelled" ? "canceled" : lower));
 }
 
-/** The code with that number; `undefined` for 0 (ok) and for numbers no code has. */
+/** The code with that number; `undefined` for 0 (ok) and for unassigned numbers. */
 export function codeFromNumber(number: number): Code | undefined {
   return Number.isInteger(number) && number >= 1 && number <= 16 ? (number as Code) : undefined;
 }

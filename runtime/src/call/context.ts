@@ -1,6 +1,6 @@
 /**
- * Contexts of calls: deadlines, cancellation, and the values that travel with a call inside one process. A timeout is a duration,
- * as it travels on the wire; a deadline is an instant of the monotonic clock.
+ * Contexts of calls: deadlines, cancellation, and values that travel with a call inside one process. A timeout is a
+ * duration, as it travels on the wire; a deadline is an instant of the monotonic clock (gRPC deadlines).
  */
 import type { CallContext, ContextKey, ContextValues } from "./call.ts";
 import { Code, type Status } from "./code.ts";
@@ -9,9 +9,12 @@ import { iteration } from "./message-stream.ts";
 import { onAbort, startTimer } from "./timer.ts";
 
 export interface ContextOptions {
-  /** How long the call may take, in milliseconds. `undefined` and `Infinity`: without a limit. 0: the deadline has passed. */
+  /**
+   * The duration that the call may take, in milliseconds. `undefined` and `Infinity`: no limit. 0: the deadline has
+   * passed.
+   */
   readonly timeoutMs?: number | undefined;
-  /** The status of sub-protocol A for a deadline that passes on this side. */
+  /** The status of sub-protocol A if the deadline passes on this side. */
   readonly timeoutStatus: Status;
   /** The signal by which the caller cancels the call. */
   readonly signal?: AbortSignal | undefined;
@@ -24,7 +27,7 @@ export class OpenContext implements CallContext {
   readonly #options: ContextOptions;
   readonly #deadline: number | undefined;
   #values: ContextValues | undefined;
-  /** The reason for which the call ended early, if it did. */
+  /** The reason why the call ended early; `undefined` if it did not. */
   #ended: RpcError | undefined;
   #onEnded: ((error: RpcError) => void) | undefined;
   #controller: AbortController | undefined;
@@ -45,7 +48,7 @@ export class OpenContext implements CallContext {
   }
 
   get signal(): AbortSignal | undefined {
-    // The caller's own signal will do where nothing else can end the call: no controller, no listener.
+    // If only the caller's signal can end the call, it is used directly: no controller, no listener.
     return this.#deadline === undefined ? this.#options.signal : this.controller.signal;
   }
 
@@ -58,7 +61,10 @@ export class OpenContext implements CallContext {
     return this.#controller;
   }
 
-  /** A getter, because handlers take it out of the context. Calls without a deadline, which are most, share one function. */
+  /**
+   * A getter that returns a function, because handlers destructure the context. Calls without a deadline, the majority,
+   * share one function.
+   */
   get timeoutMs(): () => number | undefined {
     const deadline = this.#deadline;
     return deadline === undefined ? noTimeout : () => Math.max(0, deadline - performance.now());
@@ -73,7 +79,10 @@ export class OpenContext implements CallContext {
     return this.#values;
   }
 
-  /** Settles as `work` does, or rejects when the call ends early, whichever comes first. `work` is not started late. */
+  /**
+   * Settles as `work` does, or rejects when the call ends early, whichever comes first. `work` is not started after an
+   * early end.
+   */
   race<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     if (!this.limited) return work();
@@ -83,13 +92,15 @@ export class OpenContext implements CallContext {
     });
   }
 
-  /** Stops the timer and removes the listener of the caller's signal. The context's own signal will not fire any more. */
+  /**
+   * Stops the timer and removes the listener of the caller's signal. The context's own signal does not fire afterwards.
+   */
   close(): void {
     for (const release of this.#release) release();
     this.#release = NOTHING;
   }
 
-  /** Whether a deadline or the caller's signal can end the call early. */
+  /** True if a deadline or the caller's signal can end the call early. */
   get limited(): boolean {
     return this.#deadline !== undefined || this.#options.signal !== undefined;
   }
@@ -101,20 +112,22 @@ export class OpenContext implements CallContext {
     return new RpcError(Code.DeadlineExceeded, `the deadline has passed${meanwhile}`, { status, cause });
   }
 
-  /** Ends the call early. The first reason counts. */
+  /** Ends the call early. Only the first reason counts. */
   protected end(error: RpcError): void {
     this.#ended ??= error;
     this.#controller?.abort(this.#ended);
     this.#onEnded?.(this.#ended);
   }
 
-  /** Abandons work that nothing waits for any more: a failure of it is ignored. */
+  /** Abandons work whose result is no longer needed: its failure is ignored. */
   waitUntil(work: Promise<unknown> | undefined): void {
     work?.catch(() => {});
   }
 }
 
-/** The context of a streaming call on a client, which is also cancelled when the reader of its responses leaves them. */
+/**
+ * The context of a streaming call on a client. It is also cancelled when the reader of the responses leaves the loop.
+ */
 export class StreamContext extends OpenContext {
   #closed = false;
 
@@ -122,7 +135,7 @@ export class StreamContext extends OpenContext {
     return this.controller.signal;
   }
 
-  /** Cancels the call. Without effect on a closed context. */
+  /** Cancels the call. No effect on a closed context. */
   cancel(): void {
     if (!this.#closed) this.end(new RpcError(Code.Canceled, "the call was cancelled"));
   }
@@ -135,10 +148,10 @@ export class StreamContext extends OpenContext {
 
 const NOTHING: (() => void)[] = [];
 
-/** Why calls wait, by their signals: the error of a deadline that passes meanwhile names it. */
+/** Reasons why calls wait, by their signals. If a deadline passes meanwhile, its error names the reason. */
 const obstacles = new WeakMap<AbortSignal, RpcError>();
 
-/** Notes why the call with that signal waits, or with `undefined` that it goes on. */
+/** Records why the call with that signal waits; `undefined` records that it no longer does. */
 export function noteObstacle(signal: AbortSignal | undefined, reason: RpcError | undefined): void {
   if (signal === undefined) return;
   if (reason === undefined) obstacles.delete(signal);
@@ -150,7 +163,7 @@ const noTimeout = (): undefined => undefined;
 /** Options of a graceful shutdown of a server or transport. */
 export interface CloseOptions {
   /**
-   * The time that running calls may take to end, in milliseconds; those that take longer fail as unavailable. `Infinity`: without a limit.
+   * Grace period for running calls, in milliseconds. Calls that take longer fail as unavailable. `Infinity`: no limit.
    * Default: 30,000.
    */
   readonly graceMs?: number | undefined;
@@ -162,7 +175,7 @@ export function gracePeriod({ graceMs = 30_000 }: CloseOptions): number {
   throw new TypeError(`graceMs must be 0 or more milliseconds, not ${graceMs}`);
 }
 
-/** Yields what `items` yields until the call ends early; closes the context when the iteration is over. */
+/** Yields what `items` yields until the call ends early. Closes the context when the iteration is over. */
 export function eachWithin<T>(context: OpenContext, items: AsyncIterable<T>): AsyncIterable<T> {
   return context.limited ? { [Symbol.asyncIterator]: () => raceEach(context, items[Symbol.asyncIterator]()) } : items;
 }
@@ -171,7 +184,7 @@ function raceEach<T>(context: OpenContext, items: AsyncIterator<T>): AsyncIterat
   const step = (): Promise<IteratorResult<T>> => items.next();
   const leave = (): void => {
     context.close();
-    // Not awaited: an iterator that is stuck in an await of its own would hold the caller past the deadline.
+    // Not awaited: an iterator that never settles would hold the caller past the deadline.
     context.waitUntil(items.return?.());
   };
   const next = async (): Promise<IteratorResult<T, undefined>> => {
@@ -187,7 +200,7 @@ function raceEach<T>(context: OpenContext, items: AsyncIterator<T>): AsyncIterat
   return iteration(next, leave);
 }
 
-/** Makes values to hand to a call, for its interceptors to read. */
+/** Makes values to pass to a call, for its interceptors to read. */
 export function createContextValues(): ContextValues {
   const values = new Map<symbol, unknown>();
   const self: ContextValues = {

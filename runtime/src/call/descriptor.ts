@@ -1,17 +1,19 @@
-/** Descriptors of methods: what the proto file says of an rpc, custom options included. */
+/**
+ * Descriptors of methods: the rpc as its proto file declares it, with custom options.
+ */
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Method, ProtoMethod } from "./method.ts";
 
-/** Descriptors that have been found: interceptors ask on every call. */
+/** Descriptors found so far, because interceptors ask on every call. */
 const known = new WeakMap<Method, DescMethod>();
 
 /**
- * The descriptor of a method, from which `getOption` of `@bufbuild/protobuf` reads custom options. `undefined` for a method
- * whose messages have no schema: of an interface of Java, or generated with `messages=json`.
+ * Returns the descriptor of a method, from which `getOption` of `@bufbuild/protobuf` reads custom options; `undefined`
+ * for a method whose messages have no schema: an interface method, or one generated with `messages=json`.
  *
- * Generated code does not refer to it, so a page that never asks does not load it: it is found through the proto files of
- * the method's messages. Throws a `TypeError` for an rpc whose messages are all declared in other files than the rpc, unless
- * it was generated with `descriptors=true`.
+ * Generated code does not refer to the descriptor, so a page that never asks for it does not load it. It is found
+ * through the proto files of the method's messages. Throws a `TypeError` for an rpc whose messages are all declared in
+ * other files than the rpc, unless it was generated with `descriptors=true`.
  */
 export function descriptorOf(method: Method): DescMethod | undefined {
   if (method.payload !== undefined) return undefined;

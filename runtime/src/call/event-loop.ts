@@ -1,8 +1,11 @@
 /**
- * Turns of the event loop: work that comes in many small pieces at once must not keep everybody else from theirs.
+ * Turns of the event loop: streams of many small messages yield, so that one of them cannot starve the others.
  */
 
-/** Pieces of work in one turn, all streams taken together. Each costs a microsecond, and what the user's code makes of it. */
+/**
+ * Messages processed in one turn of the event loop, over all streams together. Each costs about a microsecond besides
+ * the user's code.
+ */
 const PIECES_PER_TURN = 2_048;
 
 let pieces = 0;
@@ -12,7 +15,7 @@ let turn: Promise<void> | undefined;
 export const schedule: (callback: () => void) => unknown =
   typeof setImmediate === "function" ? setImmediate : (callback) => setTimeout(callback, 0);
 
-/** Counts a piece of work. What it returns once in a while is to be awaited before the next one: others get their turn. */
+/** Counts a message. If it returns a promise, await it before the next message: other callbacks run first. */
 export function countMessage(): Promise<void> | undefined {
   pieces++;
   if (pieces < PIECES_PER_TURN) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Prints metadata with its fields, in `console.log` and `util.inspect` of Node, and of Deno and Bun, which know the symbol. Imported for
- * its effect by the entry points of servers and of Node; a page has no use for it.
+ * Prints metadata with its fields, in `console.log` and `util.inspect` of Node, and of Deno and Bun, which know the
+ * symbol. The entry points of servers and of Node import it for its effect; pages do not need it.
  */
 import { Metadata } from "./metadata.ts";
 

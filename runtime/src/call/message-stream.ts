@@ -1,6 +1,6 @@
 /**
- * Streams of messages: iterators written by hand, which cost half of what async generators do, and the steps from one message
- * to a stream and back.
+ * Streams of messages: iterators written by hand, which cost half as much as async generators, and conversions between
+ * one message and a stream.
  */
 import type { CallResponse } from "./call.ts";
 
@@ -8,7 +8,8 @@ import type { CallResponse } from "./call.ts";
 export const DONE = { done: true, value: undefined } as const;
 
 /**
- * Makes an iterable iterator from its two functions: `next` makes a step; `leave` is called when the reader leaves the loop early.
+ * Makes an iterable iterator of two functions: `next` makes a step; `leave` is called when the reader leaves the loop
+ * early.
  */
 export function iteration<T>(
   next: () => Promise<IteratorResult<T, undefined>>,
@@ -30,7 +31,7 @@ export async function* oneMessage(message: object | Promise<object>): AsyncGener
   yield message;
 }
 
-/** The single message of a stream. `refuse` makes the error for a stream that has none, or more than one. */
+/** Returns the single message of a stream. `refuse` makes the error for a stream that has none, or more than one. */
 export async function onlyMessage(
   messages: AsyncIterable<object>,
   refuse: (received: "none" | "more than one") => Error,
@@ -45,8 +46,8 @@ export async function onlyMessage(
 }
 
 /**
- * Ends the stream of a response that is not going to be read. One step is taken first: a generator that has not begun would run
- * no `finally`.
+ * Ends the stream of a response that will not be read. It takes one step first, because a generator that has not
+ * started runs no `finally`.
  */
 export async function endMessages(response: CallResponse | undefined): Promise<void> {
   if (!response?.stream) return;

@@ -1,9 +1,9 @@
 /**
- * Metadata: the headers and trailers of a call, the only header currency between engines, protocols and user code.
+ * Metadata: the headers and trailers of a call. Engines, protocols and user code share this one type for header fields.
  */
 import { BASE64, decodeBase64, encodeBase64 } from "./base64.ts";
 
-/** What metadata can be made of. Byte values need a name that ends in `-bin`. */
+/** Values that metadata can be made from. A name of a value in bytes must end in `-bin`. */
 export type MetadataInit =
   | Iterable<readonly [name: string, value: string | Uint8Array]>
   | { readonly [name: string]: string | Uint8Array | readonly (string | Uint8Array)[] | undefined };
@@ -12,10 +12,10 @@ export type MetadataInit =
 // ASCII-Value  → 1*( %x20-%x7E )       ; but no space at either end, where HTTP takes it away
 const HEADER_NAME = /^[a-z0-9_.-]+$/;
 const ASCII_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
-// Asked of every name that is not found. Making it lower case to compare would cost a string each time.
+// Tested for every name that is not found; lowercasing the name to compare would allocate a string each time.
 const CAPITAL = /[A-Z]/;
 
-/** What every metadata starts with. Most of them stay empty; the first field makes a list of its own. */
+/** The initial list of every instance. Most stay empty; the first field allocates a list. */
 const NO_FIELDS: string[] = [];
 
 /**
@@ -26,36 +26,36 @@ const NO_FIELDS: string[] = [];
  * nothing malformed is ever sent.
  */
 export class Metadata implements Iterable<[name: string, value: string]> {
-  /** name, value, name, value …: what engines read and write, with no object per field. */
+  /** name, value, name, value …, the layout that engines read and write: no object per field. */
   #fields: string[] = NO_FIELDS;
   #frozen = false;
-  /** The list belongs to others too: the first change makes a copy. */
+  /** The list has other owners: the first change makes a copy. */
   #isShared = false;
 
   constructor(init?: MetadataInit) {
     if (init !== undefined) this.appendAll(init);
   }
 
-  /** Takes over the flat list of fields an engine received. Names must be in lower case; nothing is checked. */
+  /** Wraps the flat list of fields an engine received. Names must be in lower case; nothing is validated. */
   static fromRaw(fields: string[]): Metadata {
     const metadata = new Metadata();
     metadata.#fields = fields;
     return metadata;
   }
 
-  /** The same with a list that stays as it is, whatever happens to the metadata. */
+  /** Wraps a list that must not change: the metadata copies it before the first change. */
   static fromShared(fields: readonly string[]): Metadata {
     const metadata = Metadata.fromRaw(fields as string[]);
     metadata.#isShared = true;
     return metadata;
   }
 
-  /** Whether the fields can no longer change, so that an engine may remember what it made of them. */
+  /** True if the fields can no longer change, so that an engine may cache their encoding. */
   get frozen(): boolean {
     return this.#frozen;
   }
 
-  /** Makes every further change throw. For values that many calls share. */
+  /** Makes every further change throw, for values that many calls share. */
   freeze(this: this): this {
     this.#frozen = true;
     return this;
@@ -71,7 +71,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this.#fields.length / 2;
   }
 
-  /** The value of the field; several values are joined with `, ` as HTTP does. */
+  /** The value of the field. Several values are joined with `, `, as in HTTP. */
   get(this: this, name: string): string | undefined {
     const fields = this.#fields;
     let joined: string | undefined;
@@ -92,12 +92,12 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return values;
   }
 
-  /** The bytes of a `-bin` field, the first where there are several. Throws a `TypeError` if they are not base64. */
+  /** The bytes of a `-bin` field, the first if there are several. Throws a `TypeError` if they are not base64. */
   getBinary(this: this, name: string): Uint8Array | undefined {
     return this.getAllBinary(name)[0];
   }
 
-  /** The bytes of every value of a `-bin` field. Peers and proxies may join values with commas; those are split again. */
+  /** The bytes of every value of a `-bin` field. Values that peers or proxies have joined with commas are split. */
   getAllBinary(this: this, name: string): Uint8Array[] {
     requireBinaryName(name);
     return this.getAll(name).flatMap((joined) => joined.split(",").map((value) => decodeBinary(name, value.trim())));
@@ -112,17 +112,17 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this.delete(name).append(name, value);
   }
 
-  /** Adds a field, beside those of the same name. */
+  /** Adds a field and keeps others of the same name. */
   append(this: this, name: string, value: string | Uint8Array): this {
     const key = name.toLowerCase();
-    // Engines keep fields in objects, where this one name means something else.
+    // Engines keep fields in objects, in which this name sets the prototype.
     if (!HEADER_NAME.test(key) || key === "__proto__") {
       throw new TypeError(`metadata name ${JSON.stringify(name)} must consist of the characters 0-9 a-z _ - .`);
     }
     return this.#push(key, encodeValue(key, value));
   }
 
-  /** Adds every field of the other metadata, record or list. */
+  /** Adds every field of other metadata, of a record or of a list. */
   appendAll(this: this, init: MetadataInit): this {
     if (init instanceof Metadata) return this.appendRaw(init.#fields);
     const entries = Symbol.iterator in init ? (init as Iterable<[string, string]>) : Object.entries(init);
@@ -133,9 +133,9 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this;
   }
 
-  /** Adds the flat list of fields an engine received. Names must be in lower case; nothing is checked. */
+  /** Adds the flat list of fields an engine received. Names must be in lower case; nothing is validated. */
   appendRaw(this: this, fields: readonly string[]): this {
-    // Counted first: the list may be this one, which grows.
+    // Read before the loop: the list may be this one, which grows.
     const { length } = fields;
     for (let i = 0; i < length; i += 2) this.#push(fields[i] as string, fields[i + 1] as string);
     return this;
@@ -148,7 +148,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this;
   }
 
-  /** A copy with only the fields whose name passes. */
+  /** Returns a copy with the fields whose names pass. */
   filter(this: this, keep: (name: string) => boolean): Metadata {
     return Metadata.fromRaw(this.#filter(keep));
   }
@@ -158,7 +158,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     for (let i = 0; i < fields.length; i += 2) yield [fields[i] as string, fields[i + 1] as string];
   }
 
-  /** The fields as a record of what {@link get} gives, for `JSON.stringify`: values as they are on the wire. */
+  /** The fields as a record of the values that {@link get} returns, for `JSON.stringify`. */
   toJSON(this: this): Record<string, string> {
     return Object.fromEntries([...this].map(([name]) => [name, this.get(name) as string]));
   }
@@ -177,14 +177,14 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   #filter(keep: (name: string) => boolean): string[] {
-    // The name of a value is the field before it.
+    // The field before a value is its name.
     return this.#fields.filter((_, i, fields) => keep(fields[i - (i % 2)] as string));
   }
 }
 
 /**
- * Metadata that the specification gives a meaning, which is for users to send and read (spec: Sub-protocol B request
- * headers). All are optional ASCII; the runtime passes them on as they are.
+ * Names of metadata that the specification defines for users to send and read (spec: Sub-protocol B request headers).
+ * All are optional ASCII; the runtime passes them on unchanged.
  */
 export const TripleHeader = {
   /** The trace that a call belongs to. */
@@ -197,7 +197,7 @@ export const TripleHeader = {
   ConsumerAppName: "tri-consumer-appname",
 } as const;
 
-/** Whether a wire value of a `-bin` field is base64, possibly several values joined with commas. */
+/** Reports whether a wire value of a `-bin` field is base64, possibly several values joined with commas. */
 export function isBinaryValue(value: string): boolean {
   return value.split(",").every((one) => BASE64.test(one.trim()));
 }

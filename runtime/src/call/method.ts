@@ -1,6 +1,6 @@
 /**
- * Methods: what generated code declares of each, and how its messages travel. Most messages have a Protocol Buffers schema and
- * travel as the codec of a transport or server encodes them; a method without schemas brings a {@link Payload} instead.
+ * Methods: what generated code declares of each, and how its messages travel. Most messages have a Protocol Buffers
+ * schema and are encoded by the codec of a transport or server; a method without schemas brings a {@link Payload}.
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Metadata } from "./metadata.ts";
@@ -16,10 +16,10 @@ interface MethodFacts {
   readonly name: string;
   /** Path of a call: `/<service>/<name>` (spec: Call addressing fields). */
   readonly path: string;
-  /** Promise of the service's author about calling the method twice (`idempotency_level`). Default: none. */
+  /** The author's promise about repeated calls of the method (`idempotency_level`). Default: none. */
   readonly idempotency?: "no_side_effects" | "idempotent";
   readonly deprecated?: boolean;
-  /** Names that other implementations have for service and method, for calls by them (plugin option `java_names`). */
+  /** Names that other implementations use for the service and the method (plugin option `java_names`). */
   readonly alias?: MethodAlias;
 }
 
@@ -30,9 +30,9 @@ export interface MethodAlias {
 
 /** The binary format of one message, as functions that the plugin generated (option `codecs`). */
 export interface GeneratedCodec {
-  /** Encodes a message after `headroom` zero bytes. Default: none. */
+  /** Encodes a message after `headroom` zero bytes. Default: 0. */
   encode(message: object, headroom?: number): Uint8Array;
-  /** Throws an `Error` for bytes that are not such a message. */
+  /** Throws an `Error` for bytes that are not a valid message. */
   decode(bytes: Uint8Array): object;
 }
 
@@ -40,9 +40,12 @@ export interface GeneratedCodec {
 export interface ProtoMethod extends MethodFacts {
   readonly input: DescMessage;
   readonly output: DescMessage;
-  /** Codecs of its messages for protobuf's binary format, with `codecs=true`. Default: protobuf-es encodes them by their schemas. */
+  /**
+   * Generated codecs of its messages for protobuf's binary format (`codecs=true`). Default: protobuf-es encodes them by
+   * their schemas.
+   */
   readonly codecs?: { readonly input: GeneratedCodec; readonly output: GeneratedCodec };
-  /** The descriptor, where code was generated with `descriptors`. `descriptorOf` finds it for most other methods too. */
+  /** The descriptor, in code generated with `descriptors`. `descriptorOf` finds it for most other methods too. */
   readonly descriptor?: () => DescMethod;
   readonly payload?: undefined;
 }
@@ -58,20 +61,20 @@ export interface PayloadMethod extends MethodFacts {
 /** One method of a service, as generated code declares it. Plain data, shared by clients, servers and interceptors. */
 export type Method = ProtoMethod | PayloadMethod;
 
-/** The kinds of body of sub-protocol A that are not a codec's (spec: Additional request content types). */
+/** Kinds of body of sub-protocol A that no codec reads (spec: Additional request content types). */
 export type BodyKind = "multipart" | "form" | "text" | "xml";
 
-/** Encoding of messages without a schema. One payload may serve many methods: each function is given the method. */
+/** Encoding of messages without a schema. One payload may serve many methods: each function receives the method. */
 export interface Payload {
-  /** In sub-protocol B. Absent: the method cannot be called over it. */
+  /** For sub-protocol B. If absent, the method cannot be called over it. */
   readonly grpc?: GrpcPayload;
-  /** In sub-protocol A. */
+  /** For sub-protocol A. */
   readonly httpRpc: HttpRpcPayload;
-  /** The half of servers. Absent: the method cannot be served. */
+  /** The server's half. If absent, the method cannot be served. */
   readonly server?: ServerPayload;
 }
 
-/** Options of a transport or server that its protocols pass on to payloads without reading them. */
+/** Options of a transport or server that its protocols pass to payloads without reading them. */
 export interface PayloadOptions {
   /** Formats of values inside wrapped messages. Default: none. */
   readonly serializations?: readonly { readonly name: string }[] | undefined;
@@ -91,7 +94,7 @@ export interface GrpcPayload {
 export interface GrpcResponse {
   readonly headers: Metadata;
   readonly trailers: Metadata;
-  /** Its message, inflated. */
+  /** The message, inflated. */
   readonly bytes: Uint8Array;
 }
 
@@ -99,24 +102,27 @@ export interface GrpcResponse {
 export interface HttpRpcPayload {
   /** The content type of messages is `application/<name>`. */
   readonly name: string;
-  /** Of responses, where it is another one. */
+  /** The same name for responses, if it differs. Default: `name`. */
   readonly answer?: string;
-  /** In JSON, `form` is what an only argument is sent as: the specification's array of one, or bare. Throws an `RpcError`. */
+  /**
+   * In JSON, `form` selects how a single argument is sent: in the specification's array of one, or bare. Throws an
+   * `RpcError`.
+   */
   encodeRequest(method: Method, message: object, form: "array" | "object"): Uint8Array;
   /** Throws for bytes that are not a response of the method. */
   decodeResponse(method: Method, bytes: Uint8Array): object | Promise<object>;
-  /** The path of a call, where it is not the method's. */
+  /** The path of a call. Default: the method's path, or that of its alias. */
   path?(method: Method): string;
 }
 
 export interface ServerPayload {
   /** Further paths at which servers answer calls of the method. */
   paths(method: Method): readonly string[];
-  /** Whether a server can tell calls of two methods of one path apart by their messages. */
+  /** Reports whether a server can distinguish calls of two methods of one path by their messages. */
   isOverload(method: Method, other: Method): boolean;
-  /** Whether messages of the method's responses can be written in a format other than JSON. */
+  /** Reports whether the method's responses can be encoded in a format other than JSON. */
   canEncode(method: Method, format: "text" | "xml"): boolean;
-  /** Adapts an implementation, which may take and return something else than messages, to messages. */
+  /** Adapts an implementation, whose arguments and result may differ from messages, to messages. */
   bind(method: Method, implementation: (...values: never[]) => unknown): (input: never, context: never) => unknown;
   /** Begins a call over sub-protocol B of one of the methods of a path. */
   openGrpc(methods: readonly Method[], options: PayloadOptions): GrpcPayloadCall;
@@ -125,7 +131,7 @@ export interface ServerPayload {
 }
 
 interface PayloadCall {
-  /** The method that is called: the first of the path's, until the request has been decoded. */
+  /** The method that is called. Until the request has been decoded, it is the first method of the path. */
   readonly method: Method;
 }
 
@@ -135,7 +141,9 @@ export interface GrpcPayloadCall extends PayloadCall {
   decode(bytes: Uint8Array): object;
   /** Encodes the message of a response. */
   encode(message: object): Uint8Array;
-  /** What a unary response carries that reports the error as its message. Throws an error that is to be a status. */
+  /**
+   * The unary response that reports the error as its message. Throws an error that must be sent as a status instead.
+   */
   encodeError(error: unknown): PayloadError;
 }
 
@@ -148,7 +156,7 @@ export interface PayloadError {
 
 /** One call over sub-protocol A on a server. */
 export interface HttpRpcPayloadCall extends PayloadCall {
-  /** Decodes a request. Throws an `RpcError`, or anything for bytes that are not in the format. */
+  /** Decodes a request. Throws an `RpcError`, or any error for bytes that are not in the format. */
   decode(body: PayloadBody): object | Promise<object>;
   /** Encodes the message of a response. */
   encode(message: object, format: "json" | "text" | "xml"): Uint8Array;
@@ -157,11 +165,11 @@ export interface HttpRpcPayloadCall extends PayloadCall {
 /** A request body of sub-protocol A. */
 export interface PayloadBody {
   readonly bytes: Uint8Array;
-  /** Parses the body as far as that takes no types. Throws an `RpcError`, or anything for bytes that are malformed. */
+  /** Parses the body without the types of its values. Throws an `RpcError`, or any error for malformed bytes. */
   parse(): BodyContent | Promise<BodyContent>;
 }
 
-/** A body, or a part of one, parsed as far as that takes no types. */
+/** A body, or a part of one, parsed without the types of its values. */
 export type BodyContent =
   | { readonly shape: "json"; readonly bytes: Uint8Array }
   | { readonly shape: "text"; readonly text: string }
@@ -169,7 +177,7 @@ export type BodyContent =
   | { readonly shape: "parts"; readonly values: readonly Named<BodyPart>[] }
   | { readonly shape: "element"; readonly element: BodyElement };
 
-/** A value of a body under the name that the body gives it. */
+/** A value and the name that the body gives it. */
 export interface Named<V> {
   readonly name: string;
   readonly value: V;
@@ -178,13 +186,13 @@ export interface Named<V> {
 /** A part of a multipart body. */
 export interface BodyPart {
   readonly bytes: Uint8Array;
-  /** The content of the part, by its own content type. Throws as {@link PayloadBody.parse} does. */
+  /** Parses the content of the part by its own content type. Throws as {@link PayloadBody.parse} does. */
   parse(): BodyContent;
 }
 
-/** An element of XML. */
+/** An XML element. */
 export interface BodyElement {
-  /** Without a prefix. */
+  /** The name without its prefix. */
   readonly name: string;
   readonly children: readonly BodyElement[];
   readonly text: string;

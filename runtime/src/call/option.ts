@@ -1,9 +1,9 @@
 /**
- * Options that are one of several words. Callers without a type checker may write any other: it is refused where the option
- * is given, and never read as a default.
+ * Validation of options that are one of several strings, for callers without a type checker: an unknown string is
+ * refused and never treated as the default.
  */
 
-/** The value, if it is one of those known. Throws a `TypeError` that lists them for any other. */
+/** Returns the value if it is known. Throws a `TypeError` that lists the known values otherwise. */
 export function assertOneOf<Word extends string>(option: string, value: Word, known: readonly Word[]): Word {
   if (known.includes(value)) return value;
   throw new TypeError(`${option} must be in ${JSON.stringify(known)}, not ${JSON.stringify(value)}`);

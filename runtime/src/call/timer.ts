@@ -1,9 +1,9 @@
 /**
- * Timers of any length, and callbacks for abort signals. Above the engines, this is the only use of a clock.
+ * Timers of any length, and callbacks for abort signals. Apart from the engines, only this module uses a clock.
  */
 import { abortError, type RpcError } from "./error.ts";
 
-/** The longest delay that `setTimeout` takes, about 25 days; longer ones fire at once. */
+/** The longest delay that `setTimeout` supports, about 25 days. Longer delays fire at once. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1;
 
 /** Calls back once after a delay of any length, in milliseconds. Returns the function that stops the timer. */
@@ -17,12 +17,12 @@ export function startTimer(delayMs: number, callback: () => void): () => void {
 }
 
 /**
- * Callbacks by signal. Many calls may share a signal, and Node warns of a leak when it has more than ten listeners: each signal
- * gets one listener, which runs the callbacks of all calls.
+ * Callbacks by signal. Many calls may share a signal, and Node warns of a leak when it has more than ten listeners; so
+ * each signal gets one listener, which runs the callbacks of all calls.
  */
 const callbacks = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** Calls back when the signal fires, at once if it has. Returns the function that removes the callback. */
+/** Calls back when the signal fires, or at once if it already has. Returns the function that removes the callback. */
 export function onAbort(signal: AbortSignal | undefined, callback: (error: RpcError) => void): () => void {
   if (signal === undefined) return () => {};
   const run = (): void => callback(abortError(signal));
@@ -38,7 +38,7 @@ export function onAbort(signal: AbortSignal | undefined, callback: (error: RpcEr
     signal.addEventListener("abort", runAll);
   }
   return () => {
-    // Node keeps a signal that has a listener in memory.
+    // A signal that has a listener is kept in memory by Node.
     if (all.delete(run) && all.size === 0) {
       callbacks.delete(signal);
       signal.removeEventListener("abort", runAll);

@@ -1,5 +1,6 @@
 /**
- * Clients: turns the methods of a service into functions that make calls. The four kinds become two shapes here.
+ * Clients: turns the methods of a service into functions that make calls. The four kinds of call become two shapes
+ * here.
  */
 
 import type { Call, ContextValues, Method, Selector, ServiceDef, StreamRequest, UnaryRequest } from "../call/call.ts";
@@ -10,7 +11,7 @@ import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { responseCountError, shapeError } from "../call/outcome.ts";
 
-/** The base of clients: makes calls, over connections of its own or of the platform. */
+/** The base of clients: makes calls, over connections of its own or those of the platform. */
 export interface Transport {
   readonly call: Call;
 }
@@ -18,28 +19,31 @@ export interface Transport {
 /** A transport with connections of its own, as `triple-es/node` makes them. Other transports have nothing to close. */
 export interface ClosableTransport extends Transport {
   /**
-   * Ends the connections when the calls that have begun are over, streams to their last message included, or when the grace
-   * period is: calls that still run then fail as unavailable. So do calls made later. A second call waits for the same end.
-   * Rejects with a `TypeError`, and ends nothing, if the grace period is invalid.
+   * Graceful shutdown: closes the connections once the calls that have begun are over, streams to their last message
+   * included, or when the grace period ends; calls that still run then fail as unavailable. So do calls made later. A
+   * second `close` waits for the first. Rejects with a `TypeError`, and closes nothing, if the grace period is invalid.
    */
   readonly close: (options?: CloseOptions) => Promise<void>;
 }
 
-/** Options that hold for every call of a client, unless a call says otherwise. */
+/** Options that apply to every call of a client, unless a call overrides them. */
 export interface CallDefaults {
-  /** Metadata to send. A call's own fields replace those of the same name. */
+  /** Metadata to send. A field of a single call replaces those of the same name. */
   readonly headers?: MetadataInit | undefined;
-  /** How long a call may take, in milliseconds: 0 is no time at all, `Infinity` no limit. Default: no limit. */
+  /**
+   * Timeout of a call, in milliseconds. 0: the deadline has passed before the call begins. `Infinity`: no limit.
+   * Default: no limit.
+   */
   readonly timeoutMs?: number | undefined;
   /**
-   * Whether the call waits for a server that cannot be connected to, as long as its deadline allows, instead of failing as
-   * unavailable (gRPC's wait for ready). Transports without connections of their own do not look at it. Default: the option
-   * of the same name of the transport.
+   * True: the call waits for a server that cannot be reached, until its deadline, instead of failing as unavailable
+   * (gRPC's wait for ready). Transports without connections of their own ignore it. Default: the option of the same
+   * name of the transport.
    */
   readonly waitForReady?: boolean | undefined;
-  /** Version of the service that is wanted. Default: that of the service definition, or none. */
+  /** Version of the service to call. Default: that of the service definition, or none. */
   readonly version?: string | undefined;
-  /** Group of the service that is wanted. Default: that of the service definition, or none. */
+  /** Group of the service to call. Default: that of the service definition, or none. */
   readonly group?: string | undefined;
 }
 
@@ -60,7 +64,7 @@ type ServerStreaming<I, O> = (request: I, options?: CallOptions) => AsyncIterabl
 type ClientStreaming<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => Promise<O>;
 type BidiStreaming<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => AsyncIterable<O>;
 
-/** A method that also tells the type checker what its stub looks like: `I` goes in, `O` comes out. */
+/** A method with the types of its stub: `I` is the request, `O` the response. */
 type TypedMethod<Stub> = Method & { readonly "~stub"?: Stub };
 export type UnaryMethod<I, O> = TypedMethod<Unary<I, O>> & { readonly kind: "unary" };
 export type ServerStreamingMethod<I, O> = TypedMethod<ServerStreaming<I, O>> & { readonly kind: "server_streaming" };
@@ -76,7 +80,7 @@ export function createClient<C extends object>(
   return createClientOf(createStub, service, transport, defaults);
 }
 
-/** {@link createClient} for services whose methods are all unary. A bundle of it has nothing of streams. */
+/** {@link createClient} for services whose methods are all unary. A bundle of it contains no code for streams. */
 export function createUnaryClient<C extends object>(
   service: ServiceDef<C, object>,
   transport: Transport,
@@ -102,7 +106,7 @@ function createClientOf<C extends object>(
   return client as C;
 }
 
-/** Makes the function for one method. A bundle that imports one method this way carries none of the others. */
+/** Makes the function for one method. A bundle that imports one method this way contains none of the others. */
 export function createStub<Stub>(method: TypedMethod<Stub>, transport: Transport, defaults: CallDefaults = {}): Stub {
   return stubs[method.kind](method, transport.call, defaults) as Stub;
 }
@@ -167,8 +171,8 @@ async function callUnary(
 const NO_OPTIONS: CallOptions = {};
 
 /**
- * The responses of a streaming call. The call starts when the first one is asked for, and is cancelled when the reader
- * leaves before the last.
+ * The responses of a streaming call. The call starts when the first response is asked for, and is cancelled when the
+ * reader leaves the loop early.
  */
 function cancellable(
   start: (opened: (context: StreamContext) => void) => AsyncGenerator<object, void>,
@@ -180,7 +184,7 @@ function cancellable(
   const next = (): Promise<IteratorResult<object, undefined>> =>
     messages.next() as Promise<IteratorResult<object, undefined>>;
   return iteration(next, () => {
-    // First of all, because a generator that waits for a message would not hear of it before the message comes.
+    // Cancelled first, because a generator that waits for a message would run `return` only after the message.
     context?.cancel();
     messages.return().catch(() => {});
   });
@@ -220,7 +224,7 @@ function callStream(
   });
 }
 
-/** The options of a call's context. Throws an `RpcError` for a timeout that is invalid. */
+/** The options of a call's context. Throws an `RpcError` for an invalid timeout. */
 function contextOptions(defaults: CallDefaults, options: CallOptions): ContextOptions {
   const timeoutMs = options.timeoutMs ?? defaults.timeoutMs;
   if (timeoutMs !== undefined && !(typeof timeoutMs === "number" && timeoutMs >= 0)) {
@@ -246,7 +250,7 @@ function mergeHeaders(defaults: MetadataInit | undefined, own: MetadataInit | un
   }
 }
 
-/** The error of a call that its caller got wrong. */
+/** The error of a call with invalid options or metadata. */
 function clientError(message: string, cause?: unknown): RpcError {
   return new RpcError(Code.InvalidArgument, message, { status: Status.ClientError, cause });
 }

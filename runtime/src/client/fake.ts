@@ -1,4 +1,6 @@
-/** Clients for tests: they answer from functions instead of a transport. */
+/**
+ * Clients for tests: functions answer their calls instead of a transport.
+ */
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import type { Call, ServiceDef } from "../call/call.ts";
 import { Code } from "../call/code.ts";
@@ -7,16 +9,16 @@ import type { MethodKind, ProtoMethod } from "../call/method.ts";
 import { type CallOptions, createClient } from "./client.ts";
 
 /**
- * Functions that answer the calls of a fake client, by the name of the method. Generated code has a type for each service:
- * requests arrive as full messages, and init shapes are enough as responses, as for handlers.
+ * Functions that answer the calls of a fake client, by the name of the method. Generated code has a type for each
+ * service: requests arrive as full messages, and responses may be init shapes, as in handlers.
  */
 export type FakeMethods<C extends object> = {
   readonly [K in keyof C]?: (request: never, options?: CallOptions) => unknown;
 };
 
 /**
- * Makes a client for tests. Its calls are answered by the given functions; a call of a method that has none fails as
- * unimplemented. What a function throws reaches the caller as it is. Generated code calls this.
+ * Makes a client for tests. The given functions answer its calls; a call of any other method fails as unimplemented.
+ * Errors that a function throws reach the caller as they are. Generated code calls this.
  */
 export function createFakeClient<C extends object>(service: ServiceDef<C, object>, methods: FakeMethods<C> = {}): C {
   const call: Call = async ({ method }) => {
@@ -59,7 +61,7 @@ async function* requestsOf(method: ProtoMethod, requests: unknown): AsyncGenerat
   for await (const request of iterable(requests, `the requests of ${method.path}`)) yield requestOf(method, request);
 }
 
-/** The function runs when the first response is asked for, as the call of a client does. */
+/** The function runs when the first response is asked for, as the call of a real client does. */
 async function* responsesOf(method: ProtoMethod, start: () => unknown): AsyncGenerator<object, void> {
   const responses = iterable(start(), `the responses of a fake ${method.path}`);
   for await (const response of responses) yield responseOf(method, response);

@@ -10,11 +10,11 @@ import type { Connections } from "../http/exchange.ts";
 import type { ClosableTransport } from "./client.ts";
 
 /**
- * Makes a transport of a call and of the connections below it. Their end waits for the calls that have begun, which may not
- * have reached a connection yet: an interceptor may still be waiting for something, or about to try again.
+ * Makes a transport of a call and of the connections below it. `close` waits for calls that have not reached a
+ * connection yet: an interceptor may still wait for something, or be about to retry.
  */
 export function closableTransport(call: Call, connections: Connections): ClosableTransport {
-  /** Calls that have no response yet. The messages of a stream that come after it are the connection's to wait for. */
+  /** Calls without a response. Once there is one, the connection waits for the messages of its stream. */
   let running = 0;
   let onNoneRunning = (): void => {};
   let closing: Promise<void> | undefined;
@@ -30,7 +30,7 @@ export function closableTransport(call: Call, connections: Connections): Closabl
       running += 1;
       try {
         const response = call(request);
-        // An interceptor may have made a mistake, and return no promise.
+        // An interceptor that returns no promise is a mistake, which the caller of the call reports.
         Promise.resolve(response).then(settled, settled);
         return response;
       } catch (reason) {

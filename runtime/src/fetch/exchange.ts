@@ -8,7 +8,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { readBody, readHeaders } from "./message.ts";
 
 export interface FetchOptions {
-  /** Where the server is: an absolute URL, or in a browser a path on the page's own origin. */
+  /** The URL of the server: absolute, or in a browser a path on the page's own origin. */
   readonly baseUrl: string;
   /** Whether cookies and other credentials are sent. Default: that of fetch, `same-origin`. */
   readonly credentials?: "omit" | "same-origin" | "include" | undefined;

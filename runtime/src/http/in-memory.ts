@@ -1,5 +1,6 @@
 /**
- * What stands for a network in memory: each end has headers and a signal of its own.
+ * The engine in memory: connects a client to the exchange of a server in the same process. Each end has headers and a
+ * signal of its own.
  */
 import { Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -8,12 +9,12 @@ import { onAbort } from "../call/timer.ts";
 import type { Body } from "./body.ts";
 import { clientGone, type Exchange, type HttpRequest } from "./exchange.ts";
 
-/** Hands requests over to the exchange of a server as if they had come over a connection. */
+/** Passes requests to the exchange of a server as if they had arrived over a connection. */
 export function connectInMemory(exchange: Exchange): Exchange {
   return async (request) => {
     const received = new ReceivedRequest(request);
     const response = await exchange(received);
-    // The signal of a stream must still tell that its reader has gone.
+    // For a streamed body the signal must still report that its reader has left.
     if (response.body.whole !== undefined) received.close();
     return response;
   };
@@ -39,7 +40,7 @@ class ReceivedRequest implements HttpRequest {
     this.#sent = sent;
   }
 
-  /** Not the sender's own, whose reason may be anything: over a network nothing of it arrives. */
+  /** A signal of its own, because the reason of the sender's is private: a network would not carry it. */
   get signal(): AbortSignal | undefined {
     const { signal } = this.#sent;
     if (signal === undefined || this.#signal !== undefined) return this.#signal;
@@ -49,14 +50,14 @@ class ReceivedRequest implements HttpRequest {
     return this.#signal;
   }
 
-  /** There is a response: the signal will not fire any more. */
+  /** Called with the response. The signal does not fire afterwards. */
   close(): void {
     this.#closed = true;
     this.#unlink();
   }
 }
 
-/** Both ends have the same deadline, and whichever notices first, it has passed for both. */
+/** Both ends have the same deadline: if it passes for the sender, it has passed for the receiver. */
 function asReceived({ status, code, rawMessage }: RpcError): RpcError {
   return status === Status.ClientTimeout
     ? new RpcError(code, rawMessage, { status: Status.ServerTimeout })

@@ -1,12 +1,12 @@
 /**
- * Logging: interceptors that report every call when it is over. What is done with the report is the user's business.
+ * Logging: interceptors that report every finished call to a function of the user.
  */
 import type { CallRequest, Interceptor, MethodKind } from "../call/call.ts";
 import { codeName } from "../call/code.ts";
 import { callHook, type RpcError } from "../call/error.ts";
 import { observe } from "./observer.ts";
 
-/** A call that is over. It holds no metadata, so that no credentials end up in a log. */
+/** A finished call. It holds no metadata, so that credentials do not reach a log. */
 export interface FinishedCall {
   readonly side: "client" | "server";
   /** Full name of the service, such as `greet.v1.GreetService`. */
@@ -16,15 +16,15 @@ export interface FinishedCall {
   readonly kind: MethodKind;
   /** `ok`, or the name of the error's code, such as `not_found`. */
   readonly code: string;
-  /** From the first interceptor to the last message. */
+  /** Time from the first interceptor to the last message, in milliseconds. */
   readonly durationMs: number;
-  /** Why the call failed. On a server, its `cause` is what was hidden from the peer, if anything was. */
+  /** The error of a failed call. On a server its `cause` is the error that was hidden from the peer, if any. */
   readonly error: RpcError | undefined;
 }
 
 /**
- * Told of every call that is over, once. The request is there for what else a log may want, such as a header of its
- * own; mind that headers hold credentials. What it throws is printed and harms no call.
+ * Called once for every finished call. The request gives access to anything else a log may need, such as a header; note
+ * that headers contain credentials. Errors that it throws are printed and do not affect the call.
  */
 export type CallReporter = (call: FinishedCall, request: CallRequest) => void;
 
@@ -38,8 +38,8 @@ export function createClientLogger(report: CallReporter): Interceptor {
 }
 
 /**
- * Makes an interceptor that reports the calls of a server. Requests that never become a call are not among them: to a
- * path that no service has, or with a message that cannot be decoded.
+ * Makes an interceptor that reports the calls of a server. It does not see requests that never become a call: those for
+ * an unknown path, or with a message that cannot be decoded.
  */
 export function createServerLogger(report: CallReporter): Interceptor {
   return createLogger("server", report);

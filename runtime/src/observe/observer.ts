@@ -1,5 +1,5 @@
 /**
- * Calls as seen from outside, where they start and how they end: what logs, traces and metrics have in common.
+ * Observation of calls, from their start to their end, as logs, traces and metrics need it.
  */
 
 import type { Call, CallRequest, CallResponse, StreamResponse } from "../call/call.ts";
@@ -9,16 +9,16 @@ import { isAnswered, shapeError } from "../call/outcome.ts";
 import { onAbort } from "../call/timer.ts";
 
 export interface Observer {
-  /** Does a piece of the call's work: starts it, or goes on to its next message. A place to set up a context. */
+  /** Runs a part of the call's work: its start, or the step to its next message. A tracer sets up its context here. */
   run<T>(work: () => T): T;
-  /** Told once that the call is over. `error` is why it failed, `undefined` if it did not. It must not throw. */
+  /** Called once when the call is over, with its error if it failed. It must not throw. */
   ended(error: RpcError | undefined): void;
 }
 
 /**
- * Makes a call and tells the observer when it is over: with its one message, or when its stream has ended, failed, or
- * been left. A call that came too late for its deadline has failed, whatever it came to; so has one on a server whose
- * caller gets an error in the end, because what it came to cannot be sent.
+ * Makes a call and notifies the observer when it is over: when there is one message, or when the stream has ended,
+ * failed, or was left early. A call whose response came after its deadline has failed. So has a call on a server whose
+ * response cannot be sent.
  */
 export async function observe(next: Call, request: CallRequest, observer: Observer): Promise<CallResponse> {
   let response: CallResponse;
@@ -43,7 +43,7 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
     release();
     observer.ended(error);
   };
-  // A stream that nobody reads ends with its call.
+  // A stream that is never read ends with its call.
   let release = (): void => {};
   release = onAbort(request.context.signal, end);
   const { context } = request;
@@ -74,7 +74,7 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
   };
 }
 
-/** What the caller sees of what a call threw: on a server, nothing of an error that is not meant for it. */
+/** The error as the caller sees it: on a server, errors that must not be revealed are hidden. */
 function failure(request: CallRequest, reason: unknown): RpcError {
   if (reason instanceof RpcError) return reason;
   const aborted = abortErrorFor(reason, request);
@@ -82,7 +82,7 @@ function failure(request: CallRequest, reason: unknown): RpcError {
   return isAnswered(request.context) ? hiddenError(reason) : RpcError.from(reason);
 }
 
-/** Why the other side, or the caller, waits no longer. */
+/** The reason why the caller or the other side gave up on the call; `undefined` if neither did. */
 function cutShort({ context }: CallRequest): RpcError | undefined {
   const { signal } = context;
   return signal?.aborted ? abortError(signal) : undefined;

@@ -1,6 +1,6 @@
 /**
- * The door to OpenTelemetry: interceptors that record a span and a duration for every call, after the semantic
- * conventions for RPC, and carry the trace from client to server in the metadata. Needs the package `@opentelemetry/api`.
+ * OpenTelemetry: interceptors that record a span and a duration for every call, by the semantic conventions for RPC,
+ * and carry the trace from client to server in the metadata. Needs the package `@opentelemetry/api`.
  */
 import {
   type Attributes,
@@ -36,14 +36,20 @@ export interface TelemetryOptions {
 }
 
 export interface ClientTelemetryOptions extends TelemetryOptions {
-  /** Where the transport leads, for the attributes `server.address` and `server.port`. Default: left out. */
+  /**
+   * The URL of the transport, for the attributes `server.address` and `server.port`. Default: the attributes are left
+   * out.
+   */
   readonly baseUrl?: string | undefined;
 }
 
-/** Seconds, as the semantic conventions advise. */
+/** Histogram boundaries in seconds, as the semantic conventions recommend. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** Codes that are the server's fault. The others tell a client what it did, and are no error of a server's span. */
+/**
+ * Codes for faults of the server. The other codes report a mistake of the client and do not mark a server's span as
+ * failed.
+ */
 const SERVER_ERRORS: ReadonlySet<Code> = new Set([
   Code.Unknown,
   Code.DeadlineExceeded,
@@ -79,8 +85,8 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
 }
 
 /**
- * Makes an interceptor that traces the calls of a server: a span of kind server for each, the child of the client's
- * span if the metadata names one. The handler runs with the span as the active one.
+ * Makes an interceptor that traces the calls of a server: a span of kind server for each, a child of the client's span
+ * if the metadata names one. The handler runs with the span as the active one.
  */
 export function createServerTelemetry(options: TelemetryOptions = {}): Interceptor {
   const { tracer, histogram, attributes } = prepare("server", options);
@@ -108,13 +114,13 @@ function prepare(side: "client" | "server", options: TelemetryOptions) {
 interface Recording {
   readonly span: Span;
   readonly histogram: Histogram;
-  /** What was known when the call began. */
+  /** Attributes known when the call begins. */
   readonly known: Attributes;
   readonly active: Context;
   readonly isError: (error: RpcError) => boolean;
 }
 
-/** Runs a call in its context, and writes down how it ended. */
+/** Runs a call in its context and records how it ended. */
 function record({ span, histogram, known, active, isError }: Recording) {
   const start = performance.now();
   return {
@@ -134,7 +140,7 @@ function record({ span, histogram, known, active, isError }: Recording) {
   };
 }
 
-/** As the conventions want it: with a slash, without one in front. It is the name of the span too. */
+/** The name in the form of the conventions, `service/Method`, which is also the name of the span. */
 function methodName({ method }: CallRequest): string {
   return `${method.service}/${method.name}`;
 }
@@ -155,7 +161,7 @@ const metadataSetter: TextMapSetter<Metadata> = {
     try {
       headers.set(name, value);
     } catch {
-      // A propagator's field that metadata cannot carry, such as an empty one, is no reason to fail the call.
+      // Metadata cannot carry every field of a propagator, for example an empty one. That must not fail the call.
     }
   },
 };

@@ -5,10 +5,10 @@ import type { Method } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 
-/** Longest text of an error that travels. Headers have limits, and more than this nobody reads. */
+/** Maximum length of an error text that is sent, in characters: the text travels in a header. */
 const MAX_ERROR_TEXT = 4096;
 
-/** A text cut at a number of characters: an error must not send back at length what a peer sent. */
+/** Cuts a text to a number of characters, so that an error does not return a peer's input at length. */
 export function clipText(text: string, length: number = MAX_ERROR_TEXT): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
@@ -16,15 +16,18 @@ export function clipText(text: string, length: number = MAX_ERROR_TEXT): string 
 /** Longest part of a peer's text that an error quotes, in characters. */
 const MAX_QUOTED_TEXT = 100;
 
-/** A peer's text in quotation marks, as much of it as it takes to recognize it. */
+/** Quotes a peer's text, cut to a length that suffices to recognize it. */
 export function quote(text: string): string {
   return `"${clipText(text, MAX_QUOTED_TEXT)}"`;
 }
 
-/** Longest reason of a decoding error that travels, in characters: codecs quote what they could not decode. */
+/**
+ * Maximum length of the reason of a decoding error that is sent, in characters: codecs quote the bytes they cannot
+ * decode.
+ */
 const MAX_REASON_TEXT = 300;
 
-/** The reason why bytes of a peer cannot be decoded, as the peer may read it. */
+/** The reason why a peer's bytes cannot be decoded, in a length that may be sent to the peer. */
 export function decodingReason(cause: unknown): string {
   return clipText(reasonOf(cause), MAX_REASON_TEXT);
 }
@@ -32,7 +35,7 @@ export function decodingReason(cause: unknown): string {
 /** Longest part of a path that an error shows, in characters. */
 const MAX_SHOWN_PATH = 200;
 
-/** The error of a path that no handler is behind. It tells the form of paths, but not which ones there are. */
+/** The error for a path without a handler. It describes the form of paths but does not list the existing ones. */
 export function notFound(path: string): RpcError {
   return new RpcError(
     Code.Unimplemented,
@@ -41,7 +44,7 @@ export function notFound(path: string): RpcError {
   );
 }
 
-/** The error of a server's interceptor that does not answer as the kind of the method wants it. */
+/** The error of a server's interceptor whose response has the wrong kind for the method. */
 export function wrongResponseKind({ path, kind }: Method): TypeError {
   return new TypeError(
     `an interceptor of ${path} must return the response of next(request), or one for a ${kind} call`,

@@ -7,29 +7,32 @@ import { isBinaryValue, type Metadata } from "../call/metadata.ts";
 import type { Compression } from "../codec/compression.ts";
 import { quote } from "./error.ts";
 
-/** What the headers of a request say in either sub-protocol, beside its content type. */
+/** Headers of a request that both sub-protocols read, without its content type. */
 export interface RequestHeaders {
   readonly timeoutMs: number | undefined;
-  /** The compression that the request's messages may have; `undefined`: none. */
+  /** The compression of the request's messages; `undefined`: none. */
   readonly compression: Compression | undefined;
-  /** The compression to answer with; `undefined`: none. */
+  /** The compression of the response; `undefined`: none. */
   readonly responseCompression: Compression | undefined;
 }
 
-/** Names that belong to HTTP or to a sub-protocol. User metadata must not bear them. */
+/** Names that HTTP or a sub-protocol reserves. User metadata must not use them. */
 const RESERVED_NAMES = new Set(
-  // One text, which is a shorter bundle for pages.
+  // A single string makes a smaller bundle for pages than a list.
   `accept-encoding connection content-encoding content-length content-type date host keep-alive proxy-connection te
 trailer transfer-encoding upgrade http2-settings x-content-type-options
 tri-protocol-version tri-service-timeout tri-service-version tri-service-group`.split(/\s/),
 );
 
-/** Whether a header belongs to HTTP or to a sub-protocol, rather than to the user's metadata. */
+/** Reports whether a header is reserved by HTTP or a sub-protocol. All others are the user's metadata. */
 export function isReservedName(name: string): boolean {
   return RESERVED_NAMES.has(name) || name.startsWith("grpc-") || name.startsWith(":");
 }
 
-/** Adds user metadata to the headers of a message, each name with a prefix; refuses names that are reserved. */
+/**
+ * Appends user metadata to the headers of a message, each name with the prefix. Throws a `TypeError` for reserved
+ * names.
+ */
 export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = ""): void {
   const fields = metadata.raw;
   for (let i = 0; i < fields.length; i += 2) {
@@ -43,7 +46,7 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
   if (problem !== undefined) throw new TypeError(`metadata cannot be sent: ${problem}`);
 }
 
-/** The same on a client, where what is wrong with metadata is its caller's mistake. */
+/** Appends the metadata of a client's call. Invalid metadata is its caller's mistake: throws `invalid_argument`. */
 export function appendCallerMetadata(headers: Metadata, metadata: Metadata): void {
   try {
     appendMetadata(headers, metadata);
@@ -52,16 +55,16 @@ export function appendCallerMetadata(headers: Metadata, metadata: Metadata): voi
   }
 }
 
-/** Limits on the headers of a request: what is beyond them is refused, not truncated. */
+/** Limits on the headers of a request. A request beyond them is refused; nothing is truncated. */
 const MAX_METADATA_FIELDS = 100;
 export const MAX_METADATA_BYTES: number = 16 * 1024;
 
-/** What is wrong with the headers of a request. */
+/** A violation of the limits or of the grammar of metadata. */
 export type HeadersProblem = { readonly kind: "too large" | "malformed"; readonly message: string };
 
 /**
- * Looks at every header of a request once: their number and size, and the grammar of metadata, so that reading it later
- * cannot fail (spec: Custom metadata). Returns `undefined` if all is well. Empty values pass: HTTP has them.
+ * Validates the headers of a request, their number, size and grammar, so that reading them later cannot fail (spec:
+ * Custom metadata). Returns `undefined` if they are valid. Empty values are accepted, because HTTP has them.
  */
 export function checkHeaders(headers: Metadata): HeadersProblem | undefined {
   const tooLarge = checkHeadersSize(headers);
@@ -74,7 +77,7 @@ export function checkHeaders(headers: Metadata): HeadersProblem | undefined {
   return undefined;
 }
 
-/** Fields of HTTP that bring text from outside of the program that calls, be it ASCII or not. */
+/** HTTP fields whose text comes from outside of the calling program and may be other than ASCII. */
 const FOREIGN_TEXT = new Set(["cookie", "referer", "user-agent"]);
 
 const BEYOND_NAME = /[^0-9a-z_.-]/;
@@ -88,14 +91,14 @@ function checkField(name: string, value: string): string | undefined {
   return `the value of metadata ${quote(name)} has other characters than printable ASCII`;
 }
 
-/** What is wrong with the number and the size of headers; `undefined` if nothing is. */
+/** The violation of a limit on number or size; `undefined` if there is none. */
 function checkHeadersSize({ raw, size }: Metadata): string | undefined {
   if (size > MAX_METADATA_FIELDS) return `${size} header fields are more than the limit of ${MAX_METADATA_FIELDS}`;
   const tooLarge = headerListSize(raw) > MAX_METADATA_BYTES;
   return tooLarge ? `the headers are larger than the limit of ${MAX_METADATA_BYTES} bytes` : undefined;
 }
 
-/** The size of header fields as HTTP/2 counts it: 32 bytes for each beside its name and value. */
+/** The size of a header list as HTTP/2 counts it: name, value and 32 bytes for each field (RFC 9113, section 6.5.2). */
 export function headerListSize(raw: readonly string[]): number {
   let bytes = raw.length * 16;
   for (const text of raw) bytes += text.length;

@@ -1,5 +1,5 @@
 /**
- * Compression of single messages, for sending and after receipt.
+ * Compression of single messages.
  */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -7,7 +7,7 @@ import { plainBytes } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { ProtocolOptions } from "./options.ts";
 
-/** Compresses a message for sending; `undefined` for one that is better sent as it is. */
+/** Compresses a message for sending. Returns `undefined` if it should be sent uncompressed. */
 export function compressMessage(
   bytes: Uint8Array,
   compression: Compression | undefined,
@@ -17,7 +17,9 @@ export function compressMessage(
   return compression.compress(bytes);
 }
 
-/** Inflates a received message, up to the limit. `onBadData` makes the error for bytes that are not in that encoding. */
+/**
+ * Inflates a received message, up to the limit. `onBadData` makes the error for bytes that the compression cannot read.
+ */
 export async function decompressMessage(
   bytes: Uint8Array,
   compression: Compression,

@@ -1,5 +1,5 @@
 /**
- * Options of the sub-protocols, resolved once, when a transport or a server is made.
+ * Options of the sub-protocols, validated and completed once, when a transport or a server is made.
  */
 import { callHook, type ErrorHook } from "../call/error.ts";
 import type { PayloadOptions } from "../call/method.ts";
@@ -8,9 +8,9 @@ import { type Compression, IDENTITY } from "../codec/compression.ts";
 import { decodedLimit } from "../codec/large-message.ts";
 import { checkWireNames } from "../codec/wire-name.ts";
 
-/** What a protocol needs to know. Resolved once, when a transport or a server is made. */
+/** Options of clients and servers of both sub-protocols. */
 export interface ProtocolOptions {
-  /** Compressions that are understood, best first. */
+  /** Supported compressions, in order of preference. */
   readonly compressions: readonly Compression[];
   /** Messages below this many bytes are sent uncompressed. */
   readonly compressMinBytes: number;
@@ -20,45 +20,45 @@ export interface ProtocolOptions {
   readonly maxDecodedBytes?: number | undefined;
 }
 
-/** What a client of sub-protocol A needs to know that leaves compression to its exchange. */
+/** Options of a client of sub-protocol A whose exchange does its own compression. */
 export interface UnaryOptions extends Pick<ProtocolOptions, "maxMessageBytes"> {
-  /** What sub-protocol A makes of its one argument in JSON: the specification's array, or the bare object. */
+  /** The JSON body of sub-protocol A: the specification's array of one argument, or the bare object. */
   readonly jsonBody: "array" | "object";
-  /** Whether methods are called by their alias. */
+  /** True if methods are called by their alias. */
   readonly useAlias: boolean;
 }
 
 export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, PayloadOptions {
   readonly codec: Codec;
-  /** The codec of responses of sub-protocol A, asked for with `accept`. Default: that of requests. */
+  /** The codec of responses of sub-protocol A, requested by `accept`. Default: that of requests. */
   readonly accept?: Codec | undefined;
-  /** Whether requests of sub-protocol B name the type of their messages in `grpc-message-type`. Default: false. */
+  /** True if requests of sub-protocol B name the type of their messages in `grpc-message-type`. Default: false. */
   readonly messageType?: boolean | undefined;
-  /** The compression to send with. `undefined`: none. */
+  /** The compression of requests. `undefined`: none. */
   readonly sendCompression: Compression | undefined;
-  /** What sub-protocol B calls wrapped messages: what peers do, or the specification. Default: the former. */
+  /** The content type of wrapped messages in sub-protocol B. Default: `application/grpc+proto`, as peers use it. */
   readonly wrapperContentType?: WrapperContentType | undefined;
 }
 
 export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
-  /** Codecs that are understood. */
+  /** Supported codecs. */
   readonly codecs: readonly Codec[];
   /**
-   * Whether pages of another origin may call, with the credentials of their visitor (cookies, `authorization`) or without.
-   * Default: none may.
+   * Decides whether pages of another origin may call, with credentials (cookies, `authorization`) or without. Default:
+   * none may.
    */
   readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
-  /** The most that bodies of sub-protocol A may consist of. */
+  /** Limits on the parts of bodies of sub-protocol A. */
   readonly bodyLimits: BodyLimits;
-  /** Whether sub-protocol A refuses requests without `tri-protocol-version`. */
+  /** True if sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
-  /** Whether sub-protocol B refuses requests without `te: trailers`. */
+  /** True if sub-protocol B refuses requests without `te: trailers`. */
   readonly requireTe: boolean;
-  /** Told of every error whose text the peer does not get to see, once each. */
+  /** Called once for every error whose text is hidden from the peer. */
   readonly onError: ErrorHook;
 }
 
-/** The most that a body of sub-protocol A may consist of. A body with more is refused with 400. */
+/** Limits on the parts of a body of sub-protocol A. A body beyond them is refused with 400. */
 export interface BodyLimits {
   /** Parts of a multipart body. */
   readonly parts: number;
@@ -73,14 +73,14 @@ const DEFAULT_BODY_LIMITS: BodyLimits = { parts: 128, formValues: 1_000, element
 /** The content types of wrapped messages (spec: Extended content type). No known peer uses the one with `wrapper`. */
 export type WrapperContentType = "application/grpc+proto" | "application/triple+wrapper";
 
-/** 4 MiB, as gRPC has it. */
+/** 4 MiB, as in gRPC. */
 export const DEFAULT_MAX_MESSAGE_BYTES: number = 4 * 1024 * 1024;
 
 type Given<Options, Needed extends keyof Options> = Pick<Options, Needed> & {
   readonly [Name in keyof Options]?: Options[Name] | undefined;
 };
 
-/** Fills in the default, and validates the limit. */
+/** Fills in the default and validates the limit. */
 function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<ProtocolOptions, never>): number {
   if (maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1) return maxMessageBytes;
   throw new RangeError(`maxMessageBytes must be between 1 and ${2 ** 31 - 1}, not ${maxMessageBytes}`);
@@ -106,13 +106,13 @@ function resolveLimits<Limits extends { readonly [Limit in keyof Limits]: number
   return limits;
 }
 
-/** Fills in the defaults of both halves. Those of codecs and compressions are the entry point's choice. */
+/** Fills in the defaults that clients and servers share. Entry points choose the codecs and compressions. */
 function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
   const { compressions, compressMinBytes = 1024 } = given;
   return { compressions, compressMinBytes, maxMessageBytes: resolveLimit(given) };
 }
 
-/** Fills in the defaults of unary calls. Pages need no others. */
+/** Fills in the defaults of a client of unary calls, the only options that pages need. */
 export function resolveUnaryOptions(
   given: Given<UnaryOptions, never> & { readonly javaNames?: boolean | undefined },
 ): UnaryOptions {

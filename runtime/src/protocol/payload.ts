@@ -1,5 +1,5 @@
 /**
- * The methods of one path: those without schemas may share it, and a call's messages tell which of them is meant.
+ * The methods of one path. Methods without schemas may share a path; the messages of a call tell which one is meant.
  */
 import type { Handler } from "../call/call.ts";
 import type { Method } from "../call/method.ts";

@@ -10,8 +10,8 @@ export type ClientProtocol = (exchange: Exchange, options: ClientProtocolOptions
 
 /** A protocol's server half: answers an exchange by making a call. */
 export interface ServerProtocol {
-  /** Whether requests of this content type are the protocol's to answer. */
+  /** Reports whether the protocol answers requests of this content type. */
   accepts(contentType: string): boolean;
-  /** Answers; never rejects. Without a handler it says "not found" in the protocol's own words. */
+  /** Answers a request and never rejects. Without a handler the response is the protocol's "not found" error. */
   serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse>;
 }

@@ -1,6 +1,6 @@
 /**
- * Addressing: which version and group of a service a call is for (spec: Versioning, point 4), and the other path of a method
- * that has an alias.
+ * Addressing: version and group of the called service (spec: Versioning, point 4), and the path of a method by its
+ * alias.
  */
 import type { Method, Selector } from "../call/call.ts";
 import { Code } from "../call/code.ts";
@@ -8,7 +8,7 @@ import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import type { MethodAlias } from "../call/method.ts";
 
-/** Reads which version and group of a service is meant (spec: Versioning, point 4). */
+/** Reads version and group of the called service. */
 export function readSelector(headers: Metadata): Selector {
   const version = headers.get("tri-service-version");
   const group = headers.get("tri-service-group");
@@ -17,13 +17,13 @@ export function readSelector(headers: Metadata): Selector {
 
 const NO_SELECTOR: Selector = /*@__PURE__*/ Object.freeze({});
 
-/** An empty name asks for none, in spite of a default. */
+/** Writes version and group. An empty string selects a service without, even if the client has a default. */
 export function writeSelector(headers: Metadata, selector: Selector): void {
   if (selector.version) headers.set("tri-service-version", selector.version);
   if (selector.group) headers.set("tri-service-group", selector.group);
 }
 
-/** The path of a call by the method's alias: below its name of the service, under the name that `nameOf` picks. */
+/** The path of a method by its alias. `nameOf` picks the name of the method. */
 export function aliasPath({ path, alias }: Method, nameOf: (alias: MethodAlias) => string): string {
   if (alias !== undefined) return `/${alias.service}/${nameOf(alias)}`;
   const message = `${path} has no Java name; generate it with java_names=true`;

@@ -1,5 +1,5 @@
 /**
- * The context of a call on a server: it ends with its exchange, and knows how the call was answered.
+ * The context of a call on a server: it ends with its exchange, and records how the call was answered.
  */
 import { Status } from "../call/code.ts";
 import { OpenContext } from "../call/context.ts";
@@ -11,11 +11,14 @@ import type { HttpRequest } from "../http/exchange.ts";
 type AnswerListener = (error: RpcError | undefined) => void;
 
 export class ServerContext extends OpenContext implements AnsweredContext {
-  /** The exchange. Its signal is made on first use, and fires when the client cancels or is lost, or the server shuts down. */
+  /**
+   * The exchange of the call. Its signal is made on first use, and fires when the client cancels or is lost, or the
+   * server shuts down.
+   */
   readonly #exchange: Pick<HttpRequest, "signal" | "waitUntil">;
   #removeListener: (() => void) | undefined;
   #closed = false;
-  /** The step of the call that may be running when the call ends early. */
+  /** The step of the call that may still run when the call ends early. */
   #working: Promise<unknown> | undefined;
   #answer: RpcError | "ok" | undefined;
   #listeners: readonly AnswerListener[] | undefined;
@@ -59,7 +62,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     this.#removeListener?.();
   }
 
-  /** Abandons work that does not listen to the signal. The engine counts it until it settles. */
+  /** Abandons work that ignores the signal. The engine counts it as a running handler until it settles. */
   override waitUntil(work: Promise<unknown> | undefined): void {
     super.waitUntil(work);
     if (work !== undefined) this.#exchange.waitUntil?.(work);
@@ -70,7 +73,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     else callback(this.#answer === "ok" ? undefined : this.#answer);
   }
 
-  /** Records that the protocol has made the answer, or the error that takes its place. Only the first one counts. */
+  /** Records that the protocol has made the response, or the error in its place. Only the first call has an effect. */
   answered(error?: RpcError): void {
     if (this.#answer !== undefined) return;
     this.#answer = error ?? "ok";

@@ -1,6 +1,6 @@
 /**
- * CORS: lets the pages of other origins call a server, and read the metadata of its answers. It wraps an exchange, so it
- * works under every server and handler and knows neither protocols nor services.
+ * CORS (Fetch standard): lets pages of other origins call a server and read the metadata of its responses. It wraps an
+ * exchange, so it works on every server and handler and depends on neither protocols nor services.
  */
 import { Status } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
@@ -9,22 +9,28 @@ import { emptyBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 
 export interface CorsOptions {
-  /** The origins whose pages may call, such as `https://app.example.com`, or `"*"` for all of them. */
+  /** Origins whose pages may call, such as `https://app.example.com`, or `"*"` for all. */
   readonly origins: readonly string[] | "*";
-  /** Whether they may send cookies and other credentials. It needs a list of origins. Default: false. */
+  /** True if pages may send cookies and other credentials. This requires a list of origins. Default: false. */
   readonly credentials?: boolean | undefined;
-  /** Seconds that a browser may remember the answer to its preflight. Default: 7,200, the most that some of them do. */
+  /**
+   * Time in seconds for which a browser may cache the response to its preflight. Default: 7,200, the maximum of some
+   * browsers.
+   */
   readonly maxAge?: number | undefined;
 }
 
 const DEFAULT_MAX_AGE_S = 7_200;
 
-/** Answers preflights, and tells browsers who may read the responses of the exchange. Throws for options that cannot be. */
+/**
+ * Answers preflight requests, and adds to responses the fields that allow pages to read them. Throws for invalid
+ * options.
+ */
 export function withCors(exchange: Exchange, options: CorsOptions): Exchange {
   const { origins, credentials = false, maxAge = DEFAULT_MAX_AGE_S } = checkOptions(options);
   const allowed = new Set(origins);
 
-  /** The fields of every answer to a page that may call; `undefined` for a page that may not. */
+  /** The fields of responses to a page that may call; `undefined` for one that may not. */
   function grant(origin: string): Metadata | undefined {
     if (origins === "*") return new Metadata({ "access-control-allow-origin": "*" });
     if (!allowed.has(origin)) return undefined;
@@ -36,7 +42,7 @@ export function withCors(exchange: Exchange, options: CorsOptions): Exchange {
     const granted = grant(origin);
     if (granted === undefined) return refusal(origin);
     granted.append("access-control-allow-methods", "POST");
-    // Metadata may have any name, so what the page asks for is what is allowed.
+    // Metadata may have any name, so every name that the page requests is allowed.
     const wanted = headers.get("access-control-request-headers") ?? "";
     if (HEADER_LIST.test(wanted)) granted.append("access-control-allow-headers", wanted);
     granted.append("access-control-max-age", String(maxAge));
@@ -61,22 +67,22 @@ export function withCors(exchange: Exchange, options: CorsOptions): Exchange {
 }
 
 /**
- * Whether pages of an origin may call, with the credentials of their visitor or without. Requests that need no preflight,
- * such as those of HTML forms, are judged by it.
+ * Makes the function that decides whether pages of an origin may call, with credentials or without. It also applies to
+ * requests that need no preflight, such as those of HTML forms.
  */
 export function createOriginPolicy({ origins, credentials }: CorsOptions) {
   return (origin: string, withCredentials: boolean): boolean =>
     (origins === "*" || origins.includes(origin)) && (!withCredentials || credentials === true);
 }
 
-//     1#field-name, as a preflight sends it
+// 1#field-name, the form in which preflight requests list names
 const HEADER_LIST = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;
 
 function isPreflight({ method, headers }: HttpRequest): boolean {
   return method === "OPTIONS" && headers.has("access-control-request-method");
 }
 
-/** Response headers that CORS exposes to every page (CORS-safelisted response-header names). */
+/** Response headers that every page may read (CORS-safelisted response-header names). */
 const SAFELISTED = new Set([
   "cache-control",
   "content-language",
@@ -86,7 +92,10 @@ const SAFELISTED = new Set([
   "pragma",
 ]);
 
-/** All other fields of a response, metadata and trailers among them. A wildcard would not do where credentials are sent. */
+/**
+ * The names of all other fields of a response, metadata and trailers included. `*` has no effect on requests with
+ * credentials.
+ */
 function exposedNames(headers: Metadata): string {
   const names = new Set(Array.from(headers, ([name]) => name).filter((name) => !SAFELISTED.has(name)));
   return [...names].join(", ");
@@ -124,7 +133,7 @@ function checkOptions(options: CorsOptions): CorsOptions {
 function isOrigin(text: string): boolean {
   try {
     const { origin, protocol, host } = new URL(text);
-    // Extensions of browsers have schemes of their own, which URL knows no origin of.
+    // URL knows no origin for the schemes of browser extensions.
     return origin === "null" ? text === `${protocol}//${host}` && host !== "" : origin === text;
   } catch {
     return false;

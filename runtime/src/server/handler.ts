@@ -1,6 +1,6 @@
 /**
- * Handlers: turns a user's implementation of a service into calls. The four kinds become two shapes here, and whatever
- * a user's code throws becomes an `RpcError`.
+ * Handlers: turns a user's implementation of a service into calls. The four kinds of call become two shapes here, and
+ * errors of the user's code become an `RpcError`.
  */
 import type {
   Call,
@@ -20,25 +20,28 @@ import { Metadata } from "../call/metadata.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { type HandlerOptions, interceptHandler } from "./interceptors.ts";
 
-/** What a handler knows of its call, and may add to the response. */
+/** The context of a call as its handler sees it, with the metadata of the response. */
 export interface HandlerContext extends CallContext {
   readonly method: Method;
   /** Fires when the caller cancels or is lost, the deadline passes or the server shuts down; never on success. */
   readonly signal: AbortSignal;
   /** Headers of the request: its metadata, and the headers of the protocol. */
   readonly requestHeaders: Metadata;
-  /** Leading metadata of the response. Too late once the first message or {@link sendHeaders} has gone out. */
+  /**
+   * Leading metadata of the response. Changes have no effect once the first message or {@link sendHeaders} has been
+   * sent.
+   */
   readonly responseHeaders: Metadata;
   /** Trailing metadata of the response. */
   readonly responseTrailers: Metadata;
-  /** Sends the leading metadata now, before the first message. Only streaming calls can; elsewhere it does nothing. */
+  /** Sends the leading metadata now, before the first message. Only streaming calls can; it has no effect on others. */
   readonly sendHeaders: () => void;
 }
 
-/** A method's implementation: one message or all of them in, one or all of them out. */
+/** The implementation of a method: takes one message or a stream, returns one message or a stream. */
 type Implementation = (input: never, context: HandlerContext) => unknown;
 
-/** Throws a `TypeError` for what cannot be added: mistakes that a type checker would have told of. */
+/** Validates the arguments of `add`, for callers without a type checker. Throws a `TypeError`. */
 export function checkService(service: unknown, implementation: unknown): void {
   const { methods } = (service ?? {}) as { methods?: unknown };
   if (typeof methods !== "object" || typeof implementation !== "object" || implementation === null) {
@@ -46,7 +49,7 @@ export function checkService(service: unknown, implementation: unknown): void {
   }
 }
 
-/** Makes the handlers of a service. A method that is not implemented gets a handler that says so. */
+/** Makes the handlers of a service. The handler of a method without an implementation answers `unimplemented`. */
 export function createHandlers<H extends object>(
   service: ServiceDef<object, H>,
   implementation: H,
@@ -118,7 +121,7 @@ function streamCall(start: Start, onError: ErrorHook): Call {
         throw new TypeError(`${request.method.path} must return an async iterable, such as an async generator makes`);
       }
       const outputs = started[Symbol.asyncIterator]();
-      // The response begins with its first message, so that a failure before it is a failure of the whole call.
+      // The response begins with the first message, so that an earlier error fails the whole call.
       const first = outputs.next();
       await Promise.race([first, headerSent]);
       const messages = resume(first, outputs, (reason) => maskUnknownError(reason, request, onError));
@@ -129,7 +132,7 @@ function streamCall(start: Start, onError: ErrorHook): Call {
   };
 }
 
-/** Goes on with an iteration whose first step is under way, and converts what it throws. */
+/** Continues an iteration whose first step is under way, and converts errors. */
 function resume(
   first: Promise<IteratorResult<object>>,
   outputs: AsyncIterator<object>,
@@ -155,7 +158,7 @@ function resume(
   return iteration(next, leave);
 }
 
-/** Refuses a call. Generated base classes do so in every method. */
+/** Refuses a call as `unimplemented`. Generated base classes call this in every method. */
 export function unimplemented({ method }: Pick<HandlerContext, "method">): never {
   throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
 }
@@ -196,8 +199,8 @@ class OpenHandlerContext implements HandlerContext {
     });
   }
   /**
-   * What a handler threw, as the peer may see it, with the metadata that was set before. An error that came from a call
-   * of the handler's own loses the leading metadata and the status it had there.
+   * The error of a handler as the peer may see it, with the metadata that the handler set before. An error from a call
+   * that the handler made itself loses the leading metadata and the status it had there.
    */
   failure(reason: unknown, onError: ErrorHook): RpcError {
     const error = maskUnknownError(reason, this.#request, onError);

@@ -1,6 +1,6 @@
 /**
- * The router: finds the handler behind a path and lets the protocol of the request answer. It only chooses; what is
- * said, even "not found", is the protocol's business.
+ * The router: finds the handler for a path and lets the protocol of the request answer. It only chooses; the protocol
+ * makes every response, including "not found".
  */
 import type { BodyKind, Handler, Interceptor, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
@@ -12,22 +12,22 @@ import { checkService, createHandlers } from "./handler.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
-  /** Around the calls of this service, inside those of the router. */
+  /** Wrap the calls of this service, inside those of the router. */
   readonly interceptors?: readonly Interceptor[] | undefined;
   /**
-   * Bodies that unary methods take over HTTP RPC beside JSON and proto: for all methods, or for each by its name in
-   * TypeScript (spec: Additional request content types). Default: all of them.
+   * Kinds of body that unary methods accept over HTTP RPC besides JSON and proto: for all methods, or for each by its
+   * name in TypeScript (spec: Additional request content types). Default: all.
    */
   readonly bodies?: readonly BodyKind[] | { readonly [method: string]: readonly BodyKind[] } | undefined;
   /**
-   * Protection against cross-site request forgery (CSRF): whether multipart, form and text bodies are refused with 403 when
-   * the browser's `sec-fetch-site` or `origin` says that a page of another site sends them, and `cors` does not allow its
-   * origin. Default: true. Say false only for methods that do nothing on behalf of whoever holds a cookie.
+   * Protection against cross-site request forgery (CSRF): true if multipart, form and text bodies are refused with 403
+   * when the browser's `sec-fetch-site` or `origin` shows that a page of another site sends them, and `cors` does not
+   * allow its origin. Default: true. Use false only for methods that do not act on behalf of the owner of a cookie.
    */
   readonly csrf?: boolean | undefined;
 }
 
-/** A service that has been added to a router, and what it answers to. */
+/** A service that has been added to a router, with its version and group. */
 export interface AddedService {
   readonly service: ServiceDef<object, object>;
   readonly selector: Selector;
@@ -37,19 +37,19 @@ export interface Router {
   /**
    * Adds a service. The implementation is an object or a class instance with a function for every method.
    *
-   * The same service may be added again under another version or group (spec: Versioning, point 4); under the same ones
-   * it throws.
+   * The same service may be added again with another version or group (spec: Versioning, point 4). Adding it twice with
+   * the same ones throws.
    */
   readonly add: <H extends object>(
     service: ServiceDef<object, H>,
     implementation: NoInfer<H>,
     options?: ServiceOptions,
   ) => this;
-  /** What has been added so far, in that order. A service under two versions or groups is there twice. */
+  /** The added services, in order. A service with two versions or groups is listed twice. */
   readonly services: readonly AddedService[];
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
-  /** Calls back when a server begins to close, while it still answers. Absent where there is nothing to close. */
+  /** Calls back when a server begins to close, while it still answers. Absent if there is nothing to close. */
   readonly onClose?: (callback: () => void) => void;
 }
 
@@ -59,9 +59,9 @@ interface Route {
 }
 
 export interface RouterSettings {
-  /** Tried in order. The last one answers whatever no other accepts. */
+  /** Protocols, tried in order. The last one answers requests that no other accepts. */
   readonly protocols: readonly ServerProtocol[];
-  /** The kinds of body that the protocols know. */
+  /** The kinds of body that the protocols support. */
   readonly bodyKinds: readonly BodyKind[];
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
@@ -69,9 +69,9 @@ export interface RouterSettings {
 }
 
 /**
- * How the version and group of a request choose among the services of one name (spec: Versioning, point 4). `exact`: they
- * must be the same. `fallback`: where none is the same, version 1.0.0 of the same group will do, then the service that has
- * neither, as in Dubbo for Java.
+ * How version and group of a request select one of the services with the same name (spec: Versioning, point 4).
+ * `exact`: both must match. `fallback`: without an exact match, version 1.0.0 of the same group is selected, then the
+ * service without version and group, as in Dubbo for Java.
  */
 export type VersionMatch = "exact" | "fallback";
 
@@ -128,7 +128,10 @@ export function createRouterWith(settings: RouterSettings): Router {
   return router;
 }
 
-/** Whether calls of the method can be told apart from those of all others of its path. Streams begin before their messages come. */
+/**
+ * Reports whether calls of the method can be distinguished from those of all other methods of its path. Streams cannot:
+ * they begin before their first message.
+ */
 function isOverload(known: Handler, { method }: Handler): boolean {
   const others = methodsOf(known);
   return (
@@ -159,20 +162,20 @@ function bodiesOf(
 }
 
 /**
- * Whether a request target belongs to a service of the router, be it for a method that the service does not have: that
- * is for the service's protocol to say.
+ * Reports whether a request target belongs to a service of the router. The method need not exist: the protocol then
+ * answers "not found".
  */
 export function isServed(router: Router, target: string): boolean {
   return router.services.some(({ service }) => target.startsWith(`/${service.typeName}/`));
 }
 
-/** The part of a request target that names a method. Everything after it is nobody's business here. */
+/** The path of a request target, without its query. */
 function withoutQuery(target: string): string {
   const end = target.indexOf("?");
   return end < 0 ? target : target.slice(0, end);
 }
 
-/** Exactly the same; absent and empty are the same too. */
+/** Compares version and group. Absent and empty are equal. */
 function matches(registered: Selector, wanted: Selector): boolean {
   return (registered.version || "") === (wanted.version || "") && (registered.group || "") === (wanted.group || "");
 }

@@ -1,6 +1,6 @@
 /**
- * Proto files, found by their name and by what they declare. Generated code carries the descriptors of its files, so
- * whatever can be reached from the messages of a method is known without a proto file at hand.
+ * An index of proto files by name and by the symbols they declare. Generated code carries the descriptors of its files,
+ * so every file that the messages of a method depend on is available without its proto source.
  */
 import { type DescExtension, type DescFile, toBinary } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
@@ -10,11 +10,11 @@ import type { ServiceDef } from "../call/call.ts";
 export class FileIndex {
   readonly #files = new Map<string, DescFile>();
   readonly #symbols = new Map<string, DescFile>();
-  /** By the extended message, then by field number. */
+  /** Files by the extended message, then by field number. */
   readonly #extensions = new Map<string, Map<number, DescFile>>();
   readonly #encoded = new Map<DescFile, Uint8Array>();
 
-  /** Adds a file and what it imports. A file that is known by that name already is left as it is. */
+  /** Adds a file and its imports. A file whose name is known already is kept. */
   add(file: DescFile): void {
     const { name } = file.proto;
     if (this.#files.has(name)) return;
@@ -24,7 +24,7 @@ export class FileIndex {
     for (const imported of file.dependencies) this.add(imported);
   }
 
-  /** Adds the files of the messages of a service, one of which usually declares the service as well. */
+  /** Adds the files of the messages of a service. One of them usually declares the service as well. */
   addService(service: ServiceDef<object, object>): void {
     for (const { input, output, descriptor } of Object.values(service.methods)) {
       if (descriptor !== undefined) this.add(descriptor().parent.file);
@@ -53,7 +53,7 @@ export class FileIndex {
     return this.#symbols.has(extendee) ? [] : undefined;
   }
 
-  /** A file as a serialized `google.protobuf.FileDescriptorProto`. */
+  /** Encodes a file as a serialized `google.protobuf.FileDescriptorProto`. */
   encode(file: DescFile): Uint8Array {
     const bytes = this.#encoded.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
     this.#encoded.set(file, bytes);
@@ -67,7 +67,7 @@ export class FileIndex {
   }
 }
 
-/** Full names of all that a file declares. */
+/** Full names of all symbols that a file declares. */
 function symbolsOf(file: DescFile): string[] {
   return [...nestedTypes(file)].flatMap((type) => {
     const { typeName } = type;
@@ -77,7 +77,7 @@ function symbolsOf(file: DescFile): string[] {
       case "message":
         return [typeName, ...[...type.fields, ...type.oneofs].map(({ name }) => `${typeName}.${name}`)];
       case "enum": {
-        // The values of an enum are named beside it, not inside it.
+        // The values of an enum are siblings of the enum, not members.
         const scope = type.parent?.typeName ?? file.proto.package;
         return [typeName, ...type.values.map(({ name }) => (scope === "" ? name : `${scope}.${name}`))];
       }

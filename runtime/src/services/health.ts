@@ -1,6 +1,6 @@
 /**
- * The door to the health service of gRPC, which load balancers, Kubernetes and Dubbo clients ask whether a server is
- * able to handle calls. One line adds it to a server.
+ * gRPC's health checking protocol. Load balancers, Kubernetes and Dubbo clients use it to ask whether a server can
+ * handle calls.
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -11,7 +11,7 @@ import type { AddedService, Router, ServiceOptions } from "../server/router.ts";
 export { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
 export { createHealthClient, type HealthClient, HealthDef } from "../gen/grpc/health/v1/health_triple.ts";
 
-/** `unknown` is for a service that cannot tell yet; clients treat it like `not_serving`. */
+/** `unknown` is for a service whose status is not known yet. Clients treat it like `not_serving`. */
 export type HealthStatus = "unknown" | "serving" | "not_serving";
 
 const SERVING_STATUS: Readonly<Record<HealthStatus, ServingStatus>> = {
@@ -20,26 +20,26 @@ const SERVING_STATUS: Readonly<Record<HealthStatus, ServingStatus>> = {
   not_serving: ServingStatus.NOT_SERVING,
 };
 
-/** What a server says of its health. */
+/** The health of a server and its services. */
 export interface Health {
   /**
-   * Says how a service is: by its full name, by a Dubbo service key (`group/name:version`), or by `""` the server as a
-   * whole, which is independent of its services. Clients that watch are told.
+   * Sets the status of a service: by its full name, by a Dubbo service key (`group/name:version`), or, with `""`, that
+   * of the whole server, which is independent of its services. Notifies clients that watch it.
    *
-   * Until told otherwise the server and every service that was added to it are `serving`. Throws a `TypeError` for
-   * anything that is not a status.
+   * Until it is set, the server and every service that was added to it are `serving`. Throws a `TypeError` for an
+   * invalid status.
    */
   readonly set: (service: string, status: HealthStatus) => Health;
-  /** What clients are told. `undefined`: they are told that there is no such service. */
+  /** The status that clients receive; `undefined` if they are told that the service does not exist. */
   readonly get: (service: string) => HealthStatus | undefined;
   /**
-   * Makes everything `not_serving` for good, and ends what watches: they are told, then fail as unavailable, so that
-   * they do not hold up the server. A server does it by itself as the first thing when it closes.
+   * Makes everything `not_serving` permanently and ends all watches: clients receive the status, then fail as
+   * unavailable, so that watches do not delay a graceful shutdown. A server calls it when it begins to close.
    */
   readonly shutdown: () => void;
 }
 
-/** Most services that List answers with, as `health.proto` has it. */
+/** Most services in a response of List, as `health.proto` defines it. */
 const MAX_LISTED = 100;
 
 /**
@@ -83,7 +83,7 @@ class RouterHealth implements Health {
     return this.#down && status !== undefined ? "not_serving" : status;
   };
 
-  /** Every name there is a status for. */
+  /** All names that have a status. */
   names(): Set<string> {
     return new Set(["", ...this.#router.services.map(({ service }) => service.typeName), ...this.#statuses.keys()]);
   }
@@ -93,7 +93,7 @@ class RouterHealth implements Health {
     this.#notify();
   };
 
-  /** Settles when something may have changed, or the signal fires. Leaves nothing behind either way. */
+  /** Settles when a status may have changed, or when the signal fires. It removes its listeners in both cases. */
   change(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -119,7 +119,7 @@ class RouterHealth implements Health {
   }
 }
 
-/** What Dubbo calls a service by, where version or group tell several apart. */
+/** Dubbo's service key, `group/name:version`. */
 function serviceKey({ service, selector: { group, version } }: AddedService): string {
   return `${group ? `${group}/` : ""}${service.typeName}${version ? `:${version}` : ""}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The door to the reflection service of gRPC, by which tools such as grpcurl and Postman learn what a server offers. One
- * line adds it to a server. It shows the schema to whoever may call it.
+ * gRPC's server reflection protocol, by which tools such as grpcurl and Postman read the schema of a server. It reveals
+ * the schema to every client that may call it.
  */
 import type { DescFile } from "@bufbuild/protobuf";
 import type { ServiceDef } from "../call/call.ts";
@@ -13,20 +13,20 @@ import { FileIndex } from "./file-index.ts";
 
 export interface ReflectionOptions extends ServiceOptions {
   /**
-   * Files to know beside those of the services' messages: a file whose services take and return only messages of other
-   * files, or one with extensions. Generated code exports them under names such as `file_greet_v1_greet`.
+   * Files in addition to those of the services' messages: a file whose services use only messages of other files, or
+   * one with extensions. Generated code exports them under names such as `file_greet_v1_greet`.
    */
   readonly files?: readonly DescFile[] | undefined;
 }
 
-/** Requests answered on one stream, so that a stream ends some day. */
+/** Requests answered on one stream, so that no stream lasts forever. */
 const MAX_REQUESTS = 1000;
 
 /**
  * Adds the services `grpc.reflection.v1.ServerReflection` and its predecessor `v1alpha` to a router or server. They
- * describe every service that comes from a proto file, those added later too.
+ * describe every service that comes from a proto file, including those added later.
  *
- * Throws a `TypeError` if a service has been added whose proto file cannot be found; the option `files` mends that.
+ * Throws a `TypeError` if the proto file of a service cannot be found; pass it in the option `files`.
  */
 export function addReflection(router: Router, options: ReflectionOptions = {}): void {
   const { files = [], ...serviceOptions } = options;
@@ -44,7 +44,7 @@ function missingText(services: readonly string[]): string {
   );
 }
 
-/** What the services of a router, the ones added so far, are made of. */
+/** The files and services of a router, as far as they have been added. */
 class RouterSchema {
   readonly files = new FileIndex();
   readonly #router: Router;
@@ -56,7 +56,7 @@ class RouterSchema {
     this.refresh();
   }
 
-  /** Takes in the services that were added since. */
+  /** Adds the services that are new since the last call. */
   refresh(): void {
     const { services } = this.#router;
     for (const { service } of services.slice(this.#read)) if (hasIdl(service)) this.files.addService(service);
@@ -70,12 +70,12 @@ class RouterSchema {
   }
 }
 
-/** Whether a service comes from a proto file. Nobody can describe the others to those who ask. */
+/** Reports whether a service comes from a proto file. Other services have no schema to describe. */
 function hasIdl({ methods }: ServiceDef<object, object>): boolean {
   return Object.values(methods).every(({ payload }) => payload === undefined);
 }
 
-/** The questions of both versions of the service, which differ in nothing but the names of their types. */
+/** The requests of both versions of the service, which differ only in the names of their types. */
 interface Request {
   readonly host: string;
   readonly messageRequest:
@@ -146,11 +146,11 @@ function answer({ messageRequest: asked }: Request, schema: RouterSchema, sent: 
   }
 }
 
-/** A file and what it imports, without imports that went out on the stream before. */
+/** A file and its imports, without those that were already sent on the stream. */
 function fileAnswer(files: FileIndex, file: DescFile | undefined, sent: Set<DescFile>, unknown: string): Answer {
   if (file === undefined) return errorAnswer(Code.NotFound, unknown);
   const wanted = new Set([file]);
-  // A set hands out what is added to it while it is walked through.
+  // Iterating a set includes the elements that are added meanwhile.
   for (const { dependencies } of wanted) {
     for (const imported of dependencies) if (!sent.has(imported)) wanted.add(imported);
   }
