@@ -31,7 +31,7 @@ export type { ClosableTransport } from "./client/client.ts";
 export type { ClientTlsOptions, ConnectionOptions } from "./node/client/connector.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { NodeHandler, NodeRequest, NodeResponse } from "./node/server/adapter.ts";
-export type { ConnectionLimits } from "./node/server/guard.ts";
+export type { ConnectionLimits } from "./node/server/limits.ts";
 export type { ListenOptions, TlsErrorHook } from "./node/server/listener.ts";
 
 export interface ServerOptions extends RouterOptions, ListenerOptions {}

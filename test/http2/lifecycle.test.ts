@@ -63,7 +63,8 @@ describe("a request", () => {
     server.onRequest = (stream) => stream.respond(400, NONE, Buffer.from("no"), undefined, true);
     server.receive(headers(1, REQUEST, END), headers(3, REQUEST));
     expect(server.requests.map(({ closed, ended }) => [closed, ended])).toEqual([
-      [1, true],
+      // Closed by its response: nothing follows, not even the end of the request.
+      [1, false],
       [1, false],
     ]);
     expect(types(server.frames())).toEqual([1, 0, 1, 0, FrameType.RstStream]);

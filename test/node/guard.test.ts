@@ -8,13 +8,8 @@ import { Code } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ReadableBody } from "../../runtime/src/node/io/body.ts";
 import { MemoryBudget, MemoryShare } from "../../runtime/src/node/io/memory-budget.ts";
-import {
-  type ConnectionLimits,
-  resolveLimits,
-  SessionGuard,
-  sweepIntervalMs,
-  type Watched,
-} from "../../runtime/src/node/server/guard.ts";
+import { SessionGuard, type Watched } from "../../runtime/src/node/server/guard.ts";
+import { type ConnectionLimits, resolveLimits, sweepIntervalMs } from "../../runtime/src/node/server/limits.ts";
 import { ownEngine } from "../support/engine.ts";
 import { Flag, frame, RawConnection, Reset, request, Type, words } from "../support/frames.ts";
 import { signalled, startServer } from "../support/server.ts";

@@ -40,7 +40,6 @@ interface Waiting {
 }
 
 export class ClientConnection extends Connection {
-  protected readonly endsWithResponse = false;
   protected readonly lastProcessedId = 0;
   readonly #scheme: string;
   readonly #authority: string;
@@ -185,6 +184,8 @@ export class ClientConnection extends Connection {
   }
 
   protected dispatch(): void {}
+
+  protected onHalfLocal(): void {}
 
   /** RFC 9113, section 8.1: DATA stands behind the header block of a final response. */
   protected override mayReceiveData(stream: Stream): boolean {

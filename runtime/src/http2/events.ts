@@ -3,7 +3,6 @@
  * every frame.
  */
 import type { HeaderBlock } from "./messages.ts";
-import type { StreamSink } from "./sink.ts";
 import type { Stream } from "./stream.ts";
 
 export type PingKind = "keepalive" | "shutdown";
@@ -37,10 +36,10 @@ export interface ConnectionHandler {
 
 export interface ServerHandler extends ConnectionHandler {
   /**
-   * A request has come, and `early` with it: all data of the chunk that its header block was in. If `stream.ended`, that is
-   * the whole of the request. What is returned gets everything that comes later.
+   * A request, with `early`: all its data in the chunk that its header block was in. If `stream.ended`, that is the whole body.
+   * The handler sets `stream.sink`, which is called for everything that follows, before it responds.
    */
-  onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): StreamSink;
+  onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void;
 }
 
 /** Where bytes go. */

@@ -17,7 +17,6 @@ const MAX_HEADER_LIST_BYTES: number = 16 * 1024;
 const LAST_STREAM_ID: number = 1.5 * 2 ** 30;
 
 export class ServerConnection extends Connection {
-  protected readonly endsWithResponse = true;
   readonly #handler: ServerHandler;
   readonly #limits: EngineLimits;
   /** The highest stream that the client has opened. */
@@ -71,8 +70,13 @@ export class ServerConnection extends Connection {
     this.#lastAccepted = Math.min(this.#lastAccepted, this.#lastId);
   }
 
+  protected onHalfLocal(stream: Stream): void {
+    stream.sink.onRespondedEarly();
+  }
+
   protected onPeerReset(stream: Stream, code: number): void {
-    this.exceed(this.meters.reset());
+    // After a whole response a reset costs no more than the end of the request would have.
+    if (stream.state !== State.HalfLocal) this.exceed(this.meters.reset());
     if (stream.closed) return;
     stream.sink.onReset(code, "peer", false);
     this.close(stream, State.PeerReset);
@@ -164,12 +168,8 @@ export class ServerConnection extends Connection {
         continue;
       }
       this.#handlers++;
-      const sink = this.#handler.onRequest(stream, block, early);
-      // Whoever answers at once has closed a stream whose sink was not known yet.
-      const isClosed = stream.closed;
-      stream.sink = sink;
-      if (stream.ended) sink.onEnd(stream.trailers);
-      if (isClosed) sink.onClosed();
+      this.#handler.onRequest(stream, block, early);
+      if (stream.ended && !stream.closed) stream.sink.onEnd(stream.trailers);
     }
   }
 }

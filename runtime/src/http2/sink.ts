@@ -21,6 +21,11 @@ export interface StreamSink {
   onReset(code: number, by: ResetBy, isUnprocessed: boolean): void;
   /** After `sendData` has returned false: most of what was queued has left. */
   onDrain(): void;
+  /**
+   * The response has been written in full, and the request has not ended: the owner drops a bounded rest of it and resets the
+   * stream with NO_ERROR (RFC 9113, section 8.1). Servers only.
+   */
+  onRespondedEarly(): void;
   /** The last call, which always comes: neither side has anything to say any more. */
   onClosed(): void;
 }

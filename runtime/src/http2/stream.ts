@@ -155,6 +155,7 @@ export const NO_SINK: StreamSink = {
   onEnd() {},
   onReset() {},
   onDrain() {},
+  onRespondedEarly() {},
   onClosed() {},
 };
 

@@ -1,7 +1,7 @@
 /**
  * The streams of a connection: what they send, what they give back to the windows, and how they end.
  */
-import { DEFAULT_WINDOW_SIZE, ErrorCode } from "./codes.ts";
+import { DEFAULT_WINDOW_SIZE } from "./codes.ts";
 import type { OutputOwner } from "./events.ts";
 import { ReceiveWindow } from "./flow-control.ts";
 import { writeRstStream, writeWindowUpdate } from "./frame.ts";
@@ -40,11 +40,16 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.receiveWindow.grow(CONNECTION_WINDOW_BYTES);
   }
 
-  /** Whether the stream is over once this side has ended it, whatever the peer has yet to send (RFC 9113, section 8.1). */
-  protected abstract readonly endsWithResponse: boolean;
+  /** Bytes of output that have not been taken: queued DATA, and frames that were written. */
+  get unsent(): number {
+    return this.scheduler.queued + this.output.bytes;
+  }
+
   /** Ends the connection because of what the peer did. */
   protected abstract exceed(problem: string | undefined): void;
   protected abstract onStreamClosed(): void;
+  /** This side has ended a stream that the peer has not ended. */
+  protected abstract onHalfLocal(stream: Stream): void;
 
   sendInformational(stream: Stream, status: number, headers: FieldList): void {
     if (stream.hasSentHeaders) return;
@@ -105,11 +110,10 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   /** The last frame of a stream has been written. */
   onSent(stream: Stream): void {
     if (stream.state === State.HalfRemote) this.close(stream, State.Ended);
-    else if (this.endsWithResponse) {
-      // Behind the response, in the same output: nobody reads the rest of the request.
-      writeRstStream(this.output, stream.id, ErrorCode.NoError);
-      this.close(stream, State.WeReset);
-    } else stream.state = State.HalfLocal;
+    else {
+      stream.state = State.HalfLocal;
+      this.onHalfLocal(stream);
+    }
   }
 
   onDribble(): void {

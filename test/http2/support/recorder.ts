@@ -1,5 +1,6 @@
 /** Connections whose calls are recorded, so that tests compare values. */
 import { ClientConnection } from "../../../runtime/src/http2/client.ts";
+import { ErrorCode } from "../../../runtime/src/http2/codes.ts";
 import type { ConnectionEvent, OutputOwner } from "../../../runtime/src/http2/events.ts";
 import { DEFAULT_LIMITS, type EngineLimits } from "../../../runtime/src/http2/limits.ts";
 import type { HeaderBlock } from "../../../runtime/src/http2/messages.ts";
@@ -54,6 +55,9 @@ export class Heard implements StreamSink {
   onDrain(): void {
     this.drains++;
     this.onDrained();
+  }
+  onRespondedEarly(): void {
+    this.stream?.reset(ErrorCode.NoError);
   }
   onClosed(): void {
     this.closed++;
@@ -125,14 +129,14 @@ export class RecordedServer extends Recorded {
     const resolved = { ...DEFAULT_LIMITS, ...limits };
     const handler = {
       onEvent: this.onEvent,
-      onRequest: (stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): StreamSink => {
+      onRequest: (stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void => {
         const heard = new Heard(this.consumes);
         heard.stream = stream;
+        stream.sink = heard;
         heard.block = block;
         for (const bytes of early) heard.onData(bytes);
         this.requests.push(heard);
         this.onRequest(stream, heard);
-        return heard;
       },
     };
     this.connection = new ServerConnection(handler, { output: this.wire, limits: resolved });

@@ -128,6 +128,10 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   onPeerEnd(): void {}
 
+  onFlushed(): boolean {
+    return true;
+  }
+
   onClose(error: Error | undefined): void {
     this.#stopTicks();
     this.#handshake?.onFailed(error);

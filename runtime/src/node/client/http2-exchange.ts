@@ -126,6 +126,8 @@ export class Http2Exchange implements StreamSink {
     this.#outgoing?.onDrain();
   }
 
+  onRespondedEarly(): void {}
+
   onClosed(): void {
     this.#unlink?.();
     this.#outgoing?.onClosed();

@@ -5,9 +5,9 @@
 import type { Readable } from "node:stream";
 
 /** Bytes that are read and dropped. Beyond them backpressure stops the client. */
-const DISCARD_BYTES = 64 * 1024;
+export const DISCARD_BYTES: number = 64 * 1024;
 /** Time a client has to read the response and end its request. */
-const DISCARD_MS = 100;
+export const DISCARD_MS = 100;
 
 /**
  * Drops the rest of a request within the bounds above. Calls back when the request has ended or the time is over: the response

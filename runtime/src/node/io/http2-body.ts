@@ -1,18 +1,19 @@
 /**
- * Bodies over HTTP/2: what comes in on a stream, and what goes out on one.
+ * Bodies over HTTP/2: what is received on a stream, and what is sent on one, with flow control (RFC 9113, section 5.2).
  */
 import type { RpcError } from "../../call/error.ts";
 import { type Body, type BodyCheck, concat, tooLarge } from "../../http/body.ts";
 import type { Stream } from "../../http2/stream.ts";
+import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
-/** Whole messages that are being collected on one connection, and in the process, take up no more than this. */
+/** Bytes of whole messages that are being collected: of one connection, and of the process. */
 const CONNECTION_BYTES = 64 * 1024 * 1024;
 const PROCESS_BYTES = 512 * 1024 * 1024;
 let processBytes = 0;
 
 /**
- * What the bodies of a connection that are collected have in memory. They are larger than windows, and so have to be credited
- * as they come. Beyond the limits only the oldest one is: it can end, and then the next one can.
+ * Bytes of the bodies of a connection that are collected. They are larger than windows, and so are credited as they arrive.
+ * Beyond the limits only the oldest body is: it can end, and then the next one can.
  */
 export class Collecting {
   #bytes = 0;
@@ -37,7 +38,7 @@ export class Collecting {
   }
 }
 
-/** Somebody who waits for the whole of a body. */
+/** A reader that waits for the whole of a body. */
 interface Waiting {
   readonly limit: number;
   readonly maxBytes: number;
@@ -46,65 +47,90 @@ interface Waiting {
   readonly reject: (reason: RpcError) => void;
 }
 
-/** The body that comes in on a stream. */
+/** The body that is received on a stream. */
 export class IncomingBody implements Body {
-  /** Bytes that have come. */
+  /** Bytes received so far. */
   received = 0;
   readonly #stream: Stream;
   readonly #collecting: Collecting;
   readonly #cancel: () => void;
+  #memory: MemoryShare | undefined;
+  /** Bytes taken from the memory budget and not released. */
+  #taken = 0;
   #chunks: Uint8Array[];
   #isEnded = false;
   #failure: RpcError | undefined;
-  /** Nobody reads what comes. */
+  /** Received bytes are dropped, and so many of them yet credited. */
   #isIgnored = false;
+  #discardable = Number.POSITIVE_INFINITY;
   #waiting: Waiting | undefined;
   #uncredited = 0;
   #wake: (() => void) | undefined;
 
-  /** `cancel` is called when the reader leaves before the end. */
-  constructor(stream: Stream, early: readonly Uint8Array[], collecting: Collecting, cancel: () => void) {
+  /**
+   * `cancel` is called when the reader leaves before the end. With a share of a memory budget, a body that does not fit into it
+   * fails as unavailable.
+   */
+  constructor(
+    stream: Stream,
+    early: readonly Uint8Array[],
+    collecting: Collecting,
+    cancel: () => void,
+    memory?: MemoryShare,
+  ) {
     this.#stream = stream;
     this.#collecting = collecting;
     this.#cancel = cancel;
+    this.#memory = memory;
     this.#chunks = [];
     for (const chunk of early) this.push(chunk);
   }
 
-  /** All bytes, where all have come before anybody has read any. */
+  /** All bytes, if all have been received before any were read. */
   get whole(): Uint8Array | undefined {
     if (!this.#isEnded || this.#waiting !== undefined) return undefined;
     return this.#take();
   }
 
-  /** Whether somebody waits for the whole of the body. */
+  /** Whether a reader waits for the whole of the body. */
   get collecting(): boolean {
     return this.#waiting !== undefined;
   }
 
-  /** A chunk has come. */
+  /** Takes a chunk that has been received. */
   push(bytes: Uint8Array): void {
-    this.received += bytes.byteLength;
+    const { byteLength } = bytes;
+    this.received += byteLength;
     if (this.#isIgnored) {
-      this.#stream.consumed(bytes.byteLength);
+      this.#creditIgnored(byteLength);
       return;
     }
+    if (this.#memory !== undefined) {
+      if (!this.#memory.take(byteLength)) {
+        this.#refuse();
+        return;
+      }
+      this.#taken += byteLength;
+    }
     // A few bytes must not keep a large chunk in memory.
-    const isSmall = bytes.byteLength * 4 < bytes.buffer.byteLength;
+    const isSmall = byteLength * 4 < bytes.buffer.byteLength;
     this.#chunks.push(isSmall ? bytes.slice() : bytes);
-    if (this.#waiting !== undefined) this.#collect(this.#waiting, bytes.byteLength);
+    if (this.#waiting !== undefined) this.#collect(this.#waiting, byteLength);
     else this.#resume();
   }
 
-  /** All has come. */
+  /** The peer has ended the body. */
   end(): void {
     this.#isEnded = true;
     const waiting = this.#settle();
-    waiting?.resolve(this.#take());
+    if (waiting !== undefined) {
+      if (this.#memory?.short) this.#memory.admit(() => waiting.resolve(this.#take()), waiting.reject);
+      else waiting.resolve(this.#take());
+    }
     this.#resume();
   }
 
-  /** The rest will not come. */
+  /** The rest will not be received. */
   fail(reason: RpcError): void {
     if (this.#isEnded) return;
     this.#failure ??= reason;
@@ -112,14 +138,14 @@ export class IncomingBody implements Body {
     this.#resume();
   }
 
-  /** The same, and nobody gets what has come either. */
+  /** The same, and what has been received is dropped. */
   drop(reason: RpcError): void {
     if (this.#isEnded) return;
     this.#ignore();
     this.fail(reason);
   }
 
-  /** Fails {@link bytes} with that reason, if somebody waits for them, and ignores the rest. */
+  /** Fails a pending {@link bytes} with that reason, and ignores the rest. */
   failBytes(reason: RpcError): void {
     const waiting = this.#settle();
     if (waiting === undefined) return;
@@ -128,10 +154,23 @@ export class IncomingBody implements Body {
     waiting.reject(reason);
   }
 
-  /** Fails whoever waits for more of the body, be it now or later: there is no time left for it. */
+  /** Fails pending and later reads: there is no time left for them. */
   abandon(reason: RpcError): void {
     this.failBytes(reason);
     this.fail(reason);
+  }
+
+  /** Drops what has been received and what follows, and credits no more than so many bytes of it: then flow control stops the peer. */
+  discard(bytes: number, reason: RpcError): void {
+    this.drop(reason);
+    this.#discardable = bytes;
+  }
+
+  /** Releases the memory of what was received: the exchange has ended. What has not been read yet still can be. */
+  release(): void {
+    if (this.#taken > 0) this.#memory?.release(this.#taken);
+    this.#taken = 0;
+    this.#memory = undefined;
   }
 
   bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
@@ -148,7 +187,7 @@ export class IncomingBody implements Body {
     });
   }
 
-  /** Credits what has come while the connection held too much. */
+  /** Credits what was received while the connection held too much. */
   credit(): void {
     this.#stream.consumed(this.#uncredited);
     this.#uncredited = 0;
@@ -170,7 +209,7 @@ export class IncomingBody implements Body {
     }
   }
 
-  /** Nobody waits for the whole any more. */
+  /** No reader waits for the whole any more. */
   #settle(): Waiting | undefined {
     const waiting = this.#waiting;
     if (waiting === undefined) return undefined;
@@ -179,7 +218,14 @@ export class IncomingBody implements Body {
     return waiting;
   }
 
-  /** All that has come and not been handed out. */
+  /** A chunk that has just been received does not fit into the memory budget. */
+  #refuse(): void {
+    const reason = outOfMemory();
+    this.failBytes(reason);
+    this.drop(reason);
+  }
+
+  /** Returns the bytes that were received and not read. */
   #take(): Uint8Array {
     const length = this.#chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
     const bytes = concat(this.#chunks, length);
@@ -192,6 +238,13 @@ export class IncomingBody implements Body {
     this.#isIgnored = true;
     this.#chunks = [];
     this.#stream.consumed(this.received);
+    this.release();
+  }
+
+  #creditIgnored(bytes: number): void {
+    if (this.#discardable <= 0) return;
+    this.#discardable -= bytes;
+    this.#stream.consumed(bytes);
   }
 
   #resume(): void {
@@ -218,6 +271,7 @@ export class IncomingBody implements Body {
       const chunk = this.#chunks.shift();
       if (chunk !== undefined) {
         this.#stream.consumed(chunk.byteLength);
+        this.#releaseRead(chunk.byteLength);
         return { done: false, value: chunk };
       }
       if (this.#isEnded) return { done: true, value: undefined };
@@ -227,17 +281,26 @@ export class IncomingBody implements Body {
       });
     }
   }
+
+  #releaseRead(bytes: number): void {
+    if (this.#memory === undefined) return;
+    this.#taken -= bytes;
+    this.#memory.release(bytes);
+  }
 }
 
-/** Sends a body that comes in pieces, at the pace of its stream. */
+/** Sends a body in chunks, with backpressure. */
 export class OutgoingBody {
   readonly #stream: Stream;
   readonly #iterator: AsyncIterator<Uint8Array>;
+  readonly #mayWait: () => boolean;
   #wake: (() => void) | undefined;
 
-  constructor(body: Body, stream: Stream) {
+  /** `mayWait` is called when the stream takes no more: whether there is memory for what is queued. Default: there is. */
+  constructor(body: Body, stream: Stream, mayWait: () => boolean = yes) {
     this.#stream = stream;
     this.#iterator = body[Symbol.asyncIterator]();
+    this.#mayWait = mayWait;
   }
 
   /** The stream takes more, or is closed. */
@@ -247,25 +310,34 @@ export class OutgoingBody {
     wake?.();
   }
 
-  /** The stream is closed: the body is left. */
+  /** The stream is closed: cancels the body. */
   onClosed(): void {
     this.onDrain();
     this.#iterator.return?.()?.catch(() => {});
   }
 
-  /** Sends all of it but the end. Returns whether the stream is still there. */
+  /**
+   * Sends all of it but the end. Returns whether the stream is still open. Rejects with what the body throws, or with an
+   * `RpcError` if there is no memory for what the peer does not read.
+   */
   async send(): Promise<boolean> {
     const stream = this.#stream;
     while (!stream.closed) {
       const { done, value } = await this.#iterator.next();
       if (done) return !stream.closed;
       if (stream.sendData(value, false)) continue;
+      if (!this.#mayWait()) {
+        this.#iterator.return?.()?.catch(() => {});
+        throw outOfMemory();
+      }
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
-    // Not before all of it has ended: what it cleans up may take its time.
+    // Waits for the cleanup of the body, which may take a while.
     await this.#iterator.return?.()?.catch(() => {});
     return false;
   }
 }
+
+const yes = (): boolean => true;

@@ -8,6 +8,8 @@ import type { Latin1Decoder } from "../../http2/hpack/decoder.ts";
 
 /** Bytes that a socket holds for a peer that does not read them, beyond which no more DATA is framed. */
 const HIGH_WATER_BYTES = 128 * 1024;
+/** The same, beyond which nothing is read from the peer either: its frames would make more output. */
+const MAX_UNSENT_BYTES = 1024 * 1024;
 const SLAB_BYTES = 64 * 1024;
 /** Slabs that are kept for the next turn, of all connections together. */
 const MAX_FREE_SLABS = 32;
@@ -25,10 +27,12 @@ const { latin1Slice } = Buffer.prototype as Buffer & { latin1Slice(start: number
 /** Node's way to make a string of bytes. */
 export const nodeLatin1: Latin1Decoder = (bytes, start, end) => latin1Slice.call(bytes as Buffer, start, end);
 
-/** What a socket tells, beside what it tells the connection. */
+/** Notified of events of a socket, beside the connection. */
 export interface SocketOwner {
   /** The peer has ended its side: it may be gone. */
   onPeerEnd(): void;
+  /** Output has been written or sent: {@link Http2Socket.unsent} has changed. Returns whether the peer may send more meanwhile. */
+  onFlushed(): boolean;
   /** The socket has closed, with an error or without. The connection is over. */
   onClose(error: Error | undefined): void;
 }
@@ -38,8 +42,11 @@ export class Http2Socket implements OutputOwner {
   /** Whether the socket ends once all that waits has been written. */
   #ends = false;
   #connection: Connection | undefined;
+  #owner: SocketOwner | undefined;
   #isScheduled = false;
   #pending: Uint8Array[] = [];
+  #unsentBefore = 0;
+  #isPaused = false;
   #error: Error | undefined;
   #farewell: NodeJS.Timeout | undefined;
 
@@ -48,10 +55,16 @@ export class Http2Socket implements OutputOwner {
     socket.setNoDelay(true);
   }
 
+  /** Bytes that have been written to the socket and not sent. */
+  get unsent(): number {
+    return this.socket.writableLength;
+  }
+
   /** Moves bytes between the socket and the connection from now on. */
   attach(connection: Connection, owner: SocketOwner): void {
     const { socket } = this;
     this.#connection = connection;
+    this.#owner = owner;
     socket.on("error", (error) => {
       this.#error = error;
     });
@@ -97,6 +110,7 @@ export class Http2Socket implements OutputOwner {
     if (connection === undefined || socket.destroyed || socket.writableEnded) return;
     const segments = connection.take(HIGH_WATER_BYTES - socket.writableLength);
     if (segments.bytes > 0) this.#write(segments);
+    this.#account();
     // A socket that could not take it all says "drain". This one could, and others have their turn first.
     if (connection.hasMore && socket.writableLength < HIGH_WATER_BYTES && !socket.writableNeedDrain) {
       this.#isScheduled = true;
@@ -118,9 +132,26 @@ export class Http2Socket implements OutputOwner {
     else this.#pending.push(...slabs);
   }
 
-  /** The kernel has what was written, or TLS has made records of it: then and not before may the memory be used again. */
+  /** Notifies the owner of output that the socket holds, and stops reading from a peer that does not read. */
+  #account(): void {
+    const { socket } = this;
+    const { writableLength } = socket;
+    if (writableLength === this.#unsentBefore) return;
+    this.#unsentBefore = writableLength;
+    const mayRead = this.#owner?.onFlushed() !== false && writableLength <= MAX_UNSENT_BYTES;
+    // Only then "drain" follows.
+    const pauses = !mayRead && socket.writableNeedDrain;
+    if (pauses === this.#isPaused) return;
+    this.#isPaused = pauses;
+    if (pauses) socket.pause();
+    else socket.resume();
+  }
+
+  /** The kernel has what was written, or TLS has made records of it: only now its memory may be used again. */
   readonly #onWritten = (): void => {
-    if (this.#pending.length === 0 || this.socket.writableLength > 0) return;
+    if (this.socket.writableLength > 0) return;
+    this.#account();
+    if (this.#pending.length === 0) return;
     giveBack(this.#pending);
     this.#pending = [];
   };

@@ -1,6 +1,10 @@
 /**
- * The times of a server's HTTP/2 connection: who says nothing, sends too slowly or does not read is given up. What is counted
- * is counted by the connection itself.
+ * Times of a server's HTTP/2 connection. What is counted, such as stream resets, is counted by the connection itself
+ * (`http2/limits.ts`).
+ *
+ * - Slow CONTINUATION, a header block that never ends, and SETTINGS that are not acknowledged: `headersTimeoutMs`.
+ * - Slowloris, slow bodies: `messageTimeoutMs`, `messageIdleMs`. Idle connections: `firstCallTimeoutMs`, `idleTimeoutMs`.
+ * - Slow read, data dribble (CVE-2019-9511, CVE-2019-9517): `stallTimeoutMs`, and the memory budget of all connections.
  */
 import type { Socket } from "node:net";
 import { Code, Status } from "../../call/code.ts";
@@ -9,30 +13,33 @@ import { ErrorCode } from "../../http2/codes.ts";
 import type { ServerConnection } from "../../http2/server.ts";
 import type { Stream } from "../../http2/stream.ts";
 import type { IncomingBody } from "../io/http2-body.ts";
+import { outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import type { Indexed, SwapList } from "../io/swap-list.ts";
-import type { Limits } from "./guard.ts";
+import type { Limits } from "./limits.ts";
 
 const MIB = 1024 * 1024;
 
-/** A request that is not over. */
+/** A request whose stream is open. */
 export interface WatchedRequest extends Indexed {
   readonly stream: Stream;
   readonly incoming: IncomingBody | undefined;
-  /** Its response has been handed over in full. */
+  /** Whether its response has been handed over in full. */
   readonly hasResponded: boolean;
-  /** Made by the first look at the request; most do not live to see it. */
+  /** Made by the first sweep that finds the request; most end before. */
   progress?: Progress;
 }
 
-/** What the last look at a request has shown. */
+/** State of a request at the last sweep, and since when it has been so. */
 interface Progress {
   readonly since: number;
   received: number;
   receivedAt: number;
   unsent: number;
   unsentAt: number;
+  hasResponded: boolean;
 }
 
+/** Checks the times of one connection, called by the periodic sweep of the server. */
 export class ConnectionGuard {
   readonly #connection: ServerConnection;
   readonly #socket: Socket;
@@ -43,11 +50,11 @@ export class ConnectionGuard {
   #sweptAt: number = this.#start;
   #idleSince: number = this.#start;
   #requestsBefore = 0;
-  /** Frames that had come by the last sweep, and when there was nothing to wait for the last time. */
+  /** Frames received until the last sweep, and when no frame or header block was incomplete for the last time. */
   #framesBefore = 0;
-  #wholeAt: number = this.#start;
-  #heardAt: number = this.#start;
-  /** When the client was asked whether it is there; `undefined`: it has not been, or has said something since. */
+  #completeAt: number = this.#start;
+  #receivedAt: number = this.#start;
+  /** When the client was sent a PING; `undefined` once anything has been received since. */
   #pingedAt: number | undefined;
   /** Bytes that the kernel had taken by the last sweep, and when that was more than before. */
   #written = 0;
@@ -68,7 +75,7 @@ export class ConnectionGuard {
     this.#leave = leave;
   }
 
-  /** Looks at the connection and its requests, and ends what has taken too long. */
+  /** Ends the requests, or the connection, that have exceeded their times. */
   sweep(now: number): void {
     const connection = this.#connection;
     connection.tick(now - this.#sweptAt);
@@ -80,7 +87,19 @@ export class ConnectionGuard {
     this.#sweepIdle(now);
   }
 
-  /** A client that does not read what is written gets no more (CVE-2019-9517). */
+  /** Frees the memory of requests whose client has stopped to read or to send, and of a connection that is not read at all. */
+  reclaim(): void {
+    const since = performance.now() - STALLED_MS;
+    for (const { incoming, progress, stream } of this.#requests) {
+      if (progress === undefined) continue;
+      const isStalled = incoming?.collecting && incoming.received > 0 && progress.receivedAt < since;
+      if (isStalled) incoming.failBytes(outOfMemory());
+      else if (progress.unsent > 0 && progress.unsentAt < since) stream.reset(ErrorCode.EnhanceYourCalm);
+    }
+    if (this.#socket.writableLength > 0 && this.#writtenAt < since) this.#socket.destroy();
+  }
+
+  /** A client that does not read what is written is disconnected (CVE-2019-9517). */
   #sweepSocket(now: number): void {
     const { writableLength, bytesWritten } = this.#socket;
     const written = bytesWritten - writableLength;
@@ -89,24 +108,24 @@ export class ConnectionGuard {
     this.#written = written;
   }
 
-  /** The preface, a header block and the acknowledgement of our SETTINGS have to come in time. */
+  /** The preface, a frame, a header block and the acknowledgement of our SETTINGS have to be received in time. */
   #sweepFrames(now: number): void {
     const connection = this.#connection;
     const { headersTimeoutMs, stallTimeoutMs, idleTimeoutMs } = this.#limits;
     const { framesReceived } = connection;
     if (framesReceived !== this.#framesBefore) {
-      this.#heardAt = now;
+      this.#receivedAt = now;
       this.#pingedAt = undefined;
     }
-    if (framesReceived !== this.#framesBefore || !connection.isMidway) this.#wholeAt = now;
+    if (framesReceived !== this.#framesBefore || !connection.isMidway) this.#completeAt = now;
     this.#framesBefore = framesReceived;
-    if (now - this.#wholeAt > headersTimeoutMs) {
-      connection.fail(ErrorCode.EnhanceYourCalm, "what has begun was not completed in time");
+    if (now - this.#completeAt > headersTimeoutMs) {
+      connection.fail(ErrorCode.EnhanceYourCalm, "a frame or header block was not completed in time");
     } else if (connection.awaitsSettingsAck && now - this.#start > headersTimeoutMs) {
       connection.fail(ErrorCode.SettingsTimeout, "SETTINGS were not acknowledged in time");
     } else if (this.#pingedAt !== undefined) {
       if (now - this.#pingedAt > stallTimeoutMs) connection.fail(ErrorCode.Cancel, "a PING was not answered in time");
-    } else if (this.#requests.size > 0 && now - this.#heardAt > idleTimeoutMs && connection.ping("keepalive")) {
+    } else if (this.#requests.size > 0 && now - this.#receivedAt > idleTimeoutMs && connection.ping("keepalive")) {
       this.#pingedAt = now;
     }
   }
@@ -124,7 +143,7 @@ export class ConnectionGuard {
   #sweepRequest(request: WatchedRequest, now: number): void {
     const { messageTimeoutMs, messageIdleMs, stallTimeoutMs } = this.#limits;
     const { stream, incoming } = request;
-    request.progress ??= { since: now, received: 0, receivedAt: now, unsent: 0, unsentAt: now };
+    request.progress ??= { since: now, received: 0, receivedAt: now, unsent: 0, unsentAt: now, hasResponded: false };
     const { progress } = request;
     if (incoming?.collecting) {
       if (incoming.received !== progress.received) {
@@ -136,12 +155,18 @@ export class ConnectionGuard {
         incoming.failBytes(tooSlow(messageIdleMs, "no more of the message has"));
       } else if (now - progress.since > timeoutMs) incoming.failBytes(tooSlow(timeoutMs, "the message has not"));
     }
-    // A stream of messages may be read as slowly as its reader likes: all that waits is one batch of them.
-    const unsent = request.hasResponded ? stream.unsent : 0;
-    if (unsent !== progress.unsent) {
+    const { unsent } = stream;
+    const { hasResponded } = request;
+    if (unsent !== progress.unsent || hasResponded !== progress.hasResponded) {
       progress.unsent = unsent;
       progress.unsentAt = now;
-    } else if (unsent > 0 && now - progress.unsentAt > stallTimeoutMs * Math.ceil(unsent / MIB)) {
+      progress.hasResponded = hasResponded;
+    } else if (
+      // A stream of messages may be read slowly: no more than one batch of them waits.
+      hasResponded &&
+      unsent > 0 &&
+      now - progress.unsentAt > stallTimeoutMs * Math.ceil(unsent / MIB)
+    ) {
       stream.reset(ErrorCode.Cancel);
     }
   }

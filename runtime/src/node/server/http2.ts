@@ -22,7 +22,8 @@ import { CONNECTION_WINDOW_BYTES, MAX_HTTP2_FIELDS, STREAM_WINDOW_BYTES } from "
 import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
 import { errorResponse, OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
-import { type Limits, SessionGuard, sweepIntervalMs, type Watched } from "./guard.ts";
+import { SessionGuard, type Watched } from "./guard.ts";
+import { type Limits, sweepIntervalMs } from "./limits.ts";
 import { ExchangeSignals } from "./signals.ts";
 
 /** Megabytes a session may hold before `node:http2` refuses new streams; its default of 10 is two large messages. */

@@ -11,10 +11,10 @@ import type { Exchange } from "../../http/exchange.ts";
 import { usesOwnHttp2 } from "../io/engine.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../io/memory-budget.ts";
 import type { ServerEngine } from "./engine.ts";
-import { type ConnectionLimits, resolveLimits } from "./guard.ts";
 import { serveHttp1 } from "./http1.ts";
 import { serveHttp2 } from "./http2.ts";
 import { serveOwnHttp2 } from "./http2-engine.ts";
+import { type ConnectionLimits, resolveLimits } from "./limits.ts";
 import { HANDSHAKE_TIMEOUT_MS, resolveTlsOptions } from "./tls.ts";
 
 export interface ListenOptions {
@@ -72,7 +72,7 @@ export class Listener {
     const resolved = resolveLimits(limits);
     const budget = new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes));
     this.#http1 = serveHttp1(exchange, budget, resolved.stallTimeoutMs);
-    this.#http2 = usesOwnHttp2 ? serveOwnHttp2(exchange, resolved) : serveHttp2(exchange, resolved, budget);
+    this.#http2 = usesOwnHttp2 ? serveOwnHttp2(exchange, resolved, budget) : serveHttp2(exchange, resolved, budget);
     this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls, onTlsError);
     this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on("connection", (socket: Socket) => {
