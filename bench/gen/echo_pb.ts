@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file echo.proto.
  */
 export const file_echo: GenFile = /*@__PURE__*/
-  fileDesc("CgplY2hvLnByb3RvEghiZW5jaC52MSJmCgtFY2hvUmVxdWVzdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCHF1YW50aXR5GAMgASgFEgwKBGdpZnQYBCABKAgSDQoFcHJpY2UYBSABKAESDgoGZGlnZXN0GAYgASgMIh4KDVJlcGVhdFJlcXVlc3QSDQoFY291bnQYASABKAUyfwoLRWNob1NlcnZpY2USNAoERWNobxIVLmJlbmNoLnYxLkVjaG9SZXF1ZXN0GhUuYmVuY2gudjEuRWNob1JlcXVlc3QSOgoGUmVwZWF0EhcuYmVuY2gudjEuUmVwZWF0UmVxdWVzdBoVLmJlbmNoLnYxLkVjaG9SZXF1ZXN0MAFiBnByb3RvMw");
+  fileDesc("CgplY2hvLnByb3RvEghiZW5jaC52MSJmCgtFY2hvUmVxdWVzdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCHF1YW50aXR5GAMgASgFEgwKBGdpZnQYBCABKAgSDQoFcHJpY2UYBSABKAESDgoGZGlnZXN0GAYgASgMIh4KDVJlcGVhdFJlcXVlc3QSDQoFY291bnQYASABKAUiiAMKBU9yZGVyEgoKAmlkGAEgASgJEiQKCGN1c3RvbWVyGAIgASgLMhIuYmVuY2gudjEuQ3VzdG9tZXISHQoFbGluZXMYAyADKAsyDi5iZW5jaC52MS5MaW5lEisKBmxhYmVscxgEIAMoCzIbLmJlbmNoLnYxLk9yZGVyLkxhYmVsc0VudHJ5EikKBXN0b2NrGAUgAygLMhouYmVuY2gudjEuT3JkZXIuU3RvY2tFbnRyeRINCgVzbG90cxgGIAMoBRIMCgRwYWlkGAcgASgIEhIKCmNyZWF0ZWRfYXQYCCABKAMSFgoMcGlja3VwX3BvaW50GAkgASgJSAASJAoHYWRkcmVzcxgKIAEoCzIRLmJlbmNoLnYxLkFkZHJlc3NIABotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKClN0b2NrRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4AUIKCghkZWxpdmVyeSJZCghDdXN0b21lchIMCgRuYW1lGAEgASgJEg0KBWVtYWlsGAIgASgJEiIKB2FkZHJlc3MYAyABKAsyES5iZW5jaC52MS5BZGRyZXNzEgwKBHRhZ3MYBCADKAkiRQoHQWRkcmVzcxIOCgZzdHJlZXQYASABKAkSDAoEY2l0eRgCIAEoCRIPCgdjb3VudHJ5GAMgASgJEgsKA3ppcBgEIAEoBSJkCgRMaW5lEgsKA3NrdRgBIAEoCRINCgV0aXRsZRgCIAEoCRIQCghxdWFudGl0eRgDIAEoBRINCgVwcmljZRgEIAEoARIMCgRnaWZ0GAUgASgIEhEKCWRpc2NvdW50cxgGIAMoATKuAQoLRWNob1NlcnZpY2USNAoERWNobxIVLmJlbmNoLnYxLkVjaG9SZXF1ZXN0GhUuYmVuY2gudjEuRWNob1JlcXVlc3QSOgoGUmVwZWF0EhcuYmVuY2gudjEuUmVwZWF0UmVxdWVzdBoVLmJlbmNoLnYxLkVjaG9SZXF1ZXN0MAESLQoJRWNob09yZGVyEg8uYmVuY2gudjEuT3JkZXIaDy5iZW5jaC52MS5PcmRlcmIGcHJvdG8z");
 
 /**
  * The fields of an everyday record; the message that is sent encodes to 100 bytes.
@@ -76,6 +76,183 @@ export const RepeatRequestSchema: GenMessage<RepeatRequest> = /*@__PURE__*/
   messageDesc(file_echo, 1);
 
 /**
+ * A record of middle size: messages in messages, lists and maps. The one that is sent encodes to about 1.8 kB.
+ *
+ * @generated from message bench.v1.Order
+ */
+export type Order = Message<"bench.v1.Order"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: bench.v1.Customer customer = 2;
+   */
+  customer?: Customer | undefined;
+
+  /**
+   * @generated from field: repeated bench.v1.Line lines = 3;
+   */
+  lines: Line[];
+
+  /**
+   * @generated from field: map<string, string> labels = 4;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * @generated from field: map<string, int64> stock = 5;
+   */
+  stock: { [key: string]: bigint };
+
+  /**
+   * @generated from field: repeated int32 slots = 6;
+   */
+  slots: number[];
+
+  /**
+   * @generated from field: bool paid = 7;
+   */
+  paid: boolean;
+
+  /**
+   * @generated from field: int64 created_at = 8;
+   */
+  createdAt: bigint;
+
+  /**
+   * @generated from oneof bench.v1.Order.delivery
+   */
+  delivery: {
+    /**
+     * @generated from field: string pickup_point = 9;
+     */
+    value: string;
+    case: "pickupPoint";
+  } | {
+    /**
+     * @generated from field: bench.v1.Address address = 10;
+     */
+    value: Address;
+    case: "address";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message bench.v1.Order.
+ * Use `create(OrderSchema)` to create a new message.
+ */
+export const OrderSchema: GenMessage<Order> = /*@__PURE__*/
+  messageDesc(file_echo, 2);
+
+/**
+ * @generated from message bench.v1.Customer
+ */
+export type Customer = Message<"bench.v1.Customer"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * @generated from field: bench.v1.Address address = 3;
+   */
+  address?: Address | undefined;
+
+  /**
+   * @generated from field: repeated string tags = 4;
+   */
+  tags: string[];
+};
+
+/**
+ * Describes the message bench.v1.Customer.
+ * Use `create(CustomerSchema)` to create a new message.
+ */
+export const CustomerSchema: GenMessage<Customer> = /*@__PURE__*/
+  messageDesc(file_echo, 3);
+
+/**
+ * @generated from message bench.v1.Address
+ */
+export type Address = Message<"bench.v1.Address"> & {
+  /**
+   * @generated from field: string street = 1;
+   */
+  street: string;
+
+  /**
+   * @generated from field: string city = 2;
+   */
+  city: string;
+
+  /**
+   * @generated from field: string country = 3;
+   */
+  country: string;
+
+  /**
+   * @generated from field: int32 zip = 4;
+   */
+  zip: number;
+};
+
+/**
+ * Describes the message bench.v1.Address.
+ * Use `create(AddressSchema)` to create a new message.
+ */
+export const AddressSchema: GenMessage<Address> = /*@__PURE__*/
+  messageDesc(file_echo, 4);
+
+/**
+ * @generated from message bench.v1.Line
+ */
+export type Line = Message<"bench.v1.Line"> & {
+  /**
+   * @generated from field: string sku = 1;
+   */
+  sku: string;
+
+  /**
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * @generated from field: int32 quantity = 3;
+   */
+  quantity: number;
+
+  /**
+   * @generated from field: double price = 4;
+   */
+  price: number;
+
+  /**
+   * @generated from field: bool gift = 5;
+   */
+  gift: boolean;
+
+  /**
+   * @generated from field: repeated double discounts = 6;
+   */
+  discounts: number[];
+};
+
+/**
+ * Describes the message bench.v1.Line.
+ * Use `create(LineSchema)` to create a new message.
+ */
+export const LineSchema: GenMessage<Line> = /*@__PURE__*/
+  messageDesc(file_echo, 5);
+
+/**
  * @generated from service bench.v1.EchoService
  */
 export const EchoService: GenService<{
@@ -98,6 +275,16 @@ export const EchoService: GenService<{
     methodKind: "server_streaming";
     input: typeof RepeatRequestSchema;
     output: typeof EchoRequestSchema;
+  },
+  /**
+   * Returns the order as it came.
+   *
+   * @generated from rpc bench.v1.EchoService.EchoOrder
+   */
+  echoOrder: {
+    methodKind: "unary";
+    input: typeof OrderSchema;
+    output: typeof OrderSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_echo, 0);

@@ -37,6 +37,7 @@ const outageMs = Number(values.seconds) * 1_000;
 async function startServer(port: number): Promise<Server> {
   const server = createServer().add(EchoServiceDef, {
     echo: (request) => request,
+    echoOrder: (request) => request,
     async *repeat() {},
   });
   return server.listen({ port, host: values.host });

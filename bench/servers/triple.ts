@@ -6,6 +6,7 @@ import { announcePort, loopback } from "./port.ts";
 
 const server = createServer().add(EchoServiceDef, {
   echo: (request) => request,
+  echoOrder: (request) => request,
   async *repeat({ count }) {
     for (let i = 0; i < count; i++) yield echoRequest;
   },

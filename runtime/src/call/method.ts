@@ -30,7 +30,7 @@ export interface MethodAlias {
 
 /** The binary format of one message, as functions that the plugin generated (option `codecs`). */
 export interface GeneratedCodec {
-  /** Encodes a message after `headroom` zero bytes. Default: 0. */
+  /** Encodes a message after `headroom` bytes (default: 0) that the caller fills in. */
   encode(message: object, headroom?: number): Uint8Array;
   /** Throws an `Error` for bytes that are not a valid message. */
   decode(bytes: Uint8Array): object;

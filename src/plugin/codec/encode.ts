@@ -46,11 +46,18 @@ function encodeSingular(field: SingularField, names: CodecNames): string[] {
   const holder = `message.${oneof === undefined ? localName : oneof.localName}`;
   const value = oneof === undefined ? holder : `${holder}.value`;
   const condition = oneof === undefined ? isSet(field, value) : `${holder}.case === ${literal(localName)}`;
-  const otherwise =
-    field.presence === Presence.LEGACY_REQUIRED
-      ? [`} else {`, `  writer.missing(${literal(`${field.parent.typeName}.${field.name}`)});`]
-      : [];
-  return [`if (${condition}) {`, ...indent(encodeValue(field, value, names)), ...otherwise, "}"];
+  const statements = conditional(condition, encodeValue(field, value, names));
+  if (field.presence !== Presence.LEGACY_REQUIRED) return statements;
+  const otherwise = `else writer.missing(${literal(`${field.parent.typeName}.${field.name}`)});`;
+  return statements.length === 1 ? [...statements, otherwise] : [...statements.slice(0, -1), `} ${otherwise}`];
+}
+
+/** Statements under a condition, in one line if that is one statement. */
+function conditional(condition: string, statements: readonly string[]): string[] {
+  const [statement = ""] = statements;
+  return statements.length === 1
+    ? [`if (${condition}) ${statement}`]
+    : [`if (${condition}) {`, ...indent(statements), "}"];
 }
 
 /** The condition under which a field outside of oneofs is written. */
@@ -71,7 +78,7 @@ function isSet(field: SingularField, value: string): string {
 function encodeValue(field: SingularField, value: string, names: CodecNames): string[] {
   if (field.fieldKind === "message") return encodeMessage(field, value, names);
   const type = field.fieldKind === "enum" ? ScalarType.INT32 : field.scalar;
-  return [`writer.tag(${tagOf(field.number, wireTypeOf(type))});`, `${writeScalar(type, value)};`];
+  return [writeScalar(type, tagOf(field.number, wireTypeOf(type)), value)];
 }
 
 function encodeMessage(
@@ -84,12 +91,7 @@ function encodeMessage(
   if (isDelimited(field)) {
     return [`writer.tag(${tagOf(number, START_GROUP)});`, call, `writer.tag(${tagOf(number, END_GROUP)});`];
   }
-  return [
-    `writer.tag(${tagOf(number, LENGTH_DELIMITED)});`,
-    `const ${start} = writer.fork();`,
-    call,
-    `writer.join(${start});`,
-  ];
+  return [`const ${start} = writer.fork(${tagOf(number, LENGTH_DELIMITED)});`, call, `writer.join(${start});`];
 }
 
 const isDelimited = (field: MessageField): boolean => field.fieldKind !== "map" && field.delimitedEncoding === true;
@@ -111,20 +113,13 @@ function encodeList(field: ListField, names: CodecNames): string[] {
     return [`for (const item of ${list}) {`, ...indent(encodeMessage(field, "item", names)), "}"];
   }
   const type = field.listKind === "enum" ? ScalarType.INT32 : field.scalar;
-  const write = `${writeScalar(type, "item")};`;
   if (!field.packed) {
-    return [
-      `for (const item of ${list}) {`,
-      `  writer.tag(${tagOf(field.number, wireTypeOf(type))});`,
-      `  ${write}`,
-      "}",
-    ];
+    return [`for (const item of ${list}) ${writeScalar(type, tagOf(field.number, wireTypeOf(type)), "item")}`];
   }
   return [
     `if (${list}.length > 0) {`,
-    `  writer.tag(${tagOf(field.number, LENGTH_DELIMITED)});`,
-    "  const start = writer.fork();",
-    `  for (const item of ${list}) ${write}`,
+    `  const start = writer.fork(${tagOf(field.number, LENGTH_DELIMITED)});`,
+    `  for (const item of ${list}) ${writeScalar(type, 0, "item")}`,
     "  writer.join(start);",
     "}",
   ];
@@ -141,13 +136,11 @@ function encodeMap(field: MapField, names: CodecNames): string[] {
   const value =
     field.mapKind === "message" || type === undefined
       ? encodeMessage(field as MessageField, "value", names, { number: 2, start: "valueStart" })
-      : [`writer.tag(${tagOf(2, wireTypeOf(type))});`, `${writeScalar(type, "value")};`];
+      : [writeScalar(type, tagOf(2, wireTypeOf(type)), "value")];
   return [
     ...head,
-    `  writer.tag(${tagOf(field.number, LENGTH_DELIMITED)});`,
-    "  const start = writer.fork();",
-    `  writer.tag(${tagOf(1, wireTypeOf(field.mapKey))});`,
-    `  ${writeScalar(field.mapKey, keyFromProperty(field.mapKey))};`,
+    `  const start = writer.fork(${tagOf(field.number, LENGTH_DELIMITED)});`,
+    `  ${writeScalar(field.mapKey, tagOf(1, wireTypeOf(field.mapKey)), keyFromProperty(field.mapKey))}`,
     ...indent(value),
     "  writer.join(start);",
     "}",

@@ -40,12 +40,14 @@ export const isLong = (type: ScalarType): boolean => /64$/.test(scalars[type].na
 export const keyIsNumber = (type: ScalarType): boolean =>
   wireTypeOf(type) !== LENGTH_DELIMITED && type !== ScalarType.BOOL && !isLong(type);
 
-/** The tag of a field, as it is written. */
+/** The tag of a field (Encoding, "Message Structure"): its number, shifted by three, and the wire type. */
 export const tagOf = (no: number, wireType: number): number => ((no << 3) | wireType) >>> 0;
 
-export const writeScalar = (type: ScalarType, value: string): string => `writer.${scalars[type].name}(${value})`;
+/** The statement that writes a field. Items of packed lists have no tag, which is 0 then. */
+export const writeScalar = (type: ScalarType, tag: number, value: string): string =>
+  `writer.${scalars[type].name}(${tag}, ${value});`;
 
-/** How a value is read. `strict` refuses text that is not UTF-8. */
+/** The expression that reads a value. `strict` refuses text that is not UTF-8. */
 export function readScalar(type: ScalarType, strict: boolean, longAsString: boolean): string {
   const name = type === ScalarType.STRING && !strict ? "lenientString" : scalars[type].name;
   return longAsString && isLong(type) ? `String(reader.${name}())` : `reader.${name}()`;

@@ -1,6 +1,7 @@
 /** The functions and types that generated codecs import. */
 export { setEntry } from "./map.ts";
 export { createMessageCodec, type DecodeMessage, type EncodeMessage, type MessageCodec } from "./message.ts";
-export { EMPTY_BYTES, MessageReader, type UnknownField } from "./reader.ts";
+export { EMPTY_BYTES, MessageReader } from "./reader.ts";
 export { structFromJson, structToJson } from "./struct.ts";
+export type { UnknownField } from "./unknown.ts";
 export { MessageWriter } from "./writer.ts";

@@ -13,7 +13,10 @@ export type DecodeMessage<Message> = (reader: MessageReader, end: number, messag
 
 /** A message's own encoding, generated with `codecs=true`. */
 export interface MessageCodec<Message> {
-  /** Encodes a message after `headroom` zero bytes (default: none), so that a frame prefix needs no copy. */
+  /**
+   * Encodes a message after `headroom` bytes (default: 0), which the caller fills in, so that a prefix needs no copy. The
+   * result is a view of memory that other messages share: copy it before its `buffer` is used or a small message is kept.
+   */
   encode(message: Message, headroom?: number): Uint8Array;
   /** Decodes a message. Its bytes fields are views of the given bytes. Throws an `Error` for malformed bytes. */
   decode(bytes: Uint8Array): Message;
@@ -37,7 +40,7 @@ function encodeMessage<Message>(encode: EncodeMessage<Message>, message: Message
   const writer = idle ?? new MessageWriter();
   idle = undefined;
   try {
-    writer.reset(headroom);
+    writer.begin(headroom);
     encode(writer, message);
     return writer.finish();
   } finally {

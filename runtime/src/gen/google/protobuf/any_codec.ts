@@ -9,14 +9,8 @@ import { EMPTY_BYTES, createMessageCodec } from "../../../codec/binary/generated
 /** Writes a google.protobuf.Any. */
 export function encodeAny(writer: MessageWriter, message: Any): void {
   writer.check(message, "google.protobuf.Any");
-  if (message.typeUrl !== "") {
-    writer.tag(10);
-    writer.string(message.typeUrl);
-  }
-  if (message.value.byteLength !== 0) {
-    writer.tag(18);
-    writer.data(message.value);
-  }
+  if (message.typeUrl !== "") writer.string(10, message.typeUrl);
+  if (message.value.byteLength !== 0) writer.data(18, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 

@@ -11,46 +11,30 @@ import { decodeOption, encodeOption } from "./type_codec.ts";
 /** Writes a google.protobuf.Api. */
 export function encodeApi(writer: MessageWriter, message: Api): void {
   writer.check(message, "google.protobuf.Api");
-  if (message.name !== "") {
-    writer.tag(10);
-    writer.string(message.name);
-  }
+  if (message.name !== "") writer.string(10, message.name);
   for (const item of message.methods) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeMethod(writer, item);
     writer.join(start);
   }
   for (const item of message.options) {
-    writer.tag(26);
-    const start = writer.fork();
+    const start = writer.fork(26);
     encodeOption(writer, item);
     writer.join(start);
   }
-  if (message.version !== "") {
-    writer.tag(34);
-    writer.string(message.version);
-  }
+  if (message.version !== "") writer.string(34, message.version);
   if (message.sourceContext !== undefined) {
-    writer.tag(42);
-    const start = writer.fork();
+    const start = writer.fork(42);
     encodeSourceContext(writer, message.sourceContext);
     writer.join(start);
   }
   for (const item of message.mixins) {
-    writer.tag(50);
-    const start = writer.fork();
+    const start = writer.fork(50);
     encodeMixin(writer, item);
     writer.join(start);
   }
-  if (message.syntax !== 0) {
-    writer.tag(56);
-    writer.int32(message.syntax);
-  }
-  if (message.edition !== "") {
-    writer.tag(66);
-    writer.string(message.edition);
-  }
+  if (message.syntax !== 0) writer.int32(56, message.syntax);
+  if (message.edition !== "") writer.string(66, message.edition);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -115,40 +99,18 @@ export const ApiCodec: MessageCodec<Api> = /*@__PURE__*/ createMessageCodec(enco
 /** Writes a google.protobuf.Method. */
 export function encodeMethod(writer: MessageWriter, message: Method): void {
   writer.check(message, "google.protobuf.Method");
-  if (message.name !== "") {
-    writer.tag(10);
-    writer.string(message.name);
-  }
-  if (message.requestTypeUrl !== "") {
-    writer.tag(18);
-    writer.string(message.requestTypeUrl);
-  }
-  if (message.requestStreaming !== false) {
-    writer.tag(24);
-    writer.bool(message.requestStreaming);
-  }
-  if (message.responseTypeUrl !== "") {
-    writer.tag(34);
-    writer.string(message.responseTypeUrl);
-  }
-  if (message.responseStreaming !== false) {
-    writer.tag(40);
-    writer.bool(message.responseStreaming);
-  }
+  if (message.name !== "") writer.string(10, message.name);
+  if (message.requestTypeUrl !== "") writer.string(18, message.requestTypeUrl);
+  if (message.requestStreaming !== false) writer.bool(24, message.requestStreaming);
+  if (message.responseTypeUrl !== "") writer.string(34, message.responseTypeUrl);
+  if (message.responseStreaming !== false) writer.bool(40, message.responseStreaming);
   for (const item of message.options) {
-    writer.tag(50);
-    const start = writer.fork();
+    const start = writer.fork(50);
     encodeOption(writer, item);
     writer.join(start);
   }
-  if (message.syntax !== 0) {
-    writer.tag(56);
-    writer.int32(message.syntax);
-  }
-  if (message.edition !== "") {
-    writer.tag(66);
-    writer.string(message.edition);
-  }
+  if (message.syntax !== 0) writer.int32(56, message.syntax);
+  if (message.edition !== "") writer.string(66, message.edition);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -214,14 +176,8 @@ export const MethodCodec: MessageCodec<Method> = /*@__PURE__*/ createMessageCode
 /** Writes a google.protobuf.Mixin. */
 export function encodeMixin(writer: MessageWriter, message: Mixin): void {
   writer.check(message, "google.protobuf.Mixin");
-  if (message.name !== "") {
-    writer.tag(10);
-    writer.string(message.name);
-  }
-  if (message.root !== "") {
-    writer.tag(18);
-    writer.string(message.root);
-  }
+  if (message.name !== "") writer.string(10, message.name);
+  if (message.root !== "") writer.string(18, message.root);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 

@@ -24,8 +24,7 @@ import { EMPTY_BYTES, createMessageCodec } from "../../../codec/binary/generated
 export function encodeFileDescriptorSet(writer: MessageWriter, message: FileDescriptorSet): void {
   writer.check(message, "google.protobuf.FileDescriptorSet");
   for (const item of message.file) {
-    writer.tag(10);
-    const start = writer.fork();
+    const start = writer.fork(10);
     encodeFileDescriptorProto(writer, item);
     writer.join(start);
   }
@@ -69,74 +68,44 @@ export const FileDescriptorSetCodec: MessageCodec<FileDescriptorSet> = /*@__PURE
 /** Writes a google.protobuf.FileDescriptorProto. */
 export function encodeFileDescriptorProto(writer: MessageWriter, message: FileDescriptorProto): void {
   writer.check(message, "google.protobuf.FileDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) {
-    writer.tag(10);
-    writer.string(message.name);
-  }
-  if (Object.hasOwn(message, "package") && message.package !== undefined) {
-    writer.tag(18);
-    writer.string(message.package);
-  }
-  for (const item of message.dependency) {
-    writer.tag(26);
-    writer.string(item);
-  }
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
+  if (Object.hasOwn(message, "package") && message.package !== undefined) writer.string(18, message.package);
+  for (const item of message.dependency) writer.string(26, item);
   for (const item of message.messageType) {
-    writer.tag(34);
-    const start = writer.fork();
+    const start = writer.fork(34);
     encodeDescriptorProto(writer, item);
     writer.join(start);
   }
   for (const item of message.enumType) {
-    writer.tag(42);
-    const start = writer.fork();
+    const start = writer.fork(42);
     encodeEnumDescriptorProto(writer, item);
     writer.join(start);
   }
   for (const item of message.service) {
-    writer.tag(50);
-    const start = writer.fork();
+    const start = writer.fork(50);
     encodeServiceDescriptorProto(writer, item);
     writer.join(start);
   }
   for (const item of message.extension) {
-    writer.tag(58);
-    const start = writer.fork();
+    const start = writer.fork(58);
     encodeFieldDescriptorProto(writer, item);
     writer.join(start);
   }
   if (message.options !== undefined) {
-    writer.tag(66);
-    const start = writer.fork();
+    const start = writer.fork(66);
     encodeFileOptions(writer, message.options);
     writer.join(start);
   }
   if (message.sourceCodeInfo !== undefined) {
-    writer.tag(74);
-    const start = writer.fork();
+    const start = writer.fork(74);
     encodeSourceCodeInfo(writer, message.sourceCodeInfo);
     writer.join(start);
   }
-  for (const item of message.publicDependency) {
-    writer.tag(80);
-    writer.int32(item);
-  }
-  for (const item of message.weakDependency) {
-    writer.tag(88);
-    writer.int32(item);
-  }
-  if (Object.hasOwn(message, "syntax") && message.syntax !== undefined) {
-    writer.tag(98);
-    writer.string(message.syntax);
-  }
-  if (Object.hasOwn(message, "edition") && message.edition !== undefined) {
-    writer.tag(112);
-    writer.int32(message.edition);
-  }
-  for (const item of message.optionDependency) {
-    writer.tag(122);
-    writer.string(item);
-  }
+  for (const item of message.publicDependency) writer.int32(80, item);
+  for (const item of message.weakDependency) writer.int32(88, item);
+  if (Object.hasOwn(message, "syntax") && message.syntax !== undefined) writer.string(98, message.syntax);
+  if (Object.hasOwn(message, "edition") && message.edition !== undefined) writer.int32(112, message.edition);
+  for (const item of message.optionDependency) writer.string(122, item);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -257,66 +226,49 @@ export const FileDescriptorProtoCodec: MessageCodec<FileDescriptorProto> = /*@__
 /** Writes a google.protobuf.DescriptorProto. */
 export function encodeDescriptorProto(writer: MessageWriter, message: DescriptorProto): void {
   writer.check(message, "google.protobuf.DescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) {
-    writer.tag(10);
-    writer.string(message.name);
-  }
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
   for (const item of message.field) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeFieldDescriptorProto(writer, item);
     writer.join(start);
   }
   for (const item of message.nestedType) {
-    writer.tag(26);
-    const start = writer.fork();
+    const start = writer.fork(26);
     encodeDescriptorProto(writer, item);
     writer.join(start);
   }
   for (const item of message.enumType) {
-    writer.tag(34);
-    const start = writer.fork();
+    const start = writer.fork(34);
     encodeEnumDescriptorProto(writer, item);
     writer.join(start);
   }
   for (const item of message.extensionRange) {
-    writer.tag(42);
-    const start = writer.fork();
+    const start = writer.fork(42);
     encodeDescriptorProto_ExtensionRange(writer, item);
     writer.join(start);
   }
   for (const item of message.extension) {
-    writer.tag(50);
-    const start = writer.fork();
+    const start = writer.fork(50);
     encodeFieldDescriptorProto(writer, item);
     writer.join(start);
   }
   if (message.options !== undefined) {
-    writer.tag(58);
-    const start = writer.fork();
+    const start = writer.fork(58);
     encodeMessageOptions(writer, message.options);
     writer.join(start);
   }
   for (const item of message.oneofDecl) {
-    writer.tag(66);
-    const start = writer.fork();
+    const start = writer.fork(66);
     encodeOneofDescriptorProto(writer, item);
     writer.join(start);
   }
   for (const item of message.reservedRange) {
-    writer.tag(74);
-    const start = writer.fork();
+    const start = writer.fork(74);
     encodeDescriptorProto_ReservedRange(writer, item);
     writer.join(start);
   }
-  for (const item of message.reservedName) {
-    writer.tag(82);
-    writer.string(item);
-  }
-  if (Object.hasOwn(message, "visibility") && message.visibility !== undefined) {
-    writer.tag(88);
-    writer.int32(message.visibility);
-  }
+  for (const item of message.reservedName) writer.string(82, item);
+  if (Object.hasOwn(message, "visibility") && message.visibility !== undefined) writer.int32(88, message.visibility);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -407,17 +359,10 @@ export const DescriptorProtoCodec: MessageCodec<DescriptorProto> = /*@__PURE__*/
 /** Writes a google.protobuf.DescriptorProto.ExtensionRange. */
 export function encodeDescriptorProto_ExtensionRange(writer: MessageWriter, message: DescriptorProto_ExtensionRange): void {
   writer.check(message, "google.protobuf.DescriptorProto.ExtensionRange");
-  if (Object.hasOwn(message, "start") && message.start !== undefined) {
-    writer.tag(8);
-    writer.int32(message.start);
-  }
-  if (Object.hasOwn(message, "end") && message.end !== undefined) {
-    writer.tag(16);
-    writer.int32(message.end);
-  }
+  if (Object.hasOwn(message, "start") && message.start !== undefined) writer.int32(8, message.start);
+  if (Object.hasOwn(message, "end") && message.end !== undefined) writer.int32(16, message.end);
   if (message.options !== undefined) {
-    writer.tag(26);
-    const start = writer.fork();
+    const start = writer.fork(26);
     encodeExtensionRangeOptions(writer, message.options);
     writer.join(start);
   }
@@ -469,14 +414,8 @@ export const DescriptorProto_ExtensionRangeCodec: MessageCodec<DescriptorProto_E
 /** Writes a google.protobuf.DescriptorProto.ReservedRange. */
 export function encodeDescriptorProto_ReservedRange(writer: MessageWriter, message: DescriptorProto_ReservedRange): void {
   writer.check(message, "google.protobuf.DescriptorProto.ReservedRange");
-  if (Object.hasOwn(message, "start") && message.start !== undefined) {
-    writer.tag(8);
-    writer.int32(message.start);
-  }
-  if (Object.hasOwn(message, "end") && message.end !== undefined) {
-    writer.tag(16);
-    writer.int32(message.end);
-  }
+  if (Object.hasOwn(message, "start") && message.start !== undefined) writer.int32(8, message.start);
+  if (Object.hasOwn(message, "end") && message.end !== undefined) writer.int32(16, message.end);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -523,24 +462,18 @@ export const DescriptorProto_ReservedRangeCodec: MessageCodec<DescriptorProto_Re
 export function encodeExtensionRangeOptions(writer: MessageWriter, message: ExtensionRangeOptions): void {
   writer.check(message, "google.protobuf.ExtensionRangeOptions");
   for (const item of message.declaration) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeExtensionRangeOptions_Declaration(writer, item);
     writer.join(start);
   }
-  if (Object.hasOwn(message, "verification") && message.verification !== undefined) {
-    writer.tag(24);
-    writer.int32(message.verification);
-  }
+  if (Object.hasOwn(message, "verification") && message.verification !== undefined) writer.int32(24, message.verification);
   if (message.features !== undefined) {
-    writer.tag(402);
-    const start = writer.fork();
+    const start = writer.fork(402);
     encodeFeatureSet(writer, message.features);
     writer.join(start);
   }
   for (const item of message.uninterpretedOption) {
-    writer.tag(7994);
-    const start = writer.fork();
+    const start = writer.fork(7994);
     encodeUninterpretedOption(writer, item);
     writer.join(start);
   }
@@ -605,26 +538,11 @@ export const ExtensionRangeOptionsCodec: MessageCodec<ExtensionRangeOptions> = /
 /** Writes a google.protobuf.ExtensionRangeOptions.Declaration. */
 export function encodeExtensionRangeOptions_Declaration(writer: MessageWriter, message: ExtensionRangeOptions_Declaration): void {
   writer.check(message, "google.protobuf.ExtensionRangeOptions.Declaration");
-  if (Object.hasOwn(message, "number") && message.number !== undefined) {
-    writer.tag(8);
-    writer.int32(message.number);
-  }
-  if (Object.hasOwn(message, "fullName") && message.fullName !== undefined) {
-    writer.tag(18);
-    writer.string(message.fullName);
-  }
-  if (Object.hasOwn(message, "type") && message.type !== undefined) {
-    writer.tag(26);
-    writer.string(message.type);
-  }
-  if (Object.hasOwn(message, "reserved") && message.reserved !== undefined) {
-    writer.tag(40);
-    writer.bool(message.reserved);
-  }
-  if (Object.hasOwn(message, "repeated") && message.repeated !== undefined) {
-    writer.tag(48);
-    writer.bool(message.repeated);
-  }
+  if (Object.hasOwn(message, "number") && message.number !== undefined) writer.int32(8, message.number);
+  if (Object.hasOwn(message, "fullName") && message.fullName !== undefined) writer.string(18, message.fullName);
+  if (Object.hasOwn(message, "type") && message.type !== undefined) writer.string(26, message.type);
+  if (Object.hasOwn(message, "reserved") && message.reserved !== undefined) writer.bool(40, message.reserved);
+  if (Object.hasOwn(message, "repeated") && message.repeated !== undefined) writer.bool(48, message.repeated);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -682,52 +600,21 @@ export const ExtensionRangeOptions_DeclarationCodec: MessageCodec<ExtensionRange
 /** Writes a google.protobuf.FieldDescriptorProto. */
 export function encodeFieldDescriptorProto(writer: MessageWriter, message: FieldDescriptorProto): void {
   writer.check(message, "google.protobuf.FieldDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) {
-    writer.tag(10);
-    writer.string(message.name);
-  }
-  if (Object.hasOwn(message, "extendee") && message.extendee !== undefined) {
-    writer.tag(18);
-    writer.string(message.extendee);
-  }
-  if (Object.hasOwn(message, "number") && message.number !== undefined) {
-    writer.tag(24);
-    writer.int32(message.number);
-  }
-  if (Object.hasOwn(message, "label") && message.label !== undefined) {
-    writer.tag(32);
-    writer.int32(message.label);
-  }
-  if (Object.hasOwn(message, "type") && message.type !== undefined) {
-    writer.tag(40);
-    writer.int32(message.type);
-  }
-  if (Object.hasOwn(message, "typeName") && message.typeName !== undefined) {
-    writer.tag(50);
-    writer.string(message.typeName);
-  }
-  if (Object.hasOwn(message, "defaultValue") && message.defaultValue !== undefined) {
-    writer.tag(58);
-    writer.string(message.defaultValue);
-  }
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
+  if (Object.hasOwn(message, "extendee") && message.extendee !== undefined) writer.string(18, message.extendee);
+  if (Object.hasOwn(message, "number") && message.number !== undefined) writer.int32(24, message.number);
+  if (Object.hasOwn(message, "label") && message.label !== undefined) writer.int32(32, message.label);
+  if (Object.hasOwn(message, "type") && message.type !== undefined) writer.int32(40, message.type);
+  if (Object.hasOwn(message, "typeName") && message.typeName !== undefined) writer.string(50, message.typeName);
+  if (Object.hasOwn(message, "defaultValue") && message.defaultValue !== undefined) writer.string(58, message.defaultValue);
   if (message.options !== undefined) {
-    writer.tag(66);
-    const start = writer.fork();
+    const start = writer.fork(66);
     encodeFieldOptions(writer, message.options);
     writer.join(start);
   }
-  if (Object.hasOwn(message, "oneofIndex") && message.oneofIndex !== undefined) {
-    writer.tag(72);
-    writer.int32(message.oneofIndex);
-  }
-  if (Object.hasOwn(message, "jsonName") && message.jsonName !== undefined) {
-    writer.tag(82);
-    writer.string(message.jsonName);
-  }
-  if (Object.hasOwn(message, "proto3Optional") && message.proto3Optional !== undefined) {
-    writer.tag(136);
-    writer.bool(message.proto3Optional);
-  }
+  if (Object.hasOwn(message, "oneofIndex") && message.oneofIndex !== undefined) writer.int32(72, message.oneofIndex);
+  if (Object.hasOwn(message, "jsonName") && message.jsonName !== undefined) writer.string(82, message.jsonName);
+  if (Object.hasOwn(message, "proto3Optional") && message.proto3Optional !== undefined) writer.bool(136, message.proto3Optional);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -843,13 +730,9 @@ export const FieldDescriptorProtoCodec: MessageCodec<FieldDescriptorProto> = /*@
 /** Writes a google.protobuf.OneofDescriptorProto. */
 export function encodeOneofDescriptorProto(writer: MessageWriter, message: OneofDescriptorProto): void {
   writer.check(message, "google.protobuf.OneofDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) {
-    writer.tag(10);
-    writer.string(message.name);
-  }
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
   if (message.options !== undefined) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeOneofOptions(writer, message.options);
     writer.join(start);
   }
@@ -897,36 +780,24 @@ export const OneofDescriptorProtoCodec: MessageCodec<OneofDescriptorProto> = /*@
 /** Writes a google.protobuf.EnumDescriptorProto. */
 export function encodeEnumDescriptorProto(writer: MessageWriter, message: EnumDescriptorProto): void {
   writer.check(message, "google.protobuf.EnumDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) {
-    writer.tag(10);
-    writer.string(message.name);
-  }
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
   for (const item of message.value) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeEnumValueDescriptorProto(writer, item);
     writer.join(start);
   }
   if (message.options !== undefined) {
-    writer.tag(26);
-    const start = writer.fork();
+    const start = writer.fork(26);
     encodeEnumOptions(writer, message.options);
     writer.join(start);
   }
   for (const item of message.reservedRange) {
-    writer.tag(34);
-    const start = writer.fork();
+    const start = writer.fork(34);
     encodeEnumDescriptorProto_EnumReservedRange(writer, item);
     writer.join(start);
   }
-  for (const item of message.reservedName) {
-    writer.tag(42);
-    writer.string(item);
-  }
-  if (Object.hasOwn(message, "visibility") && message.visibility !== undefined) {
-    writer.tag(48);
-    writer.int32(message.visibility);
-  }
+  for (const item of message.reservedName) writer.string(42, item);
+  if (Object.hasOwn(message, "visibility") && message.visibility !== undefined) writer.int32(48, message.visibility);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -997,14 +868,8 @@ export const EnumDescriptorProtoCodec: MessageCodec<EnumDescriptorProto> = /*@__
 /** Writes a google.protobuf.EnumDescriptorProto.EnumReservedRange. */
 export function encodeEnumDescriptorProto_EnumReservedRange(writer: MessageWriter, message: EnumDescriptorProto_EnumReservedRange): void {
   writer.check(message, "google.protobuf.EnumDescriptorProto.EnumReservedRange");
-  if (Object.hasOwn(message, "start") && message.start !== undefined) {
-    writer.tag(8);
-    writer.int32(message.start);
-  }
-  if (Object.hasOwn(message, "end") && message.end !== undefined) {
-    writer.tag(16);
-    writer.int32(message.end);
-  }
+  if (Object.hasOwn(message, "start") && message.start !== undefined) writer.int32(8, message.start);
+  if (Object.hasOwn(message, "end") && message.end !== undefined) writer.int32(16, message.end);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -1050,17 +915,10 @@ export const EnumDescriptorProto_EnumReservedRangeCodec: MessageCodec<EnumDescri
 /** Writes a google.protobuf.EnumValueDescriptorProto. */
 export function encodeEnumValueDescriptorProto(writer: MessageWriter, message: EnumValueDescriptorProto): void {
   writer.check(message, "google.protobuf.EnumValueDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) {
-    writer.tag(10);
-    writer.string(message.name);
-  }
-  if (Object.hasOwn(message, "number") && message.number !== undefined) {
-    writer.tag(16);
-    writer.int32(message.number);
-  }
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
+  if (Object.hasOwn(message, "number") && message.number !== undefined) writer.int32(16, message.number);
   if (message.options !== undefined) {
-    writer.tag(26);
-    const start = writer.fork();
+    const start = writer.fork(26);
     encodeEnumValueOptions(writer, message.options);
     writer.join(start);
   }
@@ -1112,19 +970,14 @@ export const EnumValueDescriptorProtoCodec: MessageCodec<EnumValueDescriptorProt
 /** Writes a google.protobuf.ServiceDescriptorProto. */
 export function encodeServiceDescriptorProto(writer: MessageWriter, message: ServiceDescriptorProto): void {
   writer.check(message, "google.protobuf.ServiceDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) {
-    writer.tag(10);
-    writer.string(message.name);
-  }
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
   for (const item of message.method) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeMethodDescriptorProto(writer, item);
     writer.join(start);
   }
   if (message.options !== undefined) {
-    writer.tag(26);
-    const start = writer.fork();
+    const start = writer.fork(26);
     encodeServiceOptions(writer, message.options);
     writer.join(start);
   }
@@ -1176,32 +1029,16 @@ export const ServiceDescriptorProtoCodec: MessageCodec<ServiceDescriptorProto> =
 /** Writes a google.protobuf.MethodDescriptorProto. */
 export function encodeMethodDescriptorProto(writer: MessageWriter, message: MethodDescriptorProto): void {
   writer.check(message, "google.protobuf.MethodDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) {
-    writer.tag(10);
-    writer.string(message.name);
-  }
-  if (Object.hasOwn(message, "inputType") && message.inputType !== undefined) {
-    writer.tag(18);
-    writer.string(message.inputType);
-  }
-  if (Object.hasOwn(message, "outputType") && message.outputType !== undefined) {
-    writer.tag(26);
-    writer.string(message.outputType);
-  }
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
+  if (Object.hasOwn(message, "inputType") && message.inputType !== undefined) writer.string(18, message.inputType);
+  if (Object.hasOwn(message, "outputType") && message.outputType !== undefined) writer.string(26, message.outputType);
   if (message.options !== undefined) {
-    writer.tag(34);
-    const start = writer.fork();
+    const start = writer.fork(34);
     encodeMethodOptions(writer, message.options);
     writer.join(start);
   }
-  if (Object.hasOwn(message, "clientStreaming") && message.clientStreaming !== undefined) {
-    writer.tag(40);
-    writer.bool(message.clientStreaming);
-  }
-  if (Object.hasOwn(message, "serverStreaming") && message.serverStreaming !== undefined) {
-    writer.tag(48);
-    writer.bool(message.serverStreaming);
-  }
+  if (Object.hasOwn(message, "clientStreaming") && message.clientStreaming !== undefined) writer.bool(40, message.clientStreaming);
+  if (Object.hasOwn(message, "serverStreaming") && message.serverStreaming !== undefined) writer.bool(48, message.serverStreaming);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -1262,91 +1099,32 @@ export const MethodDescriptorProtoCodec: MessageCodec<MethodDescriptorProto> = /
 /** Writes a google.protobuf.FileOptions. */
 export function encodeFileOptions(writer: MessageWriter, message: FileOptions): void {
   writer.check(message, "google.protobuf.FileOptions");
-  if (Object.hasOwn(message, "javaPackage") && message.javaPackage !== undefined) {
-    writer.tag(10);
-    writer.string(message.javaPackage);
-  }
-  if (Object.hasOwn(message, "javaOuterClassname") && message.javaOuterClassname !== undefined) {
-    writer.tag(66);
-    writer.string(message.javaOuterClassname);
-  }
-  if (Object.hasOwn(message, "optimizeFor") && message.optimizeFor !== undefined) {
-    writer.tag(72);
-    writer.int32(message.optimizeFor);
-  }
-  if (Object.hasOwn(message, "javaMultipleFiles") && message.javaMultipleFiles !== undefined) {
-    writer.tag(80);
-    writer.bool(message.javaMultipleFiles);
-  }
-  if (Object.hasOwn(message, "goPackage") && message.goPackage !== undefined) {
-    writer.tag(90);
-    writer.string(message.goPackage);
-  }
-  if (Object.hasOwn(message, "ccGenericServices") && message.ccGenericServices !== undefined) {
-    writer.tag(128);
-    writer.bool(message.ccGenericServices);
-  }
-  if (Object.hasOwn(message, "javaGenericServices") && message.javaGenericServices !== undefined) {
-    writer.tag(136);
-    writer.bool(message.javaGenericServices);
-  }
-  if (Object.hasOwn(message, "pyGenericServices") && message.pyGenericServices !== undefined) {
-    writer.tag(144);
-    writer.bool(message.pyGenericServices);
-  }
-  if (Object.hasOwn(message, "javaGenerateEqualsAndHash") && message.javaGenerateEqualsAndHash !== undefined) {
-    writer.tag(160);
-    writer.bool(message.javaGenerateEqualsAndHash);
-  }
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) {
-    writer.tag(184);
-    writer.bool(message.deprecated);
-  }
-  if (Object.hasOwn(message, "javaStringCheckUtf8") && message.javaStringCheckUtf8 !== undefined) {
-    writer.tag(216);
-    writer.bool(message.javaStringCheckUtf8);
-  }
-  if (Object.hasOwn(message, "ccEnableArenas") && message.ccEnableArenas !== undefined) {
-    writer.tag(248);
-    writer.bool(message.ccEnableArenas);
-  }
-  if (Object.hasOwn(message, "objcClassPrefix") && message.objcClassPrefix !== undefined) {
-    writer.tag(290);
-    writer.string(message.objcClassPrefix);
-  }
-  if (Object.hasOwn(message, "csharpNamespace") && message.csharpNamespace !== undefined) {
-    writer.tag(298);
-    writer.string(message.csharpNamespace);
-  }
-  if (Object.hasOwn(message, "swiftPrefix") && message.swiftPrefix !== undefined) {
-    writer.tag(314);
-    writer.string(message.swiftPrefix);
-  }
-  if (Object.hasOwn(message, "phpClassPrefix") && message.phpClassPrefix !== undefined) {
-    writer.tag(322);
-    writer.string(message.phpClassPrefix);
-  }
-  if (Object.hasOwn(message, "phpNamespace") && message.phpNamespace !== undefined) {
-    writer.tag(330);
-    writer.string(message.phpNamespace);
-  }
-  if (Object.hasOwn(message, "phpMetadataNamespace") && message.phpMetadataNamespace !== undefined) {
-    writer.tag(354);
-    writer.string(message.phpMetadataNamespace);
-  }
-  if (Object.hasOwn(message, "rubyPackage") && message.rubyPackage !== undefined) {
-    writer.tag(362);
-    writer.string(message.rubyPackage);
-  }
+  if (Object.hasOwn(message, "javaPackage") && message.javaPackage !== undefined) writer.string(10, message.javaPackage);
+  if (Object.hasOwn(message, "javaOuterClassname") && message.javaOuterClassname !== undefined) writer.string(66, message.javaOuterClassname);
+  if (Object.hasOwn(message, "optimizeFor") && message.optimizeFor !== undefined) writer.int32(72, message.optimizeFor);
+  if (Object.hasOwn(message, "javaMultipleFiles") && message.javaMultipleFiles !== undefined) writer.bool(80, message.javaMultipleFiles);
+  if (Object.hasOwn(message, "goPackage") && message.goPackage !== undefined) writer.string(90, message.goPackage);
+  if (Object.hasOwn(message, "ccGenericServices") && message.ccGenericServices !== undefined) writer.bool(128, message.ccGenericServices);
+  if (Object.hasOwn(message, "javaGenericServices") && message.javaGenericServices !== undefined) writer.bool(136, message.javaGenericServices);
+  if (Object.hasOwn(message, "pyGenericServices") && message.pyGenericServices !== undefined) writer.bool(144, message.pyGenericServices);
+  if (Object.hasOwn(message, "javaGenerateEqualsAndHash") && message.javaGenerateEqualsAndHash !== undefined) writer.bool(160, message.javaGenerateEqualsAndHash);
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(184, message.deprecated);
+  if (Object.hasOwn(message, "javaStringCheckUtf8") && message.javaStringCheckUtf8 !== undefined) writer.bool(216, message.javaStringCheckUtf8);
+  if (Object.hasOwn(message, "ccEnableArenas") && message.ccEnableArenas !== undefined) writer.bool(248, message.ccEnableArenas);
+  if (Object.hasOwn(message, "objcClassPrefix") && message.objcClassPrefix !== undefined) writer.string(290, message.objcClassPrefix);
+  if (Object.hasOwn(message, "csharpNamespace") && message.csharpNamespace !== undefined) writer.string(298, message.csharpNamespace);
+  if (Object.hasOwn(message, "swiftPrefix") && message.swiftPrefix !== undefined) writer.string(314, message.swiftPrefix);
+  if (Object.hasOwn(message, "phpClassPrefix") && message.phpClassPrefix !== undefined) writer.string(322, message.phpClassPrefix);
+  if (Object.hasOwn(message, "phpNamespace") && message.phpNamespace !== undefined) writer.string(330, message.phpNamespace);
+  if (Object.hasOwn(message, "phpMetadataNamespace") && message.phpMetadataNamespace !== undefined) writer.string(354, message.phpMetadataNamespace);
+  if (Object.hasOwn(message, "rubyPackage") && message.rubyPackage !== undefined) writer.string(362, message.rubyPackage);
   if (message.features !== undefined) {
-    writer.tag(402);
-    const start = writer.fork();
+    const start = writer.fork(402);
     encodeFeatureSet(writer, message.features);
     writer.join(start);
   }
   for (const item of message.uninterpretedOption) {
-    writer.tag(7994);
-    const start = writer.fork();
+    const start = writer.fork(7994);
     encodeUninterpretedOption(writer, item);
     writer.join(start);
   }
@@ -1480,35 +1258,18 @@ export const FileOptionsCodec: MessageCodec<FileOptions> = /*@__PURE__*/ createM
 /** Writes a google.protobuf.MessageOptions. */
 export function encodeMessageOptions(writer: MessageWriter, message: MessageOptions): void {
   writer.check(message, "google.protobuf.MessageOptions");
-  if (Object.hasOwn(message, "messageSetWireFormat") && message.messageSetWireFormat !== undefined) {
-    writer.tag(8);
-    writer.bool(message.messageSetWireFormat);
-  }
-  if (Object.hasOwn(message, "noStandardDescriptorAccessor") && message.noStandardDescriptorAccessor !== undefined) {
-    writer.tag(16);
-    writer.bool(message.noStandardDescriptorAccessor);
-  }
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) {
-    writer.tag(24);
-    writer.bool(message.deprecated);
-  }
-  if (Object.hasOwn(message, "mapEntry") && message.mapEntry !== undefined) {
-    writer.tag(56);
-    writer.bool(message.mapEntry);
-  }
-  if (Object.hasOwn(message, "deprecatedLegacyJsonFieldConflicts") && message.deprecatedLegacyJsonFieldConflicts !== undefined) {
-    writer.tag(88);
-    writer.bool(message.deprecatedLegacyJsonFieldConflicts);
-  }
+  if (Object.hasOwn(message, "messageSetWireFormat") && message.messageSetWireFormat !== undefined) writer.bool(8, message.messageSetWireFormat);
+  if (Object.hasOwn(message, "noStandardDescriptorAccessor") && message.noStandardDescriptorAccessor !== undefined) writer.bool(16, message.noStandardDescriptorAccessor);
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(24, message.deprecated);
+  if (Object.hasOwn(message, "mapEntry") && message.mapEntry !== undefined) writer.bool(56, message.mapEntry);
+  if (Object.hasOwn(message, "deprecatedLegacyJsonFieldConflicts") && message.deprecatedLegacyJsonFieldConflicts !== undefined) writer.bool(88, message.deprecatedLegacyJsonFieldConflicts);
   if (message.features !== undefined) {
-    writer.tag(98);
-    const start = writer.fork();
+    const start = writer.fork(98);
     encodeFeatureSet(writer, message.features);
     writer.join(start);
   }
   for (const item of message.uninterpretedOption) {
-    writer.tag(7994);
-    const start = writer.fork();
+    const start = writer.fork(7994);
     encodeUninterpretedOption(writer, item);
     writer.join(start);
   }
@@ -1576,67 +1337,33 @@ export const MessageOptionsCodec: MessageCodec<MessageOptions> = /*@__PURE__*/ c
 /** Writes a google.protobuf.FieldOptions. */
 export function encodeFieldOptions(writer: MessageWriter, message: FieldOptions): void {
   writer.check(message, "google.protobuf.FieldOptions");
-  if (Object.hasOwn(message, "ctype") && message.ctype !== undefined) {
-    writer.tag(8);
-    writer.int32(message.ctype);
-  }
-  if (Object.hasOwn(message, "packed") && message.packed !== undefined) {
-    writer.tag(16);
-    writer.bool(message.packed);
-  }
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) {
-    writer.tag(24);
-    writer.bool(message.deprecated);
-  }
-  if (Object.hasOwn(message, "lazy") && message.lazy !== undefined) {
-    writer.tag(40);
-    writer.bool(message.lazy);
-  }
-  if (Object.hasOwn(message, "jstype") && message.jstype !== undefined) {
-    writer.tag(48);
-    writer.int32(message.jstype);
-  }
-  if (Object.hasOwn(message, "weak") && message.weak !== undefined) {
-    writer.tag(80);
-    writer.bool(message.weak);
-  }
-  if (Object.hasOwn(message, "unverifiedLazy") && message.unverifiedLazy !== undefined) {
-    writer.tag(120);
-    writer.bool(message.unverifiedLazy);
-  }
-  if (Object.hasOwn(message, "debugRedact") && message.debugRedact !== undefined) {
-    writer.tag(128);
-    writer.bool(message.debugRedact);
-  }
-  if (Object.hasOwn(message, "retention") && message.retention !== undefined) {
-    writer.tag(136);
-    writer.int32(message.retention);
-  }
-  for (const item of message.targets) {
-    writer.tag(152);
-    writer.int32(item);
-  }
+  if (Object.hasOwn(message, "ctype") && message.ctype !== undefined) writer.int32(8, message.ctype);
+  if (Object.hasOwn(message, "packed") && message.packed !== undefined) writer.bool(16, message.packed);
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(24, message.deprecated);
+  if (Object.hasOwn(message, "lazy") && message.lazy !== undefined) writer.bool(40, message.lazy);
+  if (Object.hasOwn(message, "jstype") && message.jstype !== undefined) writer.int32(48, message.jstype);
+  if (Object.hasOwn(message, "weak") && message.weak !== undefined) writer.bool(80, message.weak);
+  if (Object.hasOwn(message, "unverifiedLazy") && message.unverifiedLazy !== undefined) writer.bool(120, message.unverifiedLazy);
+  if (Object.hasOwn(message, "debugRedact") && message.debugRedact !== undefined) writer.bool(128, message.debugRedact);
+  if (Object.hasOwn(message, "retention") && message.retention !== undefined) writer.int32(136, message.retention);
+  for (const item of message.targets) writer.int32(152, item);
   for (const item of message.editionDefaults) {
-    writer.tag(162);
-    const start = writer.fork();
+    const start = writer.fork(162);
     encodeFieldOptions_EditionDefault(writer, item);
     writer.join(start);
   }
   if (message.features !== undefined) {
-    writer.tag(170);
-    const start = writer.fork();
+    const start = writer.fork(170);
     encodeFeatureSet(writer, message.features);
     writer.join(start);
   }
   if (message.featureSupport !== undefined) {
-    writer.tag(178);
-    const start = writer.fork();
+    const start = writer.fork(178);
     encodeFieldOptions_FeatureSupport(writer, message.featureSupport);
     writer.join(start);
   }
   for (const item of message.uninterpretedOption) {
-    writer.tag(7994);
-    const start = writer.fork();
+    const start = writer.fork(7994);
     encodeUninterpretedOption(writer, item);
     writer.join(start);
   }
@@ -1765,14 +1492,8 @@ export const FieldOptionsCodec: MessageCodec<FieldOptions> = /*@__PURE__*/ creat
 /** Writes a google.protobuf.FieldOptions.EditionDefault. */
 export function encodeFieldOptions_EditionDefault(writer: MessageWriter, message: FieldOptions_EditionDefault): void {
   writer.check(message, "google.protobuf.FieldOptions.EditionDefault");
-  if (Object.hasOwn(message, "value") && message.value !== undefined) {
-    writer.tag(18);
-    writer.string(message.value);
-  }
-  if (Object.hasOwn(message, "edition") && message.edition !== undefined) {
-    writer.tag(24);
-    writer.int32(message.edition);
-  }
+  if (Object.hasOwn(message, "value") && message.value !== undefined) writer.string(18, message.value);
+  if (Object.hasOwn(message, "edition") && message.edition !== undefined) writer.int32(24, message.edition);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -1839,26 +1560,11 @@ export const FieldOptions_EditionDefaultCodec: MessageCodec<FieldOptions_Edition
 /** Writes a google.protobuf.FieldOptions.FeatureSupport. */
 export function encodeFieldOptions_FeatureSupport(writer: MessageWriter, message: FieldOptions_FeatureSupport): void {
   writer.check(message, "google.protobuf.FieldOptions.FeatureSupport");
-  if (Object.hasOwn(message, "editionIntroduced") && message.editionIntroduced !== undefined) {
-    writer.tag(8);
-    writer.int32(message.editionIntroduced);
-  }
-  if (Object.hasOwn(message, "editionDeprecated") && message.editionDeprecated !== undefined) {
-    writer.tag(16);
-    writer.int32(message.editionDeprecated);
-  }
-  if (Object.hasOwn(message, "deprecationWarning") && message.deprecationWarning !== undefined) {
-    writer.tag(26);
-    writer.string(message.deprecationWarning);
-  }
-  if (Object.hasOwn(message, "editionRemoved") && message.editionRemoved !== undefined) {
-    writer.tag(32);
-    writer.int32(message.editionRemoved);
-  }
-  if (Object.hasOwn(message, "removalError") && message.removalError !== undefined) {
-    writer.tag(42);
-    writer.string(message.removalError);
-  }
+  if (Object.hasOwn(message, "editionIntroduced") && message.editionIntroduced !== undefined) writer.int32(8, message.editionIntroduced);
+  if (Object.hasOwn(message, "editionDeprecated") && message.editionDeprecated !== undefined) writer.int32(16, message.editionDeprecated);
+  if (Object.hasOwn(message, "deprecationWarning") && message.deprecationWarning !== undefined) writer.string(26, message.deprecationWarning);
+  if (Object.hasOwn(message, "editionRemoved") && message.editionRemoved !== undefined) writer.int32(32, message.editionRemoved);
+  if (Object.hasOwn(message, "removalError") && message.removalError !== undefined) writer.string(42, message.removalError);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -1980,14 +1686,12 @@ export const FieldOptions_FeatureSupportCodec: MessageCodec<FieldOptions_Feature
 export function encodeOneofOptions(writer: MessageWriter, message: OneofOptions): void {
   writer.check(message, "google.protobuf.OneofOptions");
   if (message.features !== undefined) {
-    writer.tag(10);
-    const start = writer.fork();
+    const start = writer.fork(10);
     encodeFeatureSet(writer, message.features);
     writer.join(start);
   }
   for (const item of message.uninterpretedOption) {
-    writer.tag(7994);
-    const start = writer.fork();
+    const start = writer.fork(7994);
     encodeUninterpretedOption(writer, item);
     writer.join(start);
   }
@@ -2034,27 +1738,16 @@ export const OneofOptionsCodec: MessageCodec<OneofOptions> = /*@__PURE__*/ creat
 /** Writes a google.protobuf.EnumOptions. */
 export function encodeEnumOptions(writer: MessageWriter, message: EnumOptions): void {
   writer.check(message, "google.protobuf.EnumOptions");
-  if (Object.hasOwn(message, "allowAlias") && message.allowAlias !== undefined) {
-    writer.tag(16);
-    writer.bool(message.allowAlias);
-  }
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) {
-    writer.tag(24);
-    writer.bool(message.deprecated);
-  }
-  if (Object.hasOwn(message, "deprecatedLegacyJsonFieldConflicts") && message.deprecatedLegacyJsonFieldConflicts !== undefined) {
-    writer.tag(48);
-    writer.bool(message.deprecatedLegacyJsonFieldConflicts);
-  }
+  if (Object.hasOwn(message, "allowAlias") && message.allowAlias !== undefined) writer.bool(16, message.allowAlias);
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(24, message.deprecated);
+  if (Object.hasOwn(message, "deprecatedLegacyJsonFieldConflicts") && message.deprecatedLegacyJsonFieldConflicts !== undefined) writer.bool(48, message.deprecatedLegacyJsonFieldConflicts);
   if (message.features !== undefined) {
-    writer.tag(58);
-    const start = writer.fork();
+    const start = writer.fork(58);
     encodeFeatureSet(writer, message.features);
     writer.join(start);
   }
   for (const item of message.uninterpretedOption) {
-    writer.tag(7994);
-    const start = writer.fork();
+    const start = writer.fork(7994);
     encodeUninterpretedOption(writer, item);
     writer.join(start);
   }
@@ -2114,29 +1807,20 @@ export const EnumOptionsCodec: MessageCodec<EnumOptions> = /*@__PURE__*/ createM
 /** Writes a google.protobuf.EnumValueOptions. */
 export function encodeEnumValueOptions(writer: MessageWriter, message: EnumValueOptions): void {
   writer.check(message, "google.protobuf.EnumValueOptions");
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) {
-    writer.tag(8);
-    writer.bool(message.deprecated);
-  }
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(8, message.deprecated);
   if (message.features !== undefined) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeFeatureSet(writer, message.features);
     writer.join(start);
   }
-  if (Object.hasOwn(message, "debugRedact") && message.debugRedact !== undefined) {
-    writer.tag(24);
-    writer.bool(message.debugRedact);
-  }
+  if (Object.hasOwn(message, "debugRedact") && message.debugRedact !== undefined) writer.bool(24, message.debugRedact);
   if (message.featureSupport !== undefined) {
-    writer.tag(34);
-    const start = writer.fork();
+    const start = writer.fork(34);
     encodeFieldOptions_FeatureSupport(writer, message.featureSupport);
     writer.join(start);
   }
   for (const item of message.uninterpretedOption) {
-    writer.tag(7994);
-    const start = writer.fork();
+    const start = writer.fork(7994);
     encodeUninterpretedOption(writer, item);
     writer.join(start);
   }
@@ -2195,19 +1879,14 @@ export const EnumValueOptionsCodec: MessageCodec<EnumValueOptions> = /*@__PURE__
 /** Writes a google.protobuf.ServiceOptions. */
 export function encodeServiceOptions(writer: MessageWriter, message: ServiceOptions): void {
   writer.check(message, "google.protobuf.ServiceOptions");
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) {
-    writer.tag(264);
-    writer.bool(message.deprecated);
-  }
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(264, message.deprecated);
   if (message.features !== undefined) {
-    writer.tag(274);
-    const start = writer.fork();
+    const start = writer.fork(274);
     encodeFeatureSet(writer, message.features);
     writer.join(start);
   }
   for (const item of message.uninterpretedOption) {
-    writer.tag(7994);
-    const start = writer.fork();
+    const start = writer.fork(7994);
     encodeUninterpretedOption(writer, item);
     writer.join(start);
   }
@@ -2259,23 +1938,15 @@ export const ServiceOptionsCodec: MessageCodec<ServiceOptions> = /*@__PURE__*/ c
 /** Writes a google.protobuf.MethodOptions. */
 export function encodeMethodOptions(writer: MessageWriter, message: MethodOptions): void {
   writer.check(message, "google.protobuf.MethodOptions");
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) {
-    writer.tag(264);
-    writer.bool(message.deprecated);
-  }
-  if (Object.hasOwn(message, "idempotencyLevel") && message.idempotencyLevel !== undefined) {
-    writer.tag(272);
-    writer.int32(message.idempotencyLevel);
-  }
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(264, message.deprecated);
+  if (Object.hasOwn(message, "idempotencyLevel") && message.idempotencyLevel !== undefined) writer.int32(272, message.idempotencyLevel);
   if (message.features !== undefined) {
-    writer.tag(282);
-    const start = writer.fork();
+    const start = writer.fork(282);
     encodeFeatureSet(writer, message.features);
     writer.join(start);
   }
   for (const item of message.uninterpretedOption) {
-    writer.tag(7994);
-    const start = writer.fork();
+    const start = writer.fork(7994);
     encodeUninterpretedOption(writer, item);
     writer.join(start);
   }
@@ -2342,35 +2013,16 @@ export const MethodOptionsCodec: MessageCodec<MethodOptions> = /*@__PURE__*/ cre
 export function encodeUninterpretedOption(writer: MessageWriter, message: UninterpretedOption): void {
   writer.check(message, "google.protobuf.UninterpretedOption");
   for (const item of message.name) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeUninterpretedOption_NamePart(writer, item);
     writer.join(start);
   }
-  if (Object.hasOwn(message, "identifierValue") && message.identifierValue !== undefined) {
-    writer.tag(26);
-    writer.string(message.identifierValue);
-  }
-  if (Object.hasOwn(message, "positiveIntValue") && message.positiveIntValue !== undefined) {
-    writer.tag(32);
-    writer.uint64(message.positiveIntValue);
-  }
-  if (Object.hasOwn(message, "negativeIntValue") && message.negativeIntValue !== undefined) {
-    writer.tag(40);
-    writer.int64(message.negativeIntValue);
-  }
-  if (Object.hasOwn(message, "doubleValue") && message.doubleValue !== undefined) {
-    writer.tag(49);
-    writer.double(message.doubleValue);
-  }
-  if (Object.hasOwn(message, "stringValue") && message.stringValue !== undefined) {
-    writer.tag(58);
-    writer.data(message.stringValue);
-  }
-  if (Object.hasOwn(message, "aggregateValue") && message.aggregateValue !== undefined) {
-    writer.tag(66);
-    writer.string(message.aggregateValue);
-  }
+  if (Object.hasOwn(message, "identifierValue") && message.identifierValue !== undefined) writer.string(26, message.identifierValue);
+  if (Object.hasOwn(message, "positiveIntValue") && message.positiveIntValue !== undefined) writer.uint64(32, message.positiveIntValue);
+  if (Object.hasOwn(message, "negativeIntValue") && message.negativeIntValue !== undefined) writer.int64(40, message.negativeIntValue);
+  if (Object.hasOwn(message, "doubleValue") && message.doubleValue !== undefined) writer.double(49, message.doubleValue);
+  if (Object.hasOwn(message, "stringValue") && message.stringValue !== undefined) writer.data(58, message.stringValue);
+  if (Object.hasOwn(message, "aggregateValue") && message.aggregateValue !== undefined) writer.string(66, message.aggregateValue);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -2436,18 +2088,10 @@ export const UninterpretedOptionCodec: MessageCodec<UninterpretedOption> = /*@__
 /** Writes a google.protobuf.UninterpretedOption.NamePart. */
 export function encodeUninterpretedOption_NamePart(writer: MessageWriter, message: UninterpretedOption_NamePart): void {
   writer.check(message, "google.protobuf.UninterpretedOption.NamePart");
-  if (Object.hasOwn(message, "namePart") && message.namePart !== undefined) {
-    writer.tag(10);
-    writer.string(message.namePart);
-  } else {
-    writer.missing("google.protobuf.UninterpretedOption.NamePart.name_part");
-  }
-  if (Object.hasOwn(message, "isExtension") && message.isExtension !== undefined) {
-    writer.tag(16);
-    writer.bool(message.isExtension);
-  } else {
-    writer.missing("google.protobuf.UninterpretedOption.NamePart.is_extension");
-  }
+  if (Object.hasOwn(message, "namePart") && message.namePart !== undefined) writer.string(10, message.namePart);
+  else writer.missing("google.protobuf.UninterpretedOption.NamePart.name_part");
+  if (Object.hasOwn(message, "isExtension") && message.isExtension !== undefined) writer.bool(16, message.isExtension);
+  else writer.missing("google.protobuf.UninterpretedOption.NamePart.is_extension");
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -2493,42 +2137,15 @@ export const UninterpretedOption_NamePartCodec: MessageCodec<UninterpretedOption
 /** Writes a google.protobuf.FeatureSet. */
 export function encodeFeatureSet(writer: MessageWriter, message: FeatureSet): void {
   writer.check(message, "google.protobuf.FeatureSet");
-  if (Object.hasOwn(message, "fieldPresence") && message.fieldPresence !== undefined) {
-    writer.tag(8);
-    writer.int32(message.fieldPresence);
-  }
-  if (Object.hasOwn(message, "enumType") && message.enumType !== undefined) {
-    writer.tag(16);
-    writer.int32(message.enumType);
-  }
-  if (Object.hasOwn(message, "repeatedFieldEncoding") && message.repeatedFieldEncoding !== undefined) {
-    writer.tag(24);
-    writer.int32(message.repeatedFieldEncoding);
-  }
-  if (Object.hasOwn(message, "utf8Validation") && message.utf8Validation !== undefined) {
-    writer.tag(32);
-    writer.int32(message.utf8Validation);
-  }
-  if (Object.hasOwn(message, "messageEncoding") && message.messageEncoding !== undefined) {
-    writer.tag(40);
-    writer.int32(message.messageEncoding);
-  }
-  if (Object.hasOwn(message, "jsonFormat") && message.jsonFormat !== undefined) {
-    writer.tag(48);
-    writer.int32(message.jsonFormat);
-  }
-  if (Object.hasOwn(message, "enforceNamingStyle") && message.enforceNamingStyle !== undefined) {
-    writer.tag(56);
-    writer.int32(message.enforceNamingStyle);
-  }
-  if (Object.hasOwn(message, "defaultSymbolVisibility") && message.defaultSymbolVisibility !== undefined) {
-    writer.tag(64);
-    writer.int32(message.defaultSymbolVisibility);
-  }
-  if (Object.hasOwn(message, "enforceProtoLimits") && message.enforceProtoLimits !== undefined) {
-    writer.tag(72);
-    writer.int32(message.enforceProtoLimits);
-  }
+  if (Object.hasOwn(message, "fieldPresence") && message.fieldPresence !== undefined) writer.int32(8, message.fieldPresence);
+  if (Object.hasOwn(message, "enumType") && message.enumType !== undefined) writer.int32(16, message.enumType);
+  if (Object.hasOwn(message, "repeatedFieldEncoding") && message.repeatedFieldEncoding !== undefined) writer.int32(24, message.repeatedFieldEncoding);
+  if (Object.hasOwn(message, "utf8Validation") && message.utf8Validation !== undefined) writer.int32(32, message.utf8Validation);
+  if (Object.hasOwn(message, "messageEncoding") && message.messageEncoding !== undefined) writer.int32(40, message.messageEncoding);
+  if (Object.hasOwn(message, "jsonFormat") && message.jsonFormat !== undefined) writer.int32(48, message.jsonFormat);
+  if (Object.hasOwn(message, "enforceNamingStyle") && message.enforceNamingStyle !== undefined) writer.int32(56, message.enforceNamingStyle);
+  if (Object.hasOwn(message, "defaultSymbolVisibility") && message.defaultSymbolVisibility !== undefined) writer.int32(64, message.defaultSymbolVisibility);
+  if (Object.hasOwn(message, "enforceProtoLimits") && message.enforceProtoLimits !== undefined) writer.int32(72, message.enforceProtoLimits);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -2767,19 +2384,12 @@ export const FeatureSet_ProtoLimitsFeatureCodec: MessageCodec<FeatureSet_ProtoLi
 export function encodeFeatureSetDefaults(writer: MessageWriter, message: FeatureSetDefaults): void {
   writer.check(message, "google.protobuf.FeatureSetDefaults");
   for (const item of message.defaults) {
-    writer.tag(10);
-    const start = writer.fork();
+    const start = writer.fork(10);
     encodeFeatureSetDefaults_FeatureSetEditionDefault(writer, item);
     writer.join(start);
   }
-  if (Object.hasOwn(message, "minimumEdition") && message.minimumEdition !== undefined) {
-    writer.tag(32);
-    writer.int32(message.minimumEdition);
-  }
-  if (Object.hasOwn(message, "maximumEdition") && message.maximumEdition !== undefined) {
-    writer.tag(40);
-    writer.int32(message.maximumEdition);
-  }
+  if (Object.hasOwn(message, "minimumEdition") && message.minimumEdition !== undefined) writer.int32(32, message.minimumEdition);
+  if (Object.hasOwn(message, "maximumEdition") && message.maximumEdition !== undefined) writer.int32(40, message.maximumEdition);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -2871,19 +2481,14 @@ export const FeatureSetDefaultsCodec: MessageCodec<FeatureSetDefaults> = /*@__PU
 /** Writes a google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault. */
 export function encodeFeatureSetDefaults_FeatureSetEditionDefault(writer: MessageWriter, message: FeatureSetDefaults_FeatureSetEditionDefault): void {
   writer.check(message, "google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault");
-  if (Object.hasOwn(message, "edition") && message.edition !== undefined) {
-    writer.tag(24);
-    writer.int32(message.edition);
-  }
+  if (Object.hasOwn(message, "edition") && message.edition !== undefined) writer.int32(24, message.edition);
   if (message.overridableFeatures !== undefined) {
-    writer.tag(34);
-    const start = writer.fork();
+    const start = writer.fork(34);
     encodeFeatureSet(writer, message.overridableFeatures);
     writer.join(start);
   }
   if (message.fixedFeatures !== undefined) {
-    writer.tag(42);
-    const start = writer.fork();
+    const start = writer.fork(42);
     encodeFeatureSet(writer, message.fixedFeatures);
     writer.join(start);
   }
@@ -2956,8 +2561,7 @@ export const FeatureSetDefaults_FeatureSetEditionDefaultCodec: MessageCodec<Feat
 export function encodeSourceCodeInfo(writer: MessageWriter, message: SourceCodeInfo): void {
   writer.check(message, "google.protobuf.SourceCodeInfo");
   for (const item of message.location) {
-    writer.tag(10);
-    const start = writer.fork();
+    const start = writer.fork(10);
     encodeSourceCodeInfo_Location(writer, item);
     writer.join(start);
   }
@@ -3002,29 +2606,18 @@ export const SourceCodeInfoCodec: MessageCodec<SourceCodeInfo> = /*@__PURE__*/ c
 export function encodeSourceCodeInfo_Location(writer: MessageWriter, message: SourceCodeInfo_Location): void {
   writer.check(message, "google.protobuf.SourceCodeInfo.Location");
   if (message.path.length > 0) {
-    writer.tag(10);
-    const start = writer.fork();
-    for (const item of message.path) writer.int32(item);
+    const start = writer.fork(10);
+    for (const item of message.path) writer.int32(0, item);
     writer.join(start);
   }
   if (message.span.length > 0) {
-    writer.tag(18);
-    const start = writer.fork();
-    for (const item of message.span) writer.int32(item);
+    const start = writer.fork(18);
+    for (const item of message.span) writer.int32(0, item);
     writer.join(start);
   }
-  if (Object.hasOwn(message, "leadingComments") && message.leadingComments !== undefined) {
-    writer.tag(26);
-    writer.string(message.leadingComments);
-  }
-  if (Object.hasOwn(message, "trailingComments") && message.trailingComments !== undefined) {
-    writer.tag(34);
-    writer.string(message.trailingComments);
-  }
-  for (const item of message.leadingDetachedComments) {
-    writer.tag(50);
-    writer.string(item);
-  }
+  if (Object.hasOwn(message, "leadingComments") && message.leadingComments !== undefined) writer.string(26, message.leadingComments);
+  if (Object.hasOwn(message, "trailingComments") && message.trailingComments !== undefined) writer.string(34, message.trailingComments);
+  for (const item of message.leadingDetachedComments) writer.string(50, item);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -3091,8 +2684,7 @@ export const SourceCodeInfo_LocationCodec: MessageCodec<SourceCodeInfo_Location>
 export function encodeGeneratedCodeInfo(writer: MessageWriter, message: GeneratedCodeInfo): void {
   writer.check(message, "google.protobuf.GeneratedCodeInfo");
   for (const item of message.annotation) {
-    writer.tag(10);
-    const start = writer.fork();
+    const start = writer.fork(10);
     encodeGeneratedCodeInfo_Annotation(writer, item);
     writer.join(start);
   }
@@ -3137,27 +2729,14 @@ export const GeneratedCodeInfoCodec: MessageCodec<GeneratedCodeInfo> = /*@__PURE
 export function encodeGeneratedCodeInfo_Annotation(writer: MessageWriter, message: GeneratedCodeInfo_Annotation): void {
   writer.check(message, "google.protobuf.GeneratedCodeInfo.Annotation");
   if (message.path.length > 0) {
-    writer.tag(10);
-    const start = writer.fork();
-    for (const item of message.path) writer.int32(item);
+    const start = writer.fork(10);
+    for (const item of message.path) writer.int32(0, item);
     writer.join(start);
   }
-  if (Object.hasOwn(message, "sourceFile") && message.sourceFile !== undefined) {
-    writer.tag(18);
-    writer.string(message.sourceFile);
-  }
-  if (Object.hasOwn(message, "begin") && message.begin !== undefined) {
-    writer.tag(24);
-    writer.int32(message.begin);
-  }
-  if (Object.hasOwn(message, "end") && message.end !== undefined) {
-    writer.tag(32);
-    writer.int32(message.end);
-  }
-  if (Object.hasOwn(message, "semantic") && message.semantic !== undefined) {
-    writer.tag(40);
-    writer.int32(message.semantic);
-  }
+  if (Object.hasOwn(message, "sourceFile") && message.sourceFile !== undefined) writer.string(18, message.sourceFile);
+  if (Object.hasOwn(message, "begin") && message.begin !== undefined) writer.int32(24, message.begin);
+  if (Object.hasOwn(message, "end") && message.end !== undefined) writer.int32(32, message.end);
+  if (Object.hasOwn(message, "semantic") && message.semantic !== undefined) writer.int32(40, message.semantic);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 

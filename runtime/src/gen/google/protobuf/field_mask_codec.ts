@@ -9,10 +9,7 @@ import { createMessageCodec } from "../../../codec/binary/generated.ts";
 /** Writes a google.protobuf.FieldMask. */
 export function encodeFieldMask(writer: MessageWriter, message: FieldMask): void {
   writer.check(message, "google.protobuf.FieldMask");
-  for (const item of message.paths) {
-    writer.tag(10);
-    writer.string(item);
-  }
+  for (const item of message.paths) writer.string(10, item);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 

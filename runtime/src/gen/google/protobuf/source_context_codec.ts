@@ -9,10 +9,7 @@ import { createMessageCodec } from "../../../codec/binary/generated.ts";
 /** Writes a google.protobuf.SourceContext. */
 export function encodeSourceContext(writer: MessageWriter, message: SourceContext): void {
   writer.check(message, "google.protobuf.SourceContext");
-  if (message.fileName !== "") {
-    writer.tag(10);
-    writer.string(message.fileName);
-  }
+  if (message.fileName !== "") writer.string(10, message.fileName);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 

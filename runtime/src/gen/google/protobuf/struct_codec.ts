@@ -11,12 +11,9 @@ export function encodeStruct(writer: MessageWriter, message: Struct): void {
   writer.check(message, "google.protobuf.Struct");
   for (const key of Object.keys(message.fields)) {
     const value = message.fields[key]!;
-    writer.tag(10);
-    const start = writer.fork();
-    writer.tag(10);
-    writer.string(key);
-    writer.tag(18);
-    const valueStart = writer.fork();
+    const start = writer.fork(10);
+    writer.string(10, key);
+    const valueStart = writer.fork(18);
     encodeValue(writer, value);
     writer.join(valueStart);
     writer.join(start);
@@ -74,31 +71,17 @@ export const StructCodec: MessageCodec<Struct> = /*@__PURE__*/ createMessageCode
 /** Writes a google.protobuf.Value. */
 export function encodeValue(writer: MessageWriter, message: Value): void {
   writer.check(message, "google.protobuf.Value");
-  if (message.kind.case === "nullValue") {
-    writer.tag(8);
-    writer.int32(message.kind.value);
-  }
-  if (message.kind.case === "numberValue") {
-    writer.tag(17);
-    writer.double(message.kind.value);
-  }
-  if (message.kind.case === "stringValue") {
-    writer.tag(26);
-    writer.string(message.kind.value);
-  }
-  if (message.kind.case === "boolValue") {
-    writer.tag(32);
-    writer.bool(message.kind.value);
-  }
+  if (message.kind.case === "nullValue") writer.int32(8, message.kind.value);
+  if (message.kind.case === "numberValue") writer.double(17, message.kind.value);
+  if (message.kind.case === "stringValue") writer.string(26, message.kind.value);
+  if (message.kind.case === "boolValue") writer.bool(32, message.kind.value);
   if (message.kind.case === "structValue") {
-    writer.tag(42);
-    const start = writer.fork();
+    const start = writer.fork(42);
     encodeStruct(writer, message.kind.value);
     writer.join(start);
   }
   if (message.kind.case === "listValue") {
-    writer.tag(50);
-    const start = writer.fork();
+    const start = writer.fork(50);
     encodeListValue(writer, message.kind.value);
     writer.join(start);
   }
@@ -155,8 +138,7 @@ export const ValueCodec: MessageCodec<Value> = /*@__PURE__*/ createMessageCodec(
 export function encodeListValue(writer: MessageWriter, message: ListValue): void {
   writer.check(message, "google.protobuf.ListValue");
   for (const item of message.values) {
-    writer.tag(10);
-    const start = writer.fork();
+    const start = writer.fork(10);
     encodeValue(writer, item);
     writer.join(start);
   }

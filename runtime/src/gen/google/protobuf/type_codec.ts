@@ -11,40 +11,25 @@ import { decodeSourceContext, encodeSourceContext } from "./source_context_codec
 /** Writes a google.protobuf.Type. */
 export function encodeType(writer: MessageWriter, message: Type): void {
   writer.check(message, "google.protobuf.Type");
-  if (message.name !== "") {
-    writer.tag(10);
-    writer.string(message.name);
-  }
+  if (message.name !== "") writer.string(10, message.name);
   for (const item of message.fields) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeField(writer, item);
     writer.join(start);
   }
-  for (const item of message.oneofs) {
-    writer.tag(26);
-    writer.string(item);
-  }
+  for (const item of message.oneofs) writer.string(26, item);
   for (const item of message.options) {
-    writer.tag(34);
-    const start = writer.fork();
+    const start = writer.fork(34);
     encodeOption(writer, item);
     writer.join(start);
   }
   if (message.sourceContext !== undefined) {
-    writer.tag(42);
-    const start = writer.fork();
+    const start = writer.fork(42);
     encodeSourceContext(writer, message.sourceContext);
     writer.join(start);
   }
-  if (message.syntax !== 0) {
-    writer.tag(48);
-    writer.int32(message.syntax);
-  }
-  if (message.edition !== "") {
-    writer.tag(58);
-    writer.string(message.edition);
-  }
+  if (message.syntax !== 0) writer.int32(48, message.syntax);
+  if (message.edition !== "") writer.string(58, message.edition);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -105,48 +90,20 @@ export const TypeCodec: MessageCodec<Type> = /*@__PURE__*/ createMessageCodec(en
 /** Writes a google.protobuf.Field. */
 export function encodeField(writer: MessageWriter, message: Field): void {
   writer.check(message, "google.protobuf.Field");
-  if (message.kind !== 0) {
-    writer.tag(8);
-    writer.int32(message.kind);
-  }
-  if (message.cardinality !== 0) {
-    writer.tag(16);
-    writer.int32(message.cardinality);
-  }
-  if (message.number !== 0) {
-    writer.tag(24);
-    writer.int32(message.number);
-  }
-  if (message.name !== "") {
-    writer.tag(34);
-    writer.string(message.name);
-  }
-  if (message.typeUrl !== "") {
-    writer.tag(50);
-    writer.string(message.typeUrl);
-  }
-  if (message.oneofIndex !== 0) {
-    writer.tag(56);
-    writer.int32(message.oneofIndex);
-  }
-  if (message.packed !== false) {
-    writer.tag(64);
-    writer.bool(message.packed);
-  }
+  if (message.kind !== 0) writer.int32(8, message.kind);
+  if (message.cardinality !== 0) writer.int32(16, message.cardinality);
+  if (message.number !== 0) writer.int32(24, message.number);
+  if (message.name !== "") writer.string(34, message.name);
+  if (message.typeUrl !== "") writer.string(50, message.typeUrl);
+  if (message.oneofIndex !== 0) writer.int32(56, message.oneofIndex);
+  if (message.packed !== false) writer.bool(64, message.packed);
   for (const item of message.options) {
-    writer.tag(74);
-    const start = writer.fork();
+    const start = writer.fork(74);
     encodeOption(writer, item);
     writer.join(start);
   }
-  if (message.jsonName !== "") {
-    writer.tag(82);
-    writer.string(message.jsonName);
-  }
-  if (message.defaultValue !== "") {
-    writer.tag(90);
-    writer.string(message.defaultValue);
-  }
+  if (message.jsonName !== "") writer.string(82, message.jsonName);
+  if (message.defaultValue !== "") writer.string(90, message.defaultValue);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -220,36 +177,24 @@ export const FieldCodec: MessageCodec<Field> = /*@__PURE__*/ createMessageCodec(
 /** Writes a google.protobuf.Enum. */
 export function encodeEnum(writer: MessageWriter, message: Enum): void {
   writer.check(message, "google.protobuf.Enum");
-  if (message.name !== "") {
-    writer.tag(10);
-    writer.string(message.name);
-  }
+  if (message.name !== "") writer.string(10, message.name);
   for (const item of message.enumvalue) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeEnumValue(writer, item);
     writer.join(start);
   }
   for (const item of message.options) {
-    writer.tag(26);
-    const start = writer.fork();
+    const start = writer.fork(26);
     encodeOption(writer, item);
     writer.join(start);
   }
   if (message.sourceContext !== undefined) {
-    writer.tag(34);
-    const start = writer.fork();
+    const start = writer.fork(34);
     encodeSourceContext(writer, message.sourceContext);
     writer.join(start);
   }
-  if (message.syntax !== 0) {
-    writer.tag(40);
-    writer.int32(message.syntax);
-  }
-  if (message.edition !== "") {
-    writer.tag(50);
-    writer.string(message.edition);
-  }
+  if (message.syntax !== 0) writer.int32(40, message.syntax);
+  if (message.edition !== "") writer.string(50, message.edition);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -306,17 +251,10 @@ export const EnumCodec: MessageCodec<Enum> = /*@__PURE__*/ createMessageCodec(en
 /** Writes a google.protobuf.EnumValue. */
 export function encodeEnumValue(writer: MessageWriter, message: EnumValue): void {
   writer.check(message, "google.protobuf.EnumValue");
-  if (message.name !== "") {
-    writer.tag(10);
-    writer.string(message.name);
-  }
-  if (message.number !== 0) {
-    writer.tag(16);
-    writer.int32(message.number);
-  }
+  if (message.name !== "") writer.string(10, message.name);
+  if (message.number !== 0) writer.int32(16, message.number);
   for (const item of message.options) {
-    writer.tag(26);
-    const start = writer.fork();
+    const start = writer.fork(26);
     encodeOption(writer, item);
     writer.join(start);
   }
@@ -365,13 +303,9 @@ export const EnumValueCodec: MessageCodec<EnumValue> = /*@__PURE__*/ createMessa
 /** Writes a google.protobuf.Option. */
 export function encodeOption(writer: MessageWriter, message: Option): void {
   writer.check(message, "google.protobuf.Option");
-  if (message.name !== "") {
-    writer.tag(10);
-    writer.string(message.name);
-  }
+  if (message.name !== "") writer.string(10, message.name);
   if (message.value !== undefined) {
-    writer.tag(18);
-    const start = writer.fork();
+    const start = writer.fork(18);
     encodeAny(writer, message.value);
     writer.join(start);
   }

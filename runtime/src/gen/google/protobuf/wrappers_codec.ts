@@ -11,10 +11,7 @@ import { EMPTY_BYTES, createMessageCodec } from "../../../codec/binary/generated
 /** Writes a google.protobuf.DoubleValue. */
 export function encodeDoubleValue(writer: MessageWriter, message: DoubleValue): void {
   writer.check(message, "google.protobuf.DoubleValue");
-  if (!Object.is(message.value, 0)) {
-    writer.tag(9);
-    writer.double(message.value);
-  }
+  if (!Object.is(message.value, 0)) writer.double(9, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -52,10 +49,7 @@ export const DoubleValueCodec: MessageCodec<DoubleValue> = /*@__PURE__*/ createM
 /** Writes a google.protobuf.FloatValue. */
 export function encodeFloatValue(writer: MessageWriter, message: FloatValue): void {
   writer.check(message, "google.protobuf.FloatValue");
-  if (!Object.is(message.value, 0)) {
-    writer.tag(13);
-    writer.float(message.value);
-  }
+  if (!Object.is(message.value, 0)) writer.float(13, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -93,10 +87,7 @@ export const FloatValueCodec: MessageCodec<FloatValue> = /*@__PURE__*/ createMes
 /** Writes a google.protobuf.Int64Value. */
 export function encodeInt64Value(writer: MessageWriter, message: Int64Value): void {
   writer.check(message, "google.protobuf.Int64Value");
-  if (message.value !== 0n) {
-    writer.tag(8);
-    writer.int64(message.value);
-  }
+  if (message.value !== 0n) writer.int64(8, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -134,10 +125,7 @@ export const Int64ValueCodec: MessageCodec<Int64Value> = /*@__PURE__*/ createMes
 /** Writes a google.protobuf.UInt64Value. */
 export function encodeUInt64Value(writer: MessageWriter, message: UInt64Value): void {
   writer.check(message, "google.protobuf.UInt64Value");
-  if (message.value !== 0n) {
-    writer.tag(8);
-    writer.uint64(message.value);
-  }
+  if (message.value !== 0n) writer.uint64(8, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -175,10 +163,7 @@ export const UInt64ValueCodec: MessageCodec<UInt64Value> = /*@__PURE__*/ createM
 /** Writes a google.protobuf.Int32Value. */
 export function encodeInt32Value(writer: MessageWriter, message: Int32Value): void {
   writer.check(message, "google.protobuf.Int32Value");
-  if (message.value !== 0) {
-    writer.tag(8);
-    writer.int32(message.value);
-  }
+  if (message.value !== 0) writer.int32(8, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -216,10 +201,7 @@ export const Int32ValueCodec: MessageCodec<Int32Value> = /*@__PURE__*/ createMes
 /** Writes a google.protobuf.UInt32Value. */
 export function encodeUInt32Value(writer: MessageWriter, message: UInt32Value): void {
   writer.check(message, "google.protobuf.UInt32Value");
-  if (message.value !== 0) {
-    writer.tag(8);
-    writer.uint32(message.value);
-  }
+  if (message.value !== 0) writer.uint32(8, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -257,10 +239,7 @@ export const UInt32ValueCodec: MessageCodec<UInt32Value> = /*@__PURE__*/ createM
 /** Writes a google.protobuf.BoolValue. */
 export function encodeBoolValue(writer: MessageWriter, message: BoolValue): void {
   writer.check(message, "google.protobuf.BoolValue");
-  if (message.value !== false) {
-    writer.tag(8);
-    writer.bool(message.value);
-  }
+  if (message.value !== false) writer.bool(8, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -298,10 +277,7 @@ export const BoolValueCodec: MessageCodec<BoolValue> = /*@__PURE__*/ createMessa
 /** Writes a google.protobuf.StringValue. */
 export function encodeStringValue(writer: MessageWriter, message: StringValue): void {
   writer.check(message, "google.protobuf.StringValue");
-  if (message.value !== "") {
-    writer.tag(10);
-    writer.string(message.value);
-  }
+  if (message.value !== "") writer.string(10, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -339,10 +315,7 @@ export const StringValueCodec: MessageCodec<StringValue> = /*@__PURE__*/ createM
 /** Writes a google.protobuf.BytesValue. */
 export function encodeBytesValue(writer: MessageWriter, message: BytesValue): void {
   writer.check(message, "google.protobuf.BytesValue");
-  if (message.value.byteLength !== 0) {
-    writer.tag(10);
-    writer.data(message.value);
-  }
+  if (message.value.byteLength !== 0) writer.data(10, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 

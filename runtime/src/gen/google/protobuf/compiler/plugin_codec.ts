@@ -14,22 +14,10 @@ import {
 /** Writes a google.protobuf.compiler.Version. */
 export function encodeVersion(writer: MessageWriter, message: Version): void {
   writer.check(message, "google.protobuf.compiler.Version");
-  if (Object.hasOwn(message, "major") && message.major !== undefined) {
-    writer.tag(8);
-    writer.int32(message.major);
-  }
-  if (Object.hasOwn(message, "minor") && message.minor !== undefined) {
-    writer.tag(16);
-    writer.int32(message.minor);
-  }
-  if (Object.hasOwn(message, "patch") && message.patch !== undefined) {
-    writer.tag(24);
-    writer.int32(message.patch);
-  }
-  if (Object.hasOwn(message, "suffix") && message.suffix !== undefined) {
-    writer.tag(34);
-    writer.string(message.suffix);
-  }
+  if (Object.hasOwn(message, "major") && message.major !== undefined) writer.int32(8, message.major);
+  if (Object.hasOwn(message, "minor") && message.minor !== undefined) writer.int32(16, message.minor);
+  if (Object.hasOwn(message, "patch") && message.patch !== undefined) writer.int32(24, message.patch);
+  if (Object.hasOwn(message, "suffix") && message.suffix !== undefined) writer.string(34, message.suffix);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -83,29 +71,20 @@ export const VersionCodec: MessageCodec<Version> = /*@__PURE__*/ createMessageCo
 /** Writes a google.protobuf.compiler.CodeGeneratorRequest. */
 export function encodeCodeGeneratorRequest(writer: MessageWriter, message: CodeGeneratorRequest): void {
   writer.check(message, "google.protobuf.compiler.CodeGeneratorRequest");
-  for (const item of message.fileToGenerate) {
-    writer.tag(10);
-    writer.string(item);
-  }
-  if (Object.hasOwn(message, "parameter") && message.parameter !== undefined) {
-    writer.tag(18);
-    writer.string(message.parameter);
-  }
+  for (const item of message.fileToGenerate) writer.string(10, item);
+  if (Object.hasOwn(message, "parameter") && message.parameter !== undefined) writer.string(18, message.parameter);
   if (message.compilerVersion !== undefined) {
-    writer.tag(26);
-    const start = writer.fork();
+    const start = writer.fork(26);
     encodeVersion(writer, message.compilerVersion);
     writer.join(start);
   }
   for (const item of message.protoFile) {
-    writer.tag(122);
-    const start = writer.fork();
+    const start = writer.fork(122);
     encodeFileDescriptorProto(writer, item);
     writer.join(start);
   }
   for (const item of message.sourceFileDescriptors) {
-    writer.tag(138);
-    const start = writer.fork();
+    const start = writer.fork(138);
     encodeFileDescriptorProto(writer, item);
     writer.join(start);
   }
@@ -165,25 +144,12 @@ export const CodeGeneratorRequestCodec: MessageCodec<CodeGeneratorRequest> = /*@
 /** Writes a google.protobuf.compiler.CodeGeneratorResponse. */
 export function encodeCodeGeneratorResponse(writer: MessageWriter, message: CodeGeneratorResponse): void {
   writer.check(message, "google.protobuf.compiler.CodeGeneratorResponse");
-  if (Object.hasOwn(message, "error") && message.error !== undefined) {
-    writer.tag(10);
-    writer.string(message.error);
-  }
-  if (Object.hasOwn(message, "supportedFeatures") && message.supportedFeatures !== undefined) {
-    writer.tag(16);
-    writer.uint64(message.supportedFeatures);
-  }
-  if (Object.hasOwn(message, "minimumEdition") && message.minimumEdition !== undefined) {
-    writer.tag(24);
-    writer.int32(message.minimumEdition);
-  }
-  if (Object.hasOwn(message, "maximumEdition") && message.maximumEdition !== undefined) {
-    writer.tag(32);
-    writer.int32(message.maximumEdition);
-  }
+  if (Object.hasOwn(message, "error") && message.error !== undefined) writer.string(10, message.error);
+  if (Object.hasOwn(message, "supportedFeatures") && message.supportedFeatures !== undefined) writer.uint64(16, message.supportedFeatures);
+  if (Object.hasOwn(message, "minimumEdition") && message.minimumEdition !== undefined) writer.int32(24, message.minimumEdition);
+  if (Object.hasOwn(message, "maximumEdition") && message.maximumEdition !== undefined) writer.int32(32, message.maximumEdition);
   for (const item of message.file) {
-    writer.tag(122);
-    const start = writer.fork();
+    const start = writer.fork(122);
     encodeCodeGeneratorResponse_File(writer, item);
     writer.join(start);
   }
@@ -244,21 +210,11 @@ export const CodeGeneratorResponseCodec: MessageCodec<CodeGeneratorResponse> = /
 /** Writes a google.protobuf.compiler.CodeGeneratorResponse.File. */
 export function encodeCodeGeneratorResponse_File(writer: MessageWriter, message: CodeGeneratorResponse_File): void {
   writer.check(message, "google.protobuf.compiler.CodeGeneratorResponse.File");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) {
-    writer.tag(10);
-    writer.string(message.name);
-  }
-  if (Object.hasOwn(message, "insertionPoint") && message.insertionPoint !== undefined) {
-    writer.tag(18);
-    writer.string(message.insertionPoint);
-  }
-  if (Object.hasOwn(message, "content") && message.content !== undefined) {
-    writer.tag(122);
-    writer.string(message.content);
-  }
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
+  if (Object.hasOwn(message, "insertionPoint") && message.insertionPoint !== undefined) writer.string(18, message.insertionPoint);
+  if (Object.hasOwn(message, "content") && message.content !== undefined) writer.string(122, message.content);
   if (message.generatedCodeInfo !== undefined) {
-    writer.tag(130);
-    const start = writer.fork();
+    const start = writer.fork(130);
     encodeGeneratedCodeInfo(writer, message.generatedCodeInfo);
     writer.join(start);
   }

@@ -1,0 +1,45 @@
+/** Numbers that fields may hold: converts what protobuf-es converts, and throws for what it refuses. */
+
+const MAX_INT64 = 0x7fffffffffffffffn;
+const MIN_INT64 = -0x8000000000000000n;
+const MAX_UINT64 = 0xffffffffffffffffn;
+
+/** A signed 32-bit integer of a number or a string. */
+export function toInt32(value: unknown): number {
+  return (value as number | 0) === value ? value : toInteger(value, -0x80000000, 0x7fffffff, "int32");
+}
+
+/** An unsigned 32-bit integer of a number or a string. */
+export function toUint32(value: unknown): number {
+  return (value as number) >>> 0 === value ? value : toInteger(value, 0, 0xffffffff, "uint32");
+}
+
+function toInteger(value: unknown, min: number, max: number, type: string): number {
+  if (typeof value !== "number" && typeof value !== "string") throw new Error(`invalid ${type}: ${typeof value}`);
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < min || number > max) throw new Error(`invalid ${type}: ${value}`);
+  return number;
+}
+
+/** A number that 32 bits can hold, infinities and NaN included. */
+export function toFloat(value: unknown): number {
+  if (typeof value !== "number" && typeof value !== "string") throw new Error(`invalid float32: ${typeof value}`);
+  const number = Number(value);
+  const isNoNumber = Number.isNaN(number) && typeof value === "string" && value !== "NaN";
+  if (isNoNumber || (Number.isFinite(number) && !Number.isFinite(Math.fround(number)))) {
+    throw new Error(`invalid float32: ${value}`);
+  }
+  return number;
+}
+
+export function toInt64(value: bigint | string | number): bigint {
+  const big = typeof value === "bigint" ? value : BigInt(value);
+  if (big > MAX_INT64 || big < MIN_INT64) throw new Error(`invalid int64: ${value}`);
+  return big;
+}
+
+export function toUint64(value: bigint | string | number): bigint {
+  const big = typeof value === "bigint" ? value : BigInt(value);
+  if (big > MAX_UINT64 || big < 0n) throw new Error(`invalid uint64: ${value}`);
+  return big;
+}
