@@ -6,8 +6,8 @@
 const SIZE = 16 * 1024;
 
 export class Slab {
-  protected bytes = new Uint8Array(SIZE);
-  protected view = new DataView(this.bytes.buffer);
+  protected bytes: Uint8Array = new Uint8Array(SIZE);
+  protected view: DataView = new DataView(this.bytes.buffer);
   /** The offset at which the message begins. */
   protected start = 0;
   /** The offset of the next byte to write. */
