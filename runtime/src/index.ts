@@ -20,6 +20,7 @@ import { BODY_FORMATS } from "./http-rpc/body/formats.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import type { Serialization } from "./java/serialization.ts";
+import type { HeaderLimitsInit } from "./protocol/header-limits.ts";
 import { type BodyLimits, resolveClientOptions, resolveServerOptions } from "./protocol/options.ts";
 import { type CorsOptions, createOriginPolicy, withCors } from "./server/cors.ts";
 import { createRouterWith, type Router, type VersionMatch } from "./server/router.ts";
@@ -70,6 +71,7 @@ export {
 } from "./codec/large-message.ts";
 export type { Serialization } from "./java/serialization.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
+export type { FieldLimitsInit, HeaderLimitsInit } from "./protocol/header-limits.ts";
 export type { BodyLimits } from "./protocol/options.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";
@@ -101,6 +103,12 @@ export interface RouterOptions {
    * `elements` of XML (10,000). A body beyond them is refused with 400.
    */
   readonly bodyLimits?: Partial<BodyLimits> | undefined;
+  /**
+   * Limits of header blocks: `request` of those received, `response` of the metadata that handlers send, each with `fields`
+   * (default 100, at most 2,000) and `bytes` (default 16,384, at most 65,536; 32 are added for each field, as HTTP/2 counts).
+   * A request beyond is refused as `resource_exhausted` (431 in sub-protocol A), a response fails as `internal`.
+   */
+  readonly headerLimits?: HeaderLimitsInit | undefined;
   /** True if sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
   /**

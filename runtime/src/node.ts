@@ -23,6 +23,7 @@ import { nodeCompressions } from "./node/compression.ts";
 import { nodeProtoCodec } from "./node/protobuf/codec.ts";
 import { createNodeHandler, type NodeHandler } from "./node/server/adapter.ts";
 import { Listener, type ListenerOptions, type ListenOptions } from "./node/server/listener.ts";
+import type { HeaderLimitsInit } from "./protocol/header-limits.ts";
 import { resolveClientOptions, type WrapperContentType } from "./protocol/options.ts";
 import { isServed } from "./server/router.ts";
 
@@ -121,7 +122,7 @@ export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): N
   return createNodeHandler(router.exchange, { pathOf, serves: (path) => isServed(router, path) });
 }
 
-export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion"> {
+export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion" | "maxHeaderBytes"> {
   /** The sub-protocol: `grpc` is B, with all four kinds of call; `http-rpc` is A, unary only. Default: `grpc`. */
   readonly protocol?: "grpc" | "http-rpc" | undefined;
   /** The version of HTTP. Default: `2` for `grpc`, which has no other; `1.1` for `http-rpc`. */
@@ -134,6 +135,12 @@ export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion"
   readonly compressions?: readonly Compression[] | undefined;
   /** Messages below this many bytes are not compressed. Default: 1,024. */
   readonly compressMinBytes?: number | undefined;
+  /**
+   * Limits of header blocks: `request` of those sent, each with `fields` (default 100) and `bytes` (16,384, with 32 added for
+   * each field), and `response` of those received, headers and trailers each (2,000 and 65,536, which are the most there can be).
+   * A call whose metadata is beyond fails as `invalid_argument`, and with a response beyond as `resource_exhausted`.
+   */
+  readonly headerLimits?: HeaderLimitsInit | undefined;
   /** Largest message accepted from the server, in bytes. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
@@ -181,7 +188,6 @@ export function createTransport(options: NodeTransportOptions): ClosableTranspor
   assertOneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
   assertOneOf("wrapperContentType", options.wrapperContentType ?? "application/grpc+proto", WRAPPER_CONTENT_TYPES);
   if (protocol === "grpc" && httpVersion !== "2") throw new TypeError(`protocol "grpc" needs httpVersion "2"`);
-  const connector = createConnector({ ...options, httpVersion });
   const createProtocol = protocol === "grpc" ? createGrpcClient : createHttpRpcClient;
   const { serializations, wrapperContentType } = options;
   checkWireNames("compressions", compressions, ["identity"]);
@@ -191,6 +197,8 @@ export function createTransport(options: NodeTransportOptions): ClosableTranspor
   const accept = options.accept && find(options.accept);
   const sendCompression = requireCompression(compressions, options.compression);
   const general = resolveClientOptions({ ...options, codec, accept, compressions, sendCompression });
+  const maxHeaderBytes = general.headerLimits.response.bytes;
+  const connector = createConnector({ ...options, httpVersion, maxHeaderBytes });
   const resolved = {
     ...general,
     maxDecodedBytes: decodedLimit({ ...options, ...general }),

@@ -18,12 +18,14 @@ import {
 } from "../../runtime/src/grpc/status.ts";
 import { type Fields, toMetadata } from "../support/greeter.ts";
 
+const LIMITS = { fields: 100, bytes: 16 * 1024 };
+
 const read = (trailers: Fields): RpcError | undefined => readError(toMetadata(trailers), new Metadata());
 
 /** Writes an error and reads it again. */
 function travelled(error: RpcError): RpcError {
   const trailers = new Metadata();
-  writeError(trailers, error);
+  writeError(trailers, error, LIMITS);
   return readError(trailers, new Metadata()) as RpcError;
 }
 
@@ -140,14 +142,14 @@ describe("an error", () => {
 
   it("without message and details writes the status alone", () => {
     const trailers = new Metadata();
-    writeError(trailers, new RpcError(Code.Aborted, ""));
+    writeError(trailers, new RpcError(Code.Aborted, ""), LIMITS);
     expect([...trailers]).toEqual([["grpc-status", "10"]]);
   });
 
   it("does not pass on what belongs to a call further on", () => {
     const metadata = toMetadata({ "grpc-status": "0", "grpc-message": "x", "content-type": "text/html", own: "1" });
     const trailers = new Metadata();
-    writeError(trailers, new RpcError(Code.Aborted, "", { trailers: metadata }));
+    writeError(trailers, new RpcError(Code.Aborted, "", { trailers: metadata }), LIMITS);
     expect([...trailers]).toEqual([
       ["grpc-status", "10"],
       ["own", "1"],
@@ -197,16 +199,16 @@ describe("an HTTP status without grpc-status", () => {
 
 describe("trailers of a success", () => {
   it("are the status and the user's metadata", () => {
-    expect([...okTrailers(new Metadata())]).toEqual([["grpc-status", "0"]]);
-    expect([...okTrailers(new Metadata({ trail: "1" }))]).toEqual([
+    expect([...okTrailers(new Metadata(), LIMITS)]).toEqual([["grpc-status", "0"]]);
+    expect([...okTrailers(new Metadata({ trail: "1" }), LIMITS)]).toEqual([
       ["grpc-status", "0"],
       ["trail", "1"],
     ]);
-    expect(okTrailers(new Metadata()).frozen).toBe(true);
+    expect(okTrailers(new Metadata(), LIMITS).frozen).toBe(true);
   });
 
   it("cannot be overruled by the user", () => {
-    expect(() => okTrailers(new Metadata({ "grpc-status": "5" }))).toThrow(/reserved/);
+    expect(() => okTrailers(new Metadata({ "grpc-status": "5" }), LIMITS)).toThrow(/reserved/);
   });
 });
 

@@ -29,7 +29,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const engine = serveOwnHttp2(exchange, resolveLimits(), new MemoryBudget(64 * 1024 * 1024));
+const engine = serveOwnHttp2(exchange, resolveLimits(), new MemoryBudget(64 * 1024 * 1024), 16 * 1024);
 const accept = (socket: Socket): void => {
   socket.on("error", () => {});
   engine.accept(socket);

@@ -12,7 +12,7 @@ import { Http2Connection } from "../support/connection.ts";
 import { connectGreeter, failureOf, startServer } from "../support/server.ts";
 
 const TRANSPORTS = [
-  { protocol: "grpc", httpVersion: "2" },
+  { protocol: "grpc", httpVersion: "2", maxHeaderBytes: 65_536 },
   { protocol: "http-rpc", httpVersion: "1.1" },
   { protocol: "http-rpc", httpVersion: "2" },
 ] as const;
@@ -148,7 +148,7 @@ describe("over HTTP/2", () => {
 
   it("a request that Node will not send fails as internal and names the field", async () => {
     const { baseUrl } = await startServer();
-    const { exchange, close } = createConnector({ baseUrl, httpVersion: "2" });
+    const { exchange, close } = createConnector({ baseUrl, httpVersion: "2", maxHeaderBytes: 65_536 });
     onTestFinished(close);
     const get = (headers: Metadata): ReturnType<typeof exchange> =>
       exchange({ method: "GET", path: "/", version: "2", headers, body: emptyBody, signal: undefined });

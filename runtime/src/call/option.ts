@@ -1,10 +1,38 @@
 /**
- * Validation of options that are one of several strings, for callers without a type checker: an unknown string is
- * refused and never treated as the default.
+ * Validation of options: words out of a list, and groups of limits. Callers without a type checker may write anything: a value
+ * that an option cannot have is refused where the option is given, and never read as its default.
  */
 
 /** Returns the value if it is known. Throws a `TypeError` that lists the known values otherwise. */
 export function assertOneOf<Word extends string>(option: string, value: Word, known: readonly Word[]): Word {
   if (known.includes(value)) return value;
   throw new TypeError(`${option} must be in ${JSON.stringify(known)}, not ${JSON.stringify(value)}`);
+}
+
+type Given<Limits> = { readonly [Limit in keyof Limits]?: number | undefined };
+
+/**
+ * Fills in the defaults of a group of limits, each a positive integer up to its maximum. Throws a `TypeError` for an unknown
+ * name and a `RangeError` for a value out of range.
+ */
+export function resolveLimitGroup<Limits extends { readonly [Limit in keyof Limits]: number }>(
+  option: string,
+  defaults: Limits,
+  given: Given<Limits> = {},
+  maxima?: Limits,
+): Limits {
+  const limits = { ...defaults };
+  for (const [name, value] of Object.entries<number | undefined>(given)) {
+    if (!Object.hasOwn(defaults, name)) {
+      throw new TypeError(`${option}: "${name}" is not among: ${Object.keys(defaults).join(", ")}`);
+    }
+    if (value === undefined) continue;
+    const max = maxima?.[name as keyof Limits] ?? Number.MAX_SAFE_INTEGER;
+    if (!Number.isSafeInteger(value) || value < 1 || value > max) {
+      const range = maxima === undefined ? "a positive integer" : `an integer between 1 and ${max}`;
+      throw new RangeError(`${option}.${name} must be ${range}, not ${value}`);
+    }
+    Object.assign(limits, { [name]: value });
+  }
+  return limits;
 }

@@ -12,6 +12,7 @@ import type { Compression } from "../codec/compression.ts";
 import { decodeMessage } from "../codec/large-message.ts";
 import { type Body, cancelBody, concat, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { limitHeaders } from "../protocol/header-limits.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import { localError } from "../protocol/local-error.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
@@ -34,7 +35,8 @@ import { httpStatusError, isReceived, markReceived, readEnd, statusIfReceived, u
 const MESSAGE_TYPE = "grpc-message-type";
 
 /** Makes the client half of sub-protocol B. */
-export const createGrpcClient: ClientProtocol = (exchange, options): Call => {
+export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
+  const exchange = limitHeaders(unbounded, options.headerLimits);
   const { codec, maxMessageBytes, messageType = false } = options;
   const { wrapperContentType = "application/grpc+proto" } = options;
   const userAgent = `grpc-ts-triple-es/${VERSION}`;

@@ -1,5 +1,5 @@
 /**
- * The headers of sub-protocol B as typed values (spec: Sub-protocol B request headers). No other room reads them by name.
+ * The headers of sub-protocol B as typed values (spec: Sub-protocol B request headers). No other module reads them by name.
  */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -33,10 +33,10 @@ const TE_TRAILERS = /(?:^|,)\s*trailers\s*(?:[,;]|$)/i;
 /** Reads the headers of a request, and refuses what cannot be understood. */
 export function readRequestHeaders(
   headers: Metadata,
-  options: Pick<ServerProtocolOptions, "compressions" | "requireTe">,
+  options: Pick<ServerProtocolOptions, "compressions" | "headerLimits" | "requireTe">,
   negotiate: Negotiation,
 ): RequestHeaders {
-  const problem = checkHeaders(headers);
+  const problem = checkHeaders(headers, options.headerLimits.request);
   if (problem !== undefined) {
     throw new RpcError(problem.kind === "too large" ? Code.ResourceExhausted : Code.InvalidArgument, problem.message);
   }

@@ -15,7 +15,8 @@ import { decodeMessage } from "../codec/large-message.ts";
 import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
-import { appendMetadata, checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
+import type { FieldLimits } from "../protocol/header-limits.ts";
+import { appendBounded, checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
@@ -48,6 +49,7 @@ interface GrpcCall {
 /** Makes the server half of sub-protocol B. */
 export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol {
   const { maxMessageBytes } = options;
+  const limits = options.headerLimits.response;
   const negotiate = createNegotiation(options.compressions);
   const contentTypes = createContentTypes(options);
 
@@ -61,7 +63,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     try {
       call = openCall(request, handler, contentType);
     } catch (reason) {
-      return Promise.resolve(failure(contentType.fields, asRpcError(reason, request.path)));
+      return Promise.resolve(failure(contentType.fields, asRpcError(reason, request.path), limits));
     }
     const { context } = call;
     if (call.handler.method.kind !== "unary") return serveStream(call).catch((reason) => failed(reason, call));
@@ -119,8 +121,8 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     const { responseCompression } = call.headers;
     const compressing = compressEnvelope(envelope, responseCompression, options);
     // An encoding is named only where it is used: most small answers then have the headers that all calls share.
-    if (compressing === undefined) return unaryResponse(call, response, envelope);
-    return compressing.then((compressed) => unaryResponse(call, response, compressed, responseCompression));
+    if (compressing === undefined) return unaryResponse(call, response, envelope, limits);
+    return compressing.then((compressed) => unaryResponse(call, response, compressed, limits, responseCompression));
   }
 
   async function serveStream(call: GrpcCall): Promise<HttpResponse> {
@@ -146,7 +148,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
       const trailers = new Metadata();
       return {
         status: 200,
-        headers: responseHeaders(call, response.headers, headers.responseCompression),
+        headers: responseHeaders(call, response.headers, headers.responseCompression, limits),
         body: streamBody(writeMessages(call, response, trailers)),
         trailers,
       };
@@ -178,13 +180,13 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
           const compressing = compressEnvelope(envelope, headers.responseCompression, options);
           return { done: false, value: compressing === undefined ? envelope : await compressing };
         }
-        trailers.appendAll(okTrailers(response.trailers));
+        trailers.appendAll(okTrailers(response.trailers, limits));
         context.answered();
         context.close();
       } catch (reason) {
         const error = asRpcError(reason, request.path);
         context.answered(error);
-        writeError(trailers, error);
+        writeError(trailers, error, limits);
         trailers.appendAll(userMetadata(response.trailers));
         await leave()?.catch(() => {});
       }
@@ -219,7 +221,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
   function failed(reason: unknown, { request, contentType, context }: GrpcCall): HttpResponse {
     const error = asRpcError(reason, request.path);
     context.answered(error);
-    return failure(contentType.fields, error);
+    return failure(contentType.fields, error, limits);
   }
 
   /** Masks an error outside of users' code, such as a response that cannot be encoded, and reports it to `onError`. */
@@ -246,22 +248,28 @@ function unaryResponse(
   call: GrpcCall,
   { headers, trailers }: CallResponse,
   envelope: Uint8Array,
+  limits: FieldLimits,
   compression?: Compression,
 ): HttpResponse {
   return {
     status: 200,
-    headers: responseHeaders(call, headers, compression),
+    headers: responseHeaders(call, headers, compression, limits),
     body: wholeBody(envelope),
-    trailers: okTrailers(trailers),
+    trailers: okTrailers(trailers, limits),
   };
 }
 
-function responseHeaders(call: GrpcCall, metadata: Metadata, compression: Compression | undefined): Metadata {
+function responseHeaders(
+  call: GrpcCall,
+  metadata: Metadata,
+  compression: Compression | undefined,
+  limits: FieldLimits,
+): Metadata {
   const { fields } = call.contentType;
   if (metadata.size === 0 && compression === undefined) return fields;
   const headers = new Metadata(fields);
   if (compression !== undefined) headers.append("grpc-encoding", compression.name);
-  appendMetadata(headers, metadata);
+  appendBounded(headers, metadata, limits);
   return headers;
 }
 
@@ -269,16 +277,16 @@ function responseHeaders(call: GrpcCall, metadata: Metadata, compression: Compre
  * The response of a call that failed before it had one: headers alone, unless the handler had set leading metadata. A stream
  * that fails later says so in its trailers.
  */
-function failure(fields: Metadata, error: RpcError): HttpResponse {
+function failure(fields: Metadata, error: RpcError, limits: FieldLimits): HttpResponse {
   const headers = new Metadata(fields);
   const leading = error.headers.filter((name) => !isReservedName(name));
   const known = error.headers.get("grpc-accept-encoding");
   if (known !== undefined) headers.append("grpc-accept-encoding", known);
-  if (leading.size === 0 || checkHeaders(leading) !== undefined) {
-    writeError(headers, error);
+  if (leading.size === 0 || checkHeaders(leading, limits) !== undefined) {
+    writeError(headers, error, limits);
     return { status: 200, headers, body: emptyBody, trailers: new Metadata() };
   }
   const trailers = new Metadata();
-  writeError(trailers, error);
+  writeError(trailers, error, limits);
   return { status: 200, headers: headers.appendAll(leading), body: emptyBody, trailers };
 }

@@ -10,7 +10,8 @@ import { Metadata } from "../call/metadata.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import type { HttpResponse } from "../http/exchange.ts";
 import { clipText } from "../protocol/error.ts";
-import { appendMetadata, checkHeaders, isReservedName } from "../protocol/headers.ts";
+import type { FieldLimits } from "../protocol/header-limits.ts";
+import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers.ts";
 
 /** gRPC's own mapping as the conformance suite has it, for responses without `grpc-status`. Not the table of sub-protocol A. */
 const CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
@@ -38,10 +39,10 @@ export function httpStatusError(httpStatus: number, contentType: string | undefi
 const OK_TRAILERS = Metadata.fromRaw(["grpc-status", "0"]).freeze();
 
 /** The trailers of a call that succeeded. */
-export function okTrailers(trailers: Metadata): Metadata {
+export function okTrailers(trailers: Metadata, limits: FieldLimits): Metadata {
   if (trailers.size === 0) return OK_TRAILERS;
   const written = new Metadata(OK_TRAILERS);
-  appendMetadata(written, trailers);
+  appendBounded(written, trailers, limits);
   return written;
 }
 
@@ -49,7 +50,7 @@ export function okTrailers(trailers: Metadata): Metadata {
 const MAX_DETAILS_BYTES = 8 * 1024;
 
 /** Writes how a failed call ended: into trailers, or into the headers of a trailers-only response. */
-export function writeError(target: Metadata, error: RpcError): void {
+export function writeError(target: Metadata, error: RpcError, limits: FieldLimits): void {
   target.append("grpc-status", String(error.code));
   const message = clipText(error.rawMessage);
   if (message !== "") target.appendRaw(["grpc-message", percentEncode(message)]);
@@ -65,7 +66,7 @@ export function writeError(target: Metadata, error: RpcError): void {
   }
   // An error may come from a call further on, whose own protocol fields must not travel any further.
   const metadata = userMetadata(error.trailers);
-  if (checkHeaders(new Metadata(target).appendAll(metadata)) === undefined) target.appendAll(metadata);
+  if (checkHeaders(new Metadata(target).appendAll(metadata), limits) === undefined) target.appendAll(metadata);
 }
 
 /**

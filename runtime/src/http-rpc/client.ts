@@ -9,6 +9,7 @@ import type { HttpRpcPayload, ProtoMethod } from "../call/method.ts";
 import { decodeMessage } from "../codec/large-message.ts";
 import { cancelBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { limitHeaders } from "../protocol/header-limits.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import { badResponse, localError } from "../protocol/local-error.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
@@ -36,9 +37,8 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
       return decodeMessage(accept, output, bytes, options, codecs?.output);
     },
   };
-  return refuseStreams(
-    createUnaryCall(acceptExchange(compressExchange(exchange, options), options.accept), schemas, options),
-  );
+  const compressing = compressExchange(limitHeaders(exchange, options.headerLimits), options);
+  return refuseStreams(createUnaryCall(acceptExchange(compressing, options.accept), schemas, options));
 };
 
 /**

@@ -34,7 +34,7 @@ export function readRequestHeaders(
   options: ServerProtocolOptions,
   negotiate: Negotiation,
 ): RequestHeaders {
-  const problem = checkHeaders(headers);
+  const problem = checkHeaders(headers, options.headerLimits.request);
   if (problem?.kind === "too large") throw new Refusal(431, Code.ResourceExhausted, problem.message);
   if (problem !== undefined) throw badRequest(problem.message);
   checkVersion(headers.get("tri-protocol-version"), options.requireProtocolVersion);

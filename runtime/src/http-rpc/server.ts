@@ -10,7 +10,8 @@ import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
-import { appendMetadata, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
+import type { FieldLimits } from "../protocol/header-limits.ts";
+import { appendBounded, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf } from "../protocol/payload.ts";
@@ -36,6 +37,7 @@ interface HttpRpcCall {
 /** Makes the server half of sub-protocol A. It answers every content type, if only to say which ones there are. */
 export function createHttpRpcServer(options: ServerProtocolOptions): ServerProtocol {
   const { maxMessageBytes } = options;
+  const limits = options.headerLimits.response;
   const negotiate = createNegotiation(options.compressions);
   const formats = createFormats(options);
 
@@ -95,7 +97,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const data = encode(call, response.message);
     const compressing = compressMessage(data, responseCompression, options);
     const compressed = compressing === undefined ? undefined : await compressing;
-    const fields = responseHeaders(call.responseFormat, response, compressed && responseCompression);
+    const fields = responseHeaders(call.responseFormat, response, compressed && responseCompression, limits);
     context.answered();
     return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: NO_TRAILERS };
   }
@@ -135,12 +137,13 @@ function responseHeaders(
   { fields }: ResponseFormat,
   { headers, trailers }: CallResponse,
   compression: Compression | undefined,
+  limits: FieldLimits,
 ): Metadata {
   if (headers.size === 0 && trailers.size === 0 && compression === undefined) return fields;
   const written = new Metadata(fields);
   if (compression !== undefined) written.append("content-encoding", compression.name);
-  appendMetadata(written, headers);
-  appendMetadata(written, trailers, TRAILER_PREFIX);
+  appendBounded(written, headers, limits);
+  appendBounded(written, trailers, limits, TRAILER_PREFIX);
   return written;
 }
 

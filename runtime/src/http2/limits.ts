@@ -13,6 +13,8 @@ export interface EngineLimits {
   readonly resetBurst: number;
   /** Stream resets per second in the long run. Default: 30. */
   readonly resetsPerSecond: number;
+  /** Bytes of a header block that clients are told to keep to (SETTINGS_MAX_HEADER_LIST_SIZE). Default: 16 KiB. */
+  readonly maxHeaderListBytes?: number | undefined;
 }
 
 export const DEFAULT_LIMITS: EngineLimits = {

@@ -11,8 +11,8 @@ import { BlockKind } from "./messages.ts";
 import { Action, NO_SINK, ON_HEADERS, State, Stream } from "./stream.ts";
 import { STREAM_WINDOW_BYTES } from "./streams.ts";
 
-/** SETTINGS_MAX_HEADER_LIST_SIZE. Advice to the client: what is larger is answered in words. */
-const MAX_HEADER_LIST_BYTES: number = 16 * 1024;
+/** SETTINGS_MAX_HEADER_LIST_SIZE. Advice to the client: larger header blocks get a response that says so, up to 64 KiB. */
+const DEFAULT_HEADER_LIST_BYTES: number = 16 * 1024;
 /** Stream ids are never used twice. A client that has used this many is sent away before they run out (RFC 9113, section 5.1.1). */
 const LAST_STREAM_ID: number = 1.5 * 2 ** 30;
 
@@ -33,7 +33,7 @@ export class ServerConnection extends Connection {
     this.announce([
       [Setting.MaxConcurrentStreams, this.#limits.maxStreams],
       [Setting.InitialWindowSize, STREAM_WINDOW_BYTES],
-      [Setting.MaxHeaderListSize, MAX_HEADER_LIST_BYTES],
+      [Setting.MaxHeaderListSize, this.#limits.maxHeaderListBytes ?? DEFAULT_HEADER_LIST_BYTES],
       [Setting.NoRfc7540Priorities, 1],
     ]);
     writeWindowUpdate(this.output, 0, this.receiveWindow.announce());

@@ -1,11 +1,12 @@
 /**
- * Metadata among the headers of both sub-protocols: reserved names, grammar and limits (spec: Custom metadata).
+ * Metadata among the headers of both sub-protocols: reserved names and grammar (spec: Custom metadata).
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { isBinaryValue, type Metadata } from "../call/metadata.ts";
 import type { Compression } from "../codec/compression.ts";
 import { quote } from "./error.ts";
+import { checkHeadersSize, type FieldLimits } from "./header-limits.ts";
 
 /** Headers of a request that both sub-protocols read, without its content type. */
 export interface RequestHeaders {
@@ -42,7 +43,13 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
     }
     headers.append(prefix + name, fields[i + 1] as string);
   }
-  const problem = fields.length > 0 ? checkHeadersSize(headers) : undefined;
+}
+
+/** Adds a handler's metadata to the headers or trailers of a response. Throws a `TypeError` for what cannot be sent. */
+export function appendBounded(headers: Metadata, metadata: Metadata, limits: FieldLimits, prefix?: string): void {
+  if (metadata.size === 0) return;
+  appendMetadata(headers, metadata, prefix);
+  const problem = checkHeadersSize(headers, limits);
   if (problem !== undefined) throw new TypeError(`metadata cannot be sent: ${problem}`);
 }
 
@@ -55,10 +62,6 @@ export function appendCallerMetadata(headers: Metadata, metadata: Metadata): voi
   }
 }
 
-/** Limits on the headers of a request. A request beyond them is refused; nothing is truncated. */
-const MAX_METADATA_FIELDS = 100;
-export const MAX_METADATA_BYTES: number = 16 * 1024;
-
 /** A violation of the limits or of the grammar of metadata. */
 export type HeadersProblem = { readonly kind: "too large" | "malformed"; readonly message: string };
 
@@ -66,8 +69,8 @@ export type HeadersProblem = { readonly kind: "too large" | "malformed"; readonl
  * Validates the headers of a request, their number, size and grammar, so that reading them later cannot fail (spec:
  * Custom metadata). Returns `undefined` if they are valid. Empty values are accepted, because HTTP has them.
  */
-export function checkHeaders(headers: Metadata): HeadersProblem | undefined {
-  const tooLarge = checkHeadersSize(headers);
+export function checkHeaders(headers: Metadata, limits: FieldLimits): HeadersProblem | undefined {
+  const tooLarge = checkHeadersSize(headers, limits);
   if (tooLarge !== undefined) return { kind: "too large", message: tooLarge };
   const fields = headers.raw;
   for (let i = 0; i < fields.length; i += 2) {
@@ -89,18 +92,4 @@ function checkField(name: string, value: string): string | undefined {
     return isBinaryValue(value) ? undefined : `the value of metadata ${quote(name)} is not base64`;
   if (!BEYOND_ASCII.test(value) || FOREIGN_TEXT.has(name)) return undefined;
   return `the value of metadata ${quote(name)} has other characters than printable ASCII`;
-}
-
-/** The violation of a limit on number or size; `undefined` if there is none. */
-function checkHeadersSize({ raw, size }: Metadata): string | undefined {
-  if (size > MAX_METADATA_FIELDS) return `${size} header fields are more than the limit of ${MAX_METADATA_FIELDS}`;
-  const tooLarge = headerListSize(raw) > MAX_METADATA_BYTES;
-  return tooLarge ? `the headers are larger than the limit of ${MAX_METADATA_BYTES} bytes` : undefined;
-}
-
-/** The size of a header list as HTTP/2 counts it: name, value and 32 bytes for each field (RFC 9113, section 6.5.2). */
-export function headerListSize(raw: readonly string[]): number {
-  let bytes = raw.length * 16;
-  for (const text of raw) bytes += text.length;
-  return bytes;
 }

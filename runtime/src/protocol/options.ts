@@ -3,10 +3,17 @@
  */
 import { callHook, type ErrorHook } from "../call/error.ts";
 import type { PayloadOptions } from "../call/method.ts";
+import { resolveLimitGroup } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import { type Compression, IDENTITY } from "../codec/compression.ts";
 import { decodedLimit } from "../codec/large-message.ts";
 import { checkWireNames } from "../codec/wire-name.ts";
+import {
+  type HeaderLimits,
+  type HeaderLimitsInit,
+  resolveClientHeaderLimits,
+  resolveServerHeaderLimits,
+} from "./header-limits.ts";
 
 /** Options of clients and servers of both sub-protocols. */
 export interface ProtocolOptions {
@@ -30,6 +37,8 @@ export interface UnaryOptions extends Pick<ProtocolOptions, "maxMessageBytes"> {
 
 export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, PayloadOptions {
   readonly codec: Codec;
+  /** Limits on the headers of requests that are sent, and of responses that are received. */
+  readonly headerLimits: HeaderLimits;
   /** The codec of responses of sub-protocol A, requested by `accept`. Default: that of requests. */
   readonly accept?: Codec | undefined;
   /** True if requests of sub-protocol B name the type of their messages in `grpc-message-type`. Default: false. */
@@ -48,6 +57,8 @@ export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
    * none may.
    */
   readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
+  /** Limits on the headers of requests that are received, and of responses that are sent. */
+  readonly headerLimits: HeaderLimits;
   /** Limits on the parts of bodies of sub-protocol A. */
   readonly bodyLimits: BodyLimits;
   /** True if sub-protocol A refuses requests without `tri-protocol-version`. */
@@ -86,26 +97,6 @@ function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<Pro
   throw new RangeError(`maxMessageBytes must be between 1 and ${2 ** 31 - 1}, not ${maxMessageBytes}`);
 }
 
-/** Fills in the defaults of a group of limits, each a positive integer. Throws for an unknown name. */
-function resolveLimits<Limits extends { readonly [Limit in keyof Limits]: number }>(
-  option: string,
-  defaults: Limits,
-  given: { readonly [Limit in keyof Limits]?: number | undefined } = {},
-): Limits {
-  const limits = { ...defaults };
-  for (const [name, value] of Object.entries<number | undefined>(given)) {
-    if (!Object.hasOwn(defaults, name)) {
-      throw new TypeError(`${option}: "${name}" is not among: ${Object.keys(defaults).join(", ")}`);
-    }
-    if (value === undefined) continue;
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new RangeError(`${option}.${name} must be a positive integer, not ${value}`);
-    }
-    Object.assign(limits, { [name]: value });
-  }
-  return limits;
-}
-
 /** Fills in the defaults that clients and servers share. Entry points choose the codecs and compressions. */
 function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
   const { compressions, compressMinBytes = 1024 } = given;
@@ -122,15 +113,21 @@ export function resolveUnaryOptions(
 
 /** Fills in the defaults of a client. */
 export function resolveClientOptions(
-  given: Given<ClientProtocolOptions, "codec" | "compressions"> & { readonly javaNames?: boolean | undefined },
+  given: Given<Omit<ClientProtocolOptions, "headerLimits">, "codec" | "compressions"> & {
+    readonly headerLimits?: HeaderLimitsInit | undefined;
+    readonly javaNames?: boolean | undefined;
+  },
 ): ClientProtocolOptions {
   const { codec, accept, messageType, sendCompression } = given;
-  return { ...resolveOptions(given), ...resolveUnaryOptions(given), codec, accept, messageType, sendCompression };
+  const headerLimits = resolveClientHeaderLimits(given.headerLimits);
+  const general = { ...resolveOptions(given), ...resolveUnaryOptions(given), headerLimits };
+  return { ...general, codec, accept, messageType, sendCompression };
 }
 
 /** Fills in the defaults of a server. */
 export function resolveServerOptions(
-  given: Given<Omit<ServerProtocolOptions, "bodyLimits">, "codecs" | "compressions"> & {
+  given: Given<Omit<ServerProtocolOptions, "bodyLimits" | "headerLimits">, "codecs" | "compressions"> & {
+    readonly headerLimits?: HeaderLimitsInit | undefined;
     readonly bodyLimits?: { readonly [Limit in keyof BodyLimits]?: BodyLimits[Limit] | undefined } | undefined;
   },
 ): ServerProtocolOptions {
@@ -142,7 +139,8 @@ export function resolveServerOptions(
     ...options,
     maxDecodedBytes: decodedLimit({ ...given, ...options }),
     codecs,
-    bodyLimits: resolveLimits("bodyLimits", DEFAULT_BODY_LIMITS, given.bodyLimits),
+    headerLimits: resolveServerHeaderLimits(given.headerLimits),
+    bodyLimits: resolveLimitGroup("bodyLimits", DEFAULT_BODY_LIMITS, given.bodyLimits),
     requireProtocolVersion,
     requireTe,
     onError:

@@ -65,6 +65,8 @@ export interface ConnectOptions extends ConnectionOptions {
   readonly baseUrl: string;
   readonly httpVersion: "1.1" | "2";
   readonly tls?: ClientTlsOptions | undefined;
+  /** The most that the headers of a response may be, in bytes. Over HTTP/2 engines keep up to 64 KiB, and the protocols count. */
+  readonly maxHeaderBytes: number;
 }
 
 /** The options that are durations, and whether 0 is one. */
@@ -82,11 +84,11 @@ export function createConnector(options: ConnectOptions): Connector {
   const { origin, socketPath } = parseBaseUrl(options.baseUrl);
   checkOptions(options);
   const target: Target = { origin, socketPath, tls: options.tls, peer: socketPath ?? origin.host };
-  const { connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000, waitForReady = false } = options;
+  const { connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000, waitForReady = false, maxHeaderBytes } = options;
   const backoff = new Backoff({ maxMs: options.maxBackoffMs ?? 120_000 });
   const { exchange, close, destroy } =
     options.httpVersion === "1.1"
-      ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff })
+      ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
       : createPool(connectHttp2(target, connectTimeoutMs), {
           maxConnections: options.maxConnections ?? 10,
           idleTimeoutMs,

@@ -10,7 +10,7 @@ import { Metadata } from "../../call/metadata.ts";
 import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { ReadableBody } from "../io/body.ts";
-import { closedSilently, connectTimeout, exchangeError, isClosedByPeer, MAX_HTTP1_HEADER_BYTES } from "../io/error.ts";
+import { closedSilently, connectTimeout, exchangeError, isClosedByPeer } from "../io/error.ts";
 import { pump } from "../io/pump.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { lowerNames } from "../server/http1.ts";
@@ -29,12 +29,14 @@ export interface Http1Options {
   readonly waitForReady: boolean;
   /** Between attempts to connect for requests that wait. All others make one attempt each. */
   readonly backoff: Backoff;
+  /** The most that the status line and the headers of a response may be together, in bytes. */
+  readonly maxHeaderBytes: number;
 }
 
 /** Makes HTTP/1.1 exchanges with a server, over connections that are kept alive. */
 export function connectHttp1(
   target: Target,
-  { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff }: Http1Options,
+  { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes }: Http1Options,
 ): Connector {
   const { origin, socketPath, peer } = target;
   const secure = origin.protocol === "https:";
@@ -42,7 +44,7 @@ export function connectHttp1(
   const start = secure ? httpsRequest : httpRequest;
   const common = {
     agent,
-    maxHeaderSize: MAX_HTTP1_HEADER_BYTES,
+    maxHeaderSize: maxHeaderBytes,
     protocol: origin.protocol,
     hostname: hostOf(origin),
     port: origin.port,
@@ -63,6 +65,8 @@ export function connectHttp1(
       const fields = ["host", origin.host, ...headers.raw];
       if (body.whole !== undefined) fields.push("content-length", String(body.whole.byteLength));
       const outgoing = start({ ...common, method, path, headers: fields as never });
+      // Node would drop fields beyond 2,000 in silence; the limit of bytes bounds them.
+      outgoing.maxHeadersCount = 0;
       let failure: RpcError | undefined;
       let responded = false;
       let connected = false;
@@ -85,7 +89,7 @@ export function connectHttp1(
       });
       const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${peer} closed the connection`);
       outgoing.on("error", (cause) => {
-        failure ??= exchangeError(explain(cause, outgoing.socket), peer);
+        failure ??= exchangeError(explain(cause, outgoing.socket), peer, maxHeaderBytes);
         reject(connected ? failure : markUnprocessed(failure));
       });
       outgoing.on("close", () => {

@@ -9,6 +9,7 @@ import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { ClientConnection, NotOpen } from "../../http2/client.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { ConnectionEvent, ConnectionHandler } from "../../http2/events.ts";
+import { HeadersTooLarge } from "../../http2/header-writer.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer } from "../io/error.ts";
 import { Collecting } from "../io/http2-body.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
@@ -159,8 +160,9 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
       exchange.stream = this.#engine.open(request, exchange, whole, whole !== undefined);
     } catch (cause) {
       if (cause instanceof NotOpen) return Promise.reject(markUnprocessed(connectionError(cause, this.#peer)));
-      // A TypeError is about the request, and names the field.
-      return Promise.reject(RpcError.from(cause, Code.Internal));
+      // A server's SETTINGS_MAX_HEADER_LIST_SIZE. Any other is a TypeError about the request, and names the field.
+      const code = cause instanceof HeadersTooLarge ? Code.ResourceExhausted : Code.Internal;
+      return Promise.reject(RpcError.from(cause, code));
     }
     this.#hold();
     if (request.signal !== undefined) exchange.follow(request.signal);

@@ -5,9 +5,6 @@ import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 
-/** Bytes of an HTTP/1.1 header block beyond which it is not read, on either side. */
-export const MAX_HTTP1_HEADER_BYTES: number = 32 * 1024;
-
 /** gRPC's mapping of HTTP/2 error codes of RST_STREAM. All others, undefined ones included, are internal. */
 const CODE_OF_RESET: Readonly<Record<number, Code>> = {
   [ErrorCode.RefusedStream]: Code.Unavailable,
@@ -46,10 +43,10 @@ export function connectionError(cause: unknown, peer: string): RpcError {
 }
 
 /** The error of an exchange over HTTP/1.1. A server whose response is malformed is not unavailable. */
-export function exchangeError(cause: unknown, peer: string): RpcError {
+export function exchangeError(cause: unknown, peer: string, maxHeaderBytes: number): RpcError {
   const { code = "", message } = cause as NodeJS.ErrnoException;
   if (code === "HPE_HEADER_OVERFLOW") {
-    const problem = `the headers of the response of ${peer} are larger than the limit of ${MAX_HTTP1_HEADER_BYTES} bytes`;
+    const problem = `the headers of the response of ${peer} are larger than the limit of ${maxHeaderBytes} bytes (option headerLimits)`;
     return new RpcError(Code.ResourceExhausted, problem, { status: Status.BadResponse, cause });
   }
   if (!code.startsWith("HPE_")) return connectionError(cause, peer);

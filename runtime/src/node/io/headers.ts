@@ -4,7 +4,7 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import { Metadata } from "../../call/metadata.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
-import { headerListSize, MAX_METADATA_BYTES } from "../../protocol/headers.ts";
+import { DEFAULT_FIELD_LIMITS, headerListSize } from "../../protocol/header-limits.ts";
 
 /** The fields of a received header block; the pseudo-headers come first in it. */
 export function readFields(raw: string[]): Metadata {
@@ -18,7 +18,7 @@ export function readFields(raw: string[]): Metadata {
 /** HTTP/2 may carry every cookie in a field of its own; together they are one, with semicolons (RFC 9113, section 8.2.3). */
 function joinCookies(fields: string[]): string[] {
   // Too many are not joined: the protocols count fields, and refuse them.
-  if (headerListSize(fields) > MAX_METADATA_BYTES) return fields;
+  if (headerListSize(fields) > DEFAULT_FIELD_LIMITS.bytes) return fields;
   const cookies: string[] = [];
   const others: string[] = [];
   for (let i = 0; i < fields.length; i += 2) {

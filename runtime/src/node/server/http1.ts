@@ -9,7 +9,6 @@ import type { Body } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { clientGone } from "../../http/exchange.ts";
 import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
-import { MAX_HTTP1_HEADER_BYTES } from "../io/error.ts";
 import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
 import { OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
@@ -37,8 +36,19 @@ const SLICE_BYTES = 128 * 1024;
 /** Reading of a request. What is not read is dropped. */
 const REQUEST_BODY: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };
 
-/** Serves HTTP/1.1 connections. A client has `stallTimeoutMs` for each MiB of a response to take it. */
-export function serveHttp1(exchange: Exchange, budget: MemoryBudget, stallTimeoutMs: number): ServerEngine {
+/** Beside the header fields, whose size the protocols limit: a request line, and what a field over the limit has more. */
+const HEADROOM_BYTES = 16 * 1024;
+
+/**
+ * Serves HTTP/1.1 connections. A client has `stallTimeoutMs` for each MiB of a response to take it. The protocols refuse
+ * headers beyond `maxHeaderBytes`.
+ */
+export function serveHttp1(
+  exchange: Exchange,
+  budget: MemoryBudget,
+  stallTimeoutMs: number,
+  maxHeaderBytes: number,
+): ServerEngine {
   const signals = new ExchangeSignals();
   const connections = new Set<Http1Connection>();
   let sweeping: NodeJS.Timeout | undefined;
@@ -46,7 +56,7 @@ export function serveHttp1(exchange: Exchange, budget: MemoryBudget, stallTimeou
   const server = createServer(
     {
       // Beyond this `node:http` answers 431 by itself; below it the protocols count.
-      maxHeaderSize: MAX_HTTP1_HEADER_BYTES,
+      maxHeaderSize: maxHeaderBytes + HEADROOM_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -69,6 +79,8 @@ export function serveHttp1(exchange: Exchange, budget: MemoryBudget, stallTimeou
   server.on("clientError", (error, socket) => Http1Connection.of(socket as Socket).fail(errorResponseFor(error)));
   server.on("checkExpectation", (_incoming, outgoing) => sendErrorResponse(outgoing, NO_EXPECTATION));
   server.on("connect", (_incoming, socket) => Http1Connection.of(socket as Socket).fail(NO_TUNNEL));
+  // Node would drop fields beyond 2,000 in silence; `maxHeaderSize` bounds them, and the protocols count.
+  server.maxHeadersCount = 0;
   // Clients such as `nc -N` half-close the connection after the request, and expect the response nevertheless.
   Object.assign(server, { httpAllowHalfOpen: true });
   // The server never listens itself; without this event it would not enforce the timeouts above.

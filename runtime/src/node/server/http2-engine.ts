@@ -30,13 +30,20 @@ interface Service {
   readonly exchange: Exchange;
   readonly limits: Limits;
   readonly budget: MemoryBudget;
+  /** Bytes of headers that the protocols accept. */
+  readonly maxHeaderBytes: number;
   /** The reason of {@link ServerEngine.abort}, once it has been called. */
   aborted: RpcError | undefined;
 }
 
 /** Serves HTTP/2 connections. */
-export function serveOwnHttp2(exchange: Exchange, limits: Limits, budget: MemoryBudget): ServerEngine {
-  const service: Service = { exchange, limits, budget, aborted: undefined };
+export function serveOwnHttp2(
+  exchange: Exchange,
+  limits: Limits,
+  budget: MemoryBudget,
+  maxHeaderBytes: number,
+): ServerEngine {
+  const service: Service = { exchange, limits, budget, maxHeaderBytes, aborted: undefined };
   const connections = new SwapList<ServedConnection>();
   let sweeping: NodeJS.Timeout | undefined;
 
@@ -98,6 +105,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
         maxHandlers: limits.maxHandlers,
         resetBurst: limits.cancelBurst,
         resetsPerSecond: limits.cancelsPerSecond,
+        maxHeaderListBytes: service.maxHeaderBytes,
       },
     });
     this.memory = new MemoryShare(budget, () => this.#reclaim());

@@ -8,6 +8,7 @@ import { Code } from "../../call/code.ts";
 import { callHook, RpcError } from "../../call/error.ts";
 import { startTimer } from "../../call/timer.ts";
 import type { Exchange } from "../../http/exchange.ts";
+import { type HeaderLimitsInit, resolveServerHeaderLimits } from "../../protocol/header-limits.ts";
 import { usesOwnHttp2 } from "../io/engine.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../io/memory-budget.ts";
 import type { ServerEngine } from "./engine.ts";
@@ -49,6 +50,8 @@ export interface ListenerOptions {
   readonly maxBufferedBytes?: number | undefined;
   /** Largest message accepted, in bytes. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
+  /** Limits of header blocks, which the protocols enforce. */
+  readonly headerLimits?: HeaderLimitsInit | undefined;
 }
 
 /** Connections that are open at the same time. */
@@ -68,11 +71,15 @@ export class Listener {
   readonly #http2: ServerEngine;
   #closing: Promise<void> | undefined;
 
-  constructor(exchange: Exchange, { tls, limits, maxBufferedBytes, maxMessageBytes, onTlsError }: ListenerOptions) {
+  constructor(exchange: Exchange, options: ListenerOptions) {
+    const { tls, limits, maxBufferedBytes, maxMessageBytes, onTlsError } = options;
     const resolved = resolveLimits(limits);
+    const maxHeaderBytes = resolveServerHeaderLimits(options.headerLimits).request.bytes;
     const budget = new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes));
-    this.#http1 = serveHttp1(exchange, budget, resolved.stallTimeoutMs);
-    this.#http2 = usesOwnHttp2 ? serveOwnHttp2(exchange, resolved, budget) : serveHttp2(exchange, resolved, budget);
+    this.#http1 = serveHttp1(exchange, budget, resolved.stallTimeoutMs, maxHeaderBytes);
+    this.#http2 = usesOwnHttp2
+      ? serveOwnHttp2(exchange, resolved, budget, maxHeaderBytes)
+      : serveHttp2(exchange, resolved, budget);
     this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls, onTlsError);
     this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on("connection", (socket: Socket) => {

@@ -1,0 +1,118 @@
+/**
+ * Limits of header blocks, of requests and of responses, on either side (spec: Limits; RFC 9113, section 10.5.1). What is
+ * beyond them is refused, not truncated.
+ */
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import type { Metadata } from "../call/metadata.ts";
+import { resolveLimitGroup } from "../call/option.ts";
+import { cancelBody } from "../http/body.ts";
+import type { Exchange, HttpResponse } from "../http/exchange.ts";
+
+/** Limits of one block of headers or trailers. */
+export interface FieldLimits {
+  /** Header fields. */
+  readonly fields: number;
+  /** Bytes of names and values, with 32 added for each field, as HTTP/2 counts them (RFC 9113, section 6.5.2). */
+  readonly bytes: number;
+}
+
+/** Limits of the headers of requests and of responses, each on its own. */
+export interface HeaderLimits {
+  readonly request: FieldLimits;
+  readonly response: FieldLimits;
+}
+
+/** The option `headerLimits`: what is left out has its default. */
+export interface HeaderLimitsInit {
+  readonly request?: FieldLimitsInit | undefined;
+  readonly response?: FieldLimitsInit | undefined;
+}
+
+/** Limits of one block, of which some may be left out. */
+export type FieldLimitsInit = { readonly [Limit in keyof FieldLimits]?: number | undefined };
+
+/** The most that either limit can be: beyond it engines do not keep what they receive. */
+export const MAX_FIELD_LIMITS: FieldLimits = { fields: 2_000, bytes: 64 * 1024 };
+/** Of requests, which a server receives from anybody, and of metadata that a server sends. */
+export const DEFAULT_FIELD_LIMITS: FieldLimits = { fields: 100, bytes: 16 * 1024 };
+
+/** Fills in the defaults of a server: 100 fields and 16 KiB, in requests and in the metadata of responses. */
+export function resolveServerHeaderLimits(given: HeaderLimitsInit | undefined): HeaderLimits {
+  return resolve({ request: DEFAULT_FIELD_LIMITS, response: DEFAULT_FIELD_LIMITS }, given);
+}
+
+/** Fills in the defaults of a client: 100 fields and 16 KiB to send, 2,000 and 64 KiB to receive. */
+export function resolveClientHeaderLimits(given: HeaderLimitsInit | undefined): HeaderLimits {
+  return resolve({ request: DEFAULT_FIELD_LIMITS, response: MAX_FIELD_LIMITS }, given);
+}
+
+function resolve(defaults: HeaderLimits, given: HeaderLimitsInit = {}): HeaderLimits {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(defaults, name));
+  if (unknown !== undefined) throw new TypeError(`headerLimits: "${unknown}" is not among: request, response`);
+  const { request, response } = defaults;
+  return {
+    request: resolveLimitGroup("headerLimits.request", request, given.request, MAX_FIELD_LIMITS),
+    response: resolveLimitGroup("headerLimits.response", response, given.response, MAX_FIELD_LIMITS),
+  };
+}
+
+/** The problem with the number and the size of headers; `undefined` if there is none. */
+export function checkHeadersSize({ raw, size }: Metadata, { fields, bytes }: FieldLimits): string | undefined {
+  if (size > fields) return `${size} header fields are more than the limit of ${fields}`;
+  return headerListSize(raw) > bytes ? `the headers are larger than the limit of ${bytes} bytes` : undefined;
+}
+
+/** The size of header fields as HTTP/2 counts it: 32 bytes for each beside its name and value. */
+export function headerListSize(raw: readonly string[]): number {
+  let bytes = raw.length * 16;
+  for (const text of raw) bytes += text.length;
+  return bytes;
+}
+
+/**
+ * An exchange that sends no request and hands out no response whose headers are over the limits. Headers that many calls share are
+ * the protocol's own, and below them.
+ */
+export function limitHeaders(exchange: Exchange, { request: sent, response: received }: HeaderLimits): Exchange {
+  const isBounded = received.fields < MAX_FIELD_LIMITS.fields || received.bytes < MAX_FIELD_LIMITS.bytes;
+  return (request) => {
+    const { headers } = request;
+    const problem = headers.frozen ? undefined : checkHeadersSize(headers, sent);
+    if (problem !== undefined) {
+      const error = new RpcError(Code.InvalidArgument, `metadata cannot be sent: ${problem} (option headerLimits)`);
+      return Promise.reject(error);
+    }
+    const response = exchange(request);
+    return isBounded ? response.then((one) => boundResponse(one, received)) : response;
+  };
+}
+
+/** Checks headers at once and trailers when they are read, which have come by then. Engines enforce the highest limit. */
+function boundResponse(response: HttpResponse, limits: FieldLimits): HttpResponse {
+  const { status, headers, body } = response;
+  try {
+    requireWithin(headers, limits, "headers");
+  } catch (reason) {
+    cancelBody(body);
+    throw reason;
+  }
+  return {
+    status,
+    headers,
+    body,
+    get trailers() {
+      return requireWithin(response.trailers, limits, "trailers");
+    },
+  };
+}
+
+function requireWithin(received: Metadata, { fields, bytes }: FieldLimits, what: string): Metadata {
+  const [size, limit] =
+    received.size > fields
+      ? [`${received.size} fields`, `${fields}`]
+      : [`${headerListSize(received.raw)} bytes`, `${bytes}`];
+  if (received.size <= fields && headerListSize(received.raw) <= bytes) return received;
+  const message = `the ${what} of the response have ${size}, more than the limit of ${limit} (option headerLimits)`;
+  throw new RpcError(Code.ResourceExhausted, message, { status: Status.BadResponse });
+}
