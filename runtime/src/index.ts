@@ -50,6 +50,7 @@ export { descriptorOf } from "./call/descriptor.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
 export type { Payload, PayloadMethod, ProtoMethod } from "./call/method.ts";
+export type { RetryEvent, RetryOptions } from "./client/attempt-policy.ts";
 export {
   type BidiStreamingMethod,
   type CallDefaults,
@@ -62,6 +63,8 @@ export {
   type Transport,
   type UnaryMethod,
 } from "./client/client.ts";
+export { createRetry } from "./client/retry.ts";
+export type { RetryBudget } from "./client/retry-budget.ts";
 export type { Codec, JsonCodecOptions, JsonValues } from "./codec/codec.ts";
 export type { Compression } from "./codec/compression.ts";
 export {

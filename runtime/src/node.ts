@@ -3,11 +3,15 @@
  */
 import "./call/inspect.ts";
 import type { AddressInfo } from "node:net";
-import { type Interceptor, intercept } from "./call/call.ts";
+import { type Call, type Interceptor, intercept } from "./call/call.ts";
 import { type CloseOptions, gracePeriod } from "./call/context.ts";
 import { callHook } from "./call/error.ts";
 import { assertOneOf } from "./call/option.ts";
+import type { RetryOptions } from "./client/attempt-policy.ts";
 import type { ClosableTransport } from "./client/client.ts";
+import { configureCalls } from "./client/configured.ts";
+import { createRetry } from "./client/retry.ts";
+import { parseServiceConfig } from "./client/service-config.ts";
 import { closableTransport } from "./client/transport.ts";
 import type { Codec } from "./codec/codec.ts";
 import { type Compression, findCompression } from "./codec/compression.ts";
@@ -175,6 +179,16 @@ export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion"
    * Content type of the messages of interface methods over `grpc`. Default: `application/grpc+proto`, as peers use it.
    */
   readonly wrapperContentType?: WrapperContentType | undefined;
+  /**
+   * Retries or hedging of failed calls by policy, after gRFC A6, for the methods that are idempotent by their `idempotency_level` unless
+   * `applies` says otherwise. Interceptors see one call, whatever the number of its attempts. Default: none.
+   */
+  readonly retry?: RetryOptions | undefined;
+  /**
+   * A service config in gRPC's JSON, as text or parsed: time limits, wait for ready, retries and hedging by method. In place of
+   * `retry`. Default: none.
+   */
+  readonly serviceConfig?: string | object | undefined;
   /** Wrap every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
@@ -205,8 +219,16 @@ export function createTransport(options: NodeTransportOptions): ClosableTranspor
     serializations,
     wrapperContentType,
   };
-  const call = createProtocol(connector.exchange, resolved);
+  const call = attempted(createProtocol(connector.exchange, resolved), options);
   return closableTransport(intercept(call, options.interceptors), connector);
+}
+
+function attempted(call: Call, { retry, serviceConfig }: NodeTransportOptions): Call {
+  if (serviceConfig === undefined) return retry === undefined ? call : createRetry(retry)(call);
+  if (retry !== undefined)
+    throw new TypeError("retry and serviceConfig exclude each other: write the policy into the config");
+  const config = parseServiceConfig(serviceConfig);
+  return configureCalls(call, () => config);
 }
 
 const WRAPPER_CONTENT_TYPES: readonly WrapperContentType[] = ["application/grpc+proto", "application/triple+wrapper"];

@@ -46,6 +46,18 @@ export function onAbort(signal: AbortSignal | undefined, callback: (error: RpcEr
   };
 }
 
+/** Settles after a delay, in milliseconds, or rejects when one of the signals fires. Keeps the program running meanwhile. */
+export function delay(delayMs: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const release = [startTimer(delayMs, () => settle(resolve))];
+    const settle = (how: () => void): void => {
+      for (const stop of release) stop();
+      how();
+    };
+    for (const signal of signals) release.push(onAbort(signal, (error) => settle(() => reject(error))));
+  });
+}
+
 function runAll(this: AbortSignal): void {
   const all = callbacks.get(this);
   callbacks.delete(this);

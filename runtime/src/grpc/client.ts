@@ -1,6 +1,7 @@
 /**
  * Sub-protocol B, client half: turns an exchange over HTTP/2 into a call (spec: Sub-protocol B).
  */
+import { markCommitted } from "../call/attempt.ts";
 import type { Call, CallContext, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
@@ -50,12 +51,14 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   async function callUnary(request: UnaryRequest): ReturnType<Call> {
     const { method, context } = request;
     let response: HttpResponse | undefined;
+    let isAccepted = false;
     try {
       const encoded = encode(method, request.message);
       const body = wholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
       response = await exchange(httpRequest(request, body));
       const headers = userMetadata(response.headers);
       const compression = checkResponse(response, method);
+      isAccepted = true;
       let bytes: Uint8Array;
       try {
         bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
@@ -71,7 +74,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const message = decoding instanceof Promise ? await decoding : decoding;
       return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
     } catch (reason) {
-      throw failure(reason, response, context);
+      const error = failure(reason, response, context);
+      // A response of trailers only leaves the call open to further attempts, and so does one that is not gRPC's (gRFC A6).
+      throw isAccepted && response?.headers.has("grpc-status") === false ? markCommitted(error) : error;
     }
   }
 
@@ -82,6 +87,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       response = await exchange(httpRequest(request, await requestBody(request)));
       const headers = userMetadata(response.headers);
       const compression = checkResponse(response, method);
+      throwTrailersOnly(response);
       const trailers = new Metadata();
       const read = method.kind === "client_streaming" ? decodeOnly : decodeEach;
       const messages = cancelledUnread(read(request, response, compression, trailers), response.body);
@@ -252,6 +258,15 @@ function grpcPayload({ payload, path }: PayloadMethod): GrpcPayload {
   if (payload.grpc !== undefined) return payload.grpc;
   const message = `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`;
   throw new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
+}
+
+/** Throws the error of a stream that has ended before its first message, with trailers in place of headers: it may be retried. */
+function throwTrailersOnly(response: HttpResponse): void {
+  if (!response.headers.has("grpc-status")) return;
+  const error = readEnd(response, response.headers, false);
+  if (error === undefined) return;
+  cancelBody(response.body);
+  throw error;
 }
 
 /** The error of a call: the server's, or one of this side, which has a status. */

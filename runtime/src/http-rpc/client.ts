@@ -17,6 +17,7 @@ import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { acceptExchange } from "./accept-exchange.ts";
 import { codecPayload } from "./arguments.ts";
+import { commitExchange } from "./commit-exchange.ts";
 import { compressExchange } from "./compressed-exchange.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";
@@ -38,7 +39,8 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
     },
   };
   const compressing = compressExchange(limitHeaders(exchange, options.headerLimits), options);
-  return refuseStreams(createUnaryCall(acceptExchange(compressing, options.accept), schemas, options));
+  const committing = commitExchange(compressing);
+  return refuseStreams(createUnaryCall(acceptExchange(committing, options.accept), schemas, options));
 };
 
 /**

@@ -25,9 +25,12 @@ trailer transfer-encoding upgrade http2-settings x-content-type-options
 tri-protocol-version tri-service-timeout tri-service-version tri-service-group`.split(/\s/),
 );
 
-/** Reports whether a header is reserved by HTTP or a sub-protocol. All others are the user's metadata. */
+/**
+ * Reports whether a header is reserved by HTTP or a sub-protocol. All others are the user's metadata, those two of gRPC's included by which
+ * servers learn of retries and delay them: `grpc-previous-rpc-attempts` and `grpc-retry-pushback-ms` (gRFC A6).
+ */
 export function isReservedName(name: string): boolean {
-  return RESERVED_NAMES.has(name) || name.startsWith("grpc-") || name.startsWith(":");
+  return RESERVED_NAMES.has(name) || /^(:|grpc-(?![pr]))/.test(name);
 }
 
 /**

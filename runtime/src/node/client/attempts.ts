@@ -4,8 +4,8 @@
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
 import { abortError, RpcError } from "../../call/error.ts";
-import { onAbort } from "../../call/timer.ts";
-import { delay, startQuietTimer, unlessAborted } from "../io/timer.ts";
+import { delay, onAbort } from "../../call/timer.ts";
+import { startQuietTimer, unlessAborted } from "../io/timer.ts";
 import type { Backoff } from "./backoff.ts";
 
 /**

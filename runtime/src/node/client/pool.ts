@@ -4,8 +4,9 @@
  */
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError } from "../../call/error.ts";
+import { delay } from "../../call/timer.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
-import { delay, repeat, startQuietTimer, unlessAborted } from "../io/timer.ts";
+import { repeat, startQuietTimer, unlessAborted } from "../io/timer.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
 import { type Connect, type Connection, type ConnectionOwner, type Connector, isUnprocessed } from "./connection.ts";

@@ -1,7 +1,7 @@
 /**
  * Timers that do not keep a program running, and waits that a signal ends.
  */
-import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
+import { MAX_TIMER_MS, onAbort } from "../../call/timer.ts";
 
 /** Calls back at an interval, in milliseconds, without keeping the program running. Returns the function that stops it. */
 export function repeat(intervalMs: number, callback: () => unknown): () => void {
@@ -13,18 +13,6 @@ export function repeat(intervalMs: number, callback: () => unknown): () => void 
 export function startQuietTimer(delayMs: number, callback: () => void): () => void {
   const timer = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS)).unref();
   return () => clearTimeout(timer);
-}
-
-/** Settles after a delay, in milliseconds, or rejects when one of the signals fires. Keeps the program running meanwhile. */
-export function delay(delayMs: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const release = [startTimer(delayMs, () => settle(resolve))];
-    const settle = (how: () => void): void => {
-      for (const stop of release) stop();
-      how();
-    };
-    for (const signal of signals) release.push(onAbort(signal, (error) => settle(() => reject(error))));
-  });
 }
 
 /** Settles as the promise does, or rejects when the signal fires. */

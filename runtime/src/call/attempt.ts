@@ -1,0 +1,24 @@
+/**
+ * Attempts of one call (gRFC A6): the metadata that counts and delays them, and the mark of calls that must not be attempted
+ * again because their response had begun.
+ */
+import type { RpcError } from "./error.ts";
+
+/** How many attempts were made before this one. Absent on the first. Servers read it; clients find it in the response headers. */
+export const PREVIOUS_ATTEMPTS = "grpc-previous-rpc-attempts";
+
+/** A server's answer to a failed attempt: milliseconds to wait before the next one, or a negative number for none. */
+export const RETRY_PUSHBACK = "grpc-retry-pushback-ms";
+
+const committed = new WeakSet<RpcError>();
+
+/** Marks the error of a call whose response headers had arrived: the call is committed to this attempt. */
+export function markCommitted(error: RpcError): RpcError {
+  committed.add(error);
+  return error;
+}
+
+/** Whether response headers had arrived before the call failed with this error. A gRPC response of trailers only has none. */
+export function isCommitted(error: RpcError): boolean {
+  return committed.has(error);
+}

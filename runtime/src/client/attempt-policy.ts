@@ -1,0 +1,144 @@
+/**
+ * When a failed call is attempted again: by retries, one after the other, or by hedging, several at a time (gRFC A6).
+ */
+import { RETRY_PUSHBACK } from "../call/attempt.ts";
+import type { Method } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import type { RpcError } from "../call/error.ts";
+import type { RetryBudget } from "./retry-budget.ts";
+
+/** Attempts one after the other, each after the failure of the last and a wait. */
+export interface RetryPolicy {
+  readonly maxAttempts: number;
+  /** Codes after which the next attempt is made. */
+  readonly codes: ReadonlySet<Code>;
+  readonly initialBackoffMs: number;
+  readonly maxBackoffMs: number;
+  readonly backoffMultiplier: number;
+  readonly hedgingDelayMs?: undefined;
+}
+
+/** Attempts beside each other. The first that succeeds counts. */
+export interface HedgingPolicy {
+  readonly maxAttempts: number;
+  /** Codes that are not fatal: other attempts go on, and the next one is made at once. */
+  readonly codes: ReadonlySet<Code>;
+  /** How long after one attempt the next is made, in milliseconds. */
+  readonly hedgingDelayMs: number;
+}
+
+export type AttemptPolicy = RetryPolicy | HedgingPolicy;
+
+/** A call that is about to be attempted again. */
+export interface RetryEvent {
+  readonly method: Method;
+  /** The number of the next attempt, from 2 on. */
+  readonly attempt: number;
+  /** How long it waits, in milliseconds. */
+  readonly delayMs: number;
+  /** Why the last attempt failed; `undefined` where a hedged one has not answered yet. */
+  readonly error: RpcError | undefined;
+}
+
+/** Retries and hedging of calls, after gRFC A6. */
+export interface RetryOptions {
+  /** Attempts of one call, the first included: 2 or more, of which at most 5 are made. Default: 3. */
+  readonly maxAttempts?: number | undefined;
+  /** Codes after which another attempt is made. Default: `unavailable` alone. */
+  readonly codes?: readonly Code[] | undefined;
+  /** The wait before the second attempt, in milliseconds, give or take a fifth at random. Default: 100. */
+  readonly initialBackoffMs?: number | undefined;
+  /** Upper bound of the waits, jitter aside, in milliseconds. Default: 5,000. */
+  readonly maxBackoffMs?: number | undefined;
+  /** By how much each wait is longer than the last. Default: 2. */
+  readonly backoffMultiplier?: number | undefined;
+  /** The token bucket that all calls of the transport share. Default: `{ maxTokens: 10, tokenRatio: 0.1 }`. */
+  readonly budget?: RetryBudget | undefined;
+  /**
+   * Hedging: the time after which the next attempt is made beside those that have not answered, in milliseconds; 0 makes all of
+   * them at once. Only methods with an `idempotency_level` are hedged, whatever `applies` says. Default: no hedging.
+   */
+  readonly hedgingDelayMs?: number | undefined;
+  /**
+   * Chooses the methods. Only unary and server streaming ones are asked about: requests that are streams are never repeated.
+   * Default: those whose `idempotency_level` in the proto file is `NO_SIDE_EFFECTS` or `IDEMPOTENT`.
+   */
+  readonly applies?: ((method: Method) => boolean) | undefined;
+  /** Told of each further attempt before its wait. What it throws is printed. Default: nobody is told. */
+  readonly onRetry?: ((event: RetryEvent) => void) | undefined;
+}
+
+/** More attempts than these are never made (gRFC A6, "Validation of retryPolicy"). */
+export const MAX_ATTEMPTS = 5;
+
+/** Fills in the defaults of a policy, and validates it. Throws a `TypeError` that names the option. */
+export function resolvePolicy(options: RetryOptions): AttemptPolicy {
+  const { codes = [Code.Unavailable], hedgingDelayMs } = options;
+  const { initialBackoffMs = 100, maxBackoffMs = 5_000, backoffMultiplier = 2 } = options;
+  const common = { maxAttempts: attemptsOf(options.maxAttempts ?? 3), codes: new Set(codes.map(knownCode)) };
+  requireAbove("initialBackoffMs", initialBackoffMs);
+  requireAbove("maxBackoffMs", maxBackoffMs);
+  requireAbove("backoffMultiplier", backoffMultiplier);
+  if (hedgingDelayMs === undefined) return { ...common, initialBackoffMs, maxBackoffMs, backoffMultiplier };
+  if (!(hedgingDelayMs >= 0)) throw new TypeError(`hedgingDelayMs must be 0 or more, not ${hedgingDelayMs}`);
+  return { ...common, hedgingDelayMs };
+}
+
+/** The number of attempts. Throws a `TypeError` for anything but an integer above 1. */
+export function attemptsOf(maxAttempts: number): number {
+  if (Number.isInteger(maxAttempts) && maxAttempts >= 2) return Math.min(maxAttempts, MAX_ATTEMPTS);
+  throw new TypeError(`maxAttempts must be an integer of 2 or more, not ${maxAttempts}`);
+}
+
+function requireAbove(name: string, value: number): void {
+  if (!(value > 0)) throw new TypeError(`${name} must be more than 0, not ${value}`);
+}
+
+function knownCode(code: Code): Code {
+  if (Object.values(Code).includes(code)) return code;
+  throw new TypeError(`codes must be values of Code, not ${code}`);
+}
+
+/** Whether the author of the service has promised that a second attempt does no harm. */
+export function isIdempotent({ idempotency }: Method): boolean {
+  return idempotency !== undefined;
+}
+
+/** Whether the request is one message, which can be sent again. */
+export function isRepeatable({ kind }: Method): boolean {
+  return kind === "unary" || kind === "server_streaming";
+}
+
+/**
+ * The server's pushback on a failed attempt: milliseconds to wait, or `stop`. gRFC A6: text that is not a number above or equal
+ * to 0 stops too. gRPC carries it in the trailers; servers of sub-protocol A may send it as a header.
+ */
+export function readPushback({ trailers, headers }: RpcError): number | "stop" | undefined {
+  const text = trailers.get(RETRY_PUSHBACK) ?? headers.get(RETRY_PUSHBACK);
+  if (text === undefined) return undefined;
+  return /^[0-9]{1,10}$/.test(text) ? Number(text) : "stop";
+}
+
+/** The waits of one call: `min(initial * multiplier ** n, max)`, give or take a fifth. */
+export class RetryBackoff {
+  readonly #policy: RetryPolicy;
+  readonly #random: () => number;
+  #retries = 0;
+
+  constructor(policy: RetryPolicy, random: () => number) {
+    this.#policy = policy;
+    this.#random = random;
+  }
+
+  /** The wait before the next attempt, in milliseconds. A server's pushback takes its place, and begins the waits anew. */
+  next(pushbackMs: number | undefined): number {
+    if (pushbackMs !== undefined) {
+      this.#retries = 0;
+      return pushbackMs;
+    }
+    const { initialBackoffMs, backoffMultiplier, maxBackoffMs } = this.#policy;
+    const wait = Math.min(initialBackoffMs * backoffMultiplier ** this.#retries, maxBackoffMs);
+    this.#retries++;
+    return wait * (0.8 + 0.4 * this.#random());
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * One attempt of a call that may be made several times: its request, and what its response says of the attempts before.
+ */
+import { PREVIOUS_ATTEMPTS } from "../call/attempt.ts";
+import type { CallContext, CallRequest, CallResponse, StreamRequest, UnaryRequest } from "../call/call.ts";
+import { Metadata } from "../call/metadata.ts";
+
+/** A request that can be sent any number of times. The message is kept as an object, and encoded anew for each attempt. */
+export type RepeatableRequest = UnaryRequest | (Omit<StreamRequest, "messages"> & { readonly sent: readonly object[] });
+
+/** Reads the messages of a request to their end, which are one: that of a unary or server streaming call. */
+export async function repeatable(request: CallRequest): Promise<RepeatableRequest> {
+  if (!request.stream) return request;
+  const sent: object[] = [];
+  for await (const message of request.messages) sent.push(message);
+  const { method, headers, selector, context } = request;
+  return { stream: true, method, headers, selector, context, sent };
+}
+
+/** The request of the attempt with that number, from 1 on, in its own context if it has one. */
+export function attemptRequest(
+  request: RepeatableRequest,
+  number: number,
+  context: CallContext = request.context,
+): CallRequest {
+  const { method, selector } = request;
+  // What is below may add to the headers, which must not go out twice.
+  const headers = new Metadata(request.headers);
+  if (number > 1) headers.set(PREVIOUS_ATTEMPTS, String(number - 1));
+  const common = { method, selector, headers, context };
+  if (!request.stream) return { stream: false, message: request.message, ...common };
+  return { stream: true, messages: eachOf(request.sent), ...common };
+}
+
+async function* eachOf(messages: readonly object[]): AsyncGenerator<object, void> {
+  yield* messages;
+}
+
+/** A response whose headers say how many attempts there were before, as gRFC A6 has it ("Exposed Retry Metadata"). */
+export function withAttempts<Response extends CallResponse>(response: Response, number: number): Response {
+  if (number === 1) return response;
+  return { ...response, headers: new Metadata(response.headers).set(PREVIOUS_ATTEMPTS, String(number - 1)) };
+}

@@ -1,0 +1,84 @@
+/**
+ * Calls under a service config: its time limits, wait for ready, retries and hedging, by method. The config may change while calls run;
+ * each call keeps the one it began with.
+ */
+import type { Call, CallRequest, CallResponse } from "../call/call.ts";
+import { Status } from "../call/code.ts";
+import { type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
+import type { RetryOptions } from "./attempt-policy.ts";
+import { attemptCalls } from "./retry.ts";
+import { RetryTokens } from "./retry-budget.ts";
+import { allowedPolicy, type MethodConfig, type ServiceConfig } from "./service-config.ts";
+
+/** Applies the config that is current when a call begins. `onRetry` is told of each further attempt. */
+export function configureCalls(
+  next: Call,
+  current: () => ServiceConfig | undefined,
+  onRetry?: RetryOptions["onRetry"],
+): Call {
+  const tokens = createTokens(current);
+  const attempted = attemptCalls(next, {
+    policyOf: ({ method }: CallRequest) => {
+      const config = current()?.methodConfigOf(method);
+      return config && allowedPolicy(config, method);
+    },
+    tokens,
+    onRetry,
+  });
+  return (request) => {
+    const config = current()?.methodConfigOf(request.method);
+    if (config === undefined) return next(request);
+    return changesContext(config, request) ? callWithin(attempted, request, config) : attempted(request);
+  };
+}
+
+/** The tokens of the target. Where the throttling changes, the share of them that is left stays. */
+function createTokens(current: () => ServiceConfig | undefined): () => RetryTokens | undefined {
+  let config: ServiceConfig | undefined;
+  let tokens: RetryTokens | undefined;
+  return () => {
+    const now = current();
+    if (now === config) return tokens;
+    config = now;
+    const budget = now?.retryThrottling;
+    tokens = budget && new RetryTokens(budget, tokens?.filled);
+    return tokens;
+  };
+}
+
+function changesContext({ timeoutMs, waitForReady }: MethodConfig, { context }: CallRequest): boolean {
+  if (timeoutMs !== undefined && timeoutMs < (context.timeoutMs() ?? Number.POSITIVE_INFINITY)) return true;
+  return waitForReady !== undefined && context.waitForReady === undefined;
+}
+
+async function callWithin(next: Call, request: CallRequest, config: MethodConfig): Promise<CallResponse> {
+  const options = contextOptions(request, config);
+  if (!request.stream) {
+    const context = new OpenContext(options);
+    try {
+      return await context.race(() => next({ ...request, context }));
+    } finally {
+      context.close();
+    }
+  }
+  const context = new StreamContext(options);
+  try {
+    const response = await context.race(() => next({ ...request, context }));
+    return response.stream ? { ...response, messages: eachWithin(context, response.messages) } : response;
+  } catch (reason) {
+    context.close();
+    throw reason;
+  }
+}
+
+function contextOptions({ context }: CallRequest, config: MethodConfig): ContextOptions {
+  const left = context.timeoutMs();
+  const { timeoutMs = left, waitForReady } = config;
+  return {
+    timeoutMs: left === undefined ? timeoutMs : Math.min(left, timeoutMs ?? left),
+    timeoutStatus: Status.ClientTimeout,
+    signal: context.signal,
+    values: context.values,
+    waitForReady: context.waitForReady ?? waitForReady,
+  };
+}

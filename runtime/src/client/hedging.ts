@@ -1,0 +1,189 @@
+/**
+ * Hedging (gRFC A6): attempts of one call beside each other. The first response counts, and so does the first error that is fatal; the
+ * other attempts are cancelled.
+ *
+ *     answer, fatal error, end of the call   → the outcome; cancel all others
+ *     non-fatal error                        → the next attempt at once
+ *       with pushback of n ms                → the next attempt after n ms
+ *       with pushback to stop                → no further attempts
+ *     hedging delay over                     → the next attempt, unless the budget is used up
+ *     no attempt running, none to come       → the last error
+ */
+import { isCommitted } from "../call/attempt.ts";
+import type { Call, CallContext, CallResponse, ContextValues } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { callHook, RpcError } from "../call/error.ts";
+import { iteration } from "../call/message-stream.ts";
+import { onAbort, startTimer } from "../call/timer.ts";
+import { attemptRequest, type RepeatableRequest, withAttempts } from "./attempt.ts";
+import { type HedgingPolicy, type RetryOptions, readPushback } from "./attempt-policy.ts";
+import type { RetryTokens } from "./retry-budget.ts";
+
+/** Makes the attempts of a call, and settles as the first does that counts. */
+export function hedge(
+  next: Call,
+  request: RepeatableRequest,
+  policy: HedgingPolicy,
+  tokens: RetryTokens | undefined,
+  onRetry: RetryOptions["onRetry"],
+): Promise<CallResponse> {
+  return new Promise((resolve, reject) => {
+    const running = new Set<AttemptContext>();
+    let started = 0;
+    let lastError: RpcError | undefined;
+    let isStopped = false;
+    let isOver = false;
+    let stopTimer = (): void => {};
+
+    const unlink = onAbort(request.context.signal, (error) => finish(() => reject(error)));
+
+    /** Ends the call. The winner's context goes on, as its response does. */
+    const finish = (settle: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      stopTimer();
+      unlink();
+      for (const context of running) context.cancel();
+      settle();
+    };
+
+    const mayStart = (): boolean =>
+      !isOver && !isStopped && started < policy.maxAttempts && (started === 0 || tokens?.allowsRetry !== false);
+
+    function startLater(delayMs: number): void {
+      stopTimer();
+      if (mayStart()) stopTimer = startTimer(delayMs, () => start(undefined, delayMs));
+    }
+
+    function start(error: RpcError | undefined, delayMs: number): void {
+      if (!mayStart()) {
+        settleIfLast();
+        return;
+      }
+      const number = ++started;
+      if (number > 1 && onRetry !== undefined) {
+        callHook("the hook onRetry", () => onRetry({ method: request.method, attempt: number, delayMs, error }));
+      }
+      const context = new AttemptContext(request.context);
+      running.add(context);
+      const run = async (): Promise<CallResponse> => next(attemptRequest(request, number, context));
+      run().then(
+        (response) => won(context, response, number),
+        (reason: unknown) => lost(context, RpcError.from(reason)),
+      );
+      if (policy.hedgingDelayMs === 0) start(undefined, 0);
+      else startLater(policy.hedgingDelayMs);
+    }
+
+    function won(context: AttemptContext, response: CallResponse, number: number): void {
+      if (isOver) {
+        endUnread(response, context);
+        return;
+      }
+      running.delete(context);
+      finish(() => resolve(withAttempts(context.until(response), number)));
+    }
+
+    function lost(context: AttemptContext, error: RpcError): void {
+      running.delete(context);
+      context.release();
+      if (isOver) return;
+      lastError = error;
+      const pushback = readPushback(error);
+      const isFatal = isCommitted(error) || !policy.codes.has(error.code);
+      if (!isFatal || pushback === "stop") tokens?.failed();
+      if (isFatal) finish(() => reject(error));
+      else if (pushback === "stop") {
+        isStopped = true;
+        stopTimer();
+        settleIfLast();
+      } else if (pushback !== undefined && mayStart()) startLater(pushback);
+      else start(error, 0);
+    }
+
+    function settleIfLast(): void {
+      const failure = lastError;
+      if (running.size === 0 && failure !== undefined) finish(() => reject(failure));
+    }
+
+    if (!isOver) start(undefined, 0);
+  });
+}
+
+/** Reads nothing of a response that came too late. */
+function endUnread(response: CallResponse, context: AttemptContext): void {
+  context.cancel();
+  if (response.stream) {
+    response.messages[Symbol.asyncIterator]()
+      .return?.()
+      ?.catch(() => {});
+  }
+}
+
+/** The context of one attempt: that of the call, and a signal of its own. */
+class AttemptContext implements CallContext {
+  readonly #call: CallContext;
+  readonly #controller = new AbortController();
+  readonly #unlink: () => void;
+
+  constructor(call: CallContext) {
+    this.#call = call;
+    this.#unlink = onAbort(call.signal, (error) => this.#controller.abort(error));
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get timeoutMs(): () => number | undefined {
+    return this.#call.timeoutMs;
+  }
+
+  get waitForReady(): boolean | undefined {
+    return this.#call.waitForReady;
+  }
+
+  get values(): ContextValues {
+    return this.#call.values;
+  }
+
+  /** The attempt is over: its signal does not fire any more. */
+  release(): void {
+    this.#unlink();
+  }
+
+  /** Another attempt has won. */
+  cancel(): void {
+    this.release();
+    this.#controller.abort(new RpcError(Code.Canceled, "another attempt of the call has answered"));
+  }
+
+  /** Keeps the context until the response has ended, which is at once for a single message. */
+  until(response: CallResponse): CallResponse {
+    if (!response.stream) {
+      this.release();
+      return response;
+    }
+    const { messages } = response;
+    const release = (): void => this.release();
+    return { ...response, messages: { [Symbol.asyncIterator]: () => released(messages, release) } };
+  }
+}
+
+function released(messages: AsyncIterable<object>, release: () => void): AsyncIterator<object> {
+  const iterator = messages[Symbol.asyncIterator]();
+  const next = async (): Promise<IteratorResult<object, undefined>> => {
+    try {
+      const result = await iterator.next();
+      if (result.done) release();
+      return result;
+    } catch (reason) {
+      release();
+      throw reason;
+    }
+  };
+  return iteration(next, () => {
+    release();
+    return iterator.return?.();
+  });
+}

@@ -1,0 +1,50 @@
+/**
+ * The token bucket that limits retries to a fraction of the calls (gRFC A6, "Throttling Retry Attempts and Hedged RPCs"): where most
+ * calls fail, retries would only add load.
+ */
+
+/** How many retries a target gets. */
+export interface RetryBudget {
+  /** Tokens at the start and at most, up to 1,000. Each failure takes one; at half of them or less nothing is retried. */
+  readonly maxTokens: number;
+  /** Tokens that a success gives back, counted in thousandths. */
+  readonly tokenRatio: number;
+}
+
+/** The tokens of one target, in thousandths, so that a thousand successes at 0.001 make exactly one token. */
+export class RetryTokens {
+  readonly #max: number;
+  readonly #ratio: number;
+  #count: number;
+
+  /** `filled` is the share of tokens that are there, from 0 to 1. Throws a `TypeError` for an invalid budget. */
+  constructor({ maxTokens, tokenRatio }: RetryBudget, filled = 1) {
+    if (!(maxTokens > 0 && maxTokens <= 1_000)) {
+      throw new TypeError(`maxTokens must be more than 0 and at most 1,000, not ${maxTokens}`);
+    }
+    if (!(tokenRatio > 0 && Number.isFinite(tokenRatio))) {
+      throw new TypeError(`tokenRatio must be more than 0, not ${tokenRatio}`);
+    }
+    this.#max = Math.round(maxTokens * 1_000);
+    this.#ratio = Math.floor(tokenRatio * 1_000 + 1e-6);
+    this.#count = this.#max * filled;
+  }
+
+  /** The share of tokens that are left, from 0 to 1. */
+  get filled(): number {
+    return this.#count / this.#max;
+  }
+
+  /** Whether another attempt may be made. */
+  get allowsRetry(): boolean {
+    return this.#count > this.#max / 2;
+  }
+
+  succeeded(): void {
+    this.#count = Math.min(this.#max, this.#count + this.#ratio);
+  }
+
+  failed(): void {
+    this.#count = Math.max(0, this.#count - 1_000);
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * Service configs in gRPC's JSON (grpc.service_config.ServiceConfig; gRFC A2, A6): per method the time limit, wait for ready and the retry
+ * or hedging policy; for all of them the retry budget and the load balancing policy.
+ */
+import type { Method } from "../call/call.ts";
+import { type Code, codeFromName, codeFromNumber } from "../call/code.ts";
+import { type AttemptPolicy, attemptsOf, isIdempotent } from "./attempt-policy.ts";
+import { type RetryBudget, RetryTokens } from "./retry-budget.ts";
+
+/** What a service config says of one method. */
+export interface MethodConfig {
+  /** Time limit of a call, in milliseconds. The call's own applies where it is shorter. `undefined`: none. */
+  readonly timeoutMs: number | undefined;
+  /** Whether calls wait for a server, where they do not say so themselves. `undefined`: as the transport has it. */
+  readonly waitForReady: boolean | undefined;
+  readonly policy: AttemptPolicy | undefined;
+}
+
+/** A load balancing policy, and its own configuration. */
+export interface BalancingConfig {
+  readonly name: string;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** A service config that was read and found valid. */
+export interface ServiceConfig {
+  /** What the config says of the method: by its name, else of its service, else of all. */
+  readonly methodConfigOf: (method: Method) => MethodConfig | undefined;
+  /** The throttling of retries. `undefined`: none. */
+  readonly retryThrottling: RetryBudget | undefined;
+  /** Policies in order of preference: the first that is known counts. */
+  readonly loadBalancing: readonly BalancingConfig[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a service config: JSON text, or what `JSON.parse` makes of it. Members that are not known are ignored, as gRPC demands; known
+ * ones that are invalid make a `TypeError` that says where.
+ */
+export function parseServiceConfig(given: unknown): ServiceConfig {
+  const config = fieldsOf(typeof given === "string" ? parseText(given) : given, "the service config");
+  const byName = new Map<string, MethodConfig>();
+  for (const [index, entry] of listOf(config["methodConfig"], "methodConfig").entries()) {
+    const at = `methodConfig[${index}]`;
+    const fields = fieldsOf(entry, at);
+    const parsed = methodConfigOf(fields, at);
+    for (const name of listOf(fields["name"], `${at}.name`)) {
+      const key = keyOf(fieldsOf(name, `${at}.name`), at);
+      if (byName.has(key)) throw new TypeError(`${at}.name: ${key || "the default"} has a config already`);
+      byName.set(key, parsed);
+    }
+  }
+  return {
+    methodConfigOf: ({ service, name }) => byName.get(`${service}/${name}`) ?? byName.get(service) ?? byName.get(""),
+    retryThrottling: throttlingOf(config["retryThrottling"]),
+    loadBalancing: balancingOf(config),
+  };
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new TypeError(`the service config is not JSON: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** `service/method`, `service`, or nothing for the default of all methods. */
+function keyOf({ service = "", method = "" }: Fields, at: string): string {
+  if (typeof service !== "string" || typeof method !== "string") {
+    throw new TypeError(`${at}.name must have texts for service and method`);
+  }
+  if (service === "" && method !== "") throw new TypeError(`${at}.name: method "${method}" needs a service`);
+  return method === "" ? service : `${service}/${method}`;
+}
+
+function methodConfigOf(fields: Fields, at: string): MethodConfig {
+  const { timeout, waitForReady, retryPolicy, hedgingPolicy } = fields;
+  if (waitForReady !== undefined && typeof waitForReady !== "boolean") {
+    throw new TypeError(`${at}.waitForReady must be true or false`);
+  }
+  if (retryPolicy !== undefined && hedgingPolicy !== undefined) {
+    throw new TypeError(`${at} must not have both retryPolicy and hedgingPolicy`);
+  }
+  return {
+    timeoutMs: timeout === undefined ? undefined : durationOf(timeout, `${at}.timeout`),
+    waitForReady,
+    policy:
+      retryPolicy !== undefined
+        ? retryPolicyOf(fieldsOf(retryPolicy, `${at}.retryPolicy`), `${at}.retryPolicy`)
+        : hedgingPolicy === undefined
+          ? undefined
+          : hedgingPolicyOf(fieldsOf(hedgingPolicy, `${at}.hedgingPolicy`), `${at}.hedgingPolicy`),
+  };
+}
+
+function retryPolicyOf(fields: Fields, at: string): AttemptPolicy {
+  const { initialBackoff, maxBackoff, backoffMultiplier, retryableStatusCodes } = fields;
+  const codes = codesOf(retryableStatusCodes, `${at}.retryableStatusCodes`);
+  if (codes.size === 0) throw new TypeError(`${at}.retryableStatusCodes must name a code`);
+  return {
+    maxAttempts: maxAttemptsOf(fields, at),
+    codes,
+    initialBackoffMs: positive(durationOf(initialBackoff, `${at}.initialBackoff`), `${at}.initialBackoff`),
+    maxBackoffMs: positive(durationOf(maxBackoff, `${at}.maxBackoff`), `${at}.maxBackoff`),
+    backoffMultiplier: positive(backoffMultiplier, `${at}.backoffMultiplier`),
+  };
+}
+
+function hedgingPolicyOf(fields: Fields, at: string): AttemptPolicy {
+  const { hedgingDelay = "0s", nonFatalStatusCodes } = fields;
+  return {
+    maxAttempts: maxAttemptsOf(fields, at),
+    codes: codesOf(nonFatalStatusCodes, `${at}.nonFatalStatusCodes`),
+    hedgingDelayMs: durationOf(hedgingDelay, `${at}.hedgingDelay`),
+  };
+}
+
+function maxAttemptsOf({ maxAttempts }: Fields, at: string): number {
+  try {
+    return attemptsOf(maxAttempts as number);
+  } catch (cause) {
+    throw new TypeError(`${at}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** A policy that may be used for the method: requests of methods that are not idempotent are never hedged. */
+export function allowedPolicy({ policy }: MethodConfig, method: Method): AttemptPolicy | undefined {
+  return policy?.hedgingDelayMs !== undefined && !isIdempotent(method) ? undefined : policy;
+}
+
+function codesOf(given: unknown, at: string): ReadonlySet<Code> {
+  const codes = listOf(given, at).map((one) => {
+    const code =
+      typeof one === "string" ? codeFromName(one) : typeof one === "number" ? codeFromNumber(one) : undefined;
+    if (code === undefined) throw new TypeError(`${at}: ${JSON.stringify(one)} is not a code of a failure`);
+    return code;
+  });
+  return new Set(codes);
+}
+
+function throttlingOf(given: unknown): RetryBudget | undefined {
+  if (given === undefined) return undefined;
+  const { maxTokens, tokenRatio } = fieldsOf(given, "retryThrottling");
+  const budget = { maxTokens: maxTokens as number, tokenRatio: tokenRatio as number };
+  try {
+    void new RetryTokens(budget);
+  } catch (cause) {
+    throw new TypeError(`retryThrottling: ${(cause as Error).message}`, { cause });
+  }
+  return budget;
+}
+
+/** `loadBalancingConfig`, or the older `loadBalancingPolicy` where the former is absent. */
+function balancingOf({ loadBalancingConfig, loadBalancingPolicy }: Fields): BalancingConfig[] {
+  if (loadBalancingConfig === undefined && typeof loadBalancingPolicy === "string") {
+    return [{ name: loadBalancingPolicy.toLowerCase(), config: {} }];
+  }
+  return listOf(loadBalancingConfig, "loadBalancingConfig").map((entry, index) => {
+    const at = `loadBalancingConfig[${index}]`;
+    const policies = Object.entries(fieldsOf(entry, at));
+    const [policy] = policies;
+    if (policy === undefined || policies.length > 1) throw new TypeError(`${at} must have one member, a policy's name`);
+    return { name: policy[0], config: fieldsOf(policy[1], `${at}.${policy[0]}`) };
+  });
+}
+
+/**
+ * A duration in the JSON of protobuf: seconds with up to nine digits after the point, and an `s`. In milliseconds.
+ *
+ *     Duration → 1*DIGIT [ "." 1*9DIGIT ] "s"
+ */
+function durationOf(given: unknown, at: string): number {
+  const seconds = typeof given === "string" ? /^([0-9]{1,12}(?:\.[0-9]{1,9})?)s$/.exec(given)?.[1] : undefined;
+  if (seconds === undefined)
+    throw new TypeError(`${at} must be a duration such as "1.5s", not ${JSON.stringify(given)}`);
+  return Number(seconds) * 1000;
+}
+
+function positive(given: unknown, at: string): number {
+  if (typeof given === "number" && given > 0) return given;
+  throw new TypeError(`${at} must be more than 0, not ${JSON.stringify(given)}`);
+}
+
+function fieldsOf(given: unknown, at: string): Fields {
+  if (typeof given === "object" && given !== null && !Array.isArray(given)) return given as Fields;
+  throw new TypeError(`${at} must be an object`);
+}
+
+function listOf(given: unknown = [], at: string): readonly unknown[] {
+  if (Array.isArray(given)) return given;
+  throw new TypeError(`${at} must be an array`);
+}
