@@ -100,7 +100,7 @@ export class ClientConnection extends Connection {
     stream.hasSentHeaders = true;
     stream.takes = this.takes;
     stream.state = isEnd ? State.HalfLocal : State.Open;
-    this.live.set(stream.id, stream);
+    this.live.add(stream);
     if (this.#nextId > LAST_STREAM_ID && this.state === "open") {
       this.state = "leaving";
       this.emit({ type: "goaway", lastStreamId: this.#nextId, code: ErrorCode.NoError });

@@ -123,7 +123,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
   receiveEnd(): void {
     if (this.state === "over") return;
     this.state = "leaving";
-    for (const stream of [...this.live.values()]) if (!stream.ended) this.#lose(stream, ErrorCode.Cancel);
+    for (const stream of this.live.values()) if (!stream.ended) this.#lose(stream, ErrorCode.Cancel);
     if (this.live.size === 0) this.lost("the peer ended the connection");
   }
 
@@ -231,7 +231,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
 
   /** Streams that have not ended. */
   protected openStreams(): Stream[] {
-    return [...this.live.values()];
+    return this.live.values();
   }
 
   #lose(stream: Stream, code: number): void {

@@ -141,7 +141,7 @@ export class ServerConnection extends Connection {
     stream.early = [];
     this.blockBytes += block.size;
     this.opened++;
-    this.live.set(streamId, stream);
+    this.live.add(stream);
     this.#fresh.push(stream);
     if (isEnd) this.endRemote(stream, undefined);
     if (streamId > LAST_STREAM_ID) this.goAway(ErrorCode.NoError, false);

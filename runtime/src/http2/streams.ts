@@ -11,6 +11,7 @@ import { type EngineLimits, Glitch, Meters } from "./limits.ts";
 import { Output } from "./output.ts";
 import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
 import { ClosedStreams, State, type Stream, type StreamOwner } from "./stream.ts";
+import { StreamTable } from "./stream-table.ts";
 
 /** Bytes that the peer may send ahead of the reader: on one stream, and on the connection, which grows while readers keep up. */
 export const STREAM_WINDOW_BYTES: number = 256 * 1024;
@@ -20,7 +21,7 @@ const MAX_CONNECTION_WINDOW_BYTES: number = 4 * 1024 * 1024;
 export abstract class Streams implements StreamOwner, SchedulerOwner {
   /** How often output was taken. */
   protected takes = 0;
-  protected readonly live: Map<number, Stream> = new Map();
+  protected readonly live: StreamTable = new StreamTable();
   protected readonly closedStreams: ClosedStreams = new ClosedStreams();
   protected readonly output: Output;
   protected readonly headers: HeaderWriter;

@@ -5,6 +5,7 @@ import type { RpcError } from "../../call/error.ts";
 import { type Body, type BodyCheck, concat, tooLarge } from "../../http/body.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
+import { type Indexed, SwapList } from "./swap-list.ts";
 
 /** Bytes of whole messages that are being collected: of one connection, and of the process. */
 const CONNECTION_BYTES = 64 * 1024 * 1024;
@@ -17,24 +18,41 @@ let processBytes = 0;
  */
 export class Collecting {
   #bytes = 0;
-  readonly #bodies = new Set<IncomingBody>();
+  readonly #bodies = new SwapList<IncomingBody>();
+  /** The number of the next body: the oldest one has the smallest. */
+  #nextNumber = 1;
 
-  add(body: IncomingBody, bytes: number): void {
+  /** A body begins to be collected. */
+  begin(body: IncomingBody): void {
+    body.number = this.#nextNumber++;
     this.#bodies.add(body);
+  }
+
+  add(bytes: number): void {
     this.#bytes += bytes;
     processBytes += bytes;
   }
 
   mayCredit(body: IncomingBody): boolean {
-    if (this.#bytes <= CONNECTION_BYTES && processBytes <= PROCESS_BYTES) return true;
-    return this.#bodies.values().next().value === body;
+    return !this.#isFull || this.#isOldest(body);
   }
 
-  delete(body: IncomingBody, bytes: number): void {
-    if (!this.#bodies.delete(body)) return;
+  end(body: IncomingBody, bytes: number): void {
+    const wasFull = this.#isFull;
+    this.#bodies.delete(body);
     this.#bytes -= bytes;
     processBytes -= bytes;
+    if (!wasFull) return;
     for (const other of this.#bodies) if (this.mayCredit(other)) other.credit();
+  }
+
+  get #isFull(): boolean {
+    return this.#bytes > CONNECTION_BYTES || processBytes > PROCESS_BYTES;
+  }
+
+  #isOldest({ number }: IncomingBody): boolean {
+    for (const other of this.#bodies) if (other.number < number) return false;
+    return true;
   }
 }
 
@@ -48,9 +66,12 @@ interface Waiting {
 }
 
 /** The body that is received on a stream. */
-export class IncomingBody implements Body {
+export class IncomingBody implements Body, Indexed {
   /** Bytes received so far. */
   received = 0;
+  /** Its place among the bodies of the connection that are collected, and its age among them: older ones have smaller numbers. */
+  index = 0;
+  number = 0;
   readonly #stream: Stream;
   readonly #collecting: Collecting;
   readonly #cancel: () => void;
@@ -183,6 +204,7 @@ export class IncomingBody implements Body {
     return new Promise((resolve, reject) => {
       const waiting = { limit, maxBytes: limit + framing, check, resolve, reject };
       this.#waiting = waiting;
+      this.#collecting.begin(this);
       this.#collect(waiting, this.received);
     });
   }
@@ -194,7 +216,7 @@ export class IncomingBody implements Body {
   }
 
   #collect(waiting: Waiting, bytes: number): void {
-    this.#collecting.add(this, bytes);
+    this.#collecting.add(bytes);
     this.#uncredited += bytes;
     if (this.#collecting.mayCredit(this)) this.credit();
     if (this.received > waiting.maxBytes) {
@@ -214,7 +236,7 @@ export class IncomingBody implements Body {
     const waiting = this.#waiting;
     if (waiting === undefined) return undefined;
     this.#waiting = undefined;
-    this.#collecting.delete(this, this.received);
+    this.#collecting.end(this, this.received);
     return waiting;
   }
 

@@ -1,0 +1,76 @@
+/**
+ * The open streams of a connection by their ids: a hash table with open addressing and linear probing, which is changed in
+ * place. A `Map` whose members come and go moves them to a new table again and again, and V8 chains the old tables: once one has
+ * reached the old generation, every stream since then survives minor collections, together with its whole exchange.
+ */
+import type { Stream } from "./stream.ts";
+
+const MIN_SLOTS = 16;
+
+export class StreamTable {
+  size = 0;
+  /** A power of two, and at least half of them empty: ids in a row, which are what peers use, hardly ever collide. */
+  #slots: (Stream | undefined)[] = emptySlots(MIN_SLOTS);
+
+  get(id: number): Stream | undefined {
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    for (let at = (id >> 1) & mask; ; at = (at + 1) & mask) {
+      const stream = slots[at];
+      if (stream === undefined || stream.id === id) return stream;
+    }
+  }
+
+  /** Adds a stream that is not in the table. */
+  add(stream: Stream): void {
+    this.size++;
+    if (this.size * 2 > this.#slots.length) this.#grow();
+    insert(this.#slots, stream);
+  }
+
+  delete(id: number): void {
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    let hole = (id >> 1) & mask;
+    for (;;) {
+      const stream = slots[hole];
+      if (stream === undefined) return;
+      if (stream.id === id) break;
+      hole = (hole + 1) & mask;
+    }
+    this.size--;
+    // Those after it move up, unless they stand where they belong: a search ends at the first empty slot.
+    for (let at = (hole + 1) & mask; ; at = (at + 1) & mask) {
+      const stream = slots[at];
+      if (stream === undefined) break;
+      const home = (stream.id >> 1) & mask;
+      if (((at - home) & mask) < ((at - hole) & mask)) continue;
+      slots[hole] = stream;
+      hole = at;
+    }
+    slots[hole] = undefined;
+  }
+
+  /** All streams, in the order of their ids. */
+  values(): Stream[] {
+    const streams = this.#slots.filter((stream) => stream !== undefined);
+    return streams.sort((a, b) => a.id - b.id);
+  }
+
+  #grow(): void {
+    const slots = emptySlots(this.#slots.length * 2);
+    for (const stream of this.#slots) if (stream !== undefined) insert(slots, stream);
+    this.#slots = slots;
+  }
+}
+
+function emptySlots(length: number): (Stream | undefined)[] {
+  return new Array<Stream | undefined>(length).fill(undefined);
+}
+
+function insert(slots: (Stream | undefined)[], stream: Stream): void {
+  const mask = slots.length - 1;
+  let at = (stream.id >> 1) & mask;
+  while (slots[at] !== undefined) at = (at + 1) & mask;
+  slots[at] = stream;
+}
