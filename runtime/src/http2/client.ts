@@ -44,6 +44,8 @@ export class ClientConnection extends Connection {
   readonly #scheme: string;
   readonly #authority: string;
   #nextId = 1;
+  #checkedMethod = "";
+  #checkedPath = "";
   #waiting: Waiting[] = [];
 
   constructor(handler: ConnectionHandler, options: ClientOptions) {
@@ -76,7 +78,7 @@ export class ClientConnection extends Connection {
    */
   open(head: RequestHead, sink: StreamSink, body: Uint8Array | undefined, isEnd: boolean): Stream {
     if (this.state !== "open") throw new NotOpen("the connection takes no more requests");
-    checkRequestLine(head.method, head.path);
+    this.#checkRequestLine(head.method, head.path);
     this.headers.checkRequest(head.headers, head.path, this.#authority);
     const stream = new Stream(this, 0, sink, this.peer.windowSize, STREAM_WINDOW_BYTES);
     stream.isHead = head.method === "HEAD";
@@ -91,6 +93,14 @@ export class ClientConnection extends Connection {
     this.#waiting.push({ stream, head, isEnd: isEnd && isEmpty });
     if (!isEmpty) this.scheduler.queue(stream, body, isEnd);
     return stream;
+  }
+
+  /** Throws a `TypeError` for a request line that must not be sent. Most requests have that of the one before. */
+  #checkRequestLine(method: string, path: string): void {
+    if (method === this.#checkedMethod && path === this.#checkedPath) return;
+    checkRequestLine(method, path);
+    this.#checkedMethod = method;
+    this.#checkedPath = path;
   }
 
   #start(stream: Stream, { method, path, headers }: RequestHead, isEnd: boolean): void {

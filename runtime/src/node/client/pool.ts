@@ -194,31 +194,50 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     return one.verifying;
   }
 
-  async function exchange(request: HttpRequest): ReturnType<Exchange> {
+  function exchange(request: HttpRequest): ReturnType<Exchange> {
     const { signal, body } = request;
-    if (closing !== undefined) throw new RpcError(Code.Unavailable, "the transport is closed");
-    if (signal?.aborted) throw abortError(signal);
-    const replay = body.whole === undefined ? new ReplayBody(body) : undefined;
-    const sent = replay === undefined ? request : { ...request, body: replay };
+    if (closing !== undefined) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
+    if (signal?.aborted) return Promise.reject(abortError(signal));
     waiting++;
+    if (body.whole === undefined) return exchangeReplayed(request, new ReplayBody(body));
+    // Not an async function, which would allocate several times as much, on every call.
+    return attempt(request).then(settled, (error) => retry(request, undefined, error).finally(settled));
+  }
+
+  async function exchangeReplayed(request: HttpRequest, replay: ReplayBody): ReturnType<Exchange> {
+    const sent = { ...request, body: replay };
     try {
-      for (let retries = 0; ; retries++) {
-        try {
-          return await attempt(sent);
-        } catch (error) {
-          if (signal?.aborted && abortError(signal).code === Code.DeadlineExceeded) {
-            for (const one of pooled) one.suspect = true;
-          }
-          const delayMs = RETRY_DELAYS_MS[retries];
-          const mayRetry = isUnprocessed(error) && (replay === undefined || replay.replayable);
-          if (!mayRetry || delayMs === undefined || signal?.aborted) throw error;
-          if (delayMs > 0) await delay(delayMs, signal);
-        }
-      }
+      return await attempt(sent).catch((error) => retry(sent, replay, error));
     } finally {
-      replay?.settle();
-      waiting--;
-      if (waiting === 0) onNoneWaiting();
+      replay.settle();
+      settled();
+    }
+  }
+
+  /** An exchange has its response, or has failed for good. */
+  function settled<T>(result?: T): T {
+    waiting--;
+    if (waiting === 0) onNoneWaiting();
+    return result as T;
+  }
+
+  /** Makes an exchange again that failed with this error, as long as no server has processed it. Rejects with the last error. */
+  async function retry(request: HttpRequest, replay: ReplayBody | undefined, first: unknown): ReturnType<Exchange> {
+    const { signal } = request;
+    let error = first;
+    for (let retries = 0; ; retries++) {
+      if (signal?.aborted && abortError(signal).code === Code.DeadlineExceeded) {
+        for (const one of pooled) one.suspect = true;
+      }
+      const delayMs = RETRY_DELAYS_MS[retries];
+      const mayRetry = isUnprocessed(error) && (replay === undefined || replay.replayable);
+      if (!mayRetry || delayMs === undefined || signal?.aborted) throw error;
+      if (delayMs > 0) await delay(delayMs, signal);
+      try {
+        return await attempt(request);
+      } catch (reason) {
+        error = reason;
+      }
     }
   }
 
