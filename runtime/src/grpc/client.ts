@@ -32,7 +32,7 @@ import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompressi
 import { inflate, internalError, readMessages } from "./messages.ts";
 import { httpStatusError, isReceived, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
-/** Names the type of a request's messages, for servers and proxies that cannot know it from the path. */
+/** The name of a request's message type, for servers and proxies that cannot derive it from the path. */
 const MESSAGE_TYPE = "grpc-message-type";
 
 /** Makes the client half of sub-protocol B. */
@@ -114,10 +114,10 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     const common = method.payload === undefined ? fields : wrapperFields;
     const timeoutMs = context.timeoutMs();
     const plain = timeoutMs === undefined && selector.version === undefined && selector.group === undefined;
-    // Most calls have nothing to add, and an engine recognises the fields they share.
+    // Most calls have nothing to add. An engine recognizes the fields that they share and reuses their encoding.
     if (plain && metadata.size === 0 && !messageType) return common;
     const headers = new Metadata(common);
-    // Who calls may name themselves; the field must not be there twice.
+    // A caller may set its own user agent; the field must not be sent twice.
     if (metadata.has("user-agent")) headers.delete("user-agent");
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, selector);
@@ -143,7 +143,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     return compressEnvelope(envelope, options.sendCompression, options) ?? envelope;
   }
 
-  /** A single message is a body that an engine can send in one flush, and again if it has to. */
+  /**
+   * Reads ahead: a single message becomes a whole body, which an engine can send in one flush and retry transparently.
+   */
   async function requestBody(request: StreamRequest): Promise<Body> {
     const envelopes = encodeEach(request);
     if (request.method.kind !== "server_streaming") return streamBody(envelopes);
@@ -184,7 +186,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     });
   }
 
-  /** The same for a response that is to be one message: it is judged as that of a unary call is. */
+  /** Reads a streamed response that must be one message, with the checks of a unary response. */
   async function* decodeOnly(
     { method, context }: StreamRequest,
     response: HttpResponse,
@@ -193,7 +195,8 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   ): AsyncGenerator<object, undefined> {
     const headers = userMetadata(response.headers);
     try {
-      // Chunk by chunk, by which an engine sees a response end whose request has not, and ends that too.
+      // Read in chunks, because an engine that sees a response end before its request (half-close) then ends the
+      // request too.
       const reading = streamBody(response.body).bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
       const bytes = await reading.catch((complaint: unknown) => {
         throw statusIfReceived(response, headers) ?? complaint;
@@ -206,7 +209,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     trailers.appendAll(userMetadata(response.trailers));
   }
 
-  /** The one message of a response that has ended, if it has ended well. */
+  /** The one message of a response that has ended successfully. */
   function openOnly(method: Method, response: HttpResponse, headers: Metadata, bytes: Uint8Array): Envelope {
     const error = readEnd(response, headers, bytes.byteLength > 0);
     if (error !== undefined) throw error;
@@ -229,7 +232,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
   }
 
-  /** Refuses a response that is not gRPC's. Peers send `grpc-status` with any HTTP status, and then it counts. */
+  /** Refuses a response that is not gRPC. Peers send `grpc-status` with any HTTP status; it takes precedence. */
   function checkResponse(response: HttpResponse, method: Method): Compression | undefined {
     const contentType = response.headers.get("content-type");
     const wrapped = method.payload !== undefined && isWrapperContentType(contentType ?? "");
@@ -238,7 +241,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       cancelBody(response.body);
       throw httpStatusError(response.status, contentType);
     }
-    // A bare application/grpc says nothing about the codec.
+    // A plain application/grpc does not name the codec.
     if (name !== codec.name && contentType?.includes("+")) {
       cancelBody(response.body);
       throw new RpcError(Code.Internal, `asked for application/grpc+${codec.name}, but the server sent ${contentType}`);
@@ -269,7 +272,7 @@ function throwTrailersOnly(response: HttpResponse): void {
   throw error;
 }
 
-/** The error of a call: the server's, or one of this side, which has a status. */
+/** The error of a call: the server's, or a local one, which gets a status. */
 function failure(reason: unknown, response: HttpResponse | undefined, { timeoutMs }: CallContext): RpcError {
   if (isReceived(reason)) return RpcError.from(reason);
   const error = localError(reason, response === undefined ? Status.ClientError : Status.BadResponse);
@@ -278,7 +281,7 @@ function failure(reason: unknown, response: HttpResponse | undefined, { timeoutM
   return localError(new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: error }));
 }
 
-/** Messages that, when they are left before the first, cancel the body that they would come from. */
+/** Messages that cancel the body they come from when the reader leaves before the first. */
 function cancelledUnread(messages: AsyncGenerator<object, undefined>, body: Body): AsyncIterable<object> {
   let begun = false;
   const next = (): Promise<IteratorResult<object, undefined>> => {

@@ -10,30 +10,30 @@ import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 
-/** What a content type decides. */
+/** The settings that follow from a content type. */
 export interface ContentType {
-  /** Of messages that are not wrapped. */
+  /** The codec of messages that are not wrapped. */
   readonly codec: Codec;
-  /** The fields that every response has. */
+  /** Fields of every response. */
   readonly fields: Metadata;
 }
 
 export interface ContentTypes {
-  /** What a content type decides for calls of a handler; `undefined` for one that is not supported. */
+  /** The settings for calls of a handler; `undefined` if the content type is not supported. */
   find(contentType: string, handler: Handler | undefined): ContentType | undefined;
-  /** The answer, in plain HTTP, to a request that is not gRPC's, or that has a content type that is not supported. */
+  /** The plain HTTP response to a request that is not gRPC or has an unsupported content type. */
   refuse(request: HttpRequest, contentType: string, handler: Handler | undefined): HttpResponse;
 }
 
 const GRPC_CONTENT_TYPE = /^application\/(?:grpc|(?:triple|svc)\+wrapper)(?:[+;\s]|$)/i;
 const SUPPORTED_CONTENT_TYPES = "application/grpc, application/grpc+proto, application/triple+wrapper";
 
-/** Whether a content type is gRPC's, be it with a codec that nobody knows. */
+/** Reports whether a content type belongs to gRPC, with any codec. */
 export function isGrpcContentType(contentType: string): boolean {
   return GRPC_CONTENT_TYPE.test(contentType);
 }
 
-/** Settles what does not depend on a request. */
+/** Prepares everything that does not depend on a request. */
 export function createContentTypes({ codecs }: Pick<ServerProtocolOptions, "codecs">): ContentTypes {
   const contentTypes = new Map<string, ContentType>();
   const proto = codecs.find(({ name }) => name === "proto");
@@ -43,14 +43,14 @@ export function createContentTypes({ codecs }: Pick<ServerProtocolOptions, "code
     contentTypes.set(name, contentTypeOf(name, codec));
   }
 
-  /** The spellings that peers send are in the table; parameters and capitals are taken off the rest. */
+  /** Looks up the usual spellings in the table, then the content type without parameters and in lower case. */
   function findCodec(contentType: string): ContentType | undefined {
     const name = contentTypes.has(contentType) ? undefined : codecNameOf(contentType);
     return contentTypes.get(name === undefined ? contentType : `application/grpc+${name}`);
   }
 
   return {
-    // Whether a message is wrapped is for its method to say, and not for the content type.
+    // The method decides whether its messages are wrapped, not the content type.
     find(contentType, handler) {
       if (handler?.method.payload !== undefined) return findWrapper(contentType);
       return findCodec(contentType) ?? (handler === undefined ? findWrapper(contentType) : undefined);
@@ -73,7 +73,7 @@ function contentTypeOf(name: string, codec: Codec): ContentType {
   return { codec, fields: new Metadata({ "content-type": name }).freeze() };
 }
 
-/** The response of a wrapped message has the content type that the request had. */
+/** The response of a wrapped message has the content type of its request. */
 function findWrapper(contentType: string): ContentType | undefined {
   return isWrapperContentType(contentType) ? contentTypeOf(contentType, protoCodec) : undefined;
 }

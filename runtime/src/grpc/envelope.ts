@@ -15,28 +15,31 @@ import { type BodyCheck, concat, tooLarge } from "../http/body.ts";
 import { compressMessage } from "../protocol/message.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 
-/** One message as it travels. */
+/** A message on the wire. */
 export interface Envelope {
   readonly compressed: boolean;
   readonly data: Uint8Array;
 }
 
-/** Bytes in front of every message. */
+/** Length of the prefix of each message, in bytes. */
 export const PREFIX_BYTES = 5;
 
-/** Looks at the prefix of a body that is to be one envelope as soon as it has come. Throws as {@link EnvelopeReader.next} does. */
+/**
+ * Checks the prefix of a unary body as soon as it has arrived, before the message is buffered. Throws as {@link
+ * EnvelopeReader.next} does.
+ */
 export const checkPrefix: BodyCheck = (chunks, bytes, limit) => {
   const before = bytes - (chunks.at(-1)?.byteLength ?? 0);
   if (before < PREFIX_BYTES && bytes >= PREFIX_BYTES) endOfEnvelope(concat(chunks, bytes), 0, limit);
 };
 
-/** Where there is a Buffer, it cuts small pieces from a large one, which costs a fraction of a buffer of their own. */
+/** `Buffer.allocUnsafe` takes small allocations from a shared pool, which costs a fraction of a `Uint8Array`. */
 const allocate: (length: number) => Uint8Array =
   typeof Buffer === "function" ? allocatePooled : (length) => new Uint8Array(length);
 
 function allocatePooled(length: number): Uint8Array {
   const { buffer, byteOffset } = Buffer.allocUnsafe(length);
-  // In memory, what users find in fields of bytes is a piece of this, and should be no Buffer.
+  // In memory, users find such bytes in their messages; they should be a plain Uint8Array.
   return new Uint8Array(buffer, byteOffset, length);
 }
 
@@ -58,7 +61,7 @@ export function encodeMessage(
   return writePrefix(codec.encodeWithHeadroom(PREFIX_BYTES, type, message, generated), false);
 }
 
-/** The envelope with its message compressed; `undefined` for one that is better sent as it is. */
+/** Compresses the message of an envelope. Returns `undefined` if it is better sent uncompressed. */
 export function compressEnvelope(
   envelope: Uint8Array,
   compression: Compression | undefined,
@@ -79,13 +82,13 @@ function writePrefix(envelope: Uint8Array, compressed: boolean): Uint8Array {
   return envelope;
 }
 
-/** Takes envelopes out of chunks, however the chunks are cut. */
+/** Extracts envelopes from chunks of any size. */
 export class EnvelopeReader {
   readonly #maxBytes: number;
   #chunks: Uint8Array[] = [];
-  /** Where in the first chunk the next envelope starts. */
+  /** Offset of the next envelope in the first chunk. */
   #start = 0;
-  /** Bytes from there to the end of the last chunk. */
+  /** Bytes from that offset to the end of the last chunk. */
   #buffered = 0;
 
   constructor(maxBytes: number) {
@@ -104,8 +107,8 @@ export class EnvelopeReader {
   }
 
   /**
-   * The next complete envelope; `undefined` until more chunks are pushed. Throws resource_exhausted as soon as a prefix
-   * announces more than the limit, before its message is buffered, and internal for a flag that does not exist.
+   * The next complete envelope; `undefined` until more chunks are pushed. Throws `resource_exhausted` when a prefix
+   * announces more than the limit, before the message is buffered, and `internal` for an unknown flag.
    */
   next(): Envelope | undefined {
     if (this.#buffered < PREFIX_BYTES) return undefined;
@@ -123,7 +126,7 @@ export class EnvelopeReader {
     if (this.#buffered > 0) throw cutOff(this.#buffered);
   }
 
-  /** The first chunk, which then holds at least `length` bytes from the current position on. */
+  /** Joins chunks until the first has at least `length` bytes from the current offset on, and returns it. */
   #join(length: number): Uint8Array {
     const first = this.#chunks[0] as Uint8Array;
     if (first.byteLength - this.#start >= length) return first;
@@ -143,7 +146,7 @@ export class EnvelopeReader {
   }
 }
 
-/** The one envelope of a unary body. `countError` makes the error for a body that has none or several. */
+/** The single envelope of a unary body. `countError` makes the error for a body with none or several. */
 export function onlyEnvelope(
   body: Uint8Array,
   maxBytes: number,
@@ -163,7 +166,7 @@ export function onlyEnvelope(
   return openEnvelope(body, 0, end);
 }
 
-/** Where the envelope ends whose prefix starts there. */
+/** The end of the envelope whose prefix is at the offset. */
 function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): number {
   const flag = bytes[start] as number;
   const length =
@@ -174,7 +177,7 @@ function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): numb
   return start + PREFIX_BYTES + length;
 }
 
-/** Plain bytes, as {@link plainBytes} makes them, at the cost of the piece of a Buffer. */
+/** A plain `Uint8Array` in memory that is taken from Buffer's pool (see {@link plainBytes}). */
 function openEnvelope(bytes: Uint8Array, start: number, end: number): Envelope {
   const from = start + PREFIX_BYTES;
   return { compressed: bytes[start] === 1, data: new Uint8Array(bytes.buffer, bytes.byteOffset + from, end - from) };

@@ -1,5 +1,6 @@
 /**
- * The headers of sub-protocol B as typed values (spec: Sub-protocol B request headers). No other module reads them by name.
+ * The headers of sub-protocol B as typed values (spec: Sub-protocol B request headers). No other module reads them by
+ * name.
  */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -12,17 +13,20 @@ import type { ClientProtocolOptions, ProtocolOptions, ServerProtocolOptions } fr
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
 
-/** The codec's name in a gRPC content type, `proto` if there is none; `undefined` if the type is not gRPC's. */
+/** The codec's name in a gRPC content type, `proto` if the type names none; `undefined` for other content types. */
 export function codecNameOf(contentType: string | undefined): string | undefined {
   const match = contentType === undefined ? null : CONTENT_TYPE.exec(contentType);
   return match === null ? undefined : (match[1]?.toLowerCase() ?? "proto");
 }
 
-/** Spec: Extended content type. Its two names, and those that peers give to wrapped messages. */
+/**
+ * The content types of wrapped messages: the two of the specification (Extended content type), and those that peers
+ * use.
+ */
 const WRAPPER_CONTENT_TYPE =
   /^application\/(?:(?:triple|svc)\+wrapper|grpc(?:\+(?:proto|hessian2|msgpack))?)\s*(?:;.*)?$/i;
 
-/** Whether a content type may be that of wrapped messages. Which messages are, is for their method to say. */
+/** Reports whether messages with the content type may be wrapped. The method decides whether they are. */
 export function isWrapperContentType(contentType: string): boolean {
   return WRAPPER_CONTENT_TYPE.test(contentType);
 }
@@ -30,7 +34,7 @@ export function isWrapperContentType(contentType: string): boolean {
 /** `te` with the item `trailers` (RFC 9110, section 10.1.4), which says that every proxy on the way forwards trailers. */
 const TE_TRAILERS = /(?:^|,)\s*trailers\s*(?:[,;]|$)/i;
 
-/** Reads the headers of a request, and refuses what cannot be understood. */
+/** Reads the headers of a request. Throws for headers that are invalid or unsupported. */
 export function readRequestHeaders(
   headers: Metadata,
   options: Pick<ServerProtocolOptions, "compressions" | "headerLimits" | "requireTe">,
@@ -85,7 +89,7 @@ export function parseTimeout(value: string | undefined): number | undefined {
   return Number(value.slice(0, -1)) * unit;
 }
 
-/** A `grpc-timeout` of that many milliseconds, in the smallest unit that fits; never less than asked for. */
+/** Formats a timeout as `grpc-timeout`, in the smallest unit that fits and never shorter than given. */
 export function formatTimeout(timeoutMs: number): string {
   const ms = Math.ceil(timeoutMs);
   if (ms < 1e8) return `${ms}m`;
@@ -93,7 +97,7 @@ export function formatTimeout(timeoutMs: number): string {
   return seconds < 1e8 ? `${seconds}S` : `${Math.min(Math.ceil(seconds / 3600), 99_999_999)}H`;
 }
 
-/** The fields that every request of a client has in common, in the order gRPC asks for. */
+/** The fields that all requests of a client share, in the order that gRPC requires. */
 export function requestFields(contentType: string, options: ClientProtocolOptions, userAgent: string): Metadata {
   const headers = new Metadata({ "content-type": contentType, te: "trailers" });
   headers.append("user-agent", userAgent);
@@ -104,7 +108,7 @@ export function requestFields(contentType: string, options: ClientProtocolOption
   return headers;
 }
 
-/** The compression of a response's messages; `undefined`: none. Refuses one we did not ask for. */
+/** The compression of a response's messages; `undefined`: none. Throws for one that the request did not offer. */
 export function readResponseCompression(headers: Metadata, options: ProtocolOptions): Compression | undefined {
   const encoding = headers.get("grpc-encoding");
   if (encoding === undefined || encoding === IDENTITY) return undefined;

@@ -1,5 +1,5 @@
 /**
- * The messages of a body of sub-protocol B: taken out of their envelopes, inflated and decoded one by one.
+ * The messages of a body of sub-protocol B: extracted from their envelopes, inflated and decoded one by one.
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -10,15 +10,15 @@ import { decompressMessage } from "../protocol/message.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 import { EnvelopeReader } from "./envelope.ts";
 
-/** How messages are read, and what is to happen at the end of the body. */
+/** Settings for reading a stream of messages. */
 export interface MessageReading {
   /** The compression of messages that are marked as compressed; `undefined`: none. */
   readonly compression: Compression | undefined;
   readonly options: Pick<ProtocolOptions, "maxMessageBytes">;
   decode(bytes: Uint8Array): object | Promise<object>;
-  /** Converts the error of a body that cannot be read. Default: as it is. */
+  /** Converts the error of a body that cannot be read. Default: the error itself. */
   failed?(reason: unknown): unknown;
-  /** Called after the last message. May throw. */
+  /** Called after the last message. It may throw. */
   ended?(): void;
 }
 

@@ -35,7 +35,7 @@ import { readRequestHeaders } from "./headers.ts";
 import { inflate, internalError, readMessages } from "./messages.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
-/** One call whose headers have been read. */
+/** A call whose headers have been read. */
 interface GrpcCall {
   readonly request: HttpRequest;
   readonly handler: Handler;
@@ -80,7 +80,10 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     return { request, handler, headers, contentType, context, payload };
   }
 
-  /** Never rejects. Only what waits is here: the variables of an async function are memory that every call takes. */
+  /**
+   * Answers a unary call and never rejects. It contains only the steps that wait, because every call in progress holds
+   * the variables of this async function.
+   */
   async function serveUnary(call: GrpcCall): Promise<HttpResponse> {
     try {
       const body = await call.request.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
@@ -120,7 +123,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     const envelope = encode(call, response.message);
     const { responseCompression } = call.headers;
     const compressing = compressEnvelope(envelope, responseCompression, options);
-    // An encoding is named only where it is used: most small answers then have the headers that all calls share.
+    // The encoding is named only if it is used: small responses then share the headers of all calls.
     if (compressing === undefined) return unaryResponse(call, response, envelope, limits);
     return compressing.then((compressed) => unaryResponse(call, response, compressed, limits, responseCompression));
   }
@@ -159,7 +162,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     }
   }
 
-  /** The envelopes of a response. When they end, well or not, the trailers say how. */
+  /** The envelopes of a response. At their end the trailers report success or the error. */
   function writeMessages(call: GrpcCall, response: StreamResponse, trailers: Metadata): AsyncIterable<Uint8Array> {
     const { context, handler, headers, request } = call;
     const messages = eachWithin(context, response.messages)[Symbol.asyncIterator]();
@@ -274,8 +277,8 @@ function responseHeaders(
 }
 
 /**
- * The response of a call that failed before it had one: headers alone, unless the handler had set leading metadata. A stream
- * that fails later says so in its trailers.
+ * The response of a call that failed before it had one: trailers-only, unless the handler had set leading metadata. A
+ * stream that fails later reports the error in its trailers.
  */
 function failure(fields: Metadata, error: RpcError, limits: FieldLimits): HttpResponse {
   const headers = new Metadata(fields);

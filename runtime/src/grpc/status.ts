@@ -1,6 +1,6 @@
 /**
- * How sub-protocol B says how a call ended: the trailers `grpc-status`, `grpc-message` and `grpc-status-details-bin`,
- * and what is made of an HTTP status where they are missing.
+ * The status of a call in sub-protocol B: the trailers `grpc-status`, `grpc-message` and `grpc-status-details-bin`, and
+ * the code inferred from an HTTP status if they are missing.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
@@ -13,7 +13,10 @@ import { clipText } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers.ts";
 
-/** gRPC's own mapping as the conformance suite has it, for responses without `grpc-status`. Not the table of sub-protocol A. */
+/**
+ * gRPC's mapping of HTTP statuses for responses without `grpc-status`, as the conformance suite tests it. Sub-protocol
+ * A has a different table.
+ */
 const CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
   400: Code.Internal,
   401: Code.Unauthenticated,
@@ -25,7 +28,7 @@ const CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
   504: Code.Unavailable,
 };
 
-/** The error of a response that is not gRPC's at all. */
+/** The error of a response that is not gRPC. */
 export function httpStatusError(httpStatus: number, contentType: string | undefined): RpcError {
   const type = contentType === undefined ? "no content type" : `content type ${contentType}`;
   return new RpcError(
@@ -35,10 +38,10 @@ export function httpStatusError(httpStatus: number, contentType: string | undefi
   );
 }
 
-/** The trailers of most calls that succeed. */
+/** The trailers of most successful calls, shared. */
 const OK_TRAILERS = Metadata.fromRaw(["grpc-status", "0"]).freeze();
 
-/** The trailers of a call that succeeded. */
+/** The trailers of a successful call. */
 export function okTrailers(trailers: Metadata, limits: FieldLimits): Metadata {
   if (trailers.size === 0) return OK_TRAILERS;
   const written = new Metadata(OK_TRAILERS);
@@ -46,10 +49,10 @@ export function okTrailers(trailers: Metadata, limits: FieldLimits): Metadata {
   return written;
 }
 
-/** What details may take of the headers that a peer accepts. */
+/** Limit on encoded details, so that they fit into the headers that peers accept. */
 const MAX_DETAILS_BYTES = 8 * 1024;
 
-/** Writes how a failed call ended: into trailers, or into the headers of a trailers-only response. */
+/** Writes the status of a failed call into trailers, or into the headers of a trailers-only response. */
 export function writeError(target: Metadata, error: RpcError, limits: FieldLimits): void {
   target.append("grpc-status", String(error.code));
   const message = clipText(error.rawMessage);
@@ -61,10 +64,10 @@ export function writeError(target: Metadata, error: RpcError, limits: FieldLimit
       details: error.details.map(({ typeUrl, value }) => create(AnySchema, { typeUrl, value })),
     });
     const bytes = toBinary(StatusSchema, status);
-    // Details over the limit are left out: they must not cost the caller the code and the message.
+    // Details over the limit are left out, so that the caller still receives code and message.
     if (bytes.byteLength <= MAX_DETAILS_BYTES) target.append("grpc-status-details-bin", bytes);
   }
-  // An error may come from a call further on, whose own protocol fields must not travel any further.
+  // An error may come from a call to another server, whose protocol fields must not be forwarded.
   const metadata = userMetadata(error.trailers);
   if (checkHeaders(new Metadata(target).appendAll(metadata), limits) === undefined) target.appendAll(metadata);
 }
@@ -92,21 +95,24 @@ export function readError(trailers: Metadata, headers: Metadata): RpcError | und
   return new RpcError(code, message, { headers, trailers: metadata, details: readDetails(trailers) });
 }
 
-/** Errors that came from the server, whose status is not for this side to set. */
+/** Errors that the server sent. This side must not set their status. */
 const received = new WeakSet<object>();
 
-/** Marks an error as the server's. */
+/** Marks an error as received from the server. */
 export function markReceived<Received extends Error | undefined>(error: Received): Received {
   if (error !== undefined) received.add(error);
   return error;
 }
 
-/** Whether an error came from the server. */
+/** Reports whether an error was received from the server. */
 export function isReceived(reason: unknown): boolean {
   return typeof reason === "object" && reason !== null && received.has(reason);
 }
 
-/** How the call ended: by its trailers, or by its headers where there is nothing else, neither body nor trailers. */
+/**
+ * The status of a call: from its trailers, or from its headers if the response has neither body nor trailers
+ * (trailers-only).
+ */
 export function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
   const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
   return markReceived(
@@ -115,20 +121,20 @@ export function readEnd(response: HttpResponse, headers: Metadata, hasBody: bool
 }
 
 /**
- * How the server has said that the call failed, if it has by now. That counts for more than a complaint about its messages,
- * which often is but a consequence.
+ * The error in `grpc-status`, if it has arrived. It takes precedence over local decoding errors, which it usually
+ * explains.
  */
 export function statusIfReceived({ headers, trailers }: HttpResponse, metadata: Metadata): RpcError | undefined {
   if (trailers.has("grpc-status")) return markReceived(readError(trailers, metadata));
   return headers.has("grpc-status") ? markReceived(readError(headers, new Metadata())) : undefined;
 }
 
-/** The fields that are the user's, without those of HTTP and gRPC. */
+/** The user's metadata, without the fields of HTTP and gRPC. */
 export function userMetadata(fields: Metadata): Metadata {
   return fields.size === 0 ? fields : fields.filter((name) => !isReservedName(name));
 }
 
-/** Typed details. Ones that cannot be read are left out: they must not hide how the call ended. */
+/** Typed details. Details that cannot be decoded are left out, so that code and message remain. */
 function readDetails(trailers: Metadata): ErrorDetail[] {
   if (!trailers.has("grpc-status-details-bin")) return [];
   try {
@@ -140,7 +146,7 @@ function readDetails(trailers: Metadata): ErrorDetail[] {
 }
 
 const encoder = new TextEncoder();
-// A byte order mark is part of the message, as every other character is.
+// A byte order mark is part of the message.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
@@ -164,7 +170,7 @@ export function percentEncode(text: string): string {
   return encoded;
 }
 
-/** Decodes what {@link percentEncode} wrote. Never fails: what is not percent-encoding stays as it is. */
+/** Decodes the result of {@link percentEncode}. It never fails: invalid escapes are kept as they are. */
 export function percentDecode(text: string): string {
   if (!text.includes("%")) return text;
   return text.replace(/(?:%[0-9a-fA-F]{2})+/g, (run) => {

@@ -1,8 +1,8 @@
 /**
- * Arguments: how the body of a sub-protocol A request holds what a method is called with (spec: Payload of sub-protocol A).
+ * Arguments: the body of a request of sub-protocol A (spec: Payload of sub-protocol A).
  *
  * In JSON the body is an array of the arguments in order; a method with a Protocol Buffers request has exactly one.
- * Every known peer but the specification sends that argument bare, so both are read.
+ * Unlike the specification, every known peer sends that argument bare, so both forms are accepted.
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { GeneratedCodec, HttpRpcPayload, ProtoMethod } from "../call/method.ts";
@@ -11,10 +11,10 @@ import { encodeJson } from "../codec/codec.ts";
 import { type DecodeLimits, decodeJsonMessage, decodeMessage } from "../codec/large-message.ts";
 import { badRequest } from "./headers.ts";
 
-/** Messages whose own JSON may be an array: for them an array with one element is the array of arguments. */
+/** Messages whose JSON may be an array: an array with one element is then the array of arguments. */
 const ARRAY_LIKE = new Set(["google.protobuf.ListValue", "google.protobuf.Value"]);
 
-/** A codec as the payload of methods with schemas; `accept` is that of responses, where it is another one. */
+/** Makes a codec the payload of methods with schemas. `accept` is the codec of responses. Default: the same. */
 export function codecPayload(codec: Codec, accept?: Codec): HttpRpcPayload {
   return {
     name: codec.name,

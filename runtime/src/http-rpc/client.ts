@@ -22,13 +22,15 @@ import { compressExchange } from "./compressed-exchange.ts";
 import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";
 
-/** Error bodies beyond this are not read: the HTTP status has to do. */
+/**
+ * Maximum size of an error body that is read, in bytes. For a larger one the error is inferred from the HTTP status.
+ */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The calls that sub-protocol A can make. */
+/** A call of sub-protocol A, which is always unary. */
 export type UnaryCall = (request: UnaryRequest) => Promise<UnaryResponse>;
 
-/** Makes the client half of sub-protocol A, with the compressions of the options, and bounds on what responses cost. */
+/** Makes the client half of sub-protocol A, with the compressions of the options and limits on decoded responses. */
 export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
   const { codec, accept = codec } = options;
   const schemas: HttpRpcPayload = {
@@ -44,11 +46,11 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
 };
 
 /**
- * Makes the client half of sub-protocol A, for exchanges that compress by themselves or not at all. `schemas` is the payload of
- * methods that bring none.
+ * Makes the client half of sub-protocol A on an exchange that compresses by itself or not at all. `schemas` is the
+ * payload of methods that bring none.
  */
 export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, options: UnaryOptions): UnaryCall {
-  /** Makes the call. An error that the server answered with is returned; what is thrown went wrong on this side. */
+  /** Makes the call. Errors that the server sent are returned; local errors are thrown. */
   async function call(request: UnaryRequest): Promise<UnaryResponse | RpcError> {
     const { method, message } = request;
     const { path } = method;
@@ -56,7 +58,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
     const response = await exchange(toHttpRequest(request, payload, encode(payload, method, message)));
     const metadata = splitMetadata(response.headers);
     if (response.status !== 200) {
-      // A body that cannot be read tells nothing; the HTTP status still does.
+      // If the body cannot be read, the HTTP status alone determines the error.
       const failure = await response.body.bytes(MAX_ERROR_BYTES).catch(() => new Uint8Array());
       return readErrorResponse(path, response.status, failure, metadata);
     }
@@ -125,7 +127,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
   };
 }
 
-/** Refuses streams, for transports whose clients have stubs of all kinds. */
+/** Refuses streams, for transports whose clients have stubs of all four kinds. */
 export function refuseStreams(call: UnaryCall): Call {
   return (request) => (request.stream ? Promise.reject(streamError(request.method)) : call(request));
 }

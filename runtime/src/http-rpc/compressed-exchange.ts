@@ -1,5 +1,5 @@
 /**
- * Compression on the client's side of sub-protocol A, where it is HTTP's content coding: an exchange around an exchange.
+ * Content coding on the client's side of sub-protocol A (RFC 9110, section 8.4): an exchange that wraps an exchange.
  * Bundles of pages do not include it, because `fetch` inflates by itself.
  */
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
@@ -14,7 +14,7 @@ export function compressExchange(exchange: Exchange, options: ClientProtocolOpti
   const { compressions, sendCompression } = options;
   const accepted = compressions.length === 0 ? [] : ["accept-encoding", encodingList(compressions, ", ")];
 
-  /** Spec: Payload of sub-protocol A. The headers are the request's own, made for this call. */
+  /** Compresses a request (spec: Payload of sub-protocol A). The headers belong to this request alone. */
   async function compress(request: HttpRequest): Promise<HttpRequest> {
     const { body, headers } = request;
     const compressed = body.whole && (await compressMessage(body.whole, sendCompression, options));
@@ -33,7 +33,7 @@ export function compressExchange(exchange: Exchange, options: ClientProtocolOpti
         if (compression !== undefined) return decompressMessage(bytes, compression, { maxMessageBytes }, badResponse);
         throw badResponse(`the server answered with the content encoding "${encoding}", which is not supported`);
       },
-      // Only `bytes` is read; leaving the iteration cancels the body.
+      // Only `bytes` is read. Iteration serves to cancel the body.
       [Symbol.asyncIterator]: () => body[Symbol.asyncIterator](),
     };
   }

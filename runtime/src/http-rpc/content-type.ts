@@ -1,6 +1,6 @@
 /**
- * Content negotiation of sub-protocol A: how a request is decoded, by its content type, and its response encoded, by `accept`
- * (RFC 9110, section 12.5.1).
+ * Content negotiation of sub-protocol A: selects the decoder of a request by its content type, and the encoder of the
+ * response by `accept` (RFC 9110, section 12.5.1).
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Handler } from "../call/call.ts";
@@ -17,34 +17,36 @@ import { BODY_FORMATS } from "./body/formats.ts";
 import { Refusal } from "./error-response.ts";
 import { chooseMediaType, isUtf8, JSON_TYPE, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
 
-/** Decoder of a request, with the format of its response unless `accept` asks for another. */
+/** The decoder of a request, and the format of its response unless `accept` asks for another. */
 export interface RequestFormat {
   decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object | Promise<object>;
-  /** The same for methods that bring a payload. */
+  /** Opens the body for methods that bring a payload. */
   openBody(bytes: Uint8Array): PayloadBody;
   readonly response: ResponseFormat;
-  /** Whether browsers send it to any site with cookies and without a CORS preflight. */
+  /** True if browsers send the content type to any site, with cookies and without a CORS preflight. */
   readonly safelisted: boolean;
 }
 
-/** Encoder of a response, with its header fields. */
+/** The encoder of a response, with its header fields. */
 export interface ResponseFormat {
   readonly mediaType: string;
-  /** The fields that every such response has. */
+  /** Fields of every response in this format. */
   readonly fields: Metadata;
   encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
-  /** The same for methods that bring a payload. */
+  /** The name of the format for methods that bring a payload. */
   readonly shape: "json" | BodyResponse["shape"];
 }
 
 export interface Formats {
-  /** The format of a request's content type. Refuses what is not supported with 415, and says what is. */
+  /**
+   * The format of a request's content type. Throws status 415 for unsupported ones, with a list of the supported ones.
+   */
   findRequest(contentType: string | undefined, handler: Handler): RequestFormat;
-  /** The format of the response. Refuses with 406 if the caller accepts none there is. */
+  /** The format of the response. Throws status 406 if the caller accepts none of the available ones. */
   chooseResponse(accept: string | undefined, request: RequestFormat, handler: Handler): ResponseFormat;
 }
 
-/** Settles what does not depend on a request. */
+/** Prepares everything that does not depend on a request. */
 export function createFormats(options: ServerProtocolOptions): Formats {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
   const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec).map((name) => [name, codec])));
@@ -58,7 +60,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   const { encode: encodeJson } = requests.get(JSON_TYPE)?.response ?? jsonCodec;
   const asJson = responseFormat(JSON_TYPE, "json", encodeJson);
 
-  /** Methods that bring a payload take JSON whatever the codecs, which are for schemas. */
+  /** Methods that bring a payload accept JSON with any codecs, because codecs encode schemas. */
   const payloadRequests: ReadonlyMap<string, RequestFormat> = new Map([
     [JSON_TYPE, { ...codecFormat(JSON_TYPE, jsonCodec, options), response: asJson }],
   ]);
@@ -109,7 +111,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     ]);
   }
 
-  /** The formats a response may have, in the order of preference. */
+  /** The formats that a response may have, in order of preference. */
   function responsesOf(handler: Handler): Map<string, ResponseFormat> {
     const responses = new Map(Array.from(codecsOf(handler), ([mediaType, { response }]) => [mediaType, response]));
     for (const { response, mediaTypes } of bodiesOf(handler)) {
@@ -123,7 +125,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     findRequest: (contentType, handler) => codecsOf(handler).get(contentType ?? "") ?? findOther(contentType, handler),
     chooseResponse(accept, { response }, handler) {
       if (accept === undefined || accept === "*/*" || accept === "") return response;
-      // Spec: the same content type as the request; another one only for those who cannot take that.
+      // Spec: the content type of the request; another one only for callers that do not accept it.
       if (qualityOf(accept, response.mediaType) > 0) return response;
       const responses = responsesOf(handler);
       const chosen = responses.get(chooseMediaType(accept, [...responses.keys()]) ?? "");
@@ -138,7 +140,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   };
 }
 
-/** Names that other implementations have for `application/proto`. */
+/** Names that other implementations use for `application/proto`. */
 const PROTO_ALIASES: readonly string[] = ["application/protobuf", "application/x-protobuf"];
 
 /** The media types of a codec. */
@@ -168,7 +170,7 @@ function fits(response: BodyResponse, method: Method): boolean {
   return method.payload.server?.canEncode(method, response.shape) === true;
 }
 
-/** `nosniff` says that the body is what its content type says, so that no browser takes an answer for a page. */
+/** `nosniff` prevents browsers from interpreting a response as a page. */
 export function responseFields(contentType: string): Metadata {
   return new Metadata({ "content-type": contentType, "x-content-type-options": "nosniff" }).freeze();
 }

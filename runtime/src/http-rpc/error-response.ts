@@ -24,7 +24,7 @@ const HTTP_STATUS_OF_STATUS: Readonly<Record<Status, number>> = {
   [Status.ClientError]: 500,
 };
 
-/** The HTTP status of an error that a handler threw. A message over the limit is 413 (see {@link httpStatusOf}). */
+/** The HTTP status for the code of a handler's error. A message over the limit is 413 (see {@link httpStatusOf}). */
 const HTTP_STATUS_OF_CODE: Readonly<Record<Code, number>> = {
   [Code.Canceled]: 499,
   [Code.Unknown]: 500,
@@ -44,7 +44,7 @@ const HTTP_STATUS_OF_CODE: Readonly<Record<Code, number>> = {
   [Code.Unauthenticated]: 401,
 };
 
-/** An error with the HTTP status it is answered with, for refusals that HTTP has a status of its own for. */
+/** An error with its own HTTP status, for refusals that HTTP defines a status for. */
 export class Refusal extends RpcError {
   readonly httpStatus: number;
   constructor(httpStatus: number, code: Code, message: string, headers: Record<string, string> = {}) {
@@ -53,7 +53,7 @@ export class Refusal extends RpcError {
   }
 }
 
-/** The HTTP status that an error is answered with. */
+/** The HTTP status of an error's response. */
 export function httpStatusOf(error: RpcError): number {
   if ("httpStatus" in error) return (error as Refusal).httpStatus;
   const { status = Status.ServiceError, code } = error;
@@ -63,8 +63,8 @@ export function httpStatusOf(error: RpcError): number {
 }
 
 /**
- * The body of an error: `{status, message}` as the specification has it. `code` is added where a client could not tell
- * the code from the status and the HTTP status, or does not try to (`withCode`), and `details` where there are any.
+ * The body of an error: `{status, message}`, as in the specification. `code` is added if a client could not infer it
+ * from the status and the HTTP status, or does not try to (`withCode`), and `details` if there are any.
  */
 export function encodeErrorBody(error: RpcError, withCode: boolean): Uint8Array {
   const { code, details, status = Status.ServiceError } = error;

@@ -15,12 +15,12 @@ import { canonicalType } from "./media-type.ts";
 /** The value of `tri-protocol-version` that clients send (spec: Versioning, points 1 and 3). */
 export const PROTOCOL_VERSION = "1.0.0";
 
-/** Marks trailing metadata among the response headers (spec: Success response). */
+/** The prefix of trailing metadata among the response headers (spec: Success response). */
 export const TRAILER_PREFIX = "trailer-";
 
 /**
  * The codec's name in the content type of a response; `undefined` if it names none, or text in a charset other than
- * UTF-8. Pages load this, so it does not take the whole of a media type apart.
+ * UTF-8. Pages load this function, so it does not parse the whole media type.
  */
 export function codecNameOf(contentType: string): string | undefined {
   const [name = "", ...parameters] = contentType.toLowerCase().split(/\s*;\s*/);
@@ -28,7 +28,7 @@ export function codecNameOf(contentType: string): string | undefined {
   return /^application\/(\S+)$/.exec(canonicalType(name.trim()))?.[1];
 }
 
-/** Reads the headers of a request, and refuses what cannot be understood. */
+/** Reads the headers of a request. Throws for headers that are invalid or unsupported. */
 export function readRequestHeaders(
   headers: Metadata,
   options: ServerProtocolOptions,
@@ -56,14 +56,14 @@ export function readRequestHeaders(
   };
 }
 
-/** Whether pages of an origin may call, with credentials or without: what the option `cors` allows. */
+/** Decides whether pages of an origin may call, with credentials or without: the option `cors`. */
 export type OriginPolicy = (origin: string, withCredentials: boolean) => boolean;
 
 /**
  * Protection against cross-site request forgery (CSRF) for content types that browsers send to any site without a CORS
- * preflight. The same rule as `http.CrossOriginProtection` of Go: refuses a request that the browser's `sec-fetch-site`
- * calls cross-site or same-site or, without that field, one whose `origin` names another host. A request with neither
- * field comes from no browser of today. Two things let a request in: an origin that `cors` allows, and
+ * preflight, with the rules of Go's `http.CrossOriginProtection`: a request is refused if the browser's
+ * `sec-fetch-site` is cross-site or same-site or, without that field, if its `origin` names another host. Current
+ * browsers send one of the two fields. A request passes if `cors` allows its origin, or if it has
  * `tri-protocol-version`, which a page cannot send to another site without a preflight.
  */
 export function checkOrigin(request: HttpRequest, allowsOrigin: OriginPolicy = () => false): void {
@@ -84,13 +84,19 @@ export function checkOrigin(request: HttpRequest, allowsOrigin: OriginPolicy = (
   );
 }
 
-/** The request's scheme is not known behind a proxy, so the origin's decides which port is the default one. */
+/**
+ * Compares an origin with the host of a request. Behind a proxy the request's scheme is unknown, so the origin's scheme
+ * determines the default port.
+ */
 function isOriginOfHost(origin: string, host: string | undefined): boolean {
   const [, secure, originHost] = /^http(s?):\/\/(.+)$/.exec(origin) ?? [];
   return originHost !== undefined && originHost === host?.toLowerCase().replace(secure ? /:443$/ : /:80$/, "");
 }
 
-/** `1`, `1.0` and `1.0.0` are one version: the grammar of the specification has the first, its samples the last. */
+/**
+ * Validates the protocol version. `1`, `1.0` and `1.0.0` are equal: the grammar of the specification has the first, its
+ * examples the last.
+ */
 function checkVersion(version: string | undefined, required: boolean): void {
   if (version === PROTOCOL_VERSION) return;
   if (version === undefined ? required : !/^1(?:\.0){0,2}$/.test(version)) {
@@ -99,17 +105,23 @@ function checkVersion(version: string | undefined, required: boolean): void {
   }
 }
 
-/** Whether a client tells errors by the name of their code alone, as dubbo-go does, which says so by a header of its own. */
+/**
+ * Reports whether a client reads the code of errors by name only. dubbo-go does, and identifies itself with this
+ * header.
+ */
 export function wantsCode(headers: Metadata): boolean {
   return headers.has("triple-protocol-version");
 }
 
-/** The first is the specification's; its sample and dubbo-go have the others. The smallest wins. */
+/**
+ * Names of the timeout header: the specification's, that of its example, and that of dubbo-go. The smallest value
+ * applies.
+ */
 const TIMEOUT_NAMES = ["tri-service-timeout", "rest-service-timeout", "triple-timeout-ms"];
 
 /**
- * Milliseconds of the timeout headers: a positive integer (spec: Limits). Dubbo for Java sends `Long.MAX_VALUE` for "no
- * timeout", so more digits than a client of ours writes mean the longest timeout there is.
+ * The timeout in milliseconds, a positive integer (spec: Limits). Dubbo for Java sends `Long.MAX_VALUE` for "no
+ * timeout", so values with more digits than our clients send count as the longest timeout.
  */
 function readTimeout(headers: Metadata): number | undefined {
   let timeoutMs: number | undefined;
@@ -124,15 +136,15 @@ function readTimeout(headers: Metadata): number | undefined {
   return timeoutMs;
 }
 
-/** The longest timeout that the header can say; a longer one is as good as that. */
+/** The longest timeout that our clients send, 10 digits. Longer ones are shortened to it. */
 const MAX_TIMEOUT_MS = 9_999_999_999;
 
-/** The value of `tri-service-timeout`: at least 1, because the header has no way to say that time is up. */
+/** Formats `tri-service-timeout`. The minimum is 1, because the header cannot express an elapsed deadline. */
 export function formatTimeout(timeoutMs: number): string {
   return String(Math.min(Math.max(1, Math.ceil(timeoutMs)), MAX_TIMEOUT_MS));
 }
 
-/** Takes the headers of a response apart into leading and trailing metadata. */
+/** Splits the headers of a response into leading and trailing metadata. */
 export function splitMetadata(headers: Metadata): { headers: Metadata; trailers: Metadata } {
   const leading: string[] = [];
   const trailing: string[] = [];
@@ -145,7 +157,7 @@ export function splitMetadata(headers: Metadata): { headers: Metadata; trailers:
   return { headers: Metadata.fromRaw(leading), trailers: Metadata.fromRaw(trailing) };
 }
 
-/** The error of a request that breaks the protocol's format. */
+/** The error of a malformed request. */
 export function badRequest(message: string, cause?: unknown): RpcError {
   return new RpcError(Code.InvalidArgument, message, { status: Status.BadRequest, cause });
 }

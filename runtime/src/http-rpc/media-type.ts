@@ -20,10 +20,10 @@ const NAME = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)\s*(?=;|$)
 const PARAMETER =
   /\s*;\s*(?:([!#$%&'*+.^_`|~0-9a-z-]+)\s*=\s*(?:([!#$%&'*+.^_`|~0-9a-z-]+)|"((?:[^"\\]|\\.)*)")\s*)?/iy;
 
-/** Media types longer than this are not read: the longest that mean something here have a boundary of 70 characters. */
+/** Maximum length of a media type in characters. A legitimate one has a boundary of up to 70 characters. */
 const MAX_LENGTH = 1_000;
 
-/** Takes a content type apart; `undefined` if it breaks the grammar. Of a parameter given twice the first counts. */
+/** Parses a content type; `undefined` if it is malformed. If a parameter is repeated, the first one counts. */
 export function parseMediaType(contentType: string): MediaType | undefined {
   if (contentType.length > MAX_LENGTH) return undefined;
   const name = NAME.exec(contentType);
@@ -42,12 +42,12 @@ export function parseMediaType(contentType: string): MediaType | undefined {
   return { name: (name[1] as string).toLowerCase(), parameters };
 }
 
-/** The name that the specification has for a media type: others call `application/proto` protobuf, or x-protobuf. */
+/** The specification's name of a media type. Other implementations call `application/proto` protobuf or x-protobuf. */
 export function canonicalType(name: string): string {
   return name.replace(/^(application\/)(x-)?protobuf$/, "$1proto");
 }
 
-/** Whether a media type names no charset, or one that UTF-8 includes. */
+/** Reports whether a media type has no charset, or one that is a subset of UTF-8. */
 export function isUtf8({ parameters }: MediaType): boolean {
   return /^(?:utf-?8|us-ascii)?$/i.test(parameters.get("charset") ?? "");
 }
@@ -63,7 +63,7 @@ export function qualityOf(accept: string, mediaType: string): number {
   let specificity = -1;
   let quality = 0;
   for (const wish of parseWishes(accept)) {
-    // Java has it without the slash.
+    // Java sends the range of all types as a single asterisk.
     const found = wish.name === "*" ? 0 : ranges.indexOf(wish.name);
     if (found <= specificity) continue;
     specificity = found;
@@ -72,7 +72,7 @@ export function qualityOf(accept: string, mediaType: string): number {
   return quality;
 }
 
-/** The media type that the sender of an `accept` wants most; of equals the first. `undefined` if none will do. */
+/** The media type that `accept` prefers; of equal ones the first. `undefined` if none is acceptable. */
 export function chooseMediaType(accept: string, mediaTypes: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestQuality = 0;

@@ -22,7 +22,7 @@ import { createFormats, type RequestFormat, type ResponseFormat, responseFields 
 import { encodeErrorBody, httpStatusOf, Refusal } from "./error-response.ts";
 import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
 
-/** One call whose headers have been read. */
+/** A call whose headers have been read. */
 interface HttpRpcCall {
   readonly request: HttpRequest;
   readonly handler: Handler;
@@ -34,7 +34,9 @@ interface HttpRpcCall {
   readonly payload: HttpRpcPayloadCall | undefined;
 }
 
-/** Makes the server half of sub-protocol A. It answers every content type, if only to say which ones there are. */
+/**
+ * Makes the server half of sub-protocol A. It answers requests of every content type, unsupported ones with an error.
+ */
 export function createHttpRpcServer(options: ServerProtocolOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const limits = options.headerLimits.response;
@@ -74,7 +76,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
   async function serveUnary(call: HttpRpcCall): Promise<HttpResponse> {
     const { request, context, payload } = call;
     const { compression, responseCompression } = call.headers;
-    // Said before the body has come, where its length is known.
+    // Refused before the body arrives, if its length is known.
     const announced = Number(request.headers.get("content-length"));
     if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
     const body = await request.body.bytes(maxMessageBytes);
@@ -82,7 +84,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const decoded = decode(call, bytes ?? body);
     const message = decoded instanceof Promise ? await decoded : decoded;
     const selector = readSelector(request.headers);
-    // The message may be for another method of the path.
+    // The message selects the method, if several share the path.
     const handler = payload === undefined ? call.handler : handlerOf(call.handler, payload.method);
     const { method } = handler;
     const response = await handler.call({
@@ -112,7 +114,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
   return { accepts: () => true, serve };
 }
 
-/** Refuses requests that no body could make right. */
+/** Refuses requests that are invalid whatever their body. */
 function checkRequest(request: HttpRequest, handler: Handler | undefined): Handler {
   if (handler === undefined) {
     throw notFound(request.path);
@@ -174,20 +176,20 @@ function decodeError(typeName: string, cause: unknown): RpcError {
   return serializationError(`the body cannot be decoded as ${typeName}: ${decodingReason(cause)}`, cause);
 }
 
-/** Trailing metadata travels among the headers. */
+/** Trailing metadata is sent as headers, so there are no trailers. */
 const NO_TRAILERS = new Metadata().freeze();
 const ERROR_FIELDS = responseFields("application/json");
-/** A peer that sent a content type of its own may take bare application/json for an error of a protocol of its own. */
+/** A peer with a content type of its own may take a plain application/json for an error of its own protocol. */
 const UNSUPPORTED_FIELDS = responseFields("application/json; charset=utf-8");
 
-/** The one place where an error becomes a response. */
+/** Makes the response of every error. */
 function failure(error: RpcError, withCode: boolean): HttpResponse {
   const status = httpStatusOf(error);
   const headers = new Metadata(status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS);
-  // Only a refusal speaks for the protocol. Other errors may come from a user's code, or from a call further on.
+  // Headers are taken only from a refusal. Other errors may come from a user's code or from a call to another server.
   headers.appendAll("httpStatus" in error ? error.headers : error.headers.filter((name) => !isReservedName(name)));
-  // A 401 must have a challenge (RFC 9110, section 15.5.2). Interceptors set one in an error's trailers, which is all they can
-  // set; without one it is the scheme of the specification's samples.
+  // A 401 must have a challenge (RFC 9110, section 15.5.2). Interceptors can set one in an error's trailers; the
+  // default is the scheme in the specification's examples.
   if (status === 401 && !headers.has("www-authenticate")) {
     headers.append("www-authenticate", error.trailers.get("www-authenticate") ?? "Bearer");
   }

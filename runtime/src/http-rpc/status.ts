@@ -1,5 +1,5 @@
 /**
- * Error responses of sub-protocol A as a client reads them: the tables of the specification, and the error body.
+ * Error responses of sub-protocol A on the client: the tables of the specification, and the error body.
  */
 
 import { decodeBase64 } from "../call/base64.ts";
@@ -10,7 +10,7 @@ import { parseJson } from "../codec/codec.ts";
 
 const STATUSES: ReadonlySet<number> = new Set(Object.values(Status));
 
-/** The code behind a status. Those left out say too little: their HTTP status decides. */
+/** Codes by status. Statuses that are not listed are ambiguous; the HTTP status decides. */
 export const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
   [Status.SerializationError]: Code.InvalidArgument,
   [Status.ClientTimeout]: Code.DeadlineExceeded,
@@ -20,11 +20,11 @@ export const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
   [Status.ServiceNotFound]: Code.Unimplemented,
   [Status.ServerError]: Code.Internal,
   [Status.ClientError]: Code.Internal,
-  // Dubbo's "thread pool exhausted", which the specification left out.
+  // "Thread pool exhausted" in Dubbo, which the specification omits.
   100: Code.ResourceExhausted,
 };
 
-/** Spec: Client-side inference of an RPC code from an HTTP status. It is not the inverse of any table above. */
+/** Spec: Client-side inference of an RPC code from an HTTP status. It is not the inverse of any other table. */
 const CODE_OF_HTTP_STATUS: Readonly<Partial<Record<number, Code>>> = {
   400: Code.InvalidArgument,
   401: Code.Unauthenticated,
@@ -42,7 +42,7 @@ const CODE_OF_HTTP_STATUS: Readonly<Partial<Record<number, Code>>> = {
   504: Code.Unavailable,
 };
 
-/** The code that a client infers from an HTTP status alone. */
+/** Infers a code from an HTTP status alone. */
 export function codeOfHttpStatus(httpStatus: number): Code {
   return CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown;
 }
@@ -55,7 +55,7 @@ interface ErrorBody {
   readonly details?: unknown;
 }
 
-/** Makes the error of a response that is not a success. Whatever the body is, there is an error to show for it. */
+/** Makes the error of a failed response. Any body, even a malformed one, leads to an error. */
 export function readErrorResponse(
   path: string,
   httpStatus: number,
@@ -69,7 +69,7 @@ export function readErrorResponse(
   return new RpcError(code, message, { headers, trailers: trailers, status, details: readDetails(body.details) });
 }
 
-/** Parses an error body. A value that is not an object has none of the members. */
+/** Parses an error body. A value that is not an object has no members. */
 function parseErrorBody(bytes: Uint8Array): ErrorBody {
   try {
     return (parseJson(bytes) ?? {}) as ErrorBody;
@@ -79,8 +79,8 @@ function parseErrorBody(bytes: Uint8Array): ErrorBody {
 }
 
 /**
- * `status` by its range: 20 to 90 is the specification's, 1 to 16 a code of gRPC. Text, and numbers from 400 on, are
- * HTTP statuses, which say nothing that the response's own does not.
+ * Reads `status` by its range: 20 to 90 is the specification's, 1 to 16 a gRPC code. Text and numbers from 400 on
+ * repeat the HTTP status and are ignored.
  */
 function readStatus(status: unknown): { status?: Status; known?: Code | undefined } {
   if (typeof status !== "number") return {};
@@ -88,13 +88,13 @@ function readStatus(status: unknown): { status?: Status; known?: Code | undefine
   return { known: CODE_OF_STATUS[status] ?? codeFromNumber(status) };
 }
 
-/** `code` by its name; numbers that no name exists for are written `code_17`. */
+/** Reads `code` by its name. Unassigned numbers are written `code_17`. */
 function readCode(code: unknown): Code | undefined {
   if (typeof code !== "string") return undefined;
   return codeFromName(code) ?? (/^code_[0-9]+$/.test(code) ? Code.Unknown : undefined);
 }
 
-/** Details that cannot be read are left out: they must not hide the error. */
+/** Reads details. Invalid ones are left out, so that code and message remain. */
 function readDetails(details: unknown): ErrorDetail[] {
   if (!Array.isArray(details)) return [];
   return details.flatMap((detail: unknown) => {

@@ -33,7 +33,7 @@ export const form: BodyFormat = {
   decode: (type, { values }: FormContent, { json }) => decodeForm(json, type, values),
 };
 
-/** Decodes a form into a message: into its map, if that is all it has, or else field by field. */
+/** Decodes a form into a message: into its map, if the message has no other field, or else field by field. */
 function decodeForm(json: JsonValues, type: DescMessage, pairs: readonly Named<string>[]): object {
   if (type.typeName === "google.protobuf.Struct") {
     const map = mapOf(pairs, (text) => text);
@@ -48,7 +48,7 @@ function decodeForm(json: JsonValues, type: DescMessage, pairs: readonly Named<s
   return messageFrom(json, type, values);
 }
 
-/** The value in JSON of a map, of the pairs of a form. */
+/** The JSON value of a map field, from the pairs of a form. */
 export function mapOfPairs(map: DescField, pairs: readonly Named<string>[]): JsonValue {
   return mapOf(pairs, (text) => parseItem(map, text) ?? null);
 }
@@ -75,7 +75,7 @@ function decodePair(text: string): string {
 
 type MapField = DescField & { readonly fieldKind: "map" };
 
-/** The field of a message that is nothing but a map of scalars. */
+/** The map field of a message whose only field is a map of scalars. */
 function onlyMap(type: DescMessage): MapField | undefined {
   const [field] = type.fields;
   if (type.fields.length !== 1 || field?.fieldKind !== "map" || field.mapKind === "message") return undefined;

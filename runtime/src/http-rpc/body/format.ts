@@ -1,6 +1,6 @@
 /**
- * A body format: everything that sub-protocol A has to know of a kind of body beside those of the codecs (spec: Additional
- * request content types). Each has a file of its own, and a row in `formats.ts`.
+ * Body formats: the interface between sub-protocol A and a kind of body that no codec reads (spec: Additional request
+ * content types). Each format has a file of its own and a row in `formats.ts`.
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { BodyContent, BodyKind } from "../../call/method.ts";
@@ -12,17 +12,20 @@ import type { MediaType } from "../media-type.ts";
 export interface BodyFormat {
   /** Its name in the option `bodies`. */
   readonly kind: BodyKind;
-  /** The first one is the format's own name; the others are aliases. */
+  /** Media types of the format. The first is its main name, the others are aliases. */
   readonly mediaTypes: readonly string[];
-  /** Whether browsers send it to any site with cookies and without a CORS preflight. */
+  /** True if browsers send it to any site, with cookies and without a CORS preflight. */
   readonly safelisted: boolean;
   /** Loads a parser that is not part of the bundle. */
   load?(): Promise<unknown>;
-  /** Parses a body as far as that takes no types. Throws an `RpcError`, or anything for bytes that are malformed. */
+  /** Parses a body without the types of its values. Throws an `RpcError`, or any error for malformed bytes. */
   parse(bytes: Uint8Array, mediaType: MediaType, context: BodyContext): BodyContent;
-  /** Decodes what `parse` returned into a message. Throws an `RpcError`, or anything for a body that is not for the type. */
+  /**
+   * Decodes the result of `parse` into a message. Throws an `RpcError`, or any error for a body that does not fit the
+   * type.
+   */
   decode(type: DescMessage, content: BodyContent, context: BodyContext): object | Promise<object>;
-  /** Absent: the format is for requests only. */
+  /** The encoder of responses. If absent, the format is for requests only. */
   readonly response?: BodyResponse;
 }
 
@@ -30,19 +33,22 @@ export interface BodyFormat {
 export interface BodyResponse {
   /** The name of the format for methods without schemas. */
   readonly shape: "text" | "xml";
-  /** Whether only `accept` asks for it. If not, requests in the format are answered in it; others are answered in JSON. */
+  /**
+   * False if only `accept` selects the format. True: requests in the format are answered in it. All other responses are
+   * JSON.
+   */
   readonly onRequest: boolean;
-  /** The parameters that follow the media type in the content type. */
+  /** Parameters of the content type, with their separator. */
   readonly parameters: string;
-  /** Whether messages of the type can be written so. */
+  /** Reports whether messages of the type can be encoded. */
   fits(type: DescMessage): boolean;
-  /** Writes a message, given in JSON. */
+  /** Encodes a message, given as JSON. */
   encode(type: DescMessage, value: JsonValue): Uint8Array;
 }
 
 /** Settings of a server that its formats share. */
 export interface BodyContext {
-  /** The JSON of the server's codec, which knows its registry, within the limit on decoded memory. */
+  /** The JSON functions of the server's codec, which knows its registry, with the limit on decoded memory. */
   readonly json: JsonValues;
   /** The server's codecs by their media types, aliases included. */
   readonly codecs: ReadonlyMap<string, Codec>;

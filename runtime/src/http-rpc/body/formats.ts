@@ -1,6 +1,5 @@
 /**
- * The kinds of body that a request may have beside those of the codecs, a row for each (spec: Additional request content
- * types, in its order).
+ * The table of body formats, a row for each (spec: Additional request content types, in its order).
  */
 import { form } from "./form.ts";
 import type { BodyFormat } from "./format.ts";
@@ -10,5 +9,5 @@ import { xml } from "./xml.ts";
 
 const SINGLE_FORMATS: readonly BodyFormat[] = [form, text, xml];
 
-/** The parts of a multipart body have all the other formats. */
+/** The parts of a multipart body may have every other format. */
 export const BODY_FORMATS: readonly BodyFormat[] = [createMultipart(SINGLE_FORMATS), ...SINGLE_FORMATS];

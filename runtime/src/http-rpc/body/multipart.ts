@@ -1,6 +1,6 @@
 /**
- * Multipart bodies: `multipart/form-data` (spec: Additional request content types). Each part is decoded by its own
- * content type, and a parameter of bytes receives its part undecoded.
+ * Multipart bodies: `multipart/form-data` (RFC 7578; spec: Additional request content types). Each part is decoded by
+ * its own content type, and a parameter of bytes receives its part undecoded.
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { MultipartError, PartInfo } from "multipasta";
@@ -35,7 +35,7 @@ export function createMultipart(formats: readonly BodyFormat[]): BodyFormat {
   };
 }
 
-/** A part. It is parsed when its content is asked for, because a parameter of bytes takes it undecoded. */
+/** A part. It is parsed on demand, because a parameter of bytes receives it undecoded. */
 class Part implements BodyPart {
   readonly bytes: Uint8Array;
   readonly #name: string;
@@ -63,7 +63,7 @@ class Part implements BodyPart {
     return this.#mediaType.name === JSON_TYPE || this.#codec?.values !== undefined;
   }
 
-  /** Whether it is text or JSON, which have a form for values of every type. */
+  /** True for text and JSON, which can represent values of every type. */
   get isText(): boolean {
     return this.#isJson || this.#mediaType.name === "text/plain";
   }
@@ -86,14 +86,14 @@ class Part implements BodyPart {
     const { decodeLimits, codecs } = this.#context;
     const codec = codecs.get(this.#mediaType.name);
     if (codec !== undefined) {
-      // All parts together may take as much memory as one message, each by its share of the bytes.
+      // All parts together may take as much memory as one message. Each gets a share in proportion to its bytes.
       const maxDecodedBytes = Math.max(1, (decodedLimit(decodeLimits) * this.bytes.byteLength) / bodyBytes);
       return decodeMessage(codec, type, this.bytes, { ...decodeLimits, maxDecodedBytes });
     }
     throw this.unsupported([...this.#context.codecs.keys(), ...this.#formats.flatMap(({ mediaTypes }) => mediaTypes)]);
   }
 
-  /** The error of a content type that the part's parameter cannot have. */
+  /** The error of a content type that is not valid for the part's parameter. */
   unsupported(others: readonly string[]): RpcError {
     const supported = [...new Set(["text/plain", JSON_TYPE, ...others])].join(", ");
     const type = clipText(this.#mediaType.name, 100);
@@ -116,7 +116,7 @@ function decodeParts(json: JsonValues, type: DescMessage, parts: readonly Named<
     : Promise.all(pending).then(() => messageFrom(json, type, values));
 }
 
-/** The values of a part for its field: one, or none for an empty text, or in JSON all items of a list. */
+/** The values of a part for its field: one, none for an empty text, or all items of a JSON list. */
 function decodePart(field: DescField, part: Part, bodyBytes: number): (JsonValue | Uint8Array | DecodedMessage)[] {
   if (holdsBytes(field)) return [part.bytes];
   const isMap = field.fieldKind === "map";
@@ -146,7 +146,7 @@ interface RawPart {
 
 let multipasta: typeof import("multipasta") | undefined;
 
-/** Loads the parser of multipart bodies when the first of them arrives: most programs never see one. */
+/** Loads the parser of multipart bodies with the first of them, because most programs never receive one. */
 export async function loadMultipartParser(): Promise<void> {
   multipasta ??= await import("multipasta");
 }
@@ -154,7 +154,9 @@ export async function loadMultipartParser(): Promise<void> {
 //     boundary = 0*69<bchars> bcharsnospace
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
-/** Splits a body at its boundary. The parser must have been loaded. Throws for one that breaks the grammar or ends early. */
+/**
+ * Splits a body at its boundary. The parser must have been loaded. Throws for a body that is malformed or ends early.
+ */
 export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxParts: number): Named<RawPart>[] {
   if (boundary === undefined || !BOUNDARY.test(boundary)) {
     throw badRequest("the content type multipart/form-data must have a boundary of 1 to 70 characters");

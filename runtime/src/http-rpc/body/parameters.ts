@@ -1,6 +1,6 @@
 /**
- * Parameters: the fields of a request message, in the order of their declaration, for bodies that name their values or
- * list them. Values arrive as text and become what the type of their field says.
+ * Parameters: the fields of a request message in the order of their declaration, for bodies that name or list their
+ * values. Values arrive as text and are parsed by the type of their field.
  */
 import {
   create,
@@ -19,20 +19,20 @@ import { decodeJson, type JsonValues } from "../../codec/codec.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 
-/** A value and the field it is for; for a field that repeats, one item. */
+/** A value and its field. A repeated field has one such value per item. */
 export interface FieldValue<V> {
   readonly field: DescField;
   readonly value: V;
 }
 
-/** The field with that JSON name or name in the proto file. */
+/** The field with that JSON name, or that name in the proto file. */
 export function findField(type: DescMessage, name: string): DescField | undefined {
   return type.fields.find((field) => field.jsonName === name || field.name === name);
 }
 
 /**
- * Finds the field of each value: by name, as soon as one name is known, and then unknown ones are ignored as they are in
- * JSON; by position, if none is. A message around one scalar is that parameter, boxed.
+ * Finds the field of each value. If at least one name is known, values are bound by name, and unknown names are ignored
+ * as in JSON; if none is known, values are bound by position. A message that wraps one scalar is a single parameter.
  */
 export function bindParameters<V>(type: DescMessage, values: readonly Named<V>[]): FieldValue<V>[] {
   if (isTextual(type) && !WRAPPERS.has(type.typeName)) {
@@ -53,11 +53,11 @@ export function bindParameters<V>(type: DescMessage, values: readonly Named<V>[]
   });
 }
 
-/** A message that a codec or a format decodes, as the value of a field. */
+/** The value of a message field that a codec or a format decodes. */
 export class DecodedMessage {
   readonly type: DescMessage;
   #message: Message | undefined;
-  /** Settles when the message is there; `undefined` if it is. */
+  /** Settles when the message has been decoded; `undefined` if it already is. */
   readonly pending: Promise<void> | undefined;
 
   constructor(type: DescMessage, message: object | Promise<object>) {
@@ -66,7 +66,7 @@ export class DecodedMessage {
       this.pending = message.then((decoded) => {
         this.#message = decoded as Message;
       });
-      // Another part may end the call before this one is waited for.
+      // Another part may fail the call before this promise is awaited.
       this.pending.catch(() => {});
     } else this.#message = message as Message;
   }
@@ -76,12 +76,12 @@ export class DecodedMessage {
   }
 }
 
-/** A value that is set when the others have been made from JSON, at its place among the items of a list. */
+/** A value that is set after the others have been made from JSON, at its index in the list. */
 interface PlacedValue extends FieldValue<Uint8Array | DecodedMessage> {
   readonly index: number;
 }
 
-/** Makes a message of the values of its fields: values in JSON, the bytes of a field of bytes, or messages. */
+/** Makes a message of the values of its fields: JSON values, bytes for a field of bytes, or messages. */
 export function messageFrom(
   json: JsonValues,
   type: DescMessage,
@@ -105,7 +105,7 @@ export function messageFrom(
   return message;
 }
 
-/** The JSON of a message around one scalar is the scalar. */
+/** In JSON, a message that wraps one scalar is the scalar. */
 function fromMembers(json: JsonValues, type: DescMessage, members: ReadonlyMap<string, JsonValue>): object {
   if (!WRAPPERS.has(type.typeName)) return json.fromValue(type, Object.fromEntries(members));
   const boxed = members.get("value");
@@ -142,19 +142,19 @@ function insert(list: ReflectList, values: readonly PlacedValue[]): void {
   for (const other of others.slice(taken)) list.add(other);
 }
 
-/** Bytes for a `BytesValue` become one. */
+/** Wraps bytes for a field of type `BytesValue`. */
 function reflected(field: DescField, value: Uint8Array | DecodedMessage): Uint8Array | ReflectMessage {
   if (value instanceof DecodedMessage) return reflect(value.type, value.message);
   return field.message === undefined ? value : reflect(field.message, create(field.message, { value }));
 }
 
-/** Messages that are one text in JSON. An empty one is left out, as an empty number is. */
+/** Messages that are a string in JSON. Empty text leaves the field unset, as for numbers. */
 const TEXT_TYPES = new Set(["Timestamp", "Duration", "FieldMask"].map((name) => `google.protobuf.${name}`));
 
-/** Messages that hold any JSON; a text for them is JSON. */
+/** Messages that hold any JSON. Their text is parsed as JSON. */
 const JSON_TYPES = new Set(["Struct", "Value", "ListValue", "Any"].map((name) => `google.protobuf.${name}`));
 
-/** Messages around one scalar. */
+/** Messages that wrap one scalar. */
 const WRAPPERS: ReadonlyMap<string, ScalarType> = new Map(
   Object.entries({
     Double: ScalarType.DOUBLE,
@@ -169,24 +169,24 @@ const WRAPPERS: ReadonlyMap<string, ScalarType> = new Map(
   }).map(([name, scalar]) => [`google.protobuf.${name}Value`, scalar]),
 );
 
-/** Whether a field is bytes, boxed or not; of a field that repeats, whether an item is. */
+/** Reports whether a field, or an item of a repeated field, is bytes or a `BytesValue`. */
 export function holdsBytes({ fieldKind, scalar, message }: DescField): boolean {
   return fieldKind !== "map" && (scalar === ScalarType.BYTES || message?.typeName === "google.protobuf.BytesValue");
 }
 
-/** Whether a message is written as text rather than as a structure. */
+/** Reports whether the JSON of a message is a string rather than a structure. */
 export function isTextual({ typeName }: DescMessage): boolean {
   return WRAPPERS.has(typeName) || TEXT_TYPES.has(typeName) || JSON_TYPES.has(typeName);
 }
 
-/** Whether the text of a message is JSON. */
+/** Reports whether the text of a message is JSON. */
 export function holdsJson({ typeName }: DescMessage): boolean {
   return JSON_TYPES.has(typeName);
 }
 
 /**
- * The JSON value of a text, for a field or for one item of a field that repeats. `undefined`, which leaves the field
- * unset, for an empty text where only a string could be empty: an HTML form sends every input, filled in or not.
+ * Parses a text as the JSON value of a field, or of one item of a repeated field. Returns `undefined`, which leaves the
+ * field unset, for an empty text unless the type is a string: HTML forms send empty inputs too.
  */
 export function parseText(field: DescField, text: string): JsonValue | undefined {
   try {
@@ -196,13 +196,13 @@ export function parseText(field: DescField, text: string): JsonValue | undefined
   }
 }
 
-/** The JSON value of a text for one item of a list, one value of a map, or a field that is neither. */
+/** Parses a text as an item of a list, a value of a map, or a singular field. */
 export function parseItem({ message, enum: enumeration, scalar }: DescField, text: string): JsonValue | undefined {
   if (message !== undefined) return parseMessageText(message, text);
   return enumeration === undefined ? parseScalar(scalar, text) : parseEnum(enumeration, text);
 }
 
-/** The JSON value of a text for a message: JSON, unless the message is one text itself. */
+/** Parses a text as a message: as JSON, unless the JSON of the message is a string itself. */
 export function parseMessageText(type: DescMessage, text: string): JsonValue | undefined {
   const wrapped = WRAPPERS.get(type.typeName);
   if (wrapped !== undefined) return parseScalar(wrapped, text);
@@ -223,7 +223,7 @@ function parseEnum({ values }: DescEnum, text: string): JsonValue | undefined {
   throw new Error(`${JSON.stringify(name)} is not among: ${values.map((value) => value.name).join(", ")}`);
 }
 
-/** Texts of booleans; `on` is the value of a checked HTML checkbox. */
+/** Text forms of booleans. `on` is the value of a checked HTML checkbox. */
 const BOOLEANS: Readonly<Record<string, boolean>> = {
   true: true,
   on: true,
@@ -245,7 +245,7 @@ function parseScalar(scalar: ScalarType | undefined, text: string): JsonValue | 
   return parseBoolean(value);
 }
 
-/** Throws for a text that is no boolean. */
+/** Parses a boolean. Throws for other text. */
 export function parseBoolean(text: string): boolean {
   const known = Object.hasOwn(BOOLEANS, text) ? BOOLEANS[text] : undefined;
   if (known !== undefined) return known;

@@ -12,7 +12,10 @@ import { messageFrom } from "./parameters.ts";
 
 type TextContent = Extract<BodyContent, { shape: "text" }>;
 
-/** `text/plain` in a charset. Its response is JSON; one that is a single text may be sent as text, if `accept` asks for it. */
+/**
+ * `text/plain` in a charset. The response is JSON; if the response is a single string and `accept` asks for it, it is
+ * text.
+ */
 export const text: BodyFormat = {
   kind: "text",
   mediaTypes: ["text/plain"],
@@ -34,21 +37,21 @@ function decodeTextBody(json: JsonValues, type: DescMessage, value: string): obj
   throw new Refusal(415, Code.Internal, problem);
 }
 
-/** The response as text, for an output that is one: the reverse of {@link decodeTextBody}. */
+/** Encodes a response that is a single string as text, the reverse of {@link decodeTextBody}. */
 function encodeTextBody(type: DescMessage, value: JsonValue): Uint8Array {
   const field = stringField(type) as DescField;
   const written = type.typeName === STRING_VALUE ? value : (value as JsonObject)[field.jsonName];
   return new TextEncoder().encode(typeof written === "string" ? written : "");
 }
 
-/** Whether a message is one text and nothing else, so that a response may be plain text. */
+/** Reports whether a message is a single string, so that the response may be plain text. */
 function isText(type: DescMessage): boolean {
   return type.typeName === STRING_VALUE || (type.fields.length === 1 && stringField(type) !== undefined);
 }
 
 const STRING_VALUE = "google.protobuf.StringValue";
 
-/** The only field that is one string. */
+/** The only field, if it is a string. */
 function stringField(type: DescMessage): DescField | undefined {
   const fields = type.fields.filter(
     (field) =>
@@ -58,7 +61,10 @@ function stringField(type: DescMessage): DescField | undefined {
   return fields.length === 1 ? fields[0] : undefined;
 }
 
-/** Charsets that TextDecoder does not have or takes for others: it reads the first two as windows-1252, and Node that as the second. */
+/**
+ * Charsets that TextDecoder lacks or treats as others: it reads the first two as windows-1252, and Node's reads that as
+ * the second.
+ */
 const OWN_CHARSETS: Readonly<Record<string, (bytes: Uint8Array) => string>> = {
   "us-ascii": decodeAscii,
   "iso-8859-1": decodeLatin1,
@@ -74,9 +80,9 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The text of bytes in a charset; default UTF-8. A byte order mark at the start is no part of the text.
+ * Decodes text in a charset, UTF-8 by default, without its byte order mark.
  *
- * Throws for bytes that the charset does not have, and refuses charsets that this platform cannot decode.
+ * Throws for bytes that are invalid in the charset, and refuses charsets that the platform cannot decode.
  */
 export function decodeText(bytes: Uint8Array, charset = "utf-8"): string {
   const label = charset.toLowerCase();
@@ -108,7 +114,7 @@ function decodeAscii(bytes: Uint8Array): string {
   throw new Error(`the bytes are not text in US-ASCII: byte ${position} is above 127`);
 }
 
-/** Characters a call of `String.fromCharCode` takes without trouble. */
+/** Characters per call of `String.fromCharCode`, whose number of arguments is limited. */
 const CHARACTERS_AT_ONCE = 8 * 1024;
 
 function decodeLatin1(bytes: Uint8Array): string {
@@ -126,7 +132,7 @@ function decodeWindows1252(bytes: Uint8Array): string {
   return decodeLatin1(bytes).replaceAll(/[\u0080-\u009f]/g, (one) => WINDOWS_1252.charAt(one.charCodeAt(0) - 0x80));
 }
 
-/** The byte order mark decides; without one it is big-endian (RFC 2781, section 4.3). */
+/** Decodes UTF-16. Without a byte order mark it is big-endian (RFC 2781, section 4.3). */
 function decodeUtf16(bytes: Uint8Array): string {
   const littleEndian = bytes[0] === 0xff && bytes[1] === 0xfe;
   return decodeText(bytes, littleEndian ? "utf-16le" : "utf-16be");

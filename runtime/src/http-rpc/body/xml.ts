@@ -33,20 +33,20 @@ export const xml: BodyFormat = {
   response: { shape: "xml", onRequest: false, parameters: "", fits: () => true, encode: encodeXml },
 };
 
-/** An element that is being parsed. */
+/** An element whose end has not been parsed. */
 interface OpenElement extends BodyElement {
   readonly children: OpenElement[];
   text: string;
 }
 
-/** The JSON value of a message in XML. Throws for XML that is not what the schema says. */
+/** Converts a message in XML to its JSON value. Throws for XML that does not fit the schema. */
 export function decodeXml(type: DescMessage, element: BodyElement): JsonValue {
   return messageValue(type, element) ?? {};
 }
 
 let saxes: typeof import("saxes") | undefined;
 
-/** Loads the parser of XML when the first such body arrives: most programs never see one. */
+/** Loads the XML parser with the first such body, because most programs never receive one. */
 export async function loadXmlParser(): Promise<void> {
   saxes ??= await import("saxes");
 }
@@ -81,7 +81,10 @@ function hasDocumentType(text: string): boolean {
   }
 }
 
-/** The root of a document. The parser must have been loaded. Throws for XML that is malformed or beyond a limit. */
+/**
+ * Parses a document and returns its root. The parser must have been loaded. Throws for XML that is malformed or exceeds
+ * a limit.
+ */
 export function parseXml(bytes: Uint8Array, charset: string | undefined, maxElements: number): BodyElement {
   const text = decodeText(bytes, charset ?? detectCharset(bytes));
   if (hasDocumentType(text)) throw new Error("the XML has a document type, which is not allowed");
@@ -93,7 +96,7 @@ export function parseXml(bytes: Uint8Array, charset: string | undefined, maxElem
   const append = (part: string): void => {
     (open.at(-1) as OpenElement).text += part;
   };
-  // Handlers that throw end the parsing where it is.
+  // A handler that throws ends the parsing.
   parser.on("error", (error) => {
     throw new Error(`the XML is malformed: ${error.message}`);
   });
@@ -162,12 +165,12 @@ export function textOf(element: BodyElement): string {
   throw new Error(`element "${child.name}" stands where text is expected`);
 }
 
-/** Writes the JSON value of a message as XML, with the name of its type for the root. */
+/** Encodes the JSON value of a message as XML, with the name of its type as the root. */
 export function encodeXml(type: DescMessage, value: JsonValue): Uint8Array {
   return encodeRoot(type.name, messageContent(type, value));
 }
 
-/** Writes a document. Its root has the name of the type, which begins with a small letter there. */
+/** Encodes a document. The name of the root is that of the type with a lower-case initial. */
 export function encodeRoot(typeName: string, content: string): Uint8Array {
   const name = typeName.charAt(0).toLowerCase() + typeName.slice(1);
   return new TextEncoder().encode(`<?xml version="1.0" encoding="UTF-8"?>${elementOf(name, content)}`);
@@ -183,7 +186,7 @@ function messageContent(type: DescMessage, value: JsonValue): string {
     .join("");
 }
 
-/** JSON names can be any text; those that XML does not have give way to the name in the proto file. */
+/** Names that XML allows. Fields with other JSON names are written with their name in the proto file. */
 export const ELEMENT_NAME: RegExp = /^[A-Za-z_][\w.-]*$/;
 
 function fieldElements(field: DescField, value: JsonValue): string {
