@@ -71,7 +71,7 @@ function run(command) {
   return status === 0 ? undefined : `$ ${command}\n${error?.message ?? ""}${stdout}${stderr}`;
 }
 
-/** Whether the folder's lock file fits its `package.json`. */
+/** Reports whether the folder's lock file fits its `package.json`. */
 function checkLockFile(folder) {
   return run(`npm --prefix ${folder} ci --dry-run --ignore-scripts --workspaces=false --no-audit`);
 }

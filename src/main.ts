@@ -5,7 +5,7 @@ import { CodeGeneratorRequestSchema, CodeGeneratorResponseSchema } from "@bufbui
 import { optionsHelp } from "./plugin/options.ts";
 import { plugin } from "./plugin/plugin.ts";
 
-// A reader that closes the pipe early, such as head, has all it wants: neither a crash nor a stack trace.
+// A reader that closes the pipe early, such as head, must cause neither a crash nor a stack trace.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exitCode = 1;

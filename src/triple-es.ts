@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The executable `triple-es`, for what needs more of a project than buf and protoc hand to a plugin. */
+/** The executable `triple-es`, for commands that need more of a project than buf and protoc pass to a plugin. */
 import { ArgumentsError, commandHelp, readArguments } from "./contract/arguments.ts";
 import type { Outcome } from "./contract/command.ts";
 import { suggestion } from "./print/did-you-mean.ts";
@@ -12,7 +12,7 @@ const usage = `triple-es: services without a proto file.
   triple-es --version                                    the version
 `;
 
-// A reader that closes the pipe early, such as head, has all it wants: neither a crash nor a stack trace.
+// A reader that closes the pipe early, such as head, must cause neither a crash nor a stack trace.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });
@@ -39,7 +39,7 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
   }
 }
 
-/** Loaded on demand, because it loads a compiler: ts-morph, an optional peer dependency. */
+/** Loads the command on demand, because it loads a compiler: ts-morph, an optional peer dependency. */
 async function loadCommand(): Promise<typeof import("./contract/command.ts")["runInterface"]> {
   try {
     return (await import("./contract/command.ts")).runInterface;
@@ -52,7 +52,7 @@ async function loadCommand(): Promise<typeof import("./contract/command.ts")["ru
   }
 }
 
-/** Whether the disk is to blame: a folder that cannot be written, a path that is a file. */
+/** Reports whether the error comes from the file system: a folder that cannot be written, a path that is a file. */
 function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error;
 }

@@ -181,7 +181,7 @@ interface Script {
   readonly throws?: { readonly code: string; readonly message: string };
   /** What it throws by mistake. */
   readonly breaks?: string;
-  /** Whether it never comes to an end. */
+  /** True if it never comes to an end. */
   readonly waits?: boolean;
 }
 

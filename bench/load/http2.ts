@@ -54,7 +54,7 @@ interface Call {
   readonly startedAt: number;
   /** Bytes of the messages that have come back. */
   received: number;
-  /** Whether they were all as they should be. */
+  /** True if they were all as they should be. */
   right: boolean;
 }
 

@@ -12,7 +12,7 @@ import { greetService } from "./service.ts";
 
 type Outcome = "right" | "wrong" | "skipped";
 
-/** Whether every answer was right. */
+/** Reports whether every answer was right. */
 export async function show(): Promise<boolean> {
   const server = await createServer().add(GreetServiceDef, greetService).listen({ port: 0, host: "127.0.0.1" });
   const { port } = server.address;

@@ -1,11 +1,13 @@
-/** The arguments of `triple-es interface`: what they may be, and how they are explained. */
+/**
+ * The arguments of `triple-es interface`: parsing, validation and help text.
+ */
 import { parseArgs } from "node:util";
 import type { Target } from "../print/declaration.ts";
 import { suggestion } from "../print/did-you-mean.ts";
 import type { PathOptions } from "../print/imports.ts";
 
 export interface Arguments {
-  /** Paths and globs of contracts. One that begins with `!` leaves files out. */
+  /** Paths and globs of contracts. One that begins with `!` excludes files. */
   readonly patterns: readonly string[];
   readonly out: string | undefined;
   readonly java: boolean;
@@ -68,12 +70,12 @@ ${Object.values(flags)
   .join("\n")}
 `;
 
-/** Mistakes in arguments, all of them. */
+/** Errors in arguments, all of them together. */
 export class ArgumentsError extends Error {
   override readonly name = "ArgumentsError";
 }
 
-/** Reads arguments; `help` if they ask for it. Throws all mistakes together. */
+/** Parses arguments. Returns `help` if they ask for it. Throws all errors together. */
 export function readArguments(args: readonly string[]): Arguments | "help" {
   const { tokens } = parseArgs({ args: [...args], options: { ...flags }, strict: false, tokens: true });
   const mistakes: string[] = [];

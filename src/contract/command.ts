@@ -19,7 +19,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs the command in a folder. Mistakes of the user end it before anything is written. */
+/** Runs the command in a folder. Errors of the user end it before anything is written. */
 export function runInterface(args: Arguments, folder: string): Outcome {
   const { files, root, covers } = findContracts(args, folder);
   const problems = new Problems(folder);

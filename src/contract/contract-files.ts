@@ -1,4 +1,6 @@
-/** The files of contracts that a run is about. */
+/**
+ * The contract files of a run.
+ */
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { InMemoryFileSystemHost, type Project, type SourceFile } from "ts-morph";
@@ -10,7 +12,7 @@ export interface ContractFiles {
   readonly files: readonly SourceFile[];
   /** The absolute path of the folder that the output folder stands for. */
   readonly root: string;
-  /** Whether the run is about a file of this absolute path, be it there or not. */
+  /** Reports whether the run covers a file of this absolute path, which need not exist. */
   readonly covers: (path: string) => boolean;
 }
 
@@ -58,7 +60,7 @@ function openProjectOf(tsconfig: string | undefined, folder: string): Project {
   }
 }
 
-/** `undefined` for a file that the compiler has not enough stack for. */
+/** Parses a file; `undefined` if the compiler's stack overflows. */
 function parse(project: Project, path: string): SourceFile | undefined {
   try {
     return project.addSourceFileAtPath(path);
@@ -68,7 +70,7 @@ function parse(project: Project, path: string): SourceFile | undefined {
   }
 }
 
-/** Only a file system can match a pattern, so one is made that contains nothing but the file. */
+/** Matches a path against patterns, with a virtual file system that contains only that file. */
 function matches(path: string, patterns: readonly string[]): boolean {
   const host = new InMemoryFileSystemHost();
   host.writeFileSync(path, "");
@@ -92,14 +94,14 @@ function rootOf(
   return root;
 }
 
-/** The folder in front of a pattern's first wildcard. */
+/** The folder before a pattern's first wildcard. */
 function fixedPart(pattern: string): string {
   const parts = pattern.split(/[\\/]/);
   const wild = parts.findIndex((part) => /[*?[\]{}()!]/.test(part));
   return `${parts.slice(0, wild < 0 ? -1 : wild).join("/")}/`.replace(/^\/$/, pattern.startsWith("/") ? "/" : ".");
 }
 
-/** The deepest folder that contains all of them. */
+/** The deepest folder that contains all the folders. */
 function commonFolder(folders: readonly string[]): string {
   const [first = [], ...others] = folders.map((one) => one.split(/[\\/]/));
   const length = first.findIndex((part, i) => others.some((other) => other[i] !== part));

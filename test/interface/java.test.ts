@@ -186,29 +186,29 @@ describe("what Java cannot declare is refused with its place:", () => {
         "a.ts":
           "/** @class a.b */ export interface B { a: string }\n/** @class a.b.C */ export interface C { a: string }",
       },
-      "a.ts:1:19: error: a.b is also the package of another class; call one of them otherwise",
+      "a.ts:1:19: error: a.b is also the package of another class; rename one of them",
     ],
     [
       "a service of two versions with different methods",
       { "a.ts": service("m(): void"), "b.ts": service("n(): void").replace("a.S", "a.S\n * @version 2") },
-      "b.ts:2:18: error: a.S is declared otherwise in a.ts:1:21: Java has one of a name; " +
-        "leave one of them out with a pattern that begins with !",
+      "b.ts:2:18: error: a.S has a different declaration in a.ts:1:21: Java allows one class of a name; " +
+        "exclude one of them with a pattern that begins with !",
     ],
     [
       "a service and a class of one name",
       { "a.ts": `${service("m(): void")}\n/** @class a.S */ export interface D { a: string }` },
-      "a.ts:2:19: error: a.S is declared otherwise in a.ts:1:21: Java has one of a name; " +
-        "leave one of them out with a pattern that begins with !",
+      "a.ts:2:19: error: a.S has a different declaration in a.ts:1:21: Java allows one class of a name; " +
+        "exclude one of them with a pattern that begins with !",
     ],
     [
       "an exception that is data",
       { "a.ts": `/** @class a.D */ export interface D { a: string }\n${service("\n/** @throws a.D */ m(): void")}` },
-      "a.ts:3:20: error: a.D is declared as data, which Java cannot throw; name a class of exceptions of yours",
+      "a.ts:3:20: error: a.D is declared as data, which Java cannot throw; name an exception class of your own",
     ],
     [
       "a type parameter that is a word of Java",
       { "a.ts": "/** @class a.D */ export interface D<record> { a: record }" },
-      "a.ts:1:19: error: Java cannot have a type parameter called record; T would do",
+      "a.ts:1:19: error: Java does not allow a type parameter with the name record; use T, for example",
     ],
   ])("%s", (_, contracts, problem) => {
     expect(javaProblems(contracts)).toEqual([problem]);

@@ -13,12 +13,12 @@ it.each([
   [
     "aliases of aliases",
     `${service("A0")}${numbers.map((i) => `type A${i} = A${i + 1};\n`).join("")}type A3000 = string;`,
-    `101:12: error: more than 100 types are inside of each other here; ${DEEP}`,
+    `101:12: error: more than 100 types are nested here; ${DEEP}`,
   ],
   [
     "arrays of arrays",
     service(`string${"[]".repeat(200)}`),
-    `1:47: error: more than 100 types are inside of each other here; ${DEEP}`,
+    `1:47: error: more than 100 types are nested here; ${DEEP}`,
   ],
   [
     "aliases that double",
@@ -36,24 +36,24 @@ it.each([
   [
     "a type parameter that is its own default",
     `${service("C")}/** @class a.C */ export interface C<T = C> { a: T }`,
-    `2:42: error: more than 100 types are inside of each other here; ${DEEP}`,
+    `2:42: error: more than 100 types are nested here; ${DEEP}`,
   ],
   [
     "classes that extend classes",
     `${service("C0")}${numbers.map((i) => `/** @class a.C${i} */ export interface C${i} extends C${i + 1} { }\n`).join("")}
       /** @class a.C3000 */ export interface C3000 { }`,
-    "102:52: error: more than 100 classes extend each other here; make fewer of them",
+    "102:52: error: more than 100 classes extend each other here; use fewer of them",
   ],
   [
     "interfaces that lend their fields to each other",
     `${service("C0")}/** @class a.C */ ${numbers.map((i) => `export interface C${i} extends C${i + 1} { }\n`).join("")}
       export interface C3000 { }`,
-    "102:31: error: more than 100 classes extend each other here; make fewer of them",
+    "102:31: error: more than 100 classes extend each other here; use fewer of them",
   ],
   [
     "services that extend interfaces",
     `/** @service a.S */ ${numbers.map((i) => `export interface C${i} extends C${i + 1} { }\n`).join("")}export interface C3000 { }`,
-    "102:1: error: more than 100 interfaces extend each other here; make fewer of them",
+    "102:1: error: more than 100 interfaces extend each other here; use fewer of them",
   ],
 ])("%s", { timeout: 60_000 }, (_, text, problem) => {
   expect(problemsOf(text)[0]).toBe(problem);
@@ -70,7 +70,7 @@ it("generic classes whose arguments double from one to the next", { timeout: 120
     `${service("G0<string>")}${classes.join("")}/** @class a.G30 */ export interface G30<T> { a: T }`,
   );
   expect(problems[0]).toBe(
-    "12:21: error: G10 is used with more than 2000 different type arguments; make several classes of it",
+    "12:21: error: G10 is used with more than 2000 different type arguments; split it into several classes",
   );
 });
 

@@ -18,17 +18,17 @@ describe("a type", () => {
       '"a" | "b"',
       "an enum needs a name: declare the strings as a type of their own, with the tag @enum com.acme.Color",
     ],
-    ["null", "Java has no types of one value"],
+    ["null", "Java has no literal types"],
     ["null | undefined", "a type of null alone does not exist in Java; for no result, void"],
-    ['"a"', "Java has no types of one value"],
-    ["42", "Java has no types of one value"],
+    ['"a"', "Java has no literal types"],
+    ["42", "Java has no literal types"],
     ["[string, int]", "Java has no tuples"],
     ["{ a: string }", "an object needs a name: declare it as an interface, with the tag @class com.acme.User"],
     ["{}", "an object needs a name"],
     ["Record<int, string>", "a Record has keys of string; for others there is Map"],
     ["{ a: string } & { b: string }", "Java has no intersections"],
     ["() => void", "a function is not data"],
-    ["object", "object does not say what is inside; use unknown for java.lang.Object"],
+    ["object", "object does not declare its contents; use unknown for java.lang.Object"],
     ["void", "void can only be the result of a method: Promise<void>"],
     ["undefined", "undefined can only be the result of a method"],
     ["never", "Java has no counterpart of the type never"],
@@ -39,10 +39,10 @@ describe("a type", () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a type of TypeScript
     ["`a${string}`", "Java has no counterpart of the type"],
     ['import("./b").B', "import the type in a statement at the top of the file"],
-    ["Promise<string>", "Promise can only be around the whole type"],
+    ["Promise<string>", "Promise can only enclose the whole type"],
     ["Function", "a function or symbol is not data"],
-    ["WeakMap<S, S>", "WeakMap is neither imported nor a type that Java has a counterpart of"],
-    ["Dat", 'Dat is neither imported nor a type that Java has a counterpart of, did you mean "Date"?'],
+    ["WeakMap<S, S>", "WeakMap is neither imported nor a type with a counterpart in Java"],
+    ["Dat", 'Dat is neither imported nor a type with a counterpart in Java, did you mean "Date"?'],
     ["long", "long must be imported from triple-es/java"],
     ["Error", "an exception is thrown, not passed; a method says so with @throws com.acme.SoldOutException"],
     ["Int32Array", "Int32Array is not a type of contracts; use JavaArray<int>"],
@@ -76,9 +76,9 @@ describe("a type", () => {
 
   it("must be found", () => {
     const text = 'import type { B } from "./b.js";\n/** @service a.S */ export interface S { m(a: B): void }';
-    expect(problemsOf(text)).toEqual(['2:47: error: B cannot be found: "./b.js" does not have it']);
+    expect(problemsOf(text)).toEqual(['2:47: error: B cannot be found: "./b.js" does not export it']);
     expect(problemsOf(text, { "b.ts": "export type C = string" })).toEqual([
-      '2:47: error: B cannot be found: "./b.js" does not have it',
+      '2:47: error: B cannot be found: "./b.js" does not export it',
     ]);
     expect(problemsOf(text, { "b.ts": "export type B = string" })).toEqual([]);
   });
@@ -102,7 +102,7 @@ describe("a type", () => {
     for (const { "a.ts": text, ...others } of circles) {
       expect(problemsOf(`${text}/** @service a.S */ export interface S { m(a: X): void }`, others)).toEqual([
         expect.stringMatching(
-          /^3:47: error: X is declared nowhere: files take it from each other in a circle, and "\.\/.\.js" is one of them; declare it in one$/,
+          /^3:47: error: X has no declaration: files re-export it from each other in a cycle that includes "\.\/.\.js"; declare it in one of them$/,
         ),
       ]);
     }
@@ -118,7 +118,7 @@ describe("a type", () => {
 
   it("may not refer to itself without end", () => {
     expect(problemOf("Tree", "export type Tree = Tree[];")).toEqual([
-      "5:1: error: a type alias that refers to itself has no end; declare an interface instead",
+      "5:1: error: a type alias cannot refer to itself; declare an interface instead",
     ]);
     const grows = "/** @class a.G */ export interface G<T> { g: G<G<T>[]> | null }";
     expect(problemOf("G<string>", grows)).toEqual(["5:19: error: G contains itself with ever longer type arguments"]);
@@ -131,12 +131,9 @@ describe("data", () => {
   it.each([
     [
       "export interface D { a: string }",
-      "5:1: error: D is used as data, but no tag says what it is in Java: @class com.acme.D",
+      "5:1: error: D is used as data, but has no tag with its Java name: @class com.acme.D",
     ],
-    [
-      "export enum D { A = 'A' }",
-      "5:1: error: D is used as data, but no tag says what it is in Java: @enum com.acme.D",
-    ],
+    ["export enum D { A = 'A' }", "5:1: error: D is used as data, but has no tag with its Java name: @enum com.acme.D"],
     [
       "/** @class a.D */ interface D { a: string }",
       "3:8: error: D cannot be imported as generated code must: export it from its file, and outside of any namespace",
@@ -159,14 +156,11 @@ describe("data", () => {
       "/** @class a.D */ export type D = string;",
       "5:19: error: @class belongs to an interface, a class or a type of the form { … }",
     ],
-    ["/** @class a.D */ export interface D { m(): void }", "5:40: error: objects of a Java class are data here"],
-    [
-      "/** @class a.D */ export interface D { [k: string]: string }",
-      "5:40: error: objects of a Java class are data here",
-    ],
-    ["/** @class a.D */ export class D { private a!: string }", "5:36: error: fields are public and belong to objects"],
-    ["/** @class a.D */ export class D { static a: string }", "5:36: error: fields are public and belong to objects"],
-    ["/** @class a.D */ export class D { constructor() {} }", "5:36: error: objects of a Java class are data here"],
+    ["/** @class a.D */ export interface D { m(): void }", "5:40: error: a Java class of a contract is data"],
+    ["/** @class a.D */ export interface D { [k: string]: string }", "5:40: error: a Java class of a contract is data"],
+    ["/** @class a.D */ export class D { private a!: string }", "5:36: error: fields must be public and not static"],
+    ["/** @class a.D */ export class D { static a: string }", "5:36: error: fields must be public and not static"],
+    ["/** @class a.D */ export class D { constructor() {} }", "5:36: error: a Java class of a contract is data"],
     ["/** @class a.D */ export class D { a = 1 }", "5:36: error: a needs a type"],
     [
       "/** @class a.D */ export interface D { 'first-name': string }",
@@ -187,7 +181,7 @@ describe("data", () => {
       "/** @class a.D */ export interface D extends T { }\ntype T = { a: string };",
       "5:46: error: T is not an interface or class of a contract",
     ],
-    ["/** @class a.D */ export interface D extends D { }", "5:46: error: D extends what extends it"],
+    ["/** @class a.D */ export interface D extends D { }", "5:46: error: D extends itself in a cycle"],
     ["/** @enum a.D */ export type D = string;", "5:18: error: @enum belongs to a union of strings"],
     [
       "/** @enum a.D */ export type D = 'A' | 1;",
@@ -209,7 +203,7 @@ describe("data", () => {
     ],
     [
       "/** @class a.D */ export interface D extends C { }\nexport interface C extends B { }\nexport interface B extends C { }",
-      "7:28: error: C extends what extends it",
+      "7:28: error: C extends itself in a cycle",
     ],
     [
       "/** @class a.D */ export interface D extends C { }\nexport interface C<T> { a: T }",
@@ -230,7 +224,7 @@ describe("data", () => {
 
   it("is declared in one place", () => {
     const text = "/** @class a.D */ export interface D { a: string }\nexport interface D { b: string }";
-    expect(declared(text)).toEqual(["5:19: error: D is declared in several parts; make it one"]);
+    expect(declared(text)).toEqual(["5:19: error: D is declared in several parts; merge them"]);
   });
 
   it("may refer to itself by an alias", () => {
@@ -258,8 +252,8 @@ it("what has to be imported is refused without an import, by the name of its mod
 
 it("a type parameter of a method is refused at its method and where it is used", () => {
   expect(problemsOf("/** @service a.S */ export interface S { m<T>(a: T): void }")).toEqual([
-    "1:42: error: what a type parameter stands for is not known on the wire; use a type of its own, or unknown",
-    "1:50: error: what T stands for cannot be known here",
+    "1:42: error: the type that a type parameter stands for is unknown on the wire; use a type of its own, or unknown",
+    "1:50: error: the type that T stands for is unknown here",
   ]);
 });
 
@@ -296,20 +290,20 @@ describe("a service", () => {
       "/** @service a.S\n * @group 青 */ export interface S { }",
       "2:4: error: @group is sent in a header field, which takes ASCII only",
     ],
-    ["/** @service a.S */ export interface S<T> { }", "1:21: error: a service has no type parameters"],
+    ["/** @service a.S */ export interface S<T> { }", "1:21: error: a service cannot have type parameters"],
     ["/** @service a.S */ export class S { }", "1:21: error: @service belongs to an interface"],
     [
       "/** @service a.S */ export interface S extends T<string> { }",
       "1:48: error: a service can extend interfaces without type parameters",
     ],
-    ["/** @service a.S */ export interface S extends S { }", "1:21: error: S extends what extends it"],
+    ["/** @service a.S */ export interface S extends S { }", "1:21: error: S extends itself in a cycle"],
     [
       "/** @service a.S */ export interface S { m: () => void }",
       "1:42: error: a service has methods only, in the form m(parameters): Promise<Result>",
     ],
     ["/** @service a.S */ export interface S { (): void }", "1:42: error: a service has methods only"],
     ["/** @service a.S */ export interface S { new (): S }", "1:42: error: a service has methods only"],
-    ["/** @service a.S */ export interface S { 'a-b'(): void }", "1:42: error: a method has a plain name"],
+    ["/** @service a.S */ export interface S { 'a-b'(): void }", "1:42: error: a method needs a plain name"],
     [
       "/** @service a.S */ export interface S { then(): void }",
       "1:42: error: a client cannot have a method then: give it another name, and the tag @method then",
@@ -321,14 +315,17 @@ describe("a service", () => {
     ["/** @service a.S */ export interface S { class(): void }", "1:42: error: Java cannot have a method called class"],
     [
       "/** @service a.S */ export interface S { m<T>(): void }",
-      "1:42: error: what a type parameter stands for is not known on the wire",
+      "1:42: error: the type that a type parameter stands for is unknown on the wire",
     ],
     ["/** @service a.S */ export interface S { m?(): void }", "1:42: error: a method of a service cannot be optional"],
     ["/** @service a.S */ export interface S { m(): string }", "1:47: error: the result of a method is a Promise<…>"],
     ["/** @service a.S */ export interface S { m() }", "1:42: error: the result of a method is a Promise<…>"],
-    ["/** @service a.S */ export interface S { m(...a: string[]): void }", "1:44: error: a parameter has a plain name"],
-    ["/** @service a.S */ export interface S { m({ a }: Date): void }", "1:44: error: a parameter has a plain name"],
-    ["/** @service a.S */ export interface S { m(this: Date): void }", "1:44: error: a parameter has a plain name"],
+    [
+      "/** @service a.S */ export interface S { m(...a: string[]): void }",
+      "1:44: error: a parameter needs a plain name",
+    ],
+    ["/** @service a.S */ export interface S { m({ a }: Date): void }", "1:44: error: a parameter needs a plain name"],
+    ["/** @service a.S */ export interface S { m(this: Date): void }", "1:44: error: a parameter needs a plain name"],
     ["/** @service a.S */ export interface S { m(a): void }", "1:44: error: a needs a type"],
     [
       "/** @service a.S */ export interface S { m(a?: string, b: string): void }",
@@ -336,27 +333,27 @@ describe("a service", () => {
     ],
     [
       "/** @service a.S */ export interface S { m(a: AsyncIterable<string>, b: string): void }",
-      "1:44: error: a stream is the only parameter of its method",
+      "1:44: error: a stream must be the only parameter of its method",
     ],
     [
       "/** @service a.S */ export interface S { m(a?: AsyncIterable<string>): void }",
-      "1:44: error: a stream cannot be left out",
+      "1:44: error: a stream cannot be optional",
     ],
     [
       "/** @service a.S */ export interface S { m(a: string, b: string): AsyncIterable<string> }",
-      "1:42: error: in Java, a method that answers with a stream has one parameter at most",
+      "1:42: error: in Java, a method that returns a stream has at most one parameter",
     ],
     [
       "/** @service a.S */ export interface S { m(): void; m(a: string): void }",
-      "1:53: error: m is declared before: give each overload a name of its own, and the tag @method m",
+      "1:53: error: m is already declared: give each overload a name of its own, and the tag @method m",
     ],
     [
       "/** @service a.S */ export interface S { m(): void;\n/** @method m */ n(): void }",
-      "2:18: error: n is in Java what m is: m()",
+      "2:18: error: n and m are the same method in Java: m()",
     ],
     [
       "/** @service a.S */ export interface S { m(a: string[]): void;\n/** @method m */ n(a: Date[]): void }",
-      "2:18: error: n is in Java what m is: m(java.util.List)",
+      "2:18: error: n and m are the same method in Java: m(java.util.List)",
     ],
     [
       "/** @service a.S */ export interface S { m(): AsyncIterable<string>;\n/** @method m */ n(a: Date): void }",
@@ -370,7 +367,7 @@ describe("a service", () => {
 
   it("is declared in one place", () => {
     const text = "/** @service a.S */ export interface S { }\nexport interface S { m(): void }";
-    expect(problemsOf(text)).toEqual(["1:21: error: S is declared in several parts; make it one"]);
+    expect(problemsOf(text)).toEqual(["1:21: error: S is declared in several parts; merge them"]);
   });
 
   it.each([
@@ -382,7 +379,7 @@ describe("a service", () => {
     ["equals(a: unknown): Promise<boolean>", "equals(java.lang.Object)"],
   ])("cannot have %s, which every object of Java has", (method, signature) => {
     expect(problemsOf(`/** @service a.S */ export interface S { ${method} }`)).toEqual([
-      `1:42: error: every object of Java has ${signature}, so no interface can declare it; call it otherwise`,
+      `1:42: error: every object of Java has ${signature}, so no interface can declare it; rename it`,
     ]);
     expect(problemsOf("/** @service a.S */ export interface S { wait(a: string): void; equals(): void }")).toEqual([]);
   });
@@ -396,7 +393,7 @@ interface B extends A { ${b} }`;
     expect(problemsOf(extended(""))).toEqual([]);
     expect(problemsOf(extended("ping(a: bigint): Promise<string | null>"))).toEqual([]);
     expect(problemsOf(extended("ping(a: string): Promise<string>"))).toEqual([
-      "2:15: error: ping is declared before: give each overload a name of its own, and the tag @method ping",
+      "2:15: error: ping is already declared: give each overload a name of its own, and the tag @method ping",
     ]);
   });
 
@@ -459,7 +456,7 @@ describe("a contract", () => {
 describe("a warning", () => {
   it.each([
     ["number", "number is a double in Java; say so with double, or int and the like, of triple-es/java"],
-    ["any", "any is taken for unknown, which is java.lang.Object: nothing checks what is inside"],
+    ["any", "any is treated as unknown, which is java.lang.Object: its contents are not type-checked"],
     ["string | undefined", "undefined arrives as null: join null to the type"],
   ])("is given for %s", (type, message) => {
     expect(problemOf(type)).toEqual([`3:8: warning: ${message}`]);
@@ -467,7 +464,7 @@ describe("a warning", () => {
 
   it.each(["services", "Service", "servce"])("is given for the tag @%s, which makes no service", (tag) => {
     expect(problemsOf(`/** @${tag} a.S */\nexport interface S {\n  m(): Promise<void>;\n}`)).toEqual([
-      `1:5: warning: @${tag} means nothing here, did you mean @service?`,
+      `1:5: warning: @${tag} is unknown, did you mean @service?`,
     ]);
   });
 
@@ -478,7 +475,7 @@ describe("a warning", () => {
     ["/** @Enum a.D */\nexport type D = 'A';", "1:5", "Enum", "enum"],
     ["/** @service a.S */\nexport interface S {\n  /** @methd say */\n  m(): void;\n}", "3:7", "methd", "method"],
   ])("is given for a tag like one of ours: %j", (text, place, name, meant) => {
-    expect(problemsOf(text)).toEqual([`${place}: warning: @${name} means nothing here, did you mean @${meant}?`]);
+    expect(problemsOf(text)).toEqual([`${place}: warning: @${name} is unknown, did you mean @${meant}?`]);
   });
 
   it("is given for a tag where the compiler does not see it", () => {
@@ -504,7 +501,7 @@ describe("a warning", () => {
 
   it("is given for a field that may be missing, for it will be null then", () => {
     expect(problemOf("D", "/** @class a.D */ export interface D { a?: string; b?: string | null }")).toEqual([
-      "5:40: warning: a missing a arrives as null: join null to its type",
+      "5:40: warning: an omitted a arrives as null: join null to its type",
     ]);
   });
 });

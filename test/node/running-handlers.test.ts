@@ -56,7 +56,7 @@ function call(stream: number, method: string, name = "", ...fields: [string, str
   ]);
 }
 
-/** Whether a handler may be started on that stream. */
+/** Reports whether a handler may be started on that stream. */
 async function admitted(connection: RawConnection, stream: number): Promise<boolean> {
   connection.write(call(stream, "Greet", "quick"));
   const answer = await Promise.race([connection.frame(Type.headers, stream), connection.frame(Type.reset, stream)]);

@@ -70,7 +70,7 @@ export const calls = {
     return { client: code, server: greeting };
   },
 
-  /** Whether the signal of a call has fired that was a success. */
+  /** Reports whether the signal of a successful call has fired. */
   async criticize(baseUrl: string, codec: CodecName) {
     const greeter = connect(baseUrl, codec);
     await greeter.greet({ name: "Ada" });

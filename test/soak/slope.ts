@@ -1,5 +1,5 @@
 /**
- * Whether memory grows: a straight line through samples, and how sure one can be of its slope.
+ * Detection of memory growth: a straight line through samples, and the confidence interval of its slope.
  */
 
 /** What a process held after a garbage collection, when so many calls had been made. */
@@ -36,8 +36,8 @@ export function fitSlope(samples: readonly Sample[]): Slope {
 }
 
 /**
- * Whether a slope rules a leak out: even the steepest line that fits the samples stays below what the smallest thing that
- * can be left behind by every call would take.
+ * Reports whether a slope rules a leak out: even the steepest line that fits the samples stays below what the smallest
+ * thing that can be left behind by every call would take.
  */
 export function isFlat({ bytesPerCall, margin }: Slope): boolean {
   return bytesPerCall + margin < SMALLEST_LEAK_BYTES;

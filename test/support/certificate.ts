@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Whether certificates can be made here. Tests that need one are skipped where they cannot. */
+/** Reports whether certificates can be made here. Tests that need one are skipped where they cannot. */
 export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 
 export interface Certificate {

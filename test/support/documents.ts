@@ -14,7 +14,7 @@ export interface Block {
   readonly from: string | undefined;
   /** The file whose code it goes on from: `after=path`. */
   readonly after: string | undefined;
-  /** Whether its lines are run in the repository, and not in a user's project: `in=repository`. */
+  /** True if its lines are run in the repository, and not in a user's project: `in=repository`. */
   readonly repository: boolean;
   /** The runtime that runs it, where that is not Node: `in=Bun`. */
   readonly platform: "Bun" | "Deno" | undefined;

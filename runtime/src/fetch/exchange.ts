@@ -10,7 +10,7 @@ import { readBody, readHeaders } from "./message.ts";
 export interface FetchOptions {
   /** The URL of the server: absolute, or in a browser a path on the page's own origin. */
   readonly baseUrl: string;
-  /** Whether cookies and other credentials are sent. Default: that of fetch, `same-origin`. */
+  /** Mode for cookies and other credentials. Default: that of `fetch`, `same-origin`. */
   readonly credentials?: "omit" | "same-origin" | "include" | undefined;
   /** Used in place of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;

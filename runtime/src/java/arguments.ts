@@ -17,8 +17,8 @@ export function argumentsToJson({ parameters }: Signature, values: readonly unkn
 }
 
 /**
- * The possible readings of a body as arguments of the method, the likeliest first; none if it cannot be for the method. A method
- * with one parameter also takes its argument bare.
+ * The possible readings of a body as arguments of the method, the most likely first; none if the body cannot be for the
+ * method. A method with one parameter also accepts a bare argument.
  */
 export function argumentsIn({ parameters }: Signature, body: JsonValue): readonly JsonValue[][] {
   const readings: JsonValue[][] = [];
@@ -36,7 +36,7 @@ export function argumentsIn({ parameters }: Signature, body: JsonValue): readonl
 /** Arguments that are valid for the types of the parameters. */
 export interface Fit {
   readonly values: unknown[];
-  /** Whether each is in its usual JSON form; a number in a string is not. */
+  /** True if each is in its usual JSON form; a number in a string is not. */
   readonly plain: boolean;
 }
 
@@ -62,7 +62,7 @@ function takesArray(type: JavaType): boolean {
   return "list" in type || "set" in type || "array" in type;
 }
 
-/** Whether a JSON value has the usual form of the type. An `Object` has none. */
+/** Reports whether a JSON value has the usual form of the type. An `Object` has none. */
 function isPlain(type: JavaType, json: JsonValue): boolean {
   if (json === null) return true;
   if (typeof type === "object" && ("class" in type || "map" in type)) return isRecord(json);

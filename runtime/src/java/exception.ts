@@ -16,14 +16,14 @@ export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | 
   readonly cause?: JavaException | undefined;
   /** The stack trace in Java, one line per call, such as `com.acme.Shop.order(Shop.java:42)`. */
   readonly trace?: readonly string[] | undefined;
-  /** The code that peers see which do not understand exceptions of Java. Default: unknown. */
+  /** The code for peers that do not understand exceptions of Java. Default: unknown. */
   readonly code?: Code | undefined;
 }
 
 /**
- * An exception of a Java class. A client throws it where a service in Java threw one; a handler that throws it has it
- * arrive in Java as an exception of that class, which the caller must know. Where exceptions cannot travel, as in streams
- * and in sub-protocol A, it is the error that every `RpcError` is, and its text names the class.
+ * An exception of a Java class. A client throws it if the service in Java threw one. If a handler throws it, it arrives
+ * in Java as an exception of that class, which the caller must know. Where exceptions cannot be encoded, in streams and
+ * in sub-protocol A, it is sent like any `RpcError`, and its text names the class.
  */
 export class JavaException extends RpcError {
   /** Name of the class, such as `com.acme.NoSuchUserException`. */

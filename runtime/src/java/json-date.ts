@@ -20,7 +20,7 @@ export function dateFromJson(json: unknown): Date {
   const [, year, month, day, time, zone = ""] = (typeof json === "string" && DATE.exec(json)) || [];
   const text = `${year}-${month}-${day}`;
   const date = new Date(time === undefined ? text : `${text}T${time}${zone.replace(/^(...)(..)$/, "$1:$2")}`);
-  // JavaScript takes a day that its month does not have for one of the next month.
+  // JavaScript accepts a day beyond the end of its month and counts it into the next month.
   if (Number.isNaN(date.getTime()) || new Date(`${text}T00:00Z`).getUTCDate() !== Number(day)) {
     throw new TypeError(`${show(json)} is not a valid date`);
   }

@@ -1,12 +1,12 @@
 /**
- * JSON as a serialization of sub-protocol B, for our own peers and those that were given one.
+ * JSON as a serialization of sub-protocol B, for peers that support it. Dubbo for Java does not.
  */
 import { decodeJsonText, encodeJson } from "../codec/codec.ts";
 import { fromJson, toJson } from "./json.ts";
 import { parseExactJson } from "./json-text.ts";
 import type { Serialization } from "./serialization.ts";
 
-/** Values as JSON text: `json` on the wire. Dubbo for Java has no such serialization of its own. */
+/** Values as JSON text: `json` on the wire. */
 export const jsonSerialization: Serialization = {
   name: "json",
   encode: (type, value, cost) => encodeJson(toJson(type, value, cost)),

@@ -4,7 +4,7 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** A number of JSON text that no number of JavaScript equals. It is not accepted where a string is declared. */
+/** A number of JSON text that a JavaScript number cannot represent. It is not accepted for a string. */
 export class ExactNumber {
   readonly #text: string;
 
@@ -68,19 +68,19 @@ function quoteKeys(text: string, exact: boolean): string | undefined {
   return pieces.join("") + text.slice(done);
 }
 
-/** Whether a colon follows. */
+/** Reports whether a colon follows. */
 function isKey(text: string, end: number): boolean {
   let next = end;
   while (text[next] === " " || text[next] === "\n" || text[next] === "\r" || text[next] === "\t") next += 1;
   return text[next] === ":";
 }
 
-/** The parser refuses anything else. */
+/** Reports whether the text is a number. The parser refuses anything else. */
 function isNumber(text: string): boolean {
   return /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text);
 }
 
-/** Whether a double loses digits of the number. Integers beyond 2^53 always count as losing some. */
+/** Reports whether a double loses digits of the number. Integers beyond 2^53 always count as losing some. */
 function losesDigits(text: string): boolean {
   const number = Number(text);
   if (/^-?[0-9]+$/.test(text)) return !Number.isSafeInteger(number);

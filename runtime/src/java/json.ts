@@ -57,7 +57,9 @@ export function toJson(type: JavaType, value: unknown, cost: Cost = new Cost()):
   return toPlain(type, value, JSON_NOTATION, cost) as JsonValue;
 }
 
-/** The same for formats like JSON: plain objects, arrays, strings, and the notation's representation of everything else. */
+/**
+ * The same for formats like JSON: plain objects, arrays, strings, and the notation's representation of everything else.
+ */
 export function toPlain(type: JavaType, value: unknown, notation: Notation, cost: Cost, depth = 0): unknown {
   cost.addValues(1);
   return valueToPlain(type, value, notation, cost, depth);

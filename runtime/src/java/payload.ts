@@ -31,7 +31,10 @@ export const interfacePayload: Payload = {
   },
 };
 
-/** The payload of a method that shares its path with others: in sub-protocol A Dubbo for Java wants the path to tell which. */
+/**
+ * The payload of a method that shares its path with others: in sub-protocol A, Dubbo for Java selects the overload by a
+ * suffix of the path.
+ */
 export const overloadPayload: Payload = {
   ...interfacePayload,
   httpRpc: { ...interfacePayload.httpRpc, path: overloadPath },

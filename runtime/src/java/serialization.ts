@@ -21,7 +21,7 @@ export interface Serialization {
   /** `cost` counts all values of a message together: pass it on when calling a built-in serialization. */
   encode(type: JavaType, value: unknown, cost?: Cost): Uint8Array;
   decode(type: JavaType, bytes: Uint8Array, cost?: Cost): unknown;
-  /** Absent where exceptions cannot be encoded: then they are reported as a status. */
+  /** Encodes an exception. If absent, exceptions are reported as a status. */
   encodeException?(exception: JavaException): Uint8Array;
   decodeException?(bytes: Uint8Array): JavaException;
 }

@@ -30,7 +30,7 @@ export function scalarOf(type: JavaType): JavaPrimitive | undefined {
   return SCALARS.get(type);
 }
 
-/** Whether null is invalid for the type. */
+/** Reports whether null is invalid for the type. */
 export function isPrimitive(type: JavaType): type is JavaPrimitive {
   return scalarOf(type) === type;
 }
@@ -85,17 +85,17 @@ export function pathSuffix(signature: Signature): string {
   return `~${letters.join("")}`;
 }
 
-/** Whether the type is `byte[]`, whose values are `Uint8Array`. */
+/** Reports whether the type is `byte[]`, whose values are `Uint8Array`. */
 export function isBytes(type: JavaType): boolean {
   return type === "[B" || (typeof type === "object" && "array" in type && type.array === "byte");
 }
 
-/** Whether the type is `Byte[]`. */
+/** Reports whether the type is `Byte[]`. */
 export function isBoxedBytes(type: JavaType): boolean {
   return typeof type === "object" && "array" in type && type.array === "java.lang.Byte";
 }
 
-/** Whether the type is `char[]`, which travels as a string. */
+/** Reports whether the type is `char[]`, which travels as a string. */
 export function isChars(type: JavaType): boolean {
   return typeof type === "object" && "array" in type && type.array === "char";
 }
@@ -179,7 +179,7 @@ export function toEntries(value: unknown): Iterable<readonly [unknown, unknown]>
   throw new TypeError(`${show(value)} is not a valid map`);
 }
 
-/** Whether a value is an object with members, rather than a list, map, date, bytes or exact number. */
+/** Reports whether a value is an object with members, rather than a list, map, date, bytes or exact number. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   if (value instanceof Date || value instanceof ExactNumber) return false;

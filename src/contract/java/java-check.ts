@@ -1,4 +1,6 @@
-/** Checks for declarations that Java refuses as a whole, although each part is valid. */
+/**
+ * Checks for declarations that Java refuses as a whole, although each part is valid.
+ */
 import type { Node } from "ts-morph";
 import type { Contract, Service } from "../model/contract.ts";
 import { type Problems, placeOf } from "../model/diagnostics.ts";
@@ -17,17 +19,17 @@ export function checkJava(contracts: readonly Contract[], problems: Problems): v
     const other = byName.get(one.javaName);
     if (other === undefined) byName.set(one.javaName, one);
     else if (!isSame(one, other)) {
-      const hint = "Java has one of a name; leave one of them out with a pattern that begins with !";
+      const hint = "Java allows one class of a name; exclude one of them with a pattern that begins with !";
       problems.error(
         one.node,
-        `${one.javaName} is declared otherwise in ${problems.tell(placeOf(other.node))}: ${hint}`,
+        `${one.javaName} has a different declaration in ${problems.tell(placeOf(other.node))}: ${hint}`,
       );
     }
   }
   const packages = new Set([...byName.keys()].flatMap(packagesOf));
   for (const one of byName.values()) {
     if (packages.has(one.javaName)) {
-      problems.error(one.node, `${one.javaName} is also the package of another class; call one of them otherwise`);
+      problems.error(one.node, `${one.javaName} is also the package of another class; rename one of them`);
     }
     if ("fields" in one) checkClass(one, problems);
     for (const { node, name } of referencesOf(one)) {
@@ -39,7 +41,7 @@ export function checkJava(contracts: readonly Contract[], problems: Problems): v
       if (data !== undefined)
         problems.error(
           node,
-          `${data} is declared as data, which Java cannot throw; name a class of exceptions of yours`,
+          `${data} is declared as data, which Java cannot throw; name an exception class of your own`,
         );
     }
   }
@@ -49,7 +51,7 @@ function isSame(one: JavaDeclaration, other: JavaDeclaration): boolean {
   return "methods" in one && "methods" in other && serviceKey(one) === serviceKey(other);
 }
 
-/** The package and those around it. */
+/** The package and its parent packages. */
 function packagesOf(javaName: string): string[] {
   const parts = splitName(javaName).packageName.split(".");
   return parts.map((_, i) => parts.slice(0, i + 1).join("."));
@@ -58,7 +60,7 @@ function packagesOf(javaName: string): string[] {
 function checkClass({ node, javaName, args, fields }: ClassShape, problems: Problems): void {
   const parameter = args.find((one) => one.kind === "variable" && !isClassName(one.name));
   if (parameter?.kind === "variable") {
-    problems.error(node, `Java cannot have a type parameter called ${parameter.name}; T would do`);
+    problems.error(node, `Java does not allow a type parameter with the name ${parameter.name}; use T, for example`);
   }
   const taken = new Map([["getClass", "Object"]]);
   for (const field of fields) {
@@ -77,7 +79,7 @@ export function accessorsOf({ name, java }: Field): { getter: string; setter: st
   return { getter: `${isFlag ? "is" : "get"}${suffix}`, setter: `set${suffix}` };
 }
 
-/** The classes and enums that a declaration names, and where. */
+/** The classes and enums that a declaration refers to, with their nodes. */
 function referencesOf(one: JavaDeclaration): { node: Node; name: string }[] {
   const namesIn = (node: Node, types: readonly (JavaTypeModel | undefined)[]): { node: Node; name: string }[] =>
     types.flatMap((type) => {

@@ -1,4 +1,6 @@
-/** The Java side of contracts: an interface for each service, and classes for what it exchanges. */
+/**
+ * The Java files of contracts: an interface for each service, and classes for the data it exchanges.
+ */
 
 import { fileHead } from "../../print/file-head.ts";
 import type { Contract, Method } from "../model/contract.ts";
@@ -8,12 +10,12 @@ import { accessorsOf, type JavaDeclaration } from "./java-check.ts";
 import { JavaImports, splitName } from "./java-imports.ts";
 
 export interface JavaFile {
-  /** Under the output folder. */
+  /** The path below the output folder. */
   readonly path: string;
   readonly text: string;
 }
 
-/** A class of Java with the classes inside of it. */
+/** A class of Java with its nested classes. */
 interface Unit {
   readonly name: string;
   readonly source: string;
@@ -25,13 +27,13 @@ const STREAM = "org.apache.dubbo.common.stream.StreamObserver";
 const INDENT = "    ";
 const VERSION = "serialVersionUID";
 
-/** Prints all files, of contracts that Java has nothing against. `out` is the absolute path of the output folder. */
+/** Prints the Java files of valid contracts. `out` is the absolute path of the output folder. */
 export function javaFiles(contracts: readonly Contract[], out: string): JavaFile[] {
   const packages = new Map<string, Map<string, Unit>>();
   const placed = new Set<string>();
   for (const contract of contracts) {
     for (const declared of [...contract.services, ...contract.declared]) {
-      // Services of several versions are one interface of Java, and what the JDK has is not ours to declare.
+      // Services with several versions are one interface of Java, and classes of the JDK need no declaration.
       const isThere = placed.has(declared.javaName) || classOfJdk(declared.javaName) !== undefined;
       const source = "home" in declared ? declared.home.file : contract.file;
       if (!isThere) place(declared, source, packages);
@@ -72,7 +74,7 @@ function printFile(unit: Unit, packageName: string, neighbours: Iterable<string>
   return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
 }
 
-/** Names that hide those of other files: of nested classes and of type parameters. */
+/** Names that hide those of other files: nested classes and type parameters. */
 function namesInside({ declared, nested }: Unit): string[] {
   const parameters = declared !== undefined && "args" in declared ? variables(declared) : [];
   return [...parameters, ...[...nested.values()].flatMap((unit) => [unit.name, ...namesInside(unit)])];
@@ -82,7 +84,7 @@ function variables({ args }: ClassShape): string[] {
   return args.flatMap((arg) => (arg.kind === "variable" ? [arg.name] : []));
 }
 
-/** A class, interface or enum as lines. Inside of an interface, classes are static and public by themselves. */
+/** Prints a class, interface or enum as lines. Classes inside an interface are implicitly static and public. */
 function printUnit({ name, declared, nested }: Unit, imports: JavaImports, isTop: boolean): string[] {
   const inside = [...nested.values()].flatMap((unit) => ["", ...printUnit(unit, imports, false)]);
   const modifier = isTop ? "public" : "public static";
@@ -121,7 +123,7 @@ function printMethod(method: Method, imports: JavaImports): string[] {
   }
 }
 
-/** Names that Java accepts, each once, and at the end one for the observer of a stream. */
+/** Unique names that Java accepts, followed by one for the observer of a stream. */
 function parameterNames(parameters: Method["parameters"]): string[] {
   const taken = new Set(parameters.map(({ name }) => name).filter(isJavaName));
   const free = (wanted: string): string => {
@@ -179,7 +181,7 @@ function javadoc({ comment, deprecated }: { comment: readonly string[]; deprecat
       .replace(/^@returns\b/, "@return")
       .replaceAll("*/", "*&#47;")
       .replaceAll("\\@", "{@literal @}")
-      // The compiler reads \u escapes before it knows of comments.
+      // The compiler replaces \u escapes before it parses comments.
       .replaceAll("\\", "&#92;"),
   );
   while (lines.at(-1) === "") lines.pop();

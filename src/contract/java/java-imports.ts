@@ -1,8 +1,10 @@
-/** Names of classes in one Java file: short where that is clear, with an import where it takes one. */
+/**
+ * Names of classes in one Java file: short if unambiguous, with an import if necessary.
+ */
 import { classOfJdk } from "../model/java-name.ts";
 import type { JavaTypeModel } from "../model/java-type.ts";
 
-/** A full name in its parts: `com.acme.Outer$Inner` is in `com.acme`, inside `Outer`. */
+/** Splits a full name: `com.acme.Outer$Inner` is in the package `com.acme`, inside `Outer`. */
 export function splitName(javaName: string): { packageName: string; names: [top: string, ...nested: string[]] } {
   const dot = javaName.lastIndexOf(".");
   const [top = "", ...nested] = javaName.slice(dot + 1).split("$");
@@ -15,13 +17,13 @@ export class JavaImports {
   /** Full names by short ones. */
   readonly #imported = new Map<string, string>();
 
-  /** `taken` are the short names that mean something else in the file: classes of the package, and what is nested here. */
+  /** `taken` are short names with another meaning in the file: classes of the package, and nested classes. */
   constructor(packageName: string, taken: Iterable<string>) {
     this.#packageName = packageName;
     this.#taken = new Set(taken);
   }
 
-  /** The class by the name it has in this file. */
+  /** The name of the class in this file. */
   name(javaName: string): string {
     const { packageName, names } = splitName(classOfJdk(javaName) ?? javaName);
     const [top] = names;

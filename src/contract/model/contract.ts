@@ -10,12 +10,15 @@ export interface Contract {
   readonly services: readonly Service[];
   /** Classes, without the generic ones, and enums, in the order of the file. */
   readonly shapes: readonly (ClassShape | EnumShape)[];
-  /** The types Java has to declare: generic classes too, and types of other files that this contract is the first to use. */
+  /**
+   * Types that Java has to declare: also generic classes, and types of other files that this contract is the first to
+   * use.
+   */
   readonly declared: readonly (ClassShape | EnumShape)[];
 }
 
 export interface Service extends Documented {
-  /** The declaration, for the places of errors. */
+  /** The declaration, for the positions of errors. */
   readonly node: Node;
   readonly name: string;
   /** The full name of the Java interface, which is the name on the wire. */
@@ -27,7 +30,7 @@ export interface Service extends Documented {
 }
 
 export interface Method extends Documented {
-  /** The declaration, for the places of errors. */
+  /** The declaration, for the positions of errors. */
   readonly node: Node;
   /** Its name in TypeScript. */
   readonly name: string;
@@ -36,7 +39,7 @@ export interface Method extends Documented {
   readonly kind: "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
   /** A method that takes a stream has one parameter, with the type of one value. */
   readonly parameters: readonly MethodParameter[];
-  /** `undefined` is `void`. Of a stream it is the type of one value. */
+  /** `undefined` stands for `void`. For a stream, the type of one value. */
   readonly result: DataType | undefined;
   /** The full names of the exceptions that Java declares. */
   readonly exceptions: readonly string[];
@@ -53,9 +56,9 @@ export interface DataType {
   readonly java: JavaTypeModel;
   /** The type in TypeScript. */
   readonly text: (names: TypeNames) => string;
-  /** Whether the text needs parentheses where something binds tighter. */
+  /** True if the text needs parentheses before an operator such as `[]`. */
   readonly isCompound?: boolean;
-  /** Whether the text says that it may be null. */
+  /** True if the text includes null. */
   readonly hasNull?: boolean;
 }
 

@@ -2,7 +2,7 @@
 import { relative } from "node:path";
 import type { Node, SourceFile } from "ts-morph";
 
-/** A place in a file. */
+/** A position in a file. */
 export interface Place {
   readonly file: string;
   readonly line: number;
@@ -49,19 +49,19 @@ export class Problems {
     return [...this.#found.values()].some(({ severity }) => severity === "error");
   }
 
-  /** A line for each, in the order of files and places, in the form that terminals and editors turn into links. */
+  /** One line for each, ordered by file and position, in the form that terminals and editors turn into links. */
   lines(): string[] {
     return [...this.#found.values()]
       .sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1))
       .map(({ severity, message, ...place }) => `${this.tell(place)}: ${severity}: ${message}`);
   }
 
-  /** The place in the form of {@link lines}. */
+  /** The position in the form of {@link lines}. */
   tell({ file, line, column }: Place): string {
     return `${relative(this.#folder, file).replaceAll("\\", "/")}:${line}:${column}`;
   }
 
-  /** A type that is used twice is read twice, and reported once. */
+  /** Adds a problem once, because a type that is used twice is read twice. */
   #add(sourceFile: SourceFile, offset: number, severity: Problem["severity"], message: string): void {
     const file = sourceFile.getFilePath();
     const { line, column } = sourceFile.getLineAndColumnAtPos(offset);

@@ -7,12 +7,12 @@ const keywords = new Set(
   volatile while _`.split(/\s+/),
 );
 
-/** Whether something in Java can have the name. */
+/** Reports whether Java accepts the name for a declaration. */
 export function isJavaName(name: string): boolean {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) && !keywords.has(name);
 }
 
-/** Whether a name can be part of the path of a call. */
+/** Reports whether a name can be part of the path of a call: ASCII only. */
 export function isAscii(name: string): boolean {
   return /^[!-~]*$/.test(name);
 }
@@ -25,24 +25,27 @@ export function notAscii(name: string, remedy: string): string {
   return `${name} is not ASCII, and Dubbo sends other characters of a call's path as question marks: ${remedy}`;
 }
 
-/** Words that a class cannot be called, though anything else can. */
+/** Words that cannot be the name of a class but of any other declaration. */
 const noClasses = new Set(["permits", "record", "sealed", "var", "yield"]);
 
-/** Whether a class can have the full name, such as `com.acme.Outer$Inner`. */
+/** Reports whether a class can have the full name, such as `com.acme.Outer$Inner`. */
 export function isClassName(name: string): boolean {
   const names = name.slice(name.lastIndexOf(".") + 1).split("$");
   const isClear = new Set(names).size === names.length && !names.some((one) => noClasses.has(one));
   return isClear && name.split(/[.$]/).every(isJavaName);
 }
 
-/** Whether the word after `@throws` is the full name of a class. In prose, no word has a dot before an upper-case letter. */
+/**
+ * Reports whether the word after `@throws` is the full name of a class. In prose, no word has a dot before an
+ * upper-case letter.
+ */
 export function isException(name: string): boolean {
   return isClassName(name) && /\.\p{Lu}[^.]*$/u.test(name);
 }
 
 /**
- * The class of the JDK that a name stands for, which needs no declaration: itself, or what hessian-lite sends an object of
- * the class for, because it has no values of `java.time`.
+ * The class of the JDK that a name refers to, which needs no declaration: the class itself, or the one that
+ * hessian-lite sends in place of a class of `java.time`.
  */
 export function classOfJdk(javaName: string): string | undefined {
   if (/^javax?\./.test(javaName)) return javaName;

@@ -2,7 +2,7 @@
 import type { Method, Service } from "./contract.ts";
 import { erasure, typeKey } from "./java-type.ts";
 
-/** The name and what is left of the parameters in a compiled class: `find(java.lang.String, java.util.List)`. */
+/** The name and the erased parameters, as in a compiled class: `find(java.lang.String, java.util.List)`. */
 export function erasedSignature({ javaName, parameters }: Method): string {
   return `${javaName}(${parameters.map(({ type }) => erasure(type.java)).join(", ")})`;
 }
@@ -22,14 +22,14 @@ export const ofObject: ReadonlySet<string> = new Set([
   "wait(long, int)",
 ]);
 
-/** One text for all methods that are the same in Java. */
+/** A key that is equal for methods that are the same in Java. */
 export function methodKey({ kind, javaName, parameters, result, exceptions }: Method): string {
   const types = parameters.map(({ type }) => typeKey(type.java)).join(", ");
   const answer = result === undefined ? "void" : typeKey(result.java);
   return `${kind} ${answer} ${javaName}(${types}) throws ${exceptions.join(", ")}`;
 }
 
-/** One text for all services whose interfaces are the same in Java. */
+/** A key that is equal for services whose interfaces are the same in Java. */
 export function serviceKey({ methods }: Service): string {
   return methods.map(methodKey).sort().join("; ");
 }

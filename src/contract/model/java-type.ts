@@ -6,36 +6,36 @@ export type JavaTypeModel =
   /** A primitive type or a class of the JDK, as `Class.getName` writes it. */
   | { readonly kind: "named"; readonly name: string }
   | { readonly kind: "list" | "set" | "array"; readonly element: JavaTypeModel }
-  /** A record is an object in TypeScript, and not a `Map`. */
+  /** A record is an object in TypeScript instead of a `Map`. */
   | { readonly kind: "map"; readonly key: JavaTypeModel; readonly value: JavaTypeModel; readonly isRecord: boolean }
-  /** Arguments are those of a generic class. */
+  /** `args` are the type arguments of a generic class. */
   | { readonly kind: "class"; readonly shape: ClassShape; readonly args: readonly JavaTypeModel[] }
   | { readonly kind: "enum"; readonly shape: EnumShape }
-  /** A parameter of a generic class, inside of it. */
+  /** A type parameter inside its generic class. */
   | { readonly kind: "variable"; readonly name: string };
 
-/** The module and the name to import a type by. */
+/** The module and the name by which to import a type. */
 export interface Home {
   /** The absolute path of the file that declares it. */
   readonly file: string;
-  /** The name it is exported by, which may be `default`; `undefined` if it is not. */
+  /** The exported name, which may be `default`; `undefined` if it is not exported. */
   readonly name: string | undefined;
-  /** The name it is declared by. */
+  /** The declared name. */
   readonly declaredName: string;
-  /** The package it was imported from by the contract. */
+  /** The package that the contract imports it from. */
   readonly specifier?: string;
 }
 
 /** A Java class whose objects are data. */
 export interface ClassShape {
   readonly kind: "class";
-  /** The declaration, for the places of errors. */
+  /** The declaration, for the positions of errors. */
   readonly node: Node;
   readonly home: Home;
   readonly name: string;
   readonly javaName: string;
   readonly comment: readonly string[];
-  /** The arguments of its type parameters: the parameters themselves, where it is read to be declared in Java. */
+  /** The arguments of its type parameters. In the declaration for Java, these are the parameters themselves. */
   readonly args: readonly JavaTypeModel[];
   /** The class it extends in Java. */
   readonly base: JavaTypeModel | undefined;
@@ -53,7 +53,7 @@ export interface Field {
 
 export interface EnumShape {
   readonly kind: "enum";
-  /** The declaration, for the places of errors. */
+  /** The declaration, for the positions of errors. */
   readonly node: Node;
   readonly home: Home;
   readonly name: string;
@@ -62,7 +62,7 @@ export interface EnumShape {
   readonly values: readonly string[];
 }
 
-/** The classes that stand for primitive types where an object is needed. */
+/** The boxed classes of primitive types. */
 const boxes: ReadonlyMap<string, string> = new Map([
   ["boolean", "java.lang.Boolean"],
   ["byte", "java.lang.Byte"],
@@ -80,7 +80,7 @@ export function named(name: string): JavaTypeModel {
 
 export const objectType: JavaTypeModel = named("java.lang.Object");
 
-/** The type as it must be where null is possible, or where Java takes objects only. */
+/** The boxed type, for positions where null is possible or Java requires an object. */
 export function boxed(type: JavaTypeModel): JavaTypeModel {
   return type.kind === "named" ? named(boxes.get(type.name) ?? type.name) : type;
 }
@@ -97,7 +97,7 @@ export function mapOf(key: JavaTypeModel, value: JavaTypeModel, isRecord = false
   return { kind: "map", key: boxed(key), value: boxed(value), isRecord };
 }
 
-/** The erasure of a type (JLS 4.6), in which overloads must differ. */
+/** The erasure of a type (JLS, section 4.6), in which overloads must differ. */
 export function erasure(type: JavaTypeModel): string {
   switch (type.kind) {
     case "named":
@@ -117,7 +117,7 @@ export function erasure(type: JavaTypeModel): string {
   }
 }
 
-/** One text for each type, with the arguments of generic ones. */
+/** A key for each type, with the arguments of generic ones. */
 export function typeKey(type: JavaTypeModel): string {
   switch (type.kind) {
     case "list":
@@ -135,7 +135,7 @@ export function typeKey(type: JavaTypeModel): string {
   }
 }
 
-/** Parts are used more than once, where type arguments are. */
+/** Memoized, because types share their parts. */
 const sizes = new WeakMap<JavaTypeModel, number>();
 
 /** The number of types in a type, itself included. */
@@ -145,7 +145,7 @@ export function sizeOf(type: JavaTypeModel): number {
   return known;
 }
 
-/** The types that it names directly. */
+/** The types that a type names directly. */
 export function partsOf(type: JavaTypeModel): readonly JavaTypeModel[] {
   switch (type.kind) {
     case "list":
@@ -161,13 +161,13 @@ export function partsOf(type: JavaTypeModel): readonly JavaTypeModel[] {
   }
 }
 
-/** The classes and enums a type is made of. */
+/** The classes and enums that a type refers to. */
 export function* shapesOf(type: JavaTypeModel): Generator<ClassShape | EnumShape> {
   if (type.kind === "class" || type.kind === "enum") yield type.shape;
   else for (const part of partsOf(type)) yield* shapesOf(part);
 }
 
-/** The type as the runtime wants it: a name, or an object that says what is inside. */
+/** The type as generated code passes it to the runtime: a name, or an object with its parts. */
 export function typeLiteral(type: JavaTypeModel, constantOf: (shape: ClassShape | EnumShape) => string): string {
   const inner = (of: JavaTypeModel): string => typeLiteral(of, constantOf);
   switch (type.kind) {

@@ -1,4 +1,6 @@
-/** Reads contracts from files of TypeScript. Nothing is resolved that a contract does not refer to. */
+/**
+ * Reads contracts from TypeScript files. Only names that a contract refers to are resolved.
+ */
 
 import { type ModuleDeclaration, Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
 import type { Contract } from "../model/contract.ts";
@@ -13,8 +15,8 @@ import { checkTags } from "./tag-check.ts";
 import { hasTag } from "./tags.ts";
 
 /**
- * The compiler with what names need and no more. It loads no declarations of the language: what a contract may use of
- * them is known here, and loading them takes longer than all the rest.
+ * A compiler that resolves names only. It loads no declarations of the language, which would take longer than
+ * everything else: this module knows those that a contract may use.
  */
 export function openProject(tsConfigFilePath: string | undefined, more: ProjectOptions = {}): Project {
   const own: ts.CompilerOptions = {
@@ -49,7 +51,7 @@ function resolveModule(
   return ts.resolveModuleName(name, importer, options, host).resolvedModule;
 }
 
-/** The contracts of the files, in the order of their paths. What is wrong goes to the problems. */
+/** The contracts of the files, ordered by path. Errors are added to the problems. */
 export function readContracts(files: readonly SourceFile[], problems: Problems): Contract[] {
   const shapes = new ShapeReader(problems);
   const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
@@ -62,14 +64,14 @@ export function readContracts(files: readonly SourceFile[], problems: Problems):
   return contracts;
 }
 
-/** Adds to `declared` what the contract is the first to refer to, of files that are no contracts. */
+/** Adds to `declared` the types of other files that the contract is the first to refer to. */
 function readContract(
   file: SourceFile,
   reader: ShapeReader,
   problems: Problems,
   declared: Set<ShapeDeclaration>,
 ): Contract {
-  // Errors that follow from errors of syntax would only hide them.
+  // Without this check, errors that follow from a syntax error would hide it.
   if (!checkSyntax(file, problems)) return emptyContract(file);
   checkTags(file, problems);
   checkForms(file, problems);
@@ -106,7 +108,7 @@ function declarationsOf(file: SourceFile): ShapeDeclaration[] {
     .sort((a, b) => a.getPos() - b.getPos());
 }
 
-/** Tags of ours on what they do not belong to. */
+/** Reports tags on declarations that they do not apply to. */
 function checkForms(file: SourceFile, problems: Problems): void {
   for (const node of file.getModules().flatMap(declarationsInside)) {
     const tag = (["service", "class", "enum"] as const).find((one) => hasTag(node, one));
@@ -117,7 +119,7 @@ function checkForms(file: SourceFile, problems: Problems): void {
   }
 }
 
-/** The declarations of a namespace that can have a tag, with those of namespaces inside it. */
+/** The declarations in a namespace and its nested namespaces that can have a tag. */
 function declarationsInside(module: ModuleDeclaration): ShapeDeclaration[] {
   return [
     ...module.getInterfaces(),

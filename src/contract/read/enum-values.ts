@@ -1,4 +1,6 @@
-/** The names of an enum's values, in their order: of a union of strings, of an `enum`, or of a constant object. */
+/**
+ * The names of an enum's values, in order: from a union of strings, an `enum` or a constant object.
+ */
 import { type IndexedAccessTypeNode, Node, SyntaxKind, type TypeNode } from "ts-morph";
 import type { Problems } from "../model/diagnostics.ts";
 import { isJavaName } from "../model/java-name.ts";

@@ -19,11 +19,11 @@ export function ownFields(declaration: Node, place: TypeContext, types: TypeRead
 function readField(member: Node, place: TypeContext, types: TypeReader, problems: Problems): Field | undefined {
   const isSignature = Node.isPropertySignature(member);
   if (!isSignature && !Node.isPropertyDeclaration(member)) {
-    problems.error(member, "objects of a Java class are data here: they have fields and nothing else");
+    problems.error(member, "a Java class of a contract is data: it has fields and nothing else");
     return undefined;
   }
   if (!isSignature && (member.isStatic() || member.getScope() !== "public")) {
-    problems.error(member, "fields are public and belong to objects, because they travel with them");
+    problems.error(member, "fields must be public and not static, because they are sent");
     return undefined;
   }
   const nameNode = member.getNameNode();
@@ -43,6 +43,6 @@ function readField(member: Node, place: TypeContext, types: TypeReader, problems
   }
   const { java, hasNull } = types.read(typeNode, place);
   const isOptional = member.hasQuestionToken();
-  if (isOptional && !hasNull) problems.warn(member, `a missing ${name} arrives as null: join null to its type`);
+  if (isOptional && !hasNull) problems.warn(member, `an omitted ${name} arrives as null: join null to its type`);
   return { name, comment: commentOf(member), java: isOptional ? boxed(java) : java };
 }

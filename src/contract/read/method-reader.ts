@@ -1,4 +1,6 @@
-/** Reads the methods of services: their names, what they take, and what they answer with. */
+/**
+ * Reads the methods of services: names, parameters and results.
+ */
 import { type MethodSignature, Node, type ParameterDeclaration, type TypeNode } from "ts-morph";
 import { unsafeMethodNames } from "../../print/names.ts";
 import type { DataType, Method, MethodParameter, Service } from "../model/contract.ts";
@@ -45,16 +47,16 @@ export class MethodReader {
     if (node.hasQuestionToken()) this.#problems.error(node, "a method of a service cannot be optional");
     if (node.getTypeParameters().length > 0) {
       const hint = "use a type of its own, or unknown";
-      this.#problems.error(node, `what a type parameter stands for is not known on the wire; ${hint}`);
+      this.#problems.error(node, `the type that a type parameter stands for is unknown on the wire; ${hint}`);
     }
     const parameters = node.getParameters();
     const stream = parameters.find((parameter) => streamed(parameter.getTypeNode()) !== undefined);
     if (stream !== undefined && parameters.length > 1) {
-      this.#problems.error(stream, "a stream is the only parameter of its method");
+      this.#problems.error(stream, "a stream must be the only parameter of its method");
     }
-    if (stream?.hasQuestionToken()) this.#problems.error(stream, "a stream cannot be left out");
+    if (stream?.hasQuestionToken()) this.#problems.error(stream, "a stream cannot be optional");
     if (streamed(node.getReturnTypeNode()) !== undefined && parameters.length > 1) {
-      this.#problems.error(node, "in Java, a method that answers with a stream has one parameter at most");
+      this.#problems.error(node, "in Java, a method that returns a stream has at most one parameter");
     }
     const optional = parameters.findIndex((parameter) => parameter.hasQuestionToken());
     const required = parameters.find((parameter, i) => i > optional && !parameter.hasQuestionToken());
@@ -69,7 +71,7 @@ export class MethodReader {
     const name = nameNode.getText();
     const javaName = tagValue(node, "method", this.#problems) ?? name;
     if (!Node.isIdentifier(nameNode)) {
-      this.#problems.error(nameNode, "a method has a plain name; what it is called in Java, @method can say");
+      this.#problems.error(nameNode, "a method needs a plain name; set another name for Java with @method");
     } else if (unsafeMethodNames.has(name) || name in Object.prototype || name === "toJSON") {
       const hint = `give it another name, and the tag @method ${name}`;
       this.#problems.error(nameNode, `a client cannot have a method ${name}: ${hint}`);
@@ -84,7 +86,7 @@ export class MethodReader {
   #parameter(node: ParameterDeclaration): MethodParameter {
     const name = node.getName();
     if (!Node.isIdentifier(node.getNameNode()) || name === "this" || node.isRestParameter()) {
-      this.#problems.error(node, "a parameter has a plain name, which is its name in Java");
+      this.#problems.error(node, "a parameter needs a plain name, which is its name in Java");
     }
     const typeNode = node.getTypeNode();
     const value = streamed(typeNode);
@@ -108,7 +110,7 @@ export class MethodReader {
     return promised === undefined || promised.getText() === "void" ? undefined : this.#types.read(promised, signature);
   }
 
-  /** A stream hands out objects in Java, so its values are never primitive. */
+  /** The values of a stream are objects in Java, so their type is never primitive. */
   #streamedType(node: TypeNode): DataType {
     const type = this.#types.read(node, signature);
     return { ...type, java: boxed(type.java) };

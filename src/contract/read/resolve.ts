@@ -8,10 +8,10 @@ export type Resolved =
   | { readonly kind: "brand"; readonly name: string }
   /** `specifier` and `name` are those of the import from a package, if there was one. */
   | { readonly kind: "declared"; readonly declaration: Node; readonly specifier?: string; readonly name?: string }
-  /** Declared in no file of the program: a type of the language, or a mistake. */
+  /** Not declared in any file of the program: a type of the language, or an error. */
   | { readonly kind: "global"; readonly name: string }
   | { readonly kind: "missing"; readonly module: string }
-  /** Files that take the name from each other, and none that declares it. */
+  /** Files that re-export the name from each other, none of which declares it. */
   | { readonly kind: "circular"; readonly module: string };
 
 export function resolve(name: Node): Resolved {
@@ -41,7 +41,7 @@ export function resolve(name: Node): Resolved {
     : { kind: "declared", declaration, ...foreign };
 }
 
-/** Whether the declaration is one of several that TypeScript merges into one type. */
+/** Reports whether TypeScript merges the declaration with others into one type. */
 export function isMerged(declaration: Node): boolean {
   const all = declaration.getSymbol()?.getDeclarations() ?? [];
   return all.filter((one) => Node.isInterfaceDeclaration(one) || Node.isClassDeclaration(one)).length > 1;
@@ -56,7 +56,7 @@ export function homeOf(declaration: Node, foreign: { specifier?: string; name?: 
   return { file, declaredName, name: isForeign || isInNamespace(declaration) ? undefined : exportedName(declaration) };
 }
 
-/** Whether the name is that of `import * as java from "triple-es/java"`. */
+/** Reports whether the name is that of `import * as java from "triple-es/java"`. */
 function isJavaModule(name: Node): boolean {
   const [declaration] = name.getSymbol()?.getDeclarations() ?? [];
   const statement = Node.isNamespaceImport(declaration) ? declaration.getFirstAncestorByKind(IMPORT) : undefined;
@@ -75,7 +75,7 @@ function isTypeDeclaration(node: Node): boolean {
   );
 }
 
-/** The module that the name is taken from, and its name there. */
+/** The module that the name is imported from, and its name there. */
 function importOf(symbol: TypeSymbol): { module: string; name: string } | undefined {
   const [declaration] = symbol.getDeclarations();
   if (Node.isImportSpecifier(declaration)) {
@@ -88,7 +88,7 @@ function importOf(symbol: TypeSymbol): { module: string; name: string } | undefi
   return undefined;
 }
 
-/** Whether a file cannot export the declaration, because it is inside of something else. */
+/** Reports whether a file cannot export the declaration, because it is nested in another one. */
 function isInNamespace(declaration: Node): boolean {
   return declaration.getFirstAncestorByKind(SyntaxKind.ModuleDeclaration) !== undefined;
 }
@@ -97,7 +97,7 @@ function nameOf(declaration: Node): string | undefined {
   return Node.isNameable(declaration) || Node.isNamed(declaration) ? declaration.getName() : undefined;
 }
 
-/** The name under which its own file exports a declaration: `default` for its default. */
+/** The name under which its own file exports a declaration; `default` for the default export. */
 function exportedName(declaration: Node): string | undefined {
   const name = nameOf(declaration);
   if (Node.isExportable(declaration) && declaration.hasExportKeyword()) {

@@ -10,17 +10,17 @@ import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "./tags.ts";
 import type { TypeReader } from "./type-reader.ts";
 
-/** Reads the service; `undefined` if its name cannot be known. */
+/** Reads a service; `undefined` if its name is invalid. */
 export function readService(node: InterfaceDeclaration, types: TypeReader, problems: Problems): Service | undefined {
   const javaName = tagValue(node, "service", problems);
   if (javaName === undefined) return undefined;
   if (!isClassName(javaName)) problems.error(node, `${javaName} is not the full name of a Java interface`);
   else if (!isAscii(javaName)) problems.error(node, notAscii(javaName, "give the Java interface another name"));
-  if (isMerged(node)) problems.error(node, `${node.getName()} is declared in several parts; make it one`);
+  if (isMerged(node)) problems.error(node, `${node.getName()} is declared in several parts; merge them`);
   if (homeOf(node, {}).name === undefined) {
     problems.error(node, `${node.getName()} is a service and must be exported`);
   }
-  if (node.getTypeParameters().length > 0) problems.error(node, "a service has no type parameters");
+  if (node.getTypeParameters().length > 0) problems.error(node, "a service cannot have type parameters");
   const deprecated = hasTag(node, "deprecated");
   const declared = methodsOf(node, problems, []);
   const reader = new MethodReader(types, problems);
@@ -49,11 +49,11 @@ function methodsOf(
   path: readonly InterfaceDeclaration[],
 ): MethodSignature[] {
   if (path.includes(node)) {
-    problems.error(node, `${node.getName()} extends what extends it`);
+    problems.error(node, `${node.getName()} extends itself in a cycle`);
     return [];
   }
   if (path.length > DEEPEST) {
-    problems.error(node, `more than ${DEEPEST} interfaces extend each other here; make fewer of them`);
+    problems.error(node, `more than ${DEEPEST} interfaces extend each other here; use fewer of them`);
     return [];
   }
   const inherited = node.getExtends().flatMap((clause) => {
@@ -83,13 +83,15 @@ interface Read {
   readonly method: Method;
 }
 
-/** Whether two interfaces that a service extends declare one method, as TypeScript lets them. */
+/** Reports whether a service inherits one method from two interfaces, which TypeScript allows. */
 function isInheritedTwice(one: Read, other: Read): boolean {
   if (one.method.name !== other.method.name || one.node.getParent() === other.node.getParent()) return false;
   return methodKey(one.method) === methodKey(other.method);
 }
 
-/** Methods of one name in TypeScript would be one, and overloads with the same parameters cannot be distinguished in Java. */
+/**
+ * Reports overloads that cannot work: several methods with one name in TypeScript, or with the same parameters in Java.
+ */
 function checkOverloads(methods: readonly Read[], problems: Problems): void {
   const names = new Set<string>();
   const overloads = new Map<string, string>();
@@ -97,7 +99,7 @@ function checkOverloads(methods: readonly Read[], problems: Problems): void {
     const { name, javaName, kind } = method;
     if (names.has(name)) {
       const hint = `give each overload a name of its own, and the tag @method ${javaName}`;
-      problems.error(node, `${name} is declared before: ${hint}`);
+      problems.error(node, `${name} is already declared: ${hint}`);
       continue;
     }
     names.add(name);
@@ -106,10 +108,10 @@ function checkOverloads(methods: readonly Read[], problems: Problems): void {
       problems.error(node, "overloads are distinguished by their arguments, and a stream has none");
     const key = erasedSignature(method);
     if (ofObject.has(key) && !(name in Object.prototype)) {
-      problems.error(node, `every object of Java has ${key}, so no interface can declare it; call it otherwise`);
+      problems.error(node, `every object of Java has ${key}, so no interface can declare it; rename it`);
     }
     const other = overloads.get(key);
-    if (other !== undefined) problems.error(node, `${name} is in Java what ${other} is: ${key}`);
+    if (other !== undefined) problems.error(node, `${name} and ${other} are the same method in Java: ${key}`);
     overloads.set(key, name);
   }
 }

@@ -1,4 +1,6 @@
-/** Reads the classes and enums that contracts declare, each once, with references in circles. */
+/**
+ * Reads the classes and enums that contracts declare, each once; references may be circular.
+ */
 import {
   type ClassDeclaration,
   type EnumDeclaration,
@@ -32,9 +34,9 @@ export type ShapeDeclaration = InterfaceDeclaration | ClassDeclaration | TypeAli
 type Shape = ClassShape | EnumShape;
 type Filling = { -readonly [K in keyof ClassShape]: ClassShape[K] };
 
-/** Type arguments that grow with every step of a circle are longer than this sooner or later. */
+/** Maximum length of type arguments as text. It stops cycles whose type arguments grow with each step. */
 const LONGEST_ARGUMENTS = 2_000;
-/** And a chain of generic classes may double them with every step. */
+/** Maximum number of type arguments. A chain of generic classes may double them with each step. */
 const MOST_ARGUMENTS = 2_000;
 
 export class ShapeReader implements Declarations {
@@ -42,9 +44,9 @@ export class ShapeReader implements Declarations {
   readonly #problems: Problems;
   readonly #shapes = new Map<ShapeDeclaration, Map<string, Shape | undefined>>();
   readonly #javaNames = new Map<string, Node>();
-  /** Functions that read the fields of classes of which only the name is known. */
+  /** Functions that read the fields of classes whose names alone have been read. */
   readonly #unread = new Map<Shape, () => void>();
-  /** Classes whose fields are being read: none of them can be a base of another. */
+  /** Classes whose fields are being read. None of them can be the base of another. */
   readonly #open = new Set<Shape>();
 
   constructor(problems: Problems) {
@@ -71,7 +73,7 @@ export class ShapeReader implements Declarations {
     return { java: shape.kind === "class" ? { kind: "class", shape, args: java } : { kind: "enum", shape }, text };
   }
 
-  /** All that was read so far, with what is read while they are gone through. */
+  /** All declarations read so far. Those read during the iteration are included. */
   declarations(): Iterable<ShapeDeclaration> {
     return this.#shapes.keys();
   }
@@ -88,7 +90,10 @@ export class ShapeReader implements Declarations {
     if (known.has(key)) return known.get(key);
     if (known.size >= MOST_ARGUMENTS) {
       const limit = `more than ${MOST_ARGUMENTS} different type arguments`;
-      this.#problems.error(declaration, `${declaration.getName()} is used with ${limit}; make several classes of it`);
+      this.#problems.error(
+        declaration,
+        `${declaration.getName()} is used with ${limit}; split it into several classes`,
+      );
       return undefined;
     }
     known.set(key, undefined);
@@ -101,7 +106,7 @@ export class ShapeReader implements Declarations {
     known.set(key, shape);
     if (shape === undefined) return undefined;
     this.#unread.set(shape, () => this.#fill(shape, declaration, args));
-    // One after the other, and not inside each other: a chain of classes may be longer than the stack is deep.
+    // Read one after another instead of recursively: a chain of classes may be longer than the stack is deep.
     if (this.#open.size === 0) for (const [one] of this.#unread) this.#readFields(one);
     return shape;
   }
@@ -160,7 +165,7 @@ export class ShapeReader implements Declarations {
     }
   }
 
-  /** Fields with those of bases, except of the base that becomes the base of the Java class. */
+  /** Fields including those of bases, except those of the base class in Java. */
   #fieldsOf(declaration: Node, place: TypeContext, into: Filling): Field[] {
     const fields = new Map<string, Field>();
     for (const field of [
@@ -181,7 +186,7 @@ export class ShapeReader implements Declarations {
     const { bases = [] } = place;
     return heritage.flatMap((clause) => {
       if (bases.length + this.#open.size > DEEPEST) {
-        this.#problems.error(clause, `more than ${DEEPEST} classes extend each other here; make fewer of them`);
+        this.#problems.error(clause, `more than ${DEEPEST} classes extend each other here; use fewer of them`);
         return [];
       }
       const resolved = resolve(clause.getExpression());
@@ -191,7 +196,7 @@ export class ShapeReader implements Declarations {
         return [];
       }
       if (bases.includes(base)) {
-        this.#problems.error(clause, `${base.getName()} extends what extends it`);
+        this.#problems.error(clause, `${base.getName()} extends itself in a cycle`);
         return [];
       }
       const args = this.types.readArguments(clause, resolved, clause.getTypeArguments(), place);
@@ -203,7 +208,7 @@ export class ShapeReader implements Declarations {
       if (java?.kind !== "class") return [];
       this.#readFields(java.shape);
       if (this.#open.has(java.shape)) {
-        this.#problems.error(clause, `${base.getName()} extends what extends it`);
+        this.#problems.error(clause, `${base.getName()} extends itself in a cycle`);
         return [];
       }
       if (into.base !== undefined) return java.shape.fields;
@@ -220,7 +225,7 @@ export class ShapeReader implements Declarations {
       return undefined;
     }
     if (!hasTag(declaration, tag)) {
-      this.#problems.error(declaration, `${name} is used as data, but no tag says what it is in Java: ${example}`);
+      this.#problems.error(declaration, `${name} is used as data, but has no tag with its Java name: ${example}`);
       return undefined;
     }
     const javaName = tagValue(declaration, tag, this.#problems);
@@ -229,7 +234,7 @@ export class ShapeReader implements Declarations {
       this.#problems.error(declaration, `${javaName} is not the full name of a Java class, such as in ${example}`);
       return undefined;
     }
-    if (isMerged(declaration)) this.#problems.error(declaration, `${name} is declared in several parts; make it one`);
+    if (isMerged(declaration)) this.#problems.error(declaration, `${name} is declared in several parts; merge them`);
     const before = this.#javaNames.get(javaName);
     if (before !== undefined && before !== declaration) {
       this.#problems.error(declaration, `${javaName} is already the name of another type of the contracts`);

@@ -1,8 +1,10 @@
-/** Files that the compiler cannot read: with errors of syntax, or nested more deeply than its stack allows. */
+/**
+ * Files that the compiler cannot parse: with syntax errors, or nested more deeply than its stack allows.
+ */
 import { type SourceFile, ts } from "ts-morph";
 import type { Problems } from "../model/diagnostics.ts";
 
-/** Tells the compiler's own objections. Whether there are none. */
+/** Reports the compiler's syntax errors. Returns true if there are none. */
 export function checkSyntax(file: SourceFile, problems: Problems): boolean {
   const { parseDiagnostics: broken = [] } = file.compilerNode as { parseDiagnostics?: ts.DiagnosticWithLocation[] };
   for (const { start, messageText } of broken) {
@@ -11,13 +13,13 @@ export function checkSyntax(file: SourceFile, problems: Problems): boolean {
   return broken.length === 0;
 }
 
-/** Calls `read`; returns `undefined` and reports an error if the compiler's stack overflows on the way. */
+/** Calls `read`. If the compiler's stack overflows, reports an error and returns `undefined`. */
 export function readDeep<T>(file: SourceFile, problems: Problems, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    // The file that is to blame may be an imported one.
+    // The cause may be in an imported file.
     const places = file.getProject().getSourceFiles().map(deepest);
     const place = places.reduce((a, b) => (b.depth > a.depth ? b : a));
     problems.errorAt(place.file, place.offset, TOO_DEEP);
@@ -27,7 +29,7 @@ export function readDeep<T>(file: SourceFile, problems: Problems, read: () => T)
 
 export const TOO_DEEP = "this is nested too deeply for the compiler; declare parts of it under names of their own";
 
-/** The deepest place of a file, found without a stack that could overflow again. */
+/** The most deeply nested position of a file, found without recursion. */
 function deepest(file: SourceFile): { file: SourceFile; offset: number; depth: number } {
   const found = { file, offset: 0, depth: 0 };
   const open: { node: ts.Node; depth: number }[] = [{ node: file.compilerNode, depth: 0 }];

@@ -1,11 +1,13 @@
-/** Warnings about tags that would be ignored silently: misspelled ones, and those in comments that the compiler does not attach. */
+/**
+ * Warnings about tags that would be ignored: misspelled ones, and those in comments that the compiler does not attach.
+ */
 import type { JSDoc, SourceFile } from "ts-morph";
 import { suggestion } from "../../print/did-you-mean.ts";
 import type { Problems } from "../model/diagnostics.ts";
 
 const ofDeclarations = ["service", "group", "version", "serialization", "class", "enum"];
 const ofMethods = ["method", "throws"];
-/** Tags of other tools that are one or two letters from one of ours. */
+/** Tags of other tools that differ by one or two letters from a tag of contracts. */
 const others = ["prop"];
 
 export function checkTags(file: SourceFile, problems: Problems): void {
@@ -21,7 +23,7 @@ function checkSpelling(node: { getJsDocs(): JSDoc[] }, names: readonly string[],
     const name = tag.getTagName();
     if (names.includes(name) || others.includes(name)) continue;
     const meant = /"(.*)"/.exec(suggestion(name, names))?.[1];
-    if (meant !== undefined) problems.warn(tag, `@${name} means nothing here, did you mean @${meant}?`);
+    if (meant !== undefined) problems.warn(tag, `@${name} is unknown, did you mean @${meant}?`);
   }
 }
 

@@ -1,4 +1,6 @@
-/** JSDoc of contracts: the author's text, and the tags that say what something is in Java. */
+/**
+ * JSDoc of contracts: the author's text, and the tags that determine the Java declaration.
+ */
 import type { JSDoc, JSDocTag } from "ts-morph";
 import { prose } from "../../print/jsdoc.ts";
 import type { Problems } from "../model/diagnostics.ts";
@@ -12,8 +14,8 @@ interface Documentable {
 }
 
 /**
- * The value of a tag, which is one word; `undefined` without the tag. Read from the text, because the compiler parses a type
- * after some of these tags.
+ * The value of a tag, which is one word; `undefined` without the tag. It is read from the text, because the compiler
+ * parses a type after some tags.
  */
 export function tagValue(node: Documentable, name: TagName, problems: Problems): string | undefined {
   const [tag, again] = tagsOf(node, name);
@@ -67,7 +69,7 @@ export function parameterDocs(node: Documentable): string[] {
     .map((tag) => `@${tag.getTagName()} ${exceptionFirst(wordsOf(tag))}`.trimEnd());
 }
 
-/** `{com.acme.Oops} if …`, as older tools want it, without the braces. */
+/** Removes the braces of `{com.acme.Oops} if …`, the form of older tools. */
 function exceptionFirst(words: string): string {
   const [braced = "", name = ""] = /^\{\s*([^\s{}]+)\s*\}/.exec(words) ?? [];
   return isException(name) ? name + words.slice(braced.length) : words;

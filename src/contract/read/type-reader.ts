@@ -1,6 +1,5 @@
 /**
- * Reads types. They are mapped as they are written: once a compiler has resolved `long` or `int`, nothing but `bigint` or
- * `number` is left of it.
+ * Reads types from their syntax: once a compiler has resolved `long` or `int`, only `bigint` or `number` is left.
  */
 
 import { Node, SyntaxKind, type TypeNode, type TypeReferenceNode } from "ts-morph";
@@ -16,11 +15,11 @@ import { globalObjection, objection } from "./unsupported-types.ts";
 
 /** The context of a type in a contract. */
 export interface TypeContext {
-  /** The types that the surrounding type parameters stand for. */
+  /** The arguments of the surrounding type parameters. */
   readonly parameters: ReadonlyMap<Node, DataType>;
-  /** Whether generated code will name it, so that it must be exported. */
+  /** True if generated code names the type, so that it must be exported. */
   readonly isSignature: boolean;
-  /** Aliases that are being followed. */
+  /** Aliases that are being resolved. */
   readonly aliases?: readonly Node[];
   /** The nesting around the type; absent for an outermost type. */
   readonly nesting?: Nesting;
@@ -30,13 +29,13 @@ export interface TypeContext {
 
 /** Reads the declarations that types refer to. */
 export interface Declarations {
-  /** A class or an enum; `undefined` for a type alias that is neither. */
+  /** Reads a class or an enum; `undefined` for a type alias that is neither. */
   read(declared: DeclaredType, args: readonly DataType[], place: TypeContext, node: Node): DataType | undefined;
 }
 
 export type DeclaredType = Extract<Resolved, { kind: "declared" }>;
 
-/** Stands where a problem was found, so that reading can go on and find more. */
+/** A placeholder for a type with an error, so that reading continues and finds further errors. */
 export const unreadable: DataType = { java: objectType, text: () => "unknown" };
 
 export class TypeReader {
@@ -57,8 +56,7 @@ export class TypeReader {
   }
 
   /**
-   * The type arguments of a reference, with defaults for those it leaves out; `undefined` if there are too few or too
-   * many.
+   * The type arguments of a reference, with defaults for omitted ones; `undefined` if there are too few or too many.
    */
   readArguments(
     node: Node,
@@ -103,7 +101,10 @@ export class TypeReader {
       );
     }
     if (node.getKind() === SyntaxKind.AnyKeyword) {
-      this.#problems.warn(node, "any is taken for unknown, which is java.lang.Object: nothing checks what is inside");
+      this.#problems.warn(
+        node,
+        "any is treated as unknown, which is java.lang.Object: its contents are not type-checked",
+      );
     }
     const [text, java] = keyword;
     return { java: named(java), text: () => text };
@@ -174,11 +175,11 @@ export class TypeReader {
       case "global":
         return this.#global(node, resolved.name, args, place);
       case "missing":
-        return this.refuse(node, `${node.getText()} cannot be found: ${literal(resolved.module)} does not have it`);
+        return this.refuse(node, `${node.getText()} cannot be found: ${literal(resolved.module)} does not export it`);
       case "circular":
         return this.refuse(
           node,
-          `${node.getText()} is declared nowhere: files take it from each other in a circle, and ${literal(resolved.module)} is one of them; declare it in one`,
+          `${node.getText()} has no declaration: files re-export it from each other in a cycle that includes ${literal(resolved.module)}; declare it in one of them`,
         );
       case "declared":
         return this.#declared(node, resolved, args, place);
@@ -224,7 +225,7 @@ export class TypeReader {
     const { declaration } = declared;
     if (Node.isTypeParameterDeclaration(declaration)) {
       const known = place.parameters.get(declaration);
-      return known ?? this.refuse(node, `what ${declaration.getName()} stands for cannot be known here`);
+      return known ?? this.refuse(node, `the type that ${declaration.getName()} stands for is unknown here`);
     }
     const args = this.readArguments(node, declared, argNodes, place);
     if (args === undefined) return unreadable;
@@ -237,7 +238,7 @@ export class TypeReader {
     const { aliases = [] } = place;
     const aliased = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : undefined;
     if (aliased === undefined || aliases.includes(declaration)) {
-      return this.refuse(declaration, "a type alias that refers to itself has no end; declare an interface instead");
+      return this.refuse(declaration, "a type alias cannot refer to itself; declare an interface instead");
     }
     const of = this.read(aliased, { ...place, parameters, aliases: [...aliases, declaration] });
     const home = homeOf(declaration, declared);

@@ -5,7 +5,7 @@ import { brands, globals, JAVA_MODULE } from "../model/known-types.ts";
 
 /** The reason for a name that no contract declares. */
 export function globalObjection(name: string): string {
-  if (["Promise", "AsyncIterable"].includes(name)) return `${name} can only be around the whole type`;
+  if (["Promise", "AsyncIterable"].includes(name)) return `${name} can only enclose the whole type`;
   if (["Function", "Symbol"].includes(name)) return "a function or symbol is not data";
   if (name === "Error")
     return "an exception is thrown, not passed; a method says so with @throws com.acme.SoldOutException";
@@ -13,10 +13,10 @@ export function globalObjection(name: string): string {
   if (instead !== undefined) return `${name} is not a type of contracts; use ${instead}`;
   const close = suggestion(name, Object.keys(globals));
   if (brands.has(name) || name === "JavaArray") return `${name} must be imported from ${JAVA_MODULE}`;
-  return `${name} is neither imported nor a type that Java has a counterpart of${close}`;
+  return `${name} is neither imported nor a type with a counterpart in Java${close}`;
 }
 
-/** Types of the language that contracts replace by another type. */
+/** Types of the language, each with the type that contracts use in its place. */
 const replacements: Readonly<Record<string, string>> = {
   ArrayBuffer: "Uint8Array",
   BigInt: "long",
@@ -40,7 +40,7 @@ export function objection(node: Node): string {
     case SyntaxKind.UndefinedKeyword:
       return `${node.getText()} can only be the result of a method: Promise<void>`;
     case SyntaxKind.LiteralType:
-      return "Java has no types of one value; for an enum, declare a union of strings with the tag @enum com.acme.Color";
+      return "Java has no literal types; for an enum, declare a union of strings with the tag @enum com.acme.Color";
     case SyntaxKind.TupleType:
       return "Java has no tuples; use an array, or an interface with the tag @class";
     case SyntaxKind.IntersectionType:
@@ -49,7 +49,7 @@ export function objection(node: Node): string {
     case SyntaxKind.ConstructorType:
       return "a function is not data";
     case SyntaxKind.ObjectKeyword:
-      return "object does not say what is inside; use unknown for java.lang.Object";
+      return "object does not declare its contents; use unknown for java.lang.Object";
     case SyntaxKind.ImportType:
       return "import the type in a statement at the top of the file";
     default:

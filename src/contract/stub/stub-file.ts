@@ -1,4 +1,6 @@
-/** A file generated from a contract, from top to bottom: clients and handlers of services that have no proto file. */
+/**
+ * Prints a file generated from a contract: clients and handlers of services without a proto file.
+ */
 
 import { relative } from "node:path";
 import { type Declaration, objectLiteral, printDeclaration, type Target } from "../../print/declaration.ts";
@@ -20,12 +22,12 @@ export interface StubOptions {
 }
 
 export interface StubFile {
-  /** Under the output folder. */
+  /** The path below the output folder. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Prints the file of one outline. `all` are those it may import from. */
+/** Prints the file of one outline. It may import from the files of `all`. */
 export function stubFile(outline: StubOutline, all: readonly StubOutline[], options: StubOptions): StubFile {
   const { target, out, importExtension } = options;
   const path = `${outline.path}.${target === "dts" ? "d.ts" : target}`;
@@ -44,7 +46,7 @@ export function stubFile(outline: StubOutline, all: readonly StubOutline[], opti
   const blocks = [imports.statements(target === "js" ? "JavaScript" : "TypeScript").join("\n"), ...body];
   return { path, text: `${head}\n${blocks.filter((block) => block !== "").join("\n\n")}\n` };
 
-  /** Constants of enums are read by those that follow. */
+  /** Selects the constants of enums, which later constants refer to. */
   function isEnum({ name }: Declaration): boolean {
     return [...outline.locals, ...outline.constants].some(([shape, own]) => shape.kind === "enum" && own === name);
   }
@@ -84,7 +86,7 @@ function shapeConstant(shape: Shape, name: string, isLocal: boolean, tools: Tool
   const { target, runtime, constantOf } = tools;
   const type = ({ name, java }: Field): string => {
     const text = typeLiteral(java, constantOf);
-    // For such a key, TypeScript takes the contextual type from Object, and not from the index signature.
+    // For such a key, TypeScript takes the contextual type from Object instead of the index signature.
     return target === "ts" && name in Object.prototype ? `${text} as ${runtime.type("JavaType")}` : text;
   };
   const inside = (): [string, string] =>
@@ -155,7 +157,7 @@ function serviceDeclarations(outline: StubServiceOutline, tools: Tools): Declara
   ];
 }
 
-/** The contract's method, with the options of a call after the last parameter. */
+/** The contract's method, with the options of a call as an additional last parameter. */
 function clientSignature(method: Method, { types, runtime }: Tools): string {
   const given = method.parameters.map(({ name, isOptional, type }) => {
     const text = type.text(types);
@@ -166,7 +168,7 @@ function clientSignature(method: Method, { types, runtime }: Tools): string {
   return `(${[...given, options].join(", ")}): ${answersStream(method) ? "AsyncIterable" : "Promise"}<${result}>`;
 }
 
-/** An omitted argument arrives as null, because the ones after it are always present. */
+/** An omitted argument arrives as null, because later parameters are always present. */
 function handlerSignature(method: Method, { types, runtime }: Tools): string {
   const given = method.parameters.map((parameter) => {
     const text = parameterText(parameter, types);
@@ -182,7 +184,7 @@ function parameterText({ isOptional, type }: MethodParameter, types: TypeNames):
   return isOptional && type.hasNull !== true ? `${type.text(types)} | null` : type.text(types);
 }
 
-/** A name for a parameter of ours that none of the author's has. */
+/** A name for an additional parameter that none of the author's parameters has. */
 function freeName(wanted: string, { parameters }: Method): string {
   return new Scope(parameters.map(({ name }) => name)).claim(wanted);
 }

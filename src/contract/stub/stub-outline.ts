@@ -1,4 +1,6 @@
-/** The outline of the files generated from contracts: what each exports under which name, and what it takes from others. */
+/**
+ * The outline of the files generated from contracts: exported names, and imports from other files.
+ */
 import { relative } from "node:path";
 import { Scope, unbindable } from "../../print/names.ts";
 import type { Contract, Method, Service } from "../model/contract.ts";
@@ -13,9 +15,12 @@ export interface StubOutline {
   readonly services: readonly StubServiceOutline[];
   /** The constants of classes and enums that the contract declares. */
   readonly constants: ReadonlyMap<Shape, string>;
-  /** Those that only this file sees: of enums of other files, of generic classes, and of classes that no contract declares. */
+  /**
+   * Constants that only this file uses: for enums of other files, generic classes, and classes that no contract
+   * declares.
+   */
   readonly locals: ReadonlyMap<Shape, string>;
-  /** All identifiers of the file's own. */
+  /** All identifiers that the file declares. */
   readonly claimed: readonly string[];
 }
 
@@ -28,7 +33,7 @@ export interface StubServiceOutline {
   readonly methods: readonly { readonly method: Method; readonly constant: string }[];
 }
 
-/** Types of the language that generated files name, beside those all generated files do. */
+/** Types of the language that these files name, in addition to those that all generated files name. */
 const globals = ["Array", "Date", "Map", "ReadonlyArray", "ReadonlyMap", "ReadonlySet", "Record", "Set", "Uint8Array"];
 
 export const reserved: readonly string[] = [...unbindable, ...globals];
@@ -91,8 +96,8 @@ function label(type: JavaTypeModel): string {
 }
 
 /**
- * The shapes that a file must describe itself. Enums are always among them: its constant is read while modules are still being
- * loaded, when one from a file that imports this one would not be there yet.
+ * The shapes that a file must describe itself. Enums are always included: their constants are read while modules are
+ * still loading, when one from a file that imports this one would not exist yet.
  */
 function localShapes(
   { contract, constants }: Pick<StubOutline, "contract" | "constants">,
@@ -109,7 +114,7 @@ function localShapes(
     if (result !== undefined) visit(result.java);
   }
   for (const shape of contract.shapes) if (shape.kind === "class") for (const { java } of shape.fields) visit(java);
-  // The set grows on the way.
+  // The set grows during the iteration.
   for (const shape of locals) if (shape.kind === "class") for (const { java } of shape.fields) visit(java);
   return [...locals];
 }

@@ -20,7 +20,7 @@ export class Heard implements StreamSink {
   closed = 0;
   drains = 0;
   stream: Stream | undefined;
-  /** Whether data is taken as it comes. */
+  /** True if data is taken as it comes. */
   consumes: boolean;
   onDrained: () => void = () => {};
 

@@ -7,11 +7,11 @@ import type { Running } from "../program.ts";
 export interface DubboPeer {
   readonly name: string;
   readonly version: string;
-  /** Whether its server wants the option `javaNames` of ours. */
+  /** True if its server wants the option `javaNames` of ours. */
   readonly javaNames: boolean;
-  /** Whether its server speaks sub-protocol A at all. */
+  /** True if its server speaks sub-protocol A at all. */
   readonly httpRpc: boolean;
-  /** Whether that is so for an interface without a proto file. */
+  /** True if that is so for an interface without a proto file. */
   readonly plainHttpRpc: boolean;
   /** Starts its server with every service of the matrix. */
   startServer(credentials: Credentials | undefined): Promise<Running>;

@@ -42,7 +42,7 @@ export class CompressionWatch {
     return message;
   }
 
-  /** Whether a received message was compressed. */
+  /** Reports whether a received message was compressed. */
   wasCompressed(message: object): boolean {
     return this.#compressed.has(message);
   }

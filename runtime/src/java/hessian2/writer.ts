@@ -116,7 +116,7 @@ class Writer {
     else throw new TypeError(`nothing is a value of ${type}`);
   }
 
-  /** A value without a declared type. A reference to it under any declared type will do. */
+  /** Writes a value without a declared type. A reference to it under any declared type is valid. */
   #any(value: unknown): void {
     const [index] = (typeof value === "object" && value !== null && this.#written.get(value)?.values()) || [];
     if (index !== undefined) this.#reference(index);
@@ -222,7 +222,7 @@ class Writer {
     }
   }
 
-  /** An object without references to it. It takes a number all the same. */
+  /** Writes an object without references to it. It still takes a reference number. */
   #object(name: string, fields: readonly string[], writeValues: () => void): void {
     this.#number();
     this.#head(name, fields);

@@ -18,9 +18,9 @@ import { isBoxedBytes, isBytes, isChars, isRecord, itemOf, scalarOf, setMember }
 export interface ArgumentBody {
   /** The possible readings of the body as arguments of the method, the likeliest first; none if it cannot be for the method. */
   readingsFor(signature: Signature): readonly JsonValue[][];
-  /** Whether it names each parameter of the method, and nothing else. */
+  /** Reports whether it names each parameter of the method, and nothing else. */
   namesAll?(signature: Signature): boolean;
-  /** Whether the format distinguishes text, numbers and other types. */
+  /** True if the format distinguishes text, numbers and other types. */
   readonly typed?: true;
   /** The arguments by position, where no name is known and the path has no other method. */
   byPosition?(signature: Signature): readonly JsonValue[][];
@@ -119,7 +119,7 @@ const namesIn =
       values.map(({ name }) => name),
     );
 
-/** Whether the names are exactly those of the parameters. */
+/** Reports whether the names are exactly those of the parameters. */
 function namesAll({ parameters }: Signature, names: readonly string[]): boolean {
   const given = new Set(names);
   return given.size === parameters.length && parameters.every(({ name }) => given.has(name));

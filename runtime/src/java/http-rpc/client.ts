@@ -1,6 +1,6 @@
 /**
- * Interface methods in the client half of sub-protocol A: an array of the arguments in JSON, or an only one bare, and the bare
- * result.
+ * Interface methods in the client half of sub-protocol A: requests are a JSON array of the arguments, or a single bare
+ * argument; responses are the bare result.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";

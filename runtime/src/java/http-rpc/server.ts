@@ -1,6 +1,6 @@
 /**
- * Interface methods in the server half of sub-protocol A: the arguments of a body, and which of several methods of one path they
- * are for.
+ * Interface methods in the server half of sub-protocol A: decoding of the arguments of a body, and selection among the
+ * methods of one path.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../../call/code.ts";

@@ -1,6 +1,6 @@
 /**
- * Interface methods in the server half of sub-protocol B: which serialization carries the values of a wrapped message, what they
- * are declared as, and which of several methods of one path a request is for.
+ * Interface methods in the server half of sub-protocol B: selection of the serialization and of the method among those
+ * of one path, and decoding by the declared types.
  */
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
@@ -24,7 +24,7 @@ import { decodeWrapper, EXCEPTION_CODE, encodeWrapper, type Wrapper } from "./wr
 /** The code of Dubbo's `RpcException` for exceptions of the service itself. */
 const BUSINESS_EXCEPTION = "3";
 
-/** One call of an interface method on a server: it answers in the serialization, and by the name, of the request. */
+/** One call of an interface method on a server. The response has the serialization of the request, by the same name. */
 export class WrappedCall implements GrpcPayloadCall {
   readonly #all: readonly Serialization[];
   readonly #methods: readonly Method[];
@@ -71,7 +71,7 @@ export class WrappedCall implements GrpcPayloadCall {
     );
   }
 
-  /** A handler's exception of Java is sent as a value, as Java sends it. Other errors are thrown again. */
+  /** Encodes an exception of Java that a handler threw as a value, as Java does. Rethrows other errors. */
   encodeError(error: unknown): PayloadError {
     const exception = thrownException(error);
     if (exception === undefined || this.#serialization?.encodeException === undefined) throw error;
