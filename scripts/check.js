@@ -27,7 +27,12 @@ const GENERATED = [
 ];
 
 /** Not installed by `npm ci` in the root: the plugins that bench:generate compares with, and Bun, Deno and Next. */
-const OTHER_PACKAGES = ["bench/generate/peers", "test/platforms/runtimes", "test/platforms/next"];
+const OTHER_PACKAGES = [
+  "bench/generate/peers",
+  "test/platforms/runtimes",
+  "test/platforms/next",
+  "test/protobuf-conformance",
+];
 
 const steps = [
   ["format", () => run("biome format . && buf format --diff --exit-code")],
@@ -57,7 +62,7 @@ for (const [name, step] of steps) {
   if (problem !== undefined) console.log(`\n${problem.trim()}\n`);
 }
 runTests();
-for (const judge of ["conformance", "interop:grpc", "interop:dubbo"]) runJudge(judge);
+for (const judge of ["conformance", "conformance:protobuf", "interop:grpc", "interop:dubbo"]) runJudge(judge);
 rmSync(temporary, { recursive: true });
 
 for (const name of failedTests) console.log(`failed test: ${name}`);
