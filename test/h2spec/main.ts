@@ -42,7 +42,6 @@ async function run(title: string, command: string, args: readonly string[], cwd 
   const child = spawn(command, args, {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, TRIPLE_ES_HTTP2: "own" },
   });
   let output = "";
   child.stdout.on("data", (chunk) => {

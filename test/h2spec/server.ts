@@ -8,7 +8,7 @@ import { Metadata } from "../../runtime/src/call/metadata.ts";
 import { wholeBody } from "../../runtime/src/http/body.ts";
 import type { Exchange } from "../../runtime/src/http/exchange.ts";
 import { MemoryBudget } from "../../runtime/src/node/io/memory-budget.ts";
-import { serveOwnHttp2 } from "../../runtime/src/node/server/http2-engine.ts";
+import { serveHttp2 } from "../../runtime/src/node/server/http2.ts";
 import { resolveLimits } from "../../runtime/src/node/server/limits.ts";
 import { createCertificates } from "../support/certificate.ts";
 
@@ -29,7 +29,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const engine = serveOwnHttp2(exchange, resolveLimits(), new MemoryBudget(64 * 1024 * 1024), 16 * 1024);
+const engine = serveHttp2(exchange, resolveLimits(), new MemoryBudget(64 * 1024 * 1024), 16 * 1024);
 const accept = (socket: Socket): void => {
   socket.on("error", () => {});
   engine.accept(socket);

@@ -20,11 +20,6 @@ export interface ReadableBodyOptions {
   readonly readEnd?: boolean;
 }
 
-/** Notified when a stream closes. Listeners cost, so the body shares its own. */
-export interface StreamOwner {
-  onClosed(): void;
-}
-
 /**
  * The property of a stream that holds its body. All streams share the listeners below, which find the body by it: closures
  * for each stream would take more memory than everything else about it.
@@ -53,7 +48,6 @@ export class ReadableBody implements Body {
   #taken = 0;
   readonly #stream: Carrier;
   readonly #options: ReadableBodyOptions;
-  readonly #owner: StreamOwner | undefined;
   readonly #memory: MemoryShare | undefined;
   #waiting: Waiting | undefined;
   #iterator: ChunkIterator | undefined;
@@ -61,10 +55,9 @@ export class ReadableBody implements Body {
   #abandoned: RpcError | undefined;
 
   /** With a share of a memory budget, a body that does not fit into it fails as unavailable. */
-  constructor(stream: Readable, options: ReadableBodyOptions, owner?: StreamOwner, memory?: MemoryShare) {
+  constructor(stream: Readable, options: ReadableBodyOptions, memory?: MemoryShare) {
     this.#stream = stream;
     this.#options = options;
-    this.#owner = owner;
     this.#memory = memory;
     this.#stream[BODY] = this;
     stream.on("close", closed);
@@ -170,7 +163,6 @@ export class ReadableBody implements Body {
 
   /** The stream has closed. */
   onClose(): void {
-    this.#owner?.onClosed();
     this.#lose();
   }
 

@@ -3,15 +3,15 @@
  * exchange. The owner of the server listens, limits and closes.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import type { Body } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
-import { toHttp2Headers } from "../io/headers.ts";
-import { discard, pump } from "../io/pump.ts";
+import { discard } from "../io/pump.ts";
+import { setHead } from "./adapter-headers.ts";
+import { failHttp2, Http2Request, respondHttp2 } from "./adapter-http2.ts";
 import { Http1Request, writeBody } from "./http1.ts";
-import { closeUnread, Http2Request } from "./http2.ts";
 import { ExchangeSignals } from "./signals.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -61,10 +61,9 @@ interface Pair {
 function pairOf(incoming: NodeRequest, outgoing: NodeResponse, signals: ExchangeSignals, path: string): Pair {
   if ("stream" in incoming && "stream" in outgoing) {
     return {
-      // From the stream itself: the compatibility API lets a body that was reset end like one that is whole.
-      request: new Http2Request(outgoing.stream, incoming.headers, path, incoming.rawHeaders, signals),
+      request: new Http2Request(incoming, path, signals),
       respond: (response) => respondHttp2(outgoing, response),
-      fail: () => outgoing.stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+      fail: () => failHttp2(outgoing),
     };
   }
   const [request, response] = [incoming as IncomingMessage, outgoing as ServerResponse];
@@ -82,47 +81,6 @@ async function respondHttp1(incoming: IncomingMessage, outgoing: ServerResponse,
   // A 204 has no length, not even 0 (RFC 9110, section 8.6).
   if (whole !== undefined && response.status !== 204) outgoing.setHeader("content-length", whole.byteLength);
   await writeBody(incoming, outgoing, response.body);
-}
-
-function respondHttp2(outgoing: Http2ServerResponse, response: HttpResponse): void {
-  const { stream } = outgoing;
-  const { body, trailers } = response;
-  const { whole } = body;
-  if (stream.destroyed || stream.closed) {
-    void discard(body);
-    return;
-  }
-  setHead(outgoing, response);
-  if (whole?.byteLength === 0 && trailers.size === 0) {
-    stream.on("finish", () => setImmediate(closeUnread, stream));
-    outgoing.end();
-    return;
-  }
-  // Before the listener of the compatibility API, which sends what there is by then.
-  stream.prependListener("wantTrailers", () => {
-    outgoing.addTrailers(toHttp2Headers(trailers));
-    setImmediate(closeUnread, stream);
-  });
-  if (whole !== undefined) {
-    outgoing.end(whole);
-    return;
-  }
-  outgoing.writeHead(response.status);
-  pump(body, stream).catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
-}
-
-/** Fields that earlier middleware may have set too: ours are appended. */
-const SHARED_FIELDS = new Set(["set-cookie", "vary"]);
-
-/** Sets the head field by field: fields of middleware stay, and its hooks are called. */
-function setHead(outgoing: NodeResponse, { status, headers }: HttpResponse): void {
-  outgoing.statusCode = status;
-  for (const [name, value] of Object.entries(toHttp2Headers(headers))) {
-    // The object may be shared, with pseudo-headers that another response has set on it.
-    if (value === undefined || name.startsWith(":")) continue;
-    if (SHARED_FIELDS.has(name)) outgoing.appendHeader(name, value as string | string[]);
-    else outgoing.setHeader(name, value);
-  }
 }
 
 /** A request whose body another handler has read. */

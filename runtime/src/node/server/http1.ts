@@ -179,7 +179,7 @@ export class Http1Request implements HttpRequest {
     this.method = incoming.method ?? "";
     this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, REQUEST_BODY, undefined, memory);
+    this.body = new ReadableBody(incoming, REQUEST_BODY, memory);
     this.incoming = incoming;
     this.outgoing = outgoing;
     this.#signals = signals;

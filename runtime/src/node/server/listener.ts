@@ -3,18 +3,16 @@
  * connection.
  */
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
-import { createServer as createTlsServer, TLSSocket, type TlsOptions } from "node:tls";
+import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "../../call/code.ts";
 import { callHook, RpcError } from "../../call/error.ts";
 import { startTimer } from "../../call/timer.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { type HeaderLimitsInit, resolveServerHeaderLimits } from "../../protocol/header-limits.ts";
-import { usesOwnHttp2 } from "../io/engine.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../io/memory-budget.ts";
 import type { ServerEngine } from "./engine.ts";
 import { serveHttp1 } from "./http1.ts";
 import { serveHttp2 } from "./http2.ts";
-import { serveOwnHttp2 } from "./http2-engine.ts";
 import { type ConnectionLimits, resolveLimits } from "./limits.ts";
 import { HANDSHAKE_TIMEOUT_MS, resolveTlsOptions } from "./tls.ts";
 
@@ -77,9 +75,7 @@ export class Listener {
     const maxHeaderBytes = resolveServerHeaderLimits(options.headerLimits).request.bytes;
     const budget = new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes));
     this.#http1 = serveHttp1(exchange, budget, resolved.stallTimeoutMs, maxHeaderBytes);
-    this.#http2 = usesOwnHttp2
-      ? serveOwnHttp2(exchange, resolved, budget, maxHeaderBytes)
-      : serveHttp2(exchange, resolved, budget);
+    this.#http2 = serveHttp2(exchange, resolved, budget, maxHeaderBytes);
     this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls, onTlsError);
     this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on("connection", (socket: Socket) => {
@@ -198,8 +194,6 @@ export class Listener {
       this.#undecided.delete(socket);
       socket.setTimeout(0);
       socket.unshift(head);
-      // Node's engine refuses TLS without ALPN, whatever the bytes say.
-      if (possible && socket instanceof TLSSocket) socket.alpnProtocol = "h2";
       (possible ? this.#http2 : this.#http1).accept(socket);
     };
     socket.setTimeout(HANDSHAKE_TIMEOUT_MS);

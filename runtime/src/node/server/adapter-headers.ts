@@ -1,9 +1,10 @@
 /**
  * The header blocks of `node:http2` as metadata, and back.
  */
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
+import type { ServerResponse } from "node:http";
+import { constants, type Http2ServerResponse, type OutgoingHttpHeaders } from "node:http2";
 import { Metadata } from "../../call/metadata.ts";
-import type { HeaderBlock } from "../../http2/messages.ts";
+import type { HttpResponse } from "../../http/exchange.ts";
 import { DEFAULT_FIELD_LIMITS, headerListSize } from "../../protocol/header-limits.ts";
 
 /** The fields of a received header block; the pseudo-headers come first in it. */
@@ -28,32 +29,6 @@ function joinCookies(fields: string[]): string[] {
     else others.push(name, value);
   }
   return cookies.length === 0 ? others : [...others, "cookie", cookies.join("; ")];
-}
-
-/** Whether Host and :authority differ (RFC 9113, section 8.3.1). Accepting such a request lets it bypass checks of the host. */
-export function authorityConflictsWithHost({
-  host,
-  ":authority": authority,
-  ":scheme": scheme,
-}: IncomingHttpHeaders): boolean {
-  if (host === undefined || authority === undefined || host === authority) return false;
-  return normalizeHost(host, scheme) !== normalizeHost(authority, scheme);
-}
-
-/** The same of a block that our own engine has read, which remembers the answer. */
-export function isSameHost(block: HeaderBlock): boolean {
-  if (block.memo === undefined) {
-    let host: string | undefined;
-    for (let i = 0; i < block.fields.length; i += 2) if (block.fields[i] === "host") host = block.fields[i + 1];
-    const authority = block.authority === "" ? undefined : block.authority;
-    block.memo = !authorityConflictsWithHost({ host, ":authority": authority, ":scheme": block.scheme });
-  }
-  return block.memo === true;
-}
-
-/** Lower case, without the default port of the scheme (RFC 3986, sections 6.2.2.1 and 6.2.3). */
-function normalizeHost(host: string, scheme: string | undefined): string {
-  return host.toLowerCase().replace(scheme === "https" ? /:(?:443)?$/ : /:(?:80)?$/, "");
 }
 
 /**
@@ -96,4 +71,17 @@ function convertHeaders(metadata: Metadata): OutgoingHttpHeaders {
     else if (name !== "__proto__") headers[name] = [String(existing), value];
   }
   return headers;
+}
+
+/** Fields that earlier middleware may have set too: ours are appended. */
+const SHARED_FIELDS = new Set(["set-cookie", "vary"]);
+
+/** Sets the head field by field: fields of middleware stay, and its hooks are called. */
+export function setHead(outgoing: ServerResponse | Http2ServerResponse, { status, headers }: HttpResponse): void {
+  outgoing.statusCode = status;
+  for (const [name, value] of Object.entries(toHttp2Headers(headers))) {
+    if (value === undefined) continue;
+    if (SHARED_FIELDS.has(name)) outgoing.appendHeader(name, value as string | string[]);
+    else outgoing.setHeader(name, value);
+  }
 }

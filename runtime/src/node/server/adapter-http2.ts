@@ -1,0 +1,90 @@
+/**
+ * Requests and responses of servers of `node:http2`, by their compatibility API.
+ */
+import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
+import type { Metadata } from "../../call/metadata.ts";
+import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
+import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
+import { discardRest } from "../io/discard.ts";
+import { discard, pump } from "../io/pump.ts";
+import { readFields, setHead, toHttp2Headers } from "./adapter-headers.ts";
+import type { ExchangeSignals } from "./signals.ts";
+
+/** Reading of a request. Before its response, a stream closes only by a reset, whatever its code. */
+const REQUEST_BODY: ReadableBodyOptions = {
+  lost: clientGone,
+  cancel: () => {},
+  cutOff: (stream) => (stream as ServerHttp2Stream).closed,
+};
+
+/** A request, read from its stream: the compatibility API lets a body that was reset end like one that is whole. */
+export class Http2Request implements HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly version = "2";
+  readonly authority: string | undefined;
+  readonly headers: Metadata;
+  readonly body: ReadableBody;
+  readonly #stream: ServerHttp2Stream;
+  readonly #signals: ExchangeSignals;
+  #signal: AbortSignal | undefined;
+
+  constructor({ stream, headers, rawHeaders }: Http2ServerRequest, path: string, signals: ExchangeSignals) {
+    this.method = headers[":method"] ?? "";
+    this.path = path;
+    this.authority = headers[":authority"];
+    this.headers = readFields(rawHeaders);
+    this.body = new ReadableBody(stream, REQUEST_BODY);
+    this.#stream = stream;
+    this.#signals = signals;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= this.#signals.create(this.#stream);
+    return this.#signal;
+  }
+}
+
+export function respondHttp2(outgoing: Http2ServerResponse, response: HttpResponse): void {
+  const { stream } = outgoing;
+  const { body, trailers } = response;
+  const { whole } = body;
+  if (stream.destroyed || stream.closed) {
+    void discard(body);
+    return;
+  }
+  setHead(outgoing, response);
+  if (whole?.byteLength === 0 && trailers.size === 0) {
+    stream.on("finish", () => setImmediate(closeUnread, stream));
+    outgoing.end();
+    return;
+  }
+  // Before the listener of the compatibility API, which sends what there is by then.
+  stream.prependListener("wantTrailers", () => {
+    outgoing.addTrailers(toHttp2Headers(trailers));
+    setImmediate(closeUnread, stream);
+  });
+  if (whole !== undefined) {
+    outgoing.end(whole);
+    return;
+  }
+  outgoing.writeHead(response.status);
+  pump(body, stream).catch(() => failHttp2(outgoing));
+}
+
+/** Resets the stream of a call that has no response, or not all of it. */
+export function failHttp2({ stream }: Http2ServerResponse): void {
+  stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+}
+
+/**
+ * Ends a request that has been answered before its end (RFC 9113, section 8.1): drops a bounded rest, then resets the stream.
+ * Called a turn after the response was written: a reset in the same turn would overtake it.
+ */
+function closeUnread(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded) discardRest(stream, () => resetUnread(stream));
+}
+
+function resetUnread(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+}
