@@ -15,7 +15,9 @@ import {
   jsonCodec,
   protoCodec,
 } from "./codec.ts";
-import { decodeJsonInSteps, estimateJson, parseLargeJson } from "./json-steps.ts";
+import { estimateJson } from "./json-estimate.ts";
+import { decodeJsonInSteps } from "./json-steps.ts";
+import { parseJsonInSteps } from "./json-text.ts";
 import { tooMuchMemory } from "./memory.ts";
 import { decodeProtoInSteps } from "./proto-steps.ts";
 
@@ -59,11 +61,12 @@ export function decodeJsonMessage(
   limits: DecodeLimits,
   change: (value: JsonValue) => JsonValue,
 ): object | Promise<object> {
-  if (bytes.byteLength <= SMALL_BYTES || values.fromLargeValue === undefined) {
+  const { fromLargeValue } = values;
+  if (bytes.byteLength <= SMALL_BYTES || fromLargeValue === undefined) {
     return values.fromValue(type, change(decodeJson(bytes)));
   }
   const maxDecodedBytes = decodedLimit(limits);
-  return values.fromLargeValue(type, change(parseLargeJson(bytes, maxDecodedBytes)), maxDecodedBytes);
+  return parseJsonInSteps(bytes, maxDecodedBytes).then((value) => fromLargeValue(type, change(value), maxDecodedBytes));
 }
 
 /** Values of bodies that are not JSON text: made at once, if they do not take too much memory. */
@@ -86,26 +89,19 @@ export const boundedProtoCodec: Codec = /*@__PURE__*/ Object.assign({ decodeLarg
 export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
   const codec = createJsonCodec(options);
   const read = { ignoreUnknownFields: true, ...(options.registry && { registry: options.registry }) };
-  const values: JsonValues = {
-    ...(codec.values as JsonValues),
-    fromLargeValue: (type, value, maxDecodedBytes) =>
-      decodeJsonInSteps(type, value, maxDecodedBytes, (one, message, part) => {
-        try {
-          mergeFromJson(one, message, part, read);
-        } catch (cause) {
-          throw inWords(cause);
-        }
-      }),
-  };
+  const fromLargeValue = (type: DescMessage, value: JsonValue, maxDecodedBytes: number): Promise<object> =>
+    decodeJsonInSteps(type, value, maxDecodedBytes, (one, message, part) => {
+      try {
+        mergeFromJson(one, message, part, read);
+      } catch (cause) {
+        throw inWords(cause);
+      }
+    });
   return {
     ...codec,
-    values,
-    decodeLarge: (type, bytes, maxDecodedBytes) =>
-      (values.fromLargeValue as NonNullable<JsonValues["fromLargeValue"]>)(
-        type,
-        parseLargeJson(bytes, maxDecodedBytes),
-        maxDecodedBytes,
-      ),
+    values: { ...(codec.values as JsonValues), fromLargeValue },
+    decodeLarge: async (type, bytes, maxDecodedBytes) =>
+      fromLargeValue(type, await parseJsonInSteps(bytes, maxDecodedBytes), maxDecodedBytes),
   };
 }
 

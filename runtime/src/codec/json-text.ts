@@ -1,0 +1,292 @@
+/**
+ * Parses large JSON text in steps that leave the event loop its turns. `JSON.parse` reads 4 MiB of hostile text in a second:
+ * small objects with keys of their own, or one object of many keys. A scan finds the arrays and objects that are larger than
+ * a part; `JSON.parse` reads what lies between their commas, part by part, and so decides what is JSON.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { reasonOf } from "../call/error.ts";
+import { nextStep } from "../call/time-slice.ts";
+import { Memory, tooMuchMemory } from "./memory.ts";
+
+/** JSON that is nested deeper than this is rejected, as in small messages. */
+const MAX_DEPTH = 100;
+/** Bytes that are parsed in one step, and at most as many again if a part ends with a large element: a few milliseconds. */
+const PART_BYTES = 16 * 1024;
+/** Bytes that are scanned in one step. */
+const SCAN_BYTES = 64 * 1024;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** A byte order mark between tokens is an error; only the one at the beginning is skipped. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * The value of JSON text. Rejects with resource_exhausted, before it makes anything, for more memory than the limit, and
+ * with an `Error` for text that is not UTF-8, not JSON or nested too deeply.
+ */
+export async function parseJsonInSteps(
+  bytes: Uint8Array,
+  maxDecodedBytes: number,
+  partBytes: number = PART_BYTES,
+): Promise<JsonValue> {
+  const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  const scan = new Scan(bytes, start, partBytes);
+  while (!scan.run(SCAN_BYTES)) {
+    if (scan.memory > maxDecodedBytes) break;
+    const turn = nextStep();
+    if (turn !== undefined) await turn;
+  }
+  if (scan.memory > maxDecodedBytes) throw tooMuchMemory(scan.memory, maxDecodedBytes);
+  return new Parts(bytes, scan.ends, partBytes).whole(start);
+}
+
+/** Reads text once: estimates the memory of its values, and finds the ends of its large arrays and objects. */
+class Scan {
+  /** Memory of the values so far. */
+  memory = 0;
+  /** Indices of the last bytes of arrays and objects larger than a part, by those of their first. */
+  readonly ends: Map<number, number> = new Map();
+  readonly #bytes: Uint8Array;
+  readonly #partBytes: number;
+  readonly #open: number[] = [];
+  #at: number;
+
+  constructor(bytes: Uint8Array, start: number, partBytes: number) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#partBytes = partBytes;
+  }
+
+  /** Reads so many bytes, and a string to its end. Returns whether that was all of the text. */
+  run(count: number): boolean {
+    const bytes = this.#bytes;
+    const end = Math.min(bytes.length, this.#at + count);
+    let at = this.#at;
+    let { memory } = this;
+    for (; at < end; at += 1) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) {
+        const start = at;
+        at = endOfString(bytes, at);
+        memory += Memory.text(at - start - 1);
+      } else if (byte === COMMA || byte === COLON) memory += Memory.slot;
+      else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+        memory += Memory.slot + (byte === OPEN_OBJECT ? Memory.map : Memory.list);
+        this.#open.push(at);
+        if (this.#open.length > MAX_DEPTH) throw new Error(`the JSON is nested more than ${MAX_DEPTH} levels deep`);
+      } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) this.#close(at, byte);
+    }
+    this.#at = at;
+    this.memory = memory;
+    if (at < bytes.length) return false;
+    if (this.#open.length > 0) throw new SyntaxError("the JSON ends too early");
+    return true;
+  }
+
+  #close(at: number, byte: number): void {
+    const start = this.#open.pop();
+    if (start === undefined || this.#bytes[start] !== (byte === CLOSE_ARRAY ? OPEN_ARRAY : OPEN_OBJECT))
+      throw unexpected(at);
+    if (at - start > this.#partBytes) this.ends.set(start, at);
+  }
+}
+
+/** Memory of the values of JSON text. Invalid text has some estimate, or throws. */
+export function estimateJsonText(bytes: Uint8Array): number {
+  const scan = new Scan(bytes, 0, Number.POSITIVE_INFINITY);
+  scan.run(Number.POSITIVE_INFINITY);
+  return scan.memory;
+}
+
+/** The members of large objects as they were parsed. To list half a million keys of one object is a long step by itself. */
+const partsOfObjects = new WeakMap<object, readonly JsonObject[]>();
+const largeArrays = new WeakSet<object>();
+
+/** Whether a value is an array or object that was parsed in parts. */
+export function isLargeJson(value: JsonValue): boolean {
+  return typeof value === "object" && value !== null && (partsOfObjects.has(value) || largeArrays.has(value));
+}
+
+/** The members of an object in parts that are each a step at most. A member that a later one replaces is not among them. */
+export function* membersInParts(object: JsonObject): Generator<[key: string, value: JsonValue][], void> {
+  for (const part of partsOfObjects.get(object) ?? [object]) {
+    yield Object.entries(part).filter(([key, value]) => Object.is(object[key], value));
+  }
+}
+
+/** The values of text that has been scanned. */
+class Parts {
+  readonly #bytes: Uint8Array;
+  readonly #ends: ReadonlyMap<number, number>;
+  readonly #partBytes: number;
+
+  constructor(bytes: Uint8Array, ends: ReadonlyMap<number, number>, partBytes: number) {
+    this.#bytes = bytes;
+    this.#ends = ends;
+    this.#partBytes = partBytes;
+  }
+
+  async whole(start: number): Promise<JsonValue> {
+    const first = this.#skipSpace(start);
+    const last = this.#ends.get(first);
+    if (last === undefined) return this.#parse(start, this.#bytes.length);
+    const after = this.#skipSpace(last + 1);
+    if (after < this.#bytes.length) throw unexpected(after);
+    return this.#container(first, last);
+  }
+
+  #container(start: number, end: number): Promise<JsonValue> {
+    return this.#bytes[start] === OPEN_ARRAY ? this.#array(start, end) : this.#object(start, end);
+  }
+
+  async #array(start: number, end: number): Promise<JsonValue[]> {
+    const items: JsonValue[] = [];
+    largeArrays.add(items);
+    await this.#each(
+      start,
+      end,
+      (part) => {
+        const values = this.#parse(part.start, part.end, "[", "]") as JsonValue[];
+        for (const value of values) items.push(value);
+        return values.length;
+      },
+      async (child, from) => {
+        if (this.#skipSpace(from) !== child) throw unexpected(child);
+        items.push(await this.#container(child, this.#ends.get(child) as number));
+      },
+    );
+    return items;
+  }
+
+  async #object(start: number, end: number): Promise<JsonObject> {
+    const object: JsonObject = {};
+    const parts: JsonObject[] = [];
+    partsOfObjects.set(object, parts);
+    await this.#each(
+      start,
+      end,
+      (part) => {
+        const members = this.#parse(part.start, part.end, "{", "}") as JsonObject;
+        const keys = Object.keys(members);
+        parts.push(members);
+        for (const key of keys) setMember(object, key, members[key] as JsonValue);
+        return keys.length;
+      },
+      async (child, from) => {
+        const key = this.#keyBefore(child, from);
+        const value = await this.#container(child, this.#ends.get(child) as number);
+        parts.push(setMember({}, key, value));
+        setMember(object, key, value);
+      },
+    );
+    return object;
+  }
+
+  /** Gives out the elements of a large array or object: parts of several small ones, and each large one by itself. */
+  async #each(
+    start: number,
+    end: number,
+    onPart: (part: { readonly start: number; readonly end: number }) => number,
+    onLarge: (child: number, from: number) => Promise<void>,
+  ): Promise<void> {
+    const bytes = this.#bytes;
+    const flush = async (from: number, to: number): Promise<void> => {
+      const turn = nextStep();
+      if (turn !== undefined) await turn;
+      if (onPart({ start: from, end: to }) === 0) throw unexpected(to);
+    };
+    /** Where the elements begin that have not been given out, and the last of them. */
+    let partStart = start + 1;
+    let elementStart = partStart;
+    let depth = 0;
+    let at = start + 1;
+    while (at < end) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) at = endOfString(bytes, at);
+      else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+        const last = this.#ends.get(at);
+        if (last === undefined) depth += 1;
+        else {
+          // A large one is inside of no small one, so that the depth is 0.
+          if (partStart < elementStart) await flush(partStart, elementStart - 1);
+          await onLarge(at, elementStart);
+          at = this.#skipSpace(last + 1);
+          if (at === end) return;
+          if (bytes[at] !== COMMA) throw unexpected(at);
+          partStart = elementStart = at + 1;
+        }
+      } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth -= 1;
+      else if (byte === COMMA && depth === 0) {
+        if (at - partStart >= this.#partBytes) {
+          await flush(partStart, at);
+          partStart = at + 1;
+        }
+        elementStart = at + 1;
+      }
+      at += 1;
+    }
+    // Nothing but space is an array or object without elements, and an error after a comma.
+    if (partStart === start + 1 && this.#skipSpace(partStart) === end) return;
+    await flush(partStart, end);
+  }
+
+  /** The key of a member: `key : child`. */
+  #keyBefore(child: number, from: number): string {
+    let colon = child - 1;
+    while (colon > from && isSpace(this.#bytes[colon] as number)) colon -= 1;
+    if (this.#bytes[colon] !== COLON) throw unexpected(child);
+    const key = this.#parse(from, colon);
+    if (typeof key !== "string") throw unexpected(from);
+    return key;
+  }
+
+  #parse(start: number, end: number, before = "", after = ""): JsonValue {
+    const text = decoder.decode(this.#bytes.subarray(start, end));
+    try {
+      return JSON.parse(before + text + after) as JsonValue;
+    } catch (cause) {
+      // Positions would be those of the part.
+      const reason = reasonOf(cause).replace(/ (?:in JSON )?at position.*$/, "");
+      throw new SyntaxError(`the JSON is malformed at or after byte ${start}: ${reason}`, { cause });
+    }
+  }
+
+  #skipSpace(start: number): number {
+    let at = start;
+    while (at < this.#bytes.length && isSpace(this.#bytes[at] as number)) at += 1;
+    return at;
+  }
+}
+
+/** As `JSON.parse` sets it: the last of several counts, and `__proto__` is a member like any other. */
+function setMember(object: JsonObject, key: string, value: JsonValue): JsonObject {
+  if (key !== "__proto__") object[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  return object;
+}
+
+/** The index of the quote that ends a string. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let at = start + 1; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) at += 1;
+  }
+  throw new SyntaxError("the JSON ends in a string");
+}
+
+// ws = *( %x20 / %x09 / %x0A / %x0D )    (RFC 8259, section 2)
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
+}
+
+function unexpected(at: number): SyntaxError {
+  return new SyntaxError(`the JSON is malformed at byte ${at}`);
+}
