@@ -2,8 +2,9 @@
  * Bodies over HTTP/2: what is received on a stream, and what is sent on one, with flow control (RFC 9113, section 5.2).
  */
 import type { RpcError } from "../../call/error.ts";
-import { type Body, type BodyCheck, concat, tooLarge } from "../../http/body.ts";
+import { type Body, type BodyCheck, tooLarge } from "../../http/body.ts";
 import type { Stream } from "../../http2/stream.ts";
+import { ChunkQueue } from "./chunk-queue.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 import { type Indexed, SwapList } from "./swap-list.ts";
 
@@ -78,7 +79,7 @@ export class IncomingBody implements Body, Indexed {
   #memory: MemoryShare | undefined;
   /** Bytes taken from the memory budget and not released. */
   #taken = 0;
-  #chunks: Uint8Array[];
+  readonly #chunks = new ChunkQueue();
   #isEnded = false;
   #failure: RpcError | undefined;
   /** Received bytes are dropped, and so many of them yet credited. */
@@ -103,7 +104,6 @@ export class IncomingBody implements Body, Indexed {
     this.#collecting = collecting;
     this.#cancel = cancel;
     this.#memory = memory;
-    this.#chunks = [];
     for (const chunk of early) this.push(chunk);
   }
 
@@ -133,9 +133,7 @@ export class IncomingBody implements Body, Indexed {
       }
       this.#taken += byteLength;
     }
-    // A few bytes must not keep a large chunk in memory.
-    const isSmall = byteLength * 4 < bytes.buffer.byteLength;
-    this.#chunks.push(isSmall ? bytes.slice() : bytes);
+    this.#chunks.push(bytes);
     if (this.#waiting !== undefined) this.#collect(this.#waiting, byteLength);
     else this.#resume();
   }
@@ -225,7 +223,7 @@ export class IncomingBody implements Body, Indexed {
       return;
     }
     try {
-      if (this.received > 0) waiting.check?.(this.#chunks, this.received, waiting.limit);
+      if (this.received > 0) waiting.check?.(this.#chunks.peek(), this.received, waiting.limit);
     } catch (reason) {
       this.failBytes(reason as RpcError);
     }
@@ -249,16 +247,14 @@ export class IncomingBody implements Body, Indexed {
 
   /** Returns the bytes that were received and not read. */
   #take(): Uint8Array {
-    const length = this.#chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
-    const bytes = concat(this.#chunks, length);
-    this.#chunks = length === 0 ? [] : [bytes];
-    this.#stream.consumed(length);
+    const bytes = this.#chunks.join();
+    this.#stream.consumed(bytes.byteLength);
     return bytes;
   }
 
   #ignore(): void {
     this.#isIgnored = true;
-    this.#chunks = [];
+    this.#chunks.clear();
     this.#stream.consumed(this.received);
     this.release();
   }

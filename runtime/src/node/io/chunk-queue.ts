@@ -1,0 +1,76 @@
+/**
+ * Received chunks that wait for their reader. Chunks are views of what was read from the socket: small ones are copied, so that a
+ * few bytes do not keep 64 KiB in memory, and joined, so that a peer that sends a message, or a byte, in each DATA frame costs
+ * neither an object nor a step of the reader for each.
+ */
+import { concat } from "../../http/body.ts";
+
+const MIN_TAIL_BYTES = 1024;
+const MAX_TAIL_BYTES: number = 64 * 1024;
+
+export class ChunkQueue {
+  #chunks: Uint8Array[] = [];
+  /** Memory for small chunks, which come after all others, and how much of it they take up. */
+  #tail: Uint8Array | undefined;
+  #tailLength = 0;
+
+  push(bytes: Uint8Array): void {
+    const { byteLength } = bytes;
+    if (byteLength * 4 >= bytes.buffer.byteLength) {
+      this.#flush();
+      this.#chunks.push(bytes);
+      return;
+    }
+    if (this.#tailLength + byteLength > MAX_TAIL_BYTES) this.#flush();
+    if (this.#tail === undefined) this.#tail = bytes.slice();
+    else {
+      const length = this.#tailLength + byteLength;
+      if (length > this.#tail.byteLength) this.#grow(this.#tail, length);
+      this.#tail.set(bytes, this.#tailLength);
+    }
+    this.#tailLength += byteLength;
+  }
+
+  /** Removes and returns the first chunk. */
+  shift(): Uint8Array | undefined {
+    if (this.#chunks.length === 0) this.#flush();
+    return this.#chunks.shift();
+  }
+
+  /** All chunks, which stay. */
+  peek(): readonly Uint8Array[] {
+    return this.#tail === undefined ? this.#chunks : [...this.#chunks, this.#tail.subarray(0, this.#tailLength)];
+  }
+
+  /** All chunks as one, which stays. */
+  join(): Uint8Array {
+    this.#flush();
+    if (this.#chunks.length > 1) {
+      const length = this.#chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
+      this.#chunks = [concat(this.#chunks, length)];
+    }
+    return this.#chunks[0] ?? NO_BYTES;
+  }
+
+  clear(): void {
+    this.#chunks = [];
+    this.#tail = undefined;
+    this.#tailLength = 0;
+  }
+
+  #flush(): void {
+    const tail = this.#tail;
+    if (tail === undefined) return;
+    this.#chunks.push(tail.byteLength === this.#tailLength ? tail : tail.subarray(0, this.#tailLength));
+    this.#tail = undefined;
+    this.#tailLength = 0;
+  }
+
+  #grow(tail: Uint8Array, length: number): void {
+    const bytes = new Uint8Array(Math.max(MIN_TAIL_BYTES, Math.min(2 * length, MAX_TAIL_BYTES)));
+    bytes.set(tail);
+    this.#tail = bytes;
+  }
+}
+
+const NO_BYTES = new Uint8Array(0);

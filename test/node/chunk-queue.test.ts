@@ -1,0 +1,65 @@
+/** The queue of received chunks: bytes keep their order, small chunks are copied and joined, large ones are not copied. */
+import { describe, expect, it } from "vitest";
+import { ChunkQueue } from "../../runtime/src/node/io/chunk-queue.ts";
+
+const READ = Uint8Array.from({ length: 64 * 1024 }, (_, i) => i % 251);
+
+/** A view of some bytes of what was read from a socket. */
+const view = (start: number, length: number): Uint8Array => new Uint8Array(READ.buffer, start, length);
+const bytesOf = (chunks: readonly Uint8Array[]): number[] => chunks.flatMap((chunk) => [...chunk]);
+
+function drain(queue: ChunkQueue): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  for (let chunk = queue.shift(); chunk !== undefined; chunk = queue.shift()) chunks.push(chunk);
+  return chunks;
+}
+
+describe("a queue of chunks", () => {
+  it("keeps the order of all bytes, whatever the sizes, and however it is read", () => {
+    const sizes = [1, 5, 30_000, 2, 3, 20_000, 1_000, 0, 7, 16_384, 9];
+    const shifted = new ChunkQueue();
+    const joined = new ChunkQueue();
+    const expected: number[] = [];
+    sizes.forEach((size, i) => {
+      const bytes = view(i * 10, size);
+      expected.push(...bytes);
+      shifted.push(bytes);
+      joined.push(bytes);
+      expect(bytesOf(joined.peek())).toEqual(expected);
+      if (i % 3 === 0) expect([...joined.join()]).toEqual(expected);
+    });
+    expect(bytesOf(drain(shifted))).toEqual(expected);
+    expect([...joined.join()]).toEqual(expected);
+    expect(bytesOf(drain(joined))).toEqual(expected);
+    expect(joined.join()).toHaveLength(0);
+  });
+
+  it("copies small chunks, and not large ones", () => {
+    const queue = new ChunkQueue();
+    queue.push(view(0, 100));
+    queue.push(view(0, 40_000));
+    const [small, large] = drain(queue);
+    expect(small?.buffer.byteLength).toBe(100);
+    expect(large?.buffer).toBe(READ.buffer);
+  });
+
+  it("joins many small chunks into few, each of 64 KiB at most", () => {
+    const queue = new ChunkQueue();
+    for (let i = 0; i < 20_000; i++) queue.push(view(i % 1_000, 8));
+    const chunks = drain(queue);
+    expect(chunks.length).toBeLessThan(5);
+    for (const chunk of chunks) expect(chunk.buffer.byteLength).toBeLessThanOrEqual(64 * 1024);
+    expect(chunks.reduce((sum, { byteLength }) => sum + byteLength, 0)).toBe(160_000);
+  });
+
+  it("leaves what it has handed out as it is", () => {
+    const queue = new ChunkQueue();
+    queue.push(view(0, 10));
+    queue.push(view(10, 10));
+    const first = queue.shift();
+    queue.push(view(100, 10));
+    expect([...(first ?? [])]).toEqual([...view(0, 20)]);
+    queue.clear();
+    expect(queue.shift()).toBeUndefined();
+  });
+});
