@@ -3,7 +3,16 @@
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
-import { Code, createRouter, findDetails, RpcError, Status, type Transport } from "triple-es";
+import {
+  Code,
+  createRouter,
+  findDetails,
+  type HandlerContext,
+  type Metadata,
+  RpcError,
+  Status,
+  type Transport,
+} from "triple-es";
 import { createTransport, type FetchHandler, type FetchTransportOptions, fetchHandler } from "triple-es/fetch";
 import { createTransport as createJsonTransport } from "triple-es/json";
 import { createTransport as createProtoTransport } from "triple-es/proto";
@@ -16,7 +25,16 @@ import {
   type GreetServiceHandler,
 } from "../examples/gen/greet/v1/greet_triple.ts";
 import { createThingsServiceClient } from "../fixtures/options/gen/json/fixture/options/v1/options_triple.ts";
-import { aborted, arriving, failureOf, freePort, greeter, signalled, startServer } from "./support/server.ts";
+import {
+  aborted,
+  arriving,
+  failureOf,
+  freePort,
+  greeter,
+  greetings,
+  signalled,
+  startServer,
+} from "./support/server.ts";
 import { createShopClient, ShopDef, shop } from "./support/shop.ts";
 
 const PATH = "/greet.v1.GreetService/Greet";
@@ -179,17 +197,136 @@ describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
     expect(await reason.promise).toBeDefined();
   });
 
-  it("says that streams need another protocol", async () => {
-    const client = await reach();
+  it.each(["json", "proto"] as const)("receives a stream in %s, message by message", async (codec) => {
+    const more = signalled();
+    const client = await reach(
+      {
+        async *greetEach({ names }, { responseTrailers }) {
+          yield { greeting: names.join() };
+          await more.promise;
+          yield { greeting: "after" };
+          responseTrailers.set("x-end", "1");
+        },
+      },
+      { codec },
+    );
+    const seen: unknown[] = [];
+    const onTrailers = (fields: Metadata): unknown => seen.push(fields.get("x-end"));
+    for await (const { greeting } of client.greetEach({ names: ["a", "b"] }, { onTrailers })) {
+      seen.push(greeting);
+      more.resolve();
+    }
+    expect(seen).toEqual(["a,b", "after", "1"]);
+  });
+
+  it("receives the error of a stream after its messages", async () => {
+    const client = await reach({
+      async *greetEach() {
+        yield { greeting: "one" };
+        throw new RpcError(Code.DataLoss, "lost", { trailers: { "x-why": "so" } });
+      },
+    });
+    const seen: string[] = [];
+    const error = await failureOf(
+      (async () => {
+        for await (const { greeting } of client.greetEach({})) seen.push(greeting);
+      })(),
+    );
+    expect([seen, error.code, error.rawMessage, error.trailers.get("x-why")]).toEqual([
+      ["one"],
+      Code.DataLoss,
+      "lost",
+      "so",
+    ]);
+  });
+
+  it("cancels a stream that its reader leaves", async () => {
+    const ended = signalled();
+    const client = await reach({
+      async *greetEach(_, { signal }) {
+        try {
+          yield { greeting: "one" };
+          await aborted(signal);
+        } finally {
+          ended.resolve();
+        }
+      },
+    });
+    for await (const _ of client.greetEach({})) break;
+    await ended.promise;
+  });
+
+  it("ends a stream at its deadline", async () => {
+    const client = await reach({
+      async *greetEach(_, { signal }) {
+        yield { greeting: "one" };
+        await aborted(signal);
+      },
+    });
+    const error = await failureOf(client.greetEach({}, { timeoutMs: 100 }));
+    expect([error.code, error.status]).toEqual([Code.DeadlineExceeded, expect.any(Number)]);
+  });
+
+  it("makes all calls over gRPC-Web with that protocol", async () => {
+    const types: unknown[] = [];
+    const note = ({ requestHeaders }: HandlerContext): unknown => types.push(requestHeaders.get("content-type"));
+    const handler: Partial<GreetServiceHandler> = {
+      greet: (_, context) => ({ greeting: String(note(context)) }),
+      async *greetEach(_, context) {
+        yield { greeting: String(note(context)) };
+      },
+    };
+    for (const protocol of ["grpc-web", undefined] as const) {
+      const client = await reach(handler, { protocol, codec: "proto" });
+      await client.greet({});
+      expect(await greetings(client.greetEach({}))).toHaveLength(1);
+    }
+    const [web, rpc] = ["application/grpc+proto", "application/proto"];
+    expect(types).toEqual([web, web, rpc, web]);
+  });
+
+  it("makes no streams over HTTP RPC alone, and says so", async () => {
+    const client = await reach({}, { protocol: "http-rpc" });
     for (const call of [client.greetEach({}), client.greetTogether(arriving()), client.greetOnArrival(arriving())]) {
       const error = await failureOf(call);
       expect(error.code).toBe(Code.Unimplemented);
       expect(error.rawMessage).toContain("HTTP RPC is unary only");
     }
   });
+
+  it("carries no streams of requests, and says what does", async () => {
+    const client = await reach();
+    for (const call of [client.greetTogether(arriving()), client.greetOnArrival(arriving())]) {
+      const error = await failureOf(call);
+      expect([error.code, error.status]).toEqual([Code.Unimplemented, Status.ClientError]);
+      expect(error.rawMessage).toContain("which fetch cannot carry: use triple-es/node");
+    }
+  });
 });
 
 describe("a transport on fetch", () => {
+  it("refuses a protocol that is none", () => {
+    expect(() => connect("/", { protocol: "grpc" as never })).toThrow(/protocol.*grpc-web/);
+  });
+
+  it("ends a stream as unavailable when the server goes away, and goes on when it is back", async () => {
+    const { server, port, baseUrl } = await startServer({
+      async *greetEach() {
+        yield { greeting: "one" };
+        await new Promise(() => {});
+      },
+    });
+    const client = connect(baseUrl);
+    const messages = client.greetEach({})[Symbol.asyncIterator]();
+    expect((await messages.next()).value?.greeting).toBe("one");
+    const failure = failureOf(messages.next());
+    await server.close({ graceMs: 0 });
+    expect((await failure).code).toBe(Code.Unavailable);
+    expect((await failureOf(client.greetEach({}))).rawMessage).toContain(`cannot reach ${baseUrl}`);
+    await startServer({}, {}, port);
+    expect(await greetings(client.greetEach({ names: ["Ada"] }))).toEqual(["Hello, Ada!"]);
+  });
+
   it("fails as unavailable where nobody listens", async () => {
     const baseUrl = `http://127.0.0.1:${await freePort()}`;
     const error = await failureOf(connect(baseUrl).greet({}));

@@ -1,17 +1,20 @@
 /**
- * Entry point `triple-es/fetch`: clients in browsers, and servers that answer a `Request` with a `Response`. It speaks sub-protocol
- * A: fetch can neither read nor write the trailers that sub-protocol B needs.
+ * Entry point `triple-es/fetch`: clients in browsers, and servers that answer a `Request` with a `Response`. It speaks sub-protocol A, and
+ * sub-protocol B in the framing of gRPC-Web: fetch can neither read nor write trailers.
  */
-import { type Interceptor, intercept } from "./call/call.ts";
+import { type Call, type Interceptor, intercept } from "./call/call.ts";
+import type { HttpRpcPayload } from "./call/method.ts";
 import { assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
 import { type Codec, findCodec } from "./codec/codec.ts";
 import { connectFetch, type FetchOptions, withReasons } from "./fetch/exchange.ts";
 import { createFetchHandler, type FetchHandler } from "./fetch/handler.ts";
+import { createGrpcWebCall } from "./grpc/web-client.ts";
+import type { Exchange } from "./http/exchange.ts";
 import { pathsBelow } from "./http/path-prefix.ts";
 import { acceptExchange } from "./http-rpc/accept-exchange.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
-import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
+import { createUnaryCall, refuseStreams, type UnaryCall } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 import type { Router } from "./server/router.ts";
 
@@ -19,6 +22,11 @@ export { connectFetch, type FetchOptions } from "./fetch/exchange.ts";
 export type { FetchHandler } from "./fetch/handler.ts";
 
 export interface FetchTransportOptions extends FetchOptions {
+  /**
+   * Protocol of calls: `http-rpc` is sub-protocol A, unary only; `grpc-web` is sub-protocol B in the framing of gRPC-Web, unary and
+   * server streaming. Default: `http-rpc` for unary calls, `grpc-web` for server streaming. Fetch carries no streams of requests.
+   */
+  readonly protocol?: "http-rpc" | "grpc-web" | undefined;
   /** Encoding of messages. Default: `json`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
   /** The codec of responses, requested by the header `accept`. Default: that of requests, without the header. */
@@ -39,15 +47,35 @@ export interface FetchTransportOptions extends FetchOptions {
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
-/** Makes a transport on `fetch`. It carries unary calls and has nothing to close: the platform owns the connections. */
+/**
+ * Makes a transport on `fetch`. It carries unary calls and server streaming, and has nothing to close: the platform owns the connections.
+ */
 export function createTransport(options: FetchTransportOptions): Transport {
   const exchange = connectFetch(withReasons(options));
   assertOneOf("jsonBody", options.jsonBody ?? "array", ["array", "object"]);
   const accept = options.accept && findCodec(options.accept);
-  const payload = codecPayload(findCodec(options.codec ?? "json"), accept);
+  const codec = findCodec(options.codec ?? "json");
+  const payload = codecPayload(codec, accept);
   // The platform compresses and inflates by itself.
-  const call = refuseStreams(createUnaryCall(acceptExchange(exchange, accept), payload, resolveUnaryOptions(options)));
-  return { call: intercept(call, options.interceptors) };
+  const unary = createUnaryCall(acceptExchange(exchange, accept), payload, resolveUnaryOptions(options));
+  return { call: intercept(withStreams(unary, exchange, codecPayload(codec), options), options.interceptors) };
+}
+
+/**
+ * Adds gRPC-Web to unary calls over sub-protocol A, or replaces them, as the option `protocol` says. `schemas` is the payload of methods
+ * that bring none.
+ */
+export function withStreams(
+  unary: UnaryCall,
+  exchange: Exchange,
+  schemas: HttpRpcPayload,
+  options: Pick<FetchTransportOptions, "protocol" | "maxMessageBytes" | "javaNames">,
+): Call {
+  const { protocol } = options;
+  assertOneOf("protocol", protocol ?? "grpc-web", ["http-rpc", "grpc-web"]);
+  if (protocol === "http-rpc") return refuseStreams(unary);
+  const web = createGrpcWebCall(exchange, schemas, resolveUnaryOptions(options));
+  return (request) => (request.stream || protocol ? web(request) : unary(request));
 }
 
 export interface FetchHandlerOptions {
@@ -57,7 +85,7 @@ export interface FetchHandlerOptions {
   readonly prefix?: string | undefined;
 }
 
-/** Makes a handler that serves the router's unary methods over sub-protocol A. It never rejects. */
+/** Makes a handler that serves the methods of a router over sub-protocol A and gRPC-Web. It never rejects. */
 export function fetchHandler(router: Router, options: FetchHandlerOptions = {}): FetchHandler {
   return createFetchHandler((request) => router.exchange(request), pathsBelow(options.prefix));
 }

@@ -15,6 +15,7 @@ import { boundedJsonCodec, boundedProtoCodec, findBoundedCodec } from "./codec/l
 import { webCompressions } from "./codec/web-compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
+import { createGrpcWebServer } from "./grpc/web-server.ts";
 import { connectInMemory } from "./http/in-memory.ts";
 import { BODY_FORMATS } from "./http-rpc/body/formats.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
@@ -144,7 +145,7 @@ export function createRouter(options: RouterOptions = {}): Router {
   };
   const router = createRouterWith({
     bodyKinds: BODY_FORMATS.map(({ kind }) => kind),
-    protocols: [createGrpcServer(resolved), createHttpRpcServer(resolved)],
+    protocols: [createGrpcServer(resolved), createGrpcWebServer(resolved), createHttpRpcServer(resolved)],
     interceptors,
     onError: resolved.onError,
     versionMatch: assertOneOf("versionMatch", options.versionMatch ?? "exact", ["exact", "fallback"]),

@@ -25,7 +25,7 @@ export {
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
 export { plainJson } from "./codec/plain-json.ts";
 
-export type JsonTransportOptions = Omit<FetchTransportOptions, "accept" | "codec">;
+export type JsonTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "protocol">;
 
 /** Makes a transport on `fetch` for clients whose messages are plain JSON. It has nothing to close. */
 export function createTransport(options: JsonTransportOptions): Transport {

@@ -5,14 +5,18 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { build } from "esbuild";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { RpcError } from "triple-es";
 import { createServer as createRpcServer, type Server } from "triple-es/node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createCallee } from "../platforms/callee.ts";
 import { type Calls, type CodecName, EXPECTED } from "../platforms/calls.ts";
 import { ROOT } from "../support/documents.ts";
+import { signalled } from "../support/server.ts";
+import type { StreamOfPage } from "./page.ts";
 
 const EXECUTABLE = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const FLAGS = [
@@ -80,6 +84,89 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
   describe.each<CodecName>(["json", "proto"])("in %s", (codec) => {
     it.each(Object.keys(EXPECTED) as (keyof Calls)[])("can %s a server of another origin", async (name) => {
       expect(await call(name, codec)).toEqual(EXPECTED[name]);
+    });
+  });
+
+  describe("reads a stream", () => {
+    /** Does something with the page's one stream. */
+    const inPage = <Name extends keyof StreamOfPage>(
+      name: Name,
+      ...args: Parameters<StreamOfPage[Name]>
+    ): Promise<Awaited<ReturnType<StreamOfPage[Name]>>> =>
+      friend.evaluate(
+        ([name, args]) => {
+          const { stream } = globalThis as unknown as { stream: Record<string, (...args: unknown[]) => unknown> };
+          return stream[name]?.(...args);
+        },
+        [name, args] as const,
+      ) as Promise<Awaited<ReturnType<StreamOfPage[Name]>>>;
+
+    /** A server of streams with what the test needs to know of them. */
+    async function startStreams(greetEach: GreetServiceHandler["greetEach"], port = 0): Promise<Server> {
+      const origins = [new URL(friend.url()).origin];
+      const started = createRpcServer({ cors: { origins } }).add(GreetServiceDef, { ...createCallee(), greetEach });
+      await started.listen({ port, host: "127.0.0.1" });
+      onTestFinished(() => started.close({ graceMs: 0 }));
+      return started;
+    }
+    const urlOf = ({ address }: Server): string => `http://127.0.0.1:${address.port}`;
+
+    it("of 10,000 messages, and the server makes no more than the page and the buffers between them take", async () => {
+      let made = 0;
+      const streams = await startStreams(async function* () {
+        while (made < 10_000) yield { greeting: `${++made}`.padEnd(10_000, ".") };
+      });
+      await inPage("open", urlOf(streams), "Ada");
+      expect(await inPage("read", 1)).toEqual({ read: 1 });
+      // The page reads no further: the buffers fill up, and the server stops.
+      for (let before = -1; before !== made; await delay(500)) before = made;
+      expect(made).toBeGreaterThan(0);
+      expect(made).toBeLessThan(9_000);
+      expect(await inPage("read", 10_000)).toEqual({ read: 9_999, end: "done" });
+      expect(made).toBe(10_000);
+    }, 60_000);
+
+    it("and cancels it when the page leaves it", async () => {
+      const left = signalled<string>();
+      const streams = await startStreams(async function* (_, { signal }) {
+        signal.addEventListener("abort", () => left.resolve(RpcError.from(signal.reason).message));
+        yield { greeting: "one" };
+        await left.promise;
+      });
+      await inPage("open", urlOf(streams), "Ada");
+      expect(await inPage("read", 1)).toEqual({ read: 1 });
+      await inPage("leave");
+      expect(await left.promise).toContain("[canceled]");
+    });
+
+    it("up to its deadline", async () => {
+      const streams = await startStreams(async function* (_, { signal }) {
+        yield { greeting: "one" };
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      });
+      await inPage("open", urlOf(streams), "Ada", 2_000);
+      expect(await inPage("read", 2)).toEqual({
+        read: 1,
+        end: expect.stringContaining("[deadline_exceeded] the deadline has passed"),
+      });
+    });
+
+    it("up to the end of the server, with an error that says so, and again when the server is back", async () => {
+      const streams = await startStreams(async function* () {
+        yield { greeting: "one" };
+        await new Promise(() => {});
+      });
+      const { port } = streams.address;
+      await inPage("open", urlOf(streams), "Ada");
+      expect(await inPage("read", 1)).toEqual({ read: 1 });
+      const rest = inPage("read", 1);
+      await streams.close({ graceMs: 0 });
+      expect(await rest).toEqual({ read: 0, end: "[unavailable] the body ended early: network error" });
+      const again = await startStreams(async function* () {
+        yield { greeting: "two" };
+      }, port);
+      await inPage("open", urlOf(again), "Ada");
+      expect(await inPage("read", 2)).toEqual({ read: 1, end: "done" });
     });
   });
 

@@ -5,13 +5,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type ClosableTransport, Metadata, RpcError, type Transport } from "triple-es";
+import { createTransport as createFetchTransport } from "triple-es/fetch";
 import { createTransport } from "triple-es/node";
 import {
   type ClientCompatRequest,
   ClientCompatRequestSchema,
   ClientCompatResponseSchema,
 } from "./gen/connectrpc/conformance/v1/client_compat_pb.ts";
-import { Codec, StreamType } from "./gen/connectrpc/conformance/v1/config_pb.ts";
+import { Codec, Protocol, StreamType } from "./gen/connectrpc/conformance/v1/config_pb.ts";
 import {
   BidiStreamRequestSchema,
   ClientStreamRequestSchema,
@@ -38,8 +39,18 @@ class Outcome {
   }
 }
 
+/** A transport on fetch for gRPC-Web, one on sockets for gRPC. */
 function connect(request: ClientCompatRequest): ClosableTransport {
   const { host, port, serverTlsCert, clientTlsCreds: creds } = request;
+  if (request.protocol === Protocol.GRPC_WEB) {
+    const transport = createFetchTransport({
+      baseUrl: `http://${host}:${port}`,
+      protocol: "grpc-web",
+      codec: request.codec === Codec.JSON ? jsonCodec : "proto",
+      maxMessageBytes: request.messageReceiveLimit || undefined,
+    });
+    return { ...transport, close: async () => {} };
+  }
   const secure = serverTlsCert.byteLength > 0;
   return createTransport({
     baseUrl: `${secure ? "https" : "http"}://${host}:${port}`,

@@ -1,5 +1,5 @@
 /**
- * `npm run conformance`: the gRPC part of the conformance suite of connectrpc.com, against our server and our client.
+ * `npm run conformance`: the gRPC and gRPC-Web parts of the conformance suite of connectrpc.com, against our server and our clients.
  * Prints how many cases passed, and every case that failed with the HTTP exchange it failed in. Arguments go to the
  * runner, such as `--run 'Timeouts/**'`.
  */
@@ -17,7 +17,7 @@ const MODULE = "connectrpc.com/conformance";
 const VERSION = "v1.0.5";
 const PROTOS = ["config", "service", "client_compat", "server_compat"];
 /** Cases of all features, by the number of compressions, identity included. Fewer would mean that a feature is off. */
-const EXPECTED_CASES: Readonly<Record<number, number>> = { 5: 4144, 6: 4888 };
+const EXPECTED_CASES: Readonly<Record<number, number>> = { 5: 7522, 6: 8912 };
 /** Says that a program is missing, rather than that a case failed. `scripts/check.js` knows it. */
 const EXIT_CANNOT_RUN = 3;
 
@@ -57,14 +57,13 @@ function readFolder(folder: string): Map<string, string> {
 }
 
 /** The configuration without what this Node does not have. */
-function writeConfig(): string {
+function writeConfig(file: string): string {
   const names = ["identity", ...compressions.map(({ name }) => name)];
-  const config = readFileSync(here("config.yaml"), "utf8").replace(
-    /^ +- COMPRESSION_(\w+)\n/gm,
-    (line, name: string) => (names.includes(name.toLowerCase()) ? line : ""),
+  const config = readFileSync(here(file), "utf8").replace(/^ +- COMPRESSION_(\w+)\n/gm, (line, name: string) =>
+    names.includes(name.toLowerCase()) ? line : "",
   );
   mkdirSync(CACHE, { recursive: true });
-  const path = join(CACHE, "conformance.yaml");
+  const path = join(CACHE, `conformance-${file}`);
   writeFileSync(path, config);
   return path;
 }
@@ -107,12 +106,12 @@ async function main(): Promise<number> {
   const names = ["identity", ...compressions.map(({ name }) => name)];
   console.log(`conformance ${VERSION}, ${go}, Node ${process.version}, compressions: ${names.join(", ")}\n`);
   if (!generatedIsCurrent()) return 1;
-  const config = writeConfig();
-  const server = await runMode(runner, "server", config);
-  const client = await runMode(runner, "client", config);
-  const total = server.passed + client.passed;
-  console.log(`server ${server.passed} + client ${client.passed} = ${total} cases passed`);
-  if (!server.ok || !client.ok) return 1;
+  const server = await runMode(runner, "server", writeConfig("server.yaml"));
+  const client = await runMode(runner, "client", writeConfig("client.yaml"));
+  const page = await runMode(runner, "client", writeConfig("client-web.yaml"));
+  const total = server.passed + client.passed + page.passed;
+  console.log(`server ${server.passed} + client ${client.passed} + on fetch ${page.passed} = ${total} cases passed`);
+  if (!server.ok || !client.ok || !page.ok) return 1;
   const expected = EXPECTED_CASES[names.length];
   if (process.argv.length > 2 || total === expected) return 0;
   console.log(`but ${expected ?? "no number of"} cases were expected with ${names.length} compressions`);

@@ -28,7 +28,8 @@ class Snail {
 /**
  * A greeter that does by the name what the calls need: it fails for nobody, waits as a `Snail <id>`, tells a `Watcher <id>`
  * that the snail has begun, a `Witness <id>` why it was given up, and a `Critic` whether the signal of the call before has
- * fired. Metadata under `x-echo` and `x-bytes-bin` comes back.
+ * fired. Metadata under `x-echo` and `x-bytes-bin` comes back. A stream greets one name after the other, fails at an empty one, and
+ * waits after a `Snail <id>`.
  */
 export function createCallee(): GreetServiceHandler {
   const snails = new Map<string, Snail>();
@@ -64,6 +65,16 @@ export function createCallee(): GreetServiceHandler {
     responseTrailers.set("x-bytes-bin", requestHeaders.getBinary("x-bytes-bin") ?? new Uint8Array());
     return { greeting: `Hello, ${name}!` };
   };
-  // The others are streams, which fetch does not carry.
-  return { greet } as GreetServiceHandler;
+  const greetEach: GreetServiceHandler["greetEach"] = async function* ({ names }, context) {
+    context.responseHeaders.set("x-echo", "leading");
+    for (const name of names) {
+      if (name === "") throw new RpcError(Code.DataLoss, "lost – né", { trailers: { "x-why": "no name" } });
+      yield { greeting: `Hello, ${name}!` };
+      const [role = "", id = ""] = name.split(" ");
+      if (role === "Snail") await crawl(snailOf(id), context.signal);
+    }
+    context.responseTrailers.set("x-bytes-bin", Uint8Array.of(0, 254, 255));
+  };
+  // The others are streams of requests, which fetch does not carry.
+  return { greet, greetEach } as GreetServiceHandler;
 }

@@ -25,6 +25,10 @@ async function failureOf(call: Promise<unknown>) {
   }
 }
 
+async function collect(messages: AsyncIterable<{ readonly greeting: string }>, greetings: string[]): Promise<void> {
+  for await (const { greeting } of messages) greetings.push(greeting);
+}
+
 export const calls = {
   /** A message each way. */
   async greet(baseUrl: string, codec: CodecName) {
@@ -76,6 +80,43 @@ export const calls = {
     await greeter.greet({ name: "Ada" });
     return (await greeter.greet({ name: "Critic" })).greeting;
   },
+
+  /** A stream of messages, with metadata before and after. */
+  async watch(baseUrl: string, codec: CodecName) {
+    const seen: unknown[] = [];
+    const messages = connect(baseUrl, codec).greetEach(
+      { names: ["Ada", "Bob"] },
+      {
+        onHeaders: (headers) => seen.push(headers.get("x-echo")),
+        onTrailers: (trailers) => seen.push([...(trailers.getBinary("x-bytes-bin") ?? [])]),
+      },
+    );
+    for await (const { greeting } of messages) seen.push(greeting);
+    return seen;
+  },
+
+  /** A stream that fails after its first message. */
+  async watchAndFail(baseUrl: string, codec: CodecName) {
+    const seen: string[] = [];
+    const failure = await failureOf(collect(connect(baseUrl, codec).greetEach({ names: ["Ada", ""] }), seen));
+    return { seen, failure };
+  },
+
+  /** A stream whose deadline passes after its first message. */
+  async watchAndExpire(baseUrl: string, codec: CodecName) {
+    const seen: string[] = [];
+    const messages = connect(baseUrl, codec).greetEach({ names: ["Snail of a stream"] }, { timeoutMs: 1000 });
+    const { code } = (await failureOf(collect(messages, seen))) as { code?: string };
+    return [...seen, code];
+  },
+
+  /** A stream that is left after its first message, and what the server heard of that. */
+  async leave(baseUrl: string, codec: CodecName) {
+    const greeter = connect(baseUrl, codec);
+    const id = crypto.randomUUID();
+    for await (const _ of greeter.greetEach({ names: [`Snail ${id}`] })) break;
+    return (await greeter.greet({ name: `Witness ${id}` })).greeting;
+  },
 };
 
 export type Calls = typeof calls;
@@ -88,6 +129,13 @@ export const EXPECTED: Readonly<Record<keyof Calls, unknown>> = {
   expire: "deadline_exceeded",
   abort: { client: "canceled", server: "canceled" },
   criticize: "silent",
+  watch: ["leading", "Hello, Ada!", "Hello, Bob!", [0, 254, 255]],
+  watchAndFail: {
+    seen: ["Hello, Ada!"],
+    failure: { code: "data_loss", message: "lost – né", details: [], why: "no name" },
+  },
+  watchAndExpire: ["Hello, Snail of a stream!", "deadline_exceeded"],
+  leave: "canceled",
 };
 
 /** The same by the name that `client.ts` prints it under. */

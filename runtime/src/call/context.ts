@@ -36,8 +36,9 @@ export class OpenContext implements CallContext {
   constructor(options: ContextOptions) {
     this.#options = options;
     this.#values = options.values;
-    const { timeoutMs, signal } = options;
-    if (timeoutMs !== undefined && timeoutMs !== Number.POSITIVE_INFINITY) {
+    const { signal } = options;
+    const timeoutMs = options.timeoutMs as number;
+    if (Number.isFinite(timeoutMs)) {
       this.#deadline = performance.now() + timeoutMs;
       if (timeoutMs <= 0) this.#ended = this.#timeoutError();
       else this.#release = [startTimer(timeoutMs, () => this.end(this.#timeoutError()))];

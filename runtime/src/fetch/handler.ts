@@ -5,7 +5,7 @@
 import type { Metadata } from "../call/metadata.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Body } from "../http/body.ts";
-import type { Exchange, HttpRequest } from "../http/exchange.ts";
+import { clientGone, type Exchange, type HttpRequest } from "../http/exchange.ts";
 import { readBody, readHeaders } from "./message.ts";
 
 /** Answers a `Request` with a `Response`, as Bun, Deno, Hono and many others want it. */
@@ -16,16 +16,38 @@ export function createFetchHandler(exchange: Exchange, pathOf: (target: string) 
   return async (request) => {
     const received = new FetchRequest(request, new URL(request.url), pathOf);
     const response = await exchange(received);
-    const body = response.body.whole ?? (await response.body.bytes(Number.MAX_SAFE_INTEGER));
-    received.close();
+    const { whole } = response.body;
+    if (whole !== undefined) received.close();
     // A response to a preflight request must have no body, not an empty one.
-    return new Response(body.byteLength === 0 ? null : body, {
+    const body = whole === undefined ? writeStream(response.body, received) : whole.byteLength === 0 ? null : whole;
+    return new Response(body as Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null, {
       status: response.status,
       headers: [...response.headers],
       // Cloudflare Workers would compress a body with content-encoding once more.
       ...MANUAL_ENCODING,
     });
   };
+}
+
+/** The chunks of a body with backpressure. A reader that leaves them cancels the request. */
+function writeStream(body: Body, request: FetchRequest): ReadableStream<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (!done) return controller.enqueue(value);
+        request.close();
+        controller.close();
+      },
+      cancel() {
+        request.cancel();
+        // Not awaited: the handler may be in an await that ignores the signal.
+        chunks.return?.().catch(() => {});
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 const MANUAL_ENCODING = { encodeBody: "manual" } as const;
@@ -62,7 +84,14 @@ class FetchRequest implements HttpRequest {
     return controller.signal;
   }
 
-  /** Called with the response. The signal does not fire afterwards. */
+  /** Called when the reader of the response leaves it. */
+  cancel(): void {
+    this.close();
+    this.#controller ??= new AbortController();
+    this.#controller.abort(clientGone());
+  }
+
+  /** Called with the response, or at its end. The signal does not fire afterwards. */
   close(): void {
     this.#closed = true;
     this.#unlink();

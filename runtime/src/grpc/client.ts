@@ -273,7 +273,7 @@ function throwTrailersOnly(response: HttpResponse): void {
 }
 
 /** The error of a call: the server's, or a local one, which gets a status. */
-function failure(reason: unknown, response: HttpResponse | undefined, { timeoutMs }: CallContext): RpcError {
+export function failure(reason: unknown, response: HttpResponse | undefined, { timeoutMs }: CallContext): RpcError {
   if (isReceived(reason)) return RpcError.from(reason);
   const error = localError(reason, response === undefined ? Status.ClientError : Status.BadResponse);
   // A server that enforces the deadline resets the stream with CANCEL, which may arrive before this side's timer fires.
@@ -282,7 +282,7 @@ function failure(reason: unknown, response: HttpResponse | undefined, { timeoutM
 }
 
 /** Messages that cancel the body they come from when the reader leaves before the first. */
-function cancelledUnread(messages: AsyncGenerator<object, undefined>, body: Body): AsyncIterable<object> {
+export function cancelledUnread(messages: AsyncGenerator<object, undefined>, body: Body): AsyncIterable<object> {
   let begun = false;
   const next = (): Promise<IteratorResult<object, undefined>> => {
     begun = true;

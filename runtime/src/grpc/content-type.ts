@@ -59,14 +59,23 @@ export function createContentTypes({ codecs }: Pick<ServerProtocolOptions, "code
       if (version !== "2") {
         return plain(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
       }
-      if (method !== "POST") return plain(405, "gRPC calls use the method POST", { allow: "POST" });
+      if (method !== "POST") return refuseMethod();
       const isWrapped = handler?.method.payload !== undefined;
       const supported = isWrapped ? SUPPORTED_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
-      return plain(415, `content type ${contentType} is not supported; supported are: ${supported}`, {
-        "accept-post": supported,
-      });
+      return refuseType(contentType, supported);
     },
   };
+}
+
+/** The response to any method but POST. */
+export function refuseMethod(): HttpResponse {
+  return plain(405, "gRPC calls use the method POST", { allow: "POST" });
+}
+
+/** The response to a content type that is not supported. */
+export function refuseType(contentType: string, supported: string): HttpResponse {
+  const message = `content type ${contentType} is not supported; supported are: ${supported}`;
+  return plain(415, message, { "accept-post": supported });
 }
 
 function contentTypeOf(name: string, codec: Codec): ContentType {

@@ -124,11 +124,11 @@ function checkRequest(request: HttpRequest, handler: Handler | undefined): Handl
   }
   const { kind, path } = handler.method;
   if (kind !== "unary") {
-    const streaming = "application/grpc, application/grpc+proto, application/grpc+json";
+    const streaming = "application/grpc, application/grpc+proto, application/grpc+json, application/grpc-web";
     throw new Refusal(
       415,
       Code.Unimplemented,
-      `${path} is ${kind.replace("_", " ")}; that needs gRPC over HTTP/2, with one of the content types ${streaming}`,
+      `${path} is ${kind.replace("_", " ")}; that needs gRPC over HTTP/2, or gRPC-Web, with one of the content types ${streaming}`,
       { "accept-post": streaming },
     );
   }

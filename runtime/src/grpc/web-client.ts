@@ -1,0 +1,124 @@
+/**
+ * gRPC-Web, client half, for `fetch`: unary calls and server streaming of sub-protocol B, with the trailers at the end of the body. It
+ * compresses nothing, which pages leave to HTTP, and encodes messages as sub-protocol A does, so that pages have one codec.
+ */
+import type { Call, CallRequest, Method } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError, reasonOf } from "../call/error.ts";
+import { onlyMessage } from "../call/message-stream.ts";
+import { Metadata } from "../call/metadata.ts";
+import type { HttpRpcPayload } from "../call/method.ts";
+import { requestCountError, responseCountError } from "../call/outcome.ts";
+import { cancelBody, streamBody, wholeBody } from "../http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { appendCallerMetadata } from "../protocol/headers.ts";
+import type { UnaryOptions } from "../protocol/options.ts";
+import { aliasPath, writeSelector } from "../protocol/selector.ts";
+import { cancelledUnread, failure } from "./client.ts";
+import { encodeEnvelope } from "./envelope.ts";
+import { formatTimeout } from "./headers.ts";
+import { internalError, readMessages } from "./messages.ts";
+import { httpStatusError, readEnd, statusIfReceived, userMetadata } from "./status.ts";
+import { splitTrailers } from "./web-framing.ts";
+
+/** Makes the client half of gRPC-Web. `schemas` is the payload of methods that bring none. */
+export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, options: UnaryOptions): Call {
+  return async (request) => {
+    const { method, context } = request;
+    const payload = method.payload?.httpRpc ?? schemas;
+    let response: HttpResponse | undefined;
+    try {
+      response = await exchange(httpRequest(request, payload, await encode(request, payload)));
+      const headers = userMetadata(response.headers);
+      const trailers = new Metadata();
+      const messages = decodeEach(request, payload, checkResponse(response, payload), headers, trailers);
+      if (request.stream)
+        return { stream: true, messages: cancelledUnread(messages, response.body), headers, trailers };
+      const message = await onlyMessage(messages, (received) => responseCountError(method, received));
+      return { stream: false, message, headers, trailers };
+    } catch (reason) {
+      throw failure(reason, response, context);
+    }
+  };
+
+  async function encode(request: CallRequest, payload: HttpRpcPayload): Promise<Uint8Array> {
+    const { method, stream } = request;
+    if (method.kind === "client_streaming" || method.kind === "bidi_streaming" || method.payload?.grpc) {
+      throw unsupported(method);
+    }
+    const message = stream
+      ? await onlyMessage(request.messages, (received) => requestCountError(method, received))
+      : request.message;
+    try {
+      return encodeEnvelope(payload.encodeRequest(method, message, "object"));
+    } catch (reason) {
+      throw RpcError.from(reason, Code.InvalidArgument);
+    }
+  }
+
+  function httpRequest(
+    { method, headers: metadata, selector, context }: CallRequest,
+    { name }: HttpRpcPayload,
+    body: Uint8Array,
+  ): HttpRequest {
+    const headers = new Metadata({ "content-type": `application/grpc-web+${name}`, "x-grpc-web": "1" });
+    const timeoutMs = context.timeoutMs();
+    if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
+    writeSelector(headers, selector);
+    appendCallerMetadata(headers, metadata);
+    const path = options.useAlias ? aliasPath(method, () => method.name) : method.path;
+    return { method: "POST", path, version: "2", headers, body: wholeBody(body), signal: context.signal };
+  }
+
+  function decodeEach(
+    { method, context }: CallRequest,
+    payload: HttpRpcPayload,
+    response: HttpResponse,
+    headers: Metadata,
+    trailers: Metadata,
+  ): AsyncGenerator<object, undefined> {
+    let hasBody = false;
+    return readMessages(streamBody(splitTrailers(response.body, response.trailers)), {
+      compression: undefined,
+      options,
+      async decode(bytes) {
+        hasBody = true;
+        try {
+          return await payload.decodeResponse(method, bytes);
+        } catch (cause) {
+          const wanted = method.output?.typeName ?? `the result of ${method.path}`;
+          throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
+        }
+      },
+      failed: (reason) => failure(statusIfReceived(response, headers) ?? reason, response, context),
+      ended() {
+        const error = readEnd(response, headers, hasBody);
+        if (error !== undefined) throw error;
+        trailers.appendAll(userMetadata(response.trailers));
+      },
+    });
+  }
+}
+
+//     Content-Type → "application/grpc-web" [ "+" codec ] [ ";" parameters ]
+const CONTENT_TYPE = /^application\/grpc-web(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
+
+/** Refuses a response that is not gRPC-Web's, or in another codec than asked for. */
+function checkResponse(response: HttpResponse, { name }: HttpRpcPayload): HttpResponse {
+  const { status, headers } = response;
+  const contentType = headers.get("content-type");
+  const match = CONTENT_TYPE.exec(contentType ?? "");
+  const isOurs = match !== null && (status === 200 || headers.has("grpc-status"));
+  // A bare application/grpc-web says nothing about the codec.
+  if (isOurs && (match[1] ?? name).toLowerCase() === name) return response;
+  cancelBody(response.body);
+  if (!isOurs) throw httpStatusError(status, contentType);
+  throw internalError(`asked for application/grpc-web+${name}, but the server sent ${contentType}`, undefined);
+}
+
+function unsupported({ path, kind, payload }: Method): RpcError {
+  const message = payload
+    ? `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`
+    : `${path} is ${kind.replace("_", " ")}, which fetch cannot carry: use triple-es/node, or unary calls and server streaming`;
+  return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
+}

@@ -1,0 +1,79 @@
+/**
+ * The framing of gRPC-Web (PROTOCOL-WEB.md of gRPC): sub-protocol B for clients that cannot read HTTP trailers, such as pages. The
+ * messages are the same; the trailers are one more frame at the end of the body.
+ *
+ *     Body          → *Length-Prefixed-Message Trailer-Frame
+ *     Trailer-Frame → %x80 Length Trailers      ; Length: four bytes, unsigned, big endian
+ *     Trailers      → *( name ":" OWS value CRLF )
+ */
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import type { Metadata } from "../call/metadata.ts";
+import { type Body, concat } from "../http/body.ts";
+import { PREFIX_BYTES } from "./envelope.ts";
+
+/** The bit of a frame's flags that says that it holds the trailers. */
+const TRAILERS_FLAG = 0x80;
+/** Largest block of trailers that is read: more than the fields of a response may take. */
+const MAX_TRAILER_BYTES = 64 * 1024;
+
+/** The trailers as the last frame of a body. */
+export function encodeTrailers({ raw }: Metadata): Uint8Array {
+  let text = "";
+  for (let i = 0; i < raw.length; i += 2) text += `${raw[i]}: ${raw[i + 1]}\r\n`;
+  const block = new TextEncoder().encode(text);
+  const frame = new Uint8Array(PREFIX_BYTES + block.byteLength);
+  frame[0] = TRAILERS_FLAG;
+  new DataView(frame.buffer).setUint32(1, block.byteLength);
+  frame.set(block, PREFIX_BYTES);
+  return frame;
+}
+
+/**
+ * The chunks of a body up to its trailers, which are added to `trailers`. A body that ends without them is an error unless it
+ * is empty: the trailers are then among the headers, or missing, which is for the protocol to say.
+ */
+export async function* splitTrailers(body: Body, trailers: Metadata): AsyncGenerator<Uint8Array, void> {
+  /** Begins with the prefix of a frame. */
+  let buffered: Uint8Array = new Uint8Array(0);
+  /** Bytes of the message that has been passed on in part. */
+  let missing = 0;
+  let complete = true;
+  for await (const chunk of body) {
+    const bytes = concat([buffered, chunk], buffered.byteLength + chunk.byteLength);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let end = missing;
+    while (end + PREFIX_BYTES <= bytes.byteLength && (bytes[end] as number) < TRAILERS_FLAG) {
+      end += PREFIX_BYTES + view.getUint32(end + 1);
+    }
+    const ready = Math.min(end, bytes.byteLength);
+    if (ready > 0) yield bytes.subarray(0, ready);
+    missing = end - ready;
+    buffered = bytes.subarray(ready);
+    complete = missing + buffered.byteLength === 0;
+    if (buffered.byteLength < PREFIX_BYTES) continue;
+    const length = view.getUint32(ready + 1);
+    if (buffered[0] !== TRAILERS_FLAG || length > MAX_TRAILER_BYTES) {
+      throw malformed(`has a trailer frame with the flags 0x${buffered[0]?.toString(16)} and ${length} bytes`);
+    }
+    const excess = buffered.byteLength - PREFIX_BYTES - length;
+    if (excess > 0) throw malformed("goes on after its trailers");
+    if (excess < 0) continue;
+    trailers.appendRaw(parseTrailers(buffered.subarray(PREFIX_BYTES)));
+    complete = true;
+  }
+  if (!complete) throw malformed("ended in the middle of a frame");
+}
+
+function parseTrailers(block: Uint8Array): string[] {
+  const fields: string[] = [];
+  for (const line of new TextDecoder().decode(block).split(/\r?\n/)) {
+    const colon = line.indexOf(":");
+    if (colon > 0) fields.push(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+  }
+  return fields;
+}
+
+function malformed(problem: string): RpcError {
+  return new RpcError(Code.Internal, `the gRPC-Web response ${problem}`);
+}

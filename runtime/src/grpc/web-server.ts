@@ -1,0 +1,110 @@
+/**
+ * gRPC-Web, server half: answers requests of pages over HTTP/1.1 and HTTP/2 as sub-protocol B, with the trailers at the end of the body.
+ */
+import type { Handler } from "../call/call.ts";
+import { DONE, iteration } from "../call/message-stream.ts";
+import { Metadata } from "../call/metadata.ts";
+import { type Body, concat, streamBody, wholeBody } from "../http/body.ts";
+import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import type { ServerProtocolOptions } from "../protocol/options.ts";
+import type { ServerProtocol } from "../protocol/protocol.ts";
+import { isGrpcContentType, refuseMethod, refuseType } from "./content-type.ts";
+import { createGrpcServer } from "./server.ts";
+import { encodeTrailers } from "./web-framing.ts";
+import { decodeBase64Body, encodeBase64Body } from "./web-text.ts";
+
+//     Content-Type → "application/grpc-web" [ "-text" ] [ "+" codec ] [ ";" parameters ]
+const CONTENT_TYPE = /^application\/grpc-web(-text)?(\+[^;\s]+)?\s*(?:;.*)?$/i;
+
+/** Makes the server half of gRPC-Web. */
+export function createGrpcWebServer(options: ServerProtocolOptions): ServerProtocol {
+  // Requests of pages have no `te`: browsers set it, or nobody.
+  const grpc = createGrpcServer({ ...options, requireTe: false });
+  const supported = supportedTypes(options);
+
+  async function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
+    if (request.method !== "POST") return refuseMethod();
+    const contentType = request.headers.get("content-type") ?? "";
+    const [, text = "", suffix = ""] = CONTENT_TYPE.exec(contentType.toLowerCase()) ?? [];
+    const isText = text !== "";
+    const response = await grpc.serve(new WebRequest(request, `application/grpc${suffix}`, isText), handler);
+    if (!isGrpcContentType(response.headers.get("content-type") ?? "")) return refuseType(contentType, supported);
+    return toWebResponse(response, `application/grpc-web${text}${suffix}`, isText);
+  }
+
+  return { accepts: (contentType) => CONTENT_TYPE.test(contentType), serve };
+}
+
+function supportedTypes({ codecs }: Pick<ServerProtocolOptions, "codecs">): string {
+  const suffixes = ["", ...codecs.map(({ name }) => `+${name}`)];
+  return ["application/grpc-web", "application/grpc-web-text"]
+    .flatMap((type) => suffixes.map((suffix) => type + suffix))
+    .join(", ");
+}
+
+/** A request as sub-protocol B wants it, which has no version of HTTP but 2. */
+class WebRequest implements HttpRequest {
+  readonly method = "POST";
+  readonly version = "2";
+  readonly path: string;
+  readonly authority: string | undefined;
+  readonly headers: Metadata;
+  readonly body: Body;
+  readonly #received: HttpRequest;
+
+  constructor(received: HttpRequest, contentType: string, isText: boolean) {
+    this.path = received.path;
+    this.authority = received.authority;
+    this.headers = new Metadata(received.headers).delete("content-type").appendRaw(["content-type", contentType]);
+    this.body = isText ? decodeBase64Body(received.body) : received.body;
+    this.#received = received;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#received.signal;
+  }
+
+  waitUntil(work: Promise<unknown>): void {
+    this.#received.waitUntil?.(work);
+  }
+}
+
+/** Fields of a trailers-only response that are no trailers. */
+const LEADING = new Set(["content-type", "grpc-accept-encoding"]);
+
+/**
+ * The response with its trailers in the body: those of a trailers-only response too, which pages of other origins could not read
+ * among the headers of a server that does not expose them.
+ */
+function toWebResponse(response: HttpResponse, contentType: string, isText: boolean): HttpResponse {
+  const isTrailersOnly = response.headers.has("grpc-status");
+  const trailers = isTrailersOnly ? response.headers.filter((name) => !LEADING.has(name)) : response.trailers;
+  const headers = new Metadata({ "content-type": contentType });
+  headers.appendAll(
+    response.headers.filter((name) => name !== "content-type" && (!isTrailersOnly || LEADING.has(name))),
+  );
+  const body = withTrailers(response.body, trailers);
+  return { status: 200, headers, body: isText ? encodeBase64Body(body) : body, trailers: new Metadata() };
+}
+
+function withTrailers(body: Body, trailers: Metadata): Body {
+  const { whole } = body;
+  if (whole === undefined) return streamBody(appendTrailers(body, trailers));
+  const frame = encodeTrailers(trailers);
+  return wholeBody(concat([whole, frame], whole.byteLength + frame.byteLength));
+}
+
+/** By hand: a generator that waits for a message would not hear of its end before the message comes. */
+function appendTrailers(body: Body, trailers: Metadata): AsyncIterable<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  let ended = false;
+  const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+    if (ended) return DONE;
+    const step = await chunks.next();
+    if (!step.done) return step;
+    ended = true;
+    // Complete only now.
+    return { done: false, value: encodeTrailers(trailers) };
+  };
+  return iteration(next, () => chunks.return?.());
+}

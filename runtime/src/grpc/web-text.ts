@@ -1,0 +1,67 @@
+/**
+ * Base64 of `application/grpc-web-text`, for clients that can only read text as it comes: chunks are encoded and padded one by one, so
+ * that padding may stand within a body too.
+ */
+
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { DONE, iteration } from "../call/message-stream.ts";
+import { type Body, streamBody, wholeBody } from "../http/body.ts";
+
+/** Characters that are made of bytes at a time: arguments of a function are on the stack. */
+const SLICE_BYTES = 8 * 1024;
+
+/** The body in base64. One that is whole stays whole. */
+export function encodeBase64Body(body: Body): Body {
+  return body.whole === undefined ? streamBody(encodeChunks(body)) : wholeBody(toBase64(body.whole));
+}
+
+/** The bytes of a body in base64. Reading it fails with invalid_argument for anything else. */
+export function decodeBase64Body(body: Body): Body {
+  return streamBody(decodeChunks(body));
+}
+
+function encodeChunks(body: Body): AsyncIterable<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+    const step = await chunks.next();
+    return step.done ? DONE : { done: false, value: toBase64(step.value) };
+  };
+  return iteration(next, () => chunks.return?.());
+}
+
+async function* decodeChunks(body: Body): AsyncGenerator<Uint8Array, void> {
+  let rest = "";
+  for await (const chunk of body) {
+    const text = rest + fromBytes(chunk);
+    const usable = text.length - (text.length % 4);
+    rest = text.slice(usable);
+    // Each run of base64 ends with its padding.
+    for (const run of text.slice(0, usable).match(/[^=]+=*|=+/g) ?? []) yield fromBase64(run);
+  }
+  if (rest !== "") yield fromBase64(rest);
+}
+
+function toBase64(bytes: Uint8Array): Uint8Array {
+  return new TextEncoder().encode(btoa(fromBytes(bytes)));
+}
+
+function fromBase64(text: string): Uint8Array {
+  let binary: string;
+  try {
+    binary = atob(text);
+  } catch (cause) {
+    const message = "the body of a request in application/grpc-web-text must be base64";
+    throw new RpcError(Code.InvalidArgument, message, { status: Status.BadRequest, cause });
+  }
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}
+
+/** A character for each byte. */
+function fromBytes(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.byteLength; i += SLICE_BYTES) {
+    text += String.fromCharCode(...bytes.subarray(i, i + SLICE_BYTES));
+  }
+  return text;
+}
