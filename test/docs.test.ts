@@ -367,4 +367,29 @@ describe("documents", () => {
     expect(modules.length).toBeGreaterThan(20);
     expect(modules.filter((module) => !existsSync(`${ROOT}runtime/src/${module}`))).toEqual([]);
   });
+
+  it("name modules in the architecture that exist", () => {
+    const modules = Array.from(
+      readDocument("docs/architecture.md").matchAll(/`([\w-]+\/[\w/-]+\.ts)`/g),
+      ([, m = ""]) => m,
+    );
+    const isThere = (module: string): boolean =>
+      existsSync(`${ROOT}${/^(?:src|test)\//.test(module) ? "" : "runtime/src/"}${module}`);
+    expect(modules.length).toBeGreaterThan(50);
+    expect(modules.filter((module) => !isThere(module))).toEqual([]);
+  });
+
+  it("lead from each term of the glossary to a module that contains it", () => {
+    const rows = [...readDocument("docs/glossary.md").matchAll(/^\| ([^|]+) \|.*\| `([\w/-]+\.ts)` \|$/gm)];
+    const plain = (text: string): string => text.toLowerCase().replaceAll(/[`-]/g, (sign) => (sign === "-" ? " " : ""));
+    const missing = rows.flatMap(([, cell = "", module = ""]) => {
+      const source = plain(readDocument(`runtime/src/${module}`));
+      return cell
+        .split(", ")
+        .filter((term) => !source.includes(plain(term)))
+        .map((term) => `${module}: ${term}`);
+    });
+    expect(rows.length).toBeGreaterThan(25);
+    expect(missing).toEqual([]);
+  });
 });

@@ -1,6 +1,6 @@
 /**
- * The token bucket that limits retries to a fraction of the calls (gRFC A6, "Throttling Retry Attempts and Hedged RPCs"): where most
- * calls fail, retries would only add load.
+ * Retry throttling (gRFC A6, "Throttling Retry Attempts and Hedged RPCs"): a token bucket limits retries to a fraction of
+ * the calls. When most calls fail, retries would only add load.
  */
 
 /** How many retries a target gets. */

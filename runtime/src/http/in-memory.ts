@@ -1,5 +1,5 @@
 /**
- * The engine in memory: connects a client to the exchange of a server in the same process. Each end has headers and a
+ * The engine of in-memory transports: connects a client to the exchange of a server in the same process. Each end has headers and a
  * signal of its own.
  */
 import { Status } from "../call/code.ts";

@@ -1,6 +1,6 @@
 /**
- * The order in which streams send (RFC 9113, section 5.2.1): those that have DATA and windows for it stand in a ring, and
- * each sends one frame a round. Priorities are ignored (section 5.3.2).
+ * The order in which streams send (RFC 9113, section 5.2.1): streams with DATA and a window for it take turns, one frame a
+ * round, so that a stalled stream causes no head-of-line blocking. Priorities are ignored (section 5.3.2).
  */
 import { DEFAULT_MAX_FRAME_SIZE, viewOf } from "./codes.ts";
 import { SendWindow } from "./flow-control.ts";

@@ -15,9 +15,9 @@ import type { StreamSink } from "./sink.ts";
 export const State = {
   Idle: 0,
   Open: 1,
-  /** The peer has ended its side. */
+  /** Half-closed (remote): the peer has ended its side. */
   HalfRemote: 2,
-  /** This side has ended. */
+  /** Half-closed (local): this side has ended (half-close). */
   HalfLocal: 3,
   /** Both sides have ended. */
   Ended: 4,

@@ -1,5 +1,5 @@
 /**
- * Request bodies for transparent retries: of requests that the server they were sent to has not processed.
+ * Request bodies for transparent retry (gRFC A6): requests that no server has processed are sent again.
  */
 import { type Body, streamBody } from "../../http/body.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Listener: one port for HTTP/1.1 and HTTP/2. ALPN decides over TLS, if the client offers it, else the first bytes of a
- * connection.
+ * Listener: one port for HTTP/1.1 and HTTP/2, and its graceful shutdown. ALPN selects the version over TLS, if the client
+ * offers it; otherwise the first bytes of a connection do.
  */
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
