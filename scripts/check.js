@@ -31,6 +31,7 @@ const OTHER_PACKAGES = [
   "bench/generate/peers",
   "test/platforms/runtimes",
   "test/platforms/next",
+  "test/interop/grpc-web",
   "test/protobuf-conformance",
 ];
 

@@ -14,21 +14,10 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createCallee } from "../platforms/callee.ts";
 import { type Calls, type CodecName, EXPECTED } from "../platforms/calls.ts";
+import { EXECUTABLE, FLAGS } from "../support/chromium.ts";
 import { ROOT } from "../support/documents.ts";
 import { signalled } from "../support/server.ts";
 import type { StreamOfPage } from "./page.ts";
-
-const EXECUTABLE = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--disable-dev-shm-usage",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 const hasChromium = existsSync(EXECUTABLE);
 if (!hasChromium) console.warn(`skipped: there is no browser at ${EXECUTABLE}; apt-get install chromium brings one`);
@@ -53,7 +42,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
     const { port } = pages.address() as AddressInfo;
     server = await startRpcServer([`http://127.0.0.1:${port}`]);
     baseUrl = `http://127.0.0.1:${server.address.port}`;
-    browser = await chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+    browser = await chromium.launch({ executablePath: EXECUTABLE, args: [...FLAGS] });
     friend = await browser.newPage();
     await friend.goto(`http://127.0.0.1:${port}/`);
     stranger = await browser.newPage();
