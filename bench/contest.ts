@@ -6,8 +6,8 @@ import type { Recorder } from "./measurement.ts";
 export interface Contest {
   readonly name: string;
   readonly title: string;
-  /** Whose CPU time is measured. The folder of the same name, in the plural, holds the entrants. */
-  readonly subject: "server" | "client";
+  /** The process whose CPU time is measured. The folder of the same name, in the plural, holds the entrants. */
+  readonly subject: "server" | "client" | "codec";
   readonly load: Load;
   readonly entrants: readonly string[];
   /** The most that a message of ours may cost in CPU, as a multiple of what it costs a peer. */
@@ -21,20 +21,47 @@ export interface Contests {
   stop(): Promise<void>;
 }
 
-/** The name of our own entrant. Every other one is a peer. */
+/** The name of our own entrant, with generated codecs. Every other one is a peer. */
 export const ours = "triple";
+/** Ours without generated codecs. */
+const plain = "triple-plain";
 
 const grpcEntrants = ["http2-bytes", "http2-protobuf", "grpc-js", "connect-node", ours];
-const grpcServerGoals = { "http2-bytes": 1.25, "http2-protobuf": 1.25, "grpc-js": 1 };
+const grpcServerGoals = { "http2-bytes": 1.25, "http2-protobuf": 1.25, "grpc-js": 1, [plain]: 0.75 };
+const codecEntrants = ["protobuf-es", "protobufjs", ours];
 
 export const contests: readonly Contest[] = [
+  {
+    name: "codec-small",
+    title: "protobuf, encode and decode, 100 bytes",
+    subject: "codec",
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 0, inFlight: 1 },
+    entrants: codecEntrants,
+    goals: { "protobuf-es": 0.25 },
+  },
+  {
+    name: "codec-mid",
+    title: "protobuf, encode and decode, an order of 1.7 kB",
+    subject: "codec",
+    load: { protocol: "grpc", codec: "proto", method: "order", connections: 0, inFlight: 1 },
+    entrants: codecEntrants,
+    goals: { "protobuf-es": 0.38, protobufjs: 0.65 },
+  },
   {
     name: "b-server-4x32",
     title: "B, server, 4 connections x 32 streams",
     subject: "server",
     load: { protocol: "grpc", codec: "proto", method: "echo", connections: 4, inFlight: 32 },
-    entrants: grpcEntrants,
+    entrants: [...grpcEntrants, plain],
     goals: grpcServerGoals,
+  },
+  {
+    name: "b-server-order",
+    title: "B, server, orders of 1.7 kB, 4 connections x 32 streams",
+    subject: "server",
+    load: { protocol: "grpc", codec: "proto", method: "order", connections: 4, inFlight: 32 },
+    entrants: ["grpc-js", plain, ours],
+    goals: { "grpc-js": 0.25 },
   },
   {
     name: "b-server-1x1",

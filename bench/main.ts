@@ -1,5 +1,6 @@
 /** `npm run bench`: servers and clients side by side, visited in turn for several rounds. */
 import { openClientContests } from "./client-contests.ts";
+import { openCodecContests } from "./codec-contests.ts";
 import { type Contest, selectContests } from "./contest.ts";
 import { describeMachine } from "./machine.ts";
 import type { Measurement } from "./measurement.ts";
@@ -24,20 +25,21 @@ async function bench({ rounds, seconds, only, json }: Options): Promise<string> 
   const about = (subject: Contest["subject"]) => contests.filter((contest) => contest.subject === subject);
 
   progress("starting the servers and warming them up");
-  const halves = [
+  const parts = [
+    await openCodecContests(about("codec"), seconds, machine),
     await openServerContests(about("server"), seconds, machine),
     await openClientContests(about("client"), seconds, machine),
   ];
   for (let round = 1; round <= rounds; round++) {
-    for (const half of halves) {
-      await half.round((contest, entrant, measurement) => {
+    for (const part of parts) {
+      await part.round((contest, entrant, measurement) => {
         const measurements = results.get(contest);
         measurements?.set(entrant, [...(measurements.get(entrant) ?? []), measurement]);
         progress(`round ${round} of ${rounds}: ${contest.name} ${entrant} ${measurement.cpuMicros.toFixed(1)} us`);
       });
     }
   }
-  await Promise.all(halves.map((half) => half.stop()));
+  await Promise.all(parts.map((part) => part.stop()));
 
   const listed = [...results].map(([contest, measurements]): Result => ({ contest, rounds: measurements }));
   return `${json ? reportJson(machine, listed) : reportText(machine, listed)}\n`;

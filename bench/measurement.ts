@@ -20,12 +20,16 @@ export interface Measurement {
 export type Recorder = (contest: Contest, entrant: string, measurement: Measurement) => void;
 
 /** Measures the CPU time of both ends around a run of calls. Calls that went wrong measure nothing: they end it all. */
-export async function measure(subject: Child, other: Child, run: () => Promise<Tally>): Promise<Measurement> {
+export async function measure(
+  subject: Child,
+  other: Child | undefined,
+  run: () => Promise<Tally>,
+): Promise<Measurement> {
   const subjectBefore = await subject.cpuMicros();
-  const otherBefore = await other.cpuMicros();
+  const otherBefore = (await other?.cpuMicros()) ?? 0;
   const { calls, messages, errors, seconds, p50Ms, p99Ms } = await run();
   const subjectMicros = (await subject.cpuMicros()) - subjectBefore;
-  const otherMicros = (await other.cpuMicros()) - otherBefore;
+  const otherMicros = ((await other?.cpuMicros()) ?? 0) - otherBefore;
   if (errors > 0 || calls === 0) throw new Error(`${subject.name}: ${errors} calls failed, ${calls} succeeded`);
   return {
     cpuMicros: subjectMicros / messages,

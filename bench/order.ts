@@ -18,7 +18,8 @@ export const order = create(OrderSchema, {
     title: titles[index % titles.length] as string,
     quantity: 1 + ((index * 7) % 200),
     price: 4.95 + index * 1.5,
-    gift: index % 3 === 0,
+    // proto-loader writes false, which others leave out.
+    gift: true,
     discounts: index % 2 === 0 ? [0.05, 0.1] : [],
   })),
   labels: Object.fromEntries(

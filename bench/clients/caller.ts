@@ -4,7 +4,10 @@ import { echoRequest, repeatCount } from "../echo.ts";
 import { type Load, Score, type Tally } from "../load/load.ts";
 
 /** Makes one call of each method and throws unless the answer is right. */
-export type Caller = Readonly<Record<Load["method"], () => Promise<void>>>;
+export type Caller = Readonly<Record<Method, () => Promise<void>>>;
+
+/** The methods that clients are measured with. */
+type Method = Exclude<Load["method"], "order">;
 
 /** Answers the parent with calls that `connect` makes possible. */
 export function answerCalls(connect: (baseUrl: string) => Caller): void {
@@ -14,7 +17,11 @@ export function answerCalls(connect: (baseUrl: string) => Caller): void {
       caller = connect(`http://127.0.0.1:${port}`);
     },
 
-    async run({ method, inFlight, seconds }: Pick<Load, "method" | "inFlight"> & { seconds: number }): Promise<Tally> {
+    async run({
+      method,
+      inFlight,
+      seconds,
+    }: Pick<Load, "inFlight"> & { method: Method; seconds: number }): Promise<Tally> {
       const score = new Score(method);
       const until = score.startedAt + seconds * 1000;
       const callOnAndOn = async () => {

@@ -21,7 +21,7 @@ export type PluginName = keyof typeof plugins;
 
 /** Peers that cannot live in the repository's own tree are installed when they are first needed. */
 export function installPeers(): void {
-  if (existsSync(plugins["protoc-gen-connect-es"])) return;
+  if (existsSync(plugins["protoc-gen-connect-es"]) && existsSync(here("./peers/node_modules/protobufjs-cli"))) return;
   const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--workspaces=false", "--silent"], {
     cwd: here("./peers"),
     stdio: ["ignore", 2, 2],

@@ -4,6 +4,7 @@
  */
 import { connect, type Socket } from "node:net";
 import { echoEnvelope, echoPath, repeatCount, repeatEnvelope, repeatPath } from "../echo.ts";
+import { orderEnvelope, orderPath } from "../order.ts";
 import type { Connection, Load, Score } from "./load.ts";
 
 const frameType = { data: 0, headers: 1, rstStream: 3, settings: 4, ping: 6, goAway: 7, windowUpdate: 8 };
@@ -31,17 +32,19 @@ interface Script {
   readonly requestBytes: number;
   /** Where the two frames of the request say their stream number. */
   readonly streamOffsets: readonly [headers: number, data: number];
+  /** The message of the response, in its envelope. */
+  readonly answer: Buffer;
   /** Bytes of all messages of the response. */
   readonly responseBytes: number;
+  /** The answer over and over: more of it than any frame holds. */
+  readonly answers: Buffer;
 }
 
 const scripts: Readonly<Record<Load["method"], Script>> = {
-  echo: script(echoPath, echoEnvelope, 1),
-  repeat: script(repeatPath, repeatEnvelope, repeatCount),
+  echo: script(echoPath, echoEnvelope, echoEnvelope, 1),
+  order: script(orderPath, orderEnvelope, orderEnvelope, 1),
+  repeat: script(repeatPath, repeatEnvelope, echoEnvelope, repeatCount),
 };
-
-/** More of the messages of a response than any frame holds. */
-const messages = Buffer.alloc(2 ** 15, echoEnvelope);
 
 /** Connects and waits until the server has said its SETTINGS. */
 export function openHttp2(port: number, load: Load): Promise<Connection> {
@@ -168,8 +171,9 @@ class Http2Connection implements Connection {
     const call = this.#calls.get(stream);
     if (call === undefined) return;
     const length = end - start;
-    const from = call.received % echoEnvelope.length;
-    call.right &&= messages.compare(bytes, start, end, from, from + length) === 0;
+    const { answer, answers } = this.#script;
+    const from = call.received % answer.length;
+    call.right &&= answers.compare(bytes, start, end, from, from + length) === 0;
     call.received += length;
   }
 
@@ -203,7 +207,7 @@ class Http2Connection implements Connection {
   }
 }
 
-function script(path: string, envelope: Buffer, answers: number): Script {
+function script(path: string, envelope: Buffer, answer: Buffer, count: number): Script {
   const headers = Buffer.concat([
     Buffer.from([0x83, 0x86]), // :method POST and :scheme http, both from the static table
     field(":path", path),
@@ -217,7 +221,9 @@ function script(path: string, envelope: Buffer, answers: number): Script {
     request: Buffer.concat([headersFrame, frame(frameType.data, endStream, 0, envelope)]),
     requestBytes: envelope.length,
     streamOffsets: [5, headersFrame.length + 5],
-    responseBytes: answers * echoEnvelope.length,
+    answer,
+    responseBytes: count * answer.length,
+    answers: Buffer.alloc(2 ** 16, answer),
   };
 }
 

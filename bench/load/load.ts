@@ -6,8 +6,8 @@ export interface Load {
   readonly protocol: "grpc" | "http-rpc";
   /** How the message is encoded; `json` exists in `http-rpc` only. */
   readonly codec: "proto" | "json";
-  /** What is called: a unary method, or in `grpc` one that streams messages back. */
-  readonly method: "echo" | "repeat";
+  /** The method that is called: unary ones, or in `grpc` one that streams messages back. */
+  readonly method: "echo" | "order" | "repeat";
   readonly connections: number;
   /** Calls open at any time on each connection. */
   readonly inFlight: number;

@@ -22,7 +22,7 @@ const repeat: handleServerStreamingCall<{ count: number }, typeof message> = (ca
 };
 
 const server = new Server();
-server.addService(EchoServiceClient.service, { echo, repeat });
+server.addService(EchoServiceClient.service, { echo, repeat, echoOrder: echo });
 server.bindAsync(`${loopback}:0`, ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;
   announcePort(port);

@@ -1,0 +1,42 @@
+/** The process of a codec: encodes and decodes one message until its time is up. */
+import { answerParent } from "../child.ts";
+import { echoProto } from "../echo.ts";
+import type { Load, Tally } from "../load/load.ts";
+import { orderProto } from "../order.ts";
+
+/** How a codec encodes its own form of a message, and decodes bytes. */
+export interface Codec<Message> {
+  readonly message: Message;
+  readonly encode: (message: Message) => Uint8Array;
+  readonly decode: (bytes: Uint8Array) => Message;
+}
+
+/** Messages that are encoded and decoded between two looks at the clock. */
+const BATCH = 64;
+
+export function answerCodec<Echo, Order>(echo: Codec<Echo>, order: Codec<Order>): void {
+  answerParent({
+    run({ method, seconds }: { readonly method: Load["method"]; readonly seconds: number }): Tally {
+      return method === "order" ? run(order, orderProto, seconds) : run(echo, echoProto, seconds);
+    },
+  });
+}
+
+function run<Message>({ message, encode, decode }: Codec<Message>, bytes: Uint8Array, seconds: number): Tally {
+  const isRight = Buffer.compare(encode(decode(bytes)), bytes) === 0 && Buffer.compare(encode(message), bytes) === 0;
+  const start = performance.now();
+  const until = start + seconds * 1000;
+  let calls = 0;
+  let size = 0;
+  while (performance.now() < until) {
+    for (let index = 0; index < BATCH; index++) {
+      size += encode(message).length;
+      decode(bytes);
+    }
+    calls += BATCH;
+  }
+  const elapsed = performance.now() - start;
+  const errors = isRight && size === calls * bytes.length ? 0 : calls;
+  const eachMs = elapsed / calls;
+  return { calls, messages: calls, errors, seconds: elapsed / 1000, p50Ms: eachMs, p99Ms: eachMs };
+}

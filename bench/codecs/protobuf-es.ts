@@ -1,0 +1,19 @@
+/** protobuf-es, which reads the schemas of messages as it goes. */
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { echoRequest } from "../echo.ts";
+import { EchoRequestSchema, OrderSchema } from "../gen/echo_pb.ts";
+import { order } from "../order.ts";
+import { answerCodec } from "./codec.ts";
+
+answerCodec(
+  {
+    message: echoRequest,
+    encode: (message) => toBinary(EchoRequestSchema, message),
+    decode: (bytes) => fromBinary(EchoRequestSchema, bytes),
+  },
+  {
+    message: order,
+    encode: (message) => toBinary(OrderSchema, message),
+    decode: (bytes) => fromBinary(OrderSchema, bytes),
+  },
+);

@@ -1,0 +1,20 @@
+/** protobufjs 8 with static code, which its command writes when the process starts. */
+import { echoProto } from "../echo.ts";
+import { orderProto } from "../order.ts";
+import { answerCodec } from "./codec.ts";
+import { loadStaticCode } from "./static-code.ts";
+
+const { EchoRequest, Order } = loadStaticCode().bench.v1;
+
+answerCodec(
+  {
+    message: EchoRequest.decode(echoProto),
+    encode: (message) => EchoRequest.encode(message).finish(),
+    decode: (bytes) => EchoRequest.decode(bytes),
+  },
+  {
+    message: Order.decode(orderProto),
+    encode: (message) => Order.encode(message).finish(),
+    decode: (bytes) => Order.decode(bytes),
+  },
+);
