@@ -24,7 +24,7 @@ import { createRouter as createPortableRouter, type Router, type RouterOptions }
 import type { Serialization } from "./java/serialization.ts";
 import { type ConnectOptions, createConnector } from "./node/client/connector.ts";
 import { nodeCompressions } from "./node/compression.ts";
-import { nodeProtoCodec } from "./node/protobuf/codec.ts";
+import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { createNodeHandler, type NodeHandler } from "./node/server/adapter.ts";
 import { Listener, type ListenerOptions, type ListenOptions } from "./node/server/listener.ts";
 import type { HeaderLimitsInit } from "./protocol/header-limits.ts";

@@ -1,5 +1,5 @@
 /** Generated codecs against protobuf-es, on random schemas and values: the same bytes, the same objects, the same refusals. */
-import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { fromBinary, type Message, type ScalarType, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { load } from "./load.ts";
@@ -9,6 +9,7 @@ import { mutate, randomMessage, randomOf } from "./values.ts";
 /** Schemas of one run, and messages of each. A longer run: `CODEC_SCHEMAS=5000 npx vitest run test/codec`. */
 const SCHEMAS = Number(process.env["CODEC_SCHEMAS"] ?? 40);
 const MESSAGES = 20;
+const INTEGERS: ReadonlySet<ScalarType> = new Set([3, 4, 5, 6, 7, 13, 15, 16, 17, 18]);
 const seed = process.env["CODEC_SEED"];
 const parameters = { numRuns: SCHEMAS, ...(seed === undefined ? {} : { seed: Number(seed) }) };
 
@@ -51,6 +52,27 @@ describe("generated codecs", { timeout: 3_600_000 }, () => {
           const decoded = codecOf(schema).decode(bytes);
           expect(describeValue(decoded)).toEqual(describeValue(fromBinary(schema, bytes)));
           expect(toBinary(schema, decoded as Message)).toEqual(toBinary(schema, fromBinary(schema, bytes)));
+        }
+      }),
+      parameters,
+    );
+  });
+
+  it("accept and refuse values of other types for integers as protobuf-es does", () => {
+    const invalid = [2 ** 40, -(2 ** 40), 1.5, -1, "12", 1n << 70n, -1n, Number.NaN, 1e39];
+    fc.assert(
+      fc.property(schemaAndSeed, ([file, start]) => {
+        const { messages, codecOf } = load(file);
+        const random = randomOf(start);
+        for (const schema of messages) {
+          for (const { fieldKind, localName, oneof, scalar } of schema.fields) {
+            if (fieldKind !== "scalar" || oneof !== undefined || !INTEGERS.has(scalar)) continue;
+            const value = invalid[random(invalid.length)];
+            const message = Object.assign(randomMessage(schema, random), { [localName]: value });
+            const theirs = attempt(() => toBinary(schema, message));
+            const ours = attempt(() => codecOf(schema).encode(message));
+            expect([localName, value, ours]).toEqual([localName, value, theirs]);
+          }
         }
       }),
       parameters,

@@ -9,7 +9,7 @@ import {
 } from "../../fixtures/gen/fixture/proto2/v1/proto2_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../fixtures/gen/google/rpc/error_details_pb.ts";
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
-import { nodeProtoCodec } from "../../runtime/src/node/protobuf/codec.ts";
+import { nodeProtoCodec } from "../../runtime/src/node/proto-codec.ts";
 import { everything, messagesOf } from "../support/messages.ts";
 
 const isNumber = (scalar: ScalarType | undefined): boolean =>

@@ -39,7 +39,7 @@ import {
   type GreetServiceClient,
   GreetServiceDef,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { nodeProtoCodec } from "../../runtime/src/node/protobuf/codec.ts";
+import { nodeProtoCodec } from "../../runtime/src/node/proto-codec.ts";
 import { arriving, greeter, startServer } from "../support/server.ts";
 
 type AnyFunction = (...args: never) => unknown;

@@ -28,7 +28,7 @@ export function createMessageCodec<Message>(
   decode: DecodeMessage<Message>,
 ): MessageCodec<Message> {
   return {
-    encode: (message, headroom = 0) => encodeMessage(encode, message, headroom),
+    encode: (message, headroom = 0) => encodeInto(encode, message, headroom),
     decode: (bytes) => decode(new MessageReader(bytes), bytes.length),
   };
 }
@@ -36,7 +36,8 @@ export function createMessageCodec<Message>(
 /** Kept for reuse; `undefined` while in use, because a getter of a message may encode another one. */
 let idle: MessageWriter | undefined = new MessageWriter();
 
-function encodeMessage<Message>(encode: EncodeMessage<Message>, message: Message, headroom: number): Uint8Array {
+/** Encodes a message by its function, after `headroom` bytes. */
+export function encodeInto<Message>(encode: EncodeMessage<Message>, message: Message, headroom: number): Uint8Array {
   const writer = idle ?? new MessageWriter();
   idle = undefined;
   try {

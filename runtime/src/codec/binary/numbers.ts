@@ -6,12 +6,12 @@ const MAX_UINT64 = 0xffffffffffffffffn;
 
 /** A signed 32-bit integer of a number or a string. */
 export function toInt32(value: unknown): number {
-  return (value as number | 0) === value ? value : toInteger(value, -0x80000000, 0x7fffffff, "int32");
+  return ((value as number) | 0) === value ? (value as number) : toInteger(value, -0x80000000, 0x7fffffff, "int32");
 }
 
 /** An unsigned 32-bit integer of a number or a string. */
 export function toUint32(value: unknown): number {
-  return (value as number) >>> 0 === value ? value : toInteger(value, 0, 0xffffffff, "uint32");
+  return (value as number) >>> 0 === value ? (value as number) : toInteger(value, 0, 0xffffffff, "uint32");
 }
 
 function toInteger(value: unknown, min: number, max: number, type: string): number {

@@ -1,5 +1,5 @@
 /** Cursor over received bytes that reads the scalar types of protobuf (Encoding, "Message Structure"). */
-import { decodeText } from "./text.ts";
+import { readUtf8 } from "./text.ts";
 
 /** Numbers with more than one byte pass through here, the first byte first. */
 const scratch = new DataView(new ArrayBuffer(8));
@@ -116,13 +116,13 @@ export class ScalarReader {
   /** Text in UTF-8. Throws for anything else, as proto3 wants it. */
   string(): string {
     const start = this.#delimited();
-    return decodeText(this.bytes, start, this.pos, true);
+    return readUtf8(this.bytes, start, this.pos, true);
   }
 
   /** Text in UTF-8, with U+FFFD for anything else, as proto2 wants it. */
   lenientString(): string {
     const start = this.#delimited();
-    return decodeText(this.bytes, start, this.pos, false);
+    return readUtf8(this.bytes, start, this.pos, false);
   }
 
   #varint64(): void {

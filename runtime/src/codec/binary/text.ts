@@ -10,7 +10,7 @@ const utf8Slice: ((this: Uint8Array, start: number, end: number) => string) | un
   typeof Buffer === "function" ? Reflect.get(Buffer.prototype, "utf8Slice") : undefined;
 
 /** Throws for bytes that are not UTF-8 where `isStrict`, and makes U+FFFD of them elsewhere. */
-export function decodeText(bytes: Uint8Array, start: number, end: number, isStrict: boolean): string {
+export function readUtf8(bytes: Uint8Array, start: number, end: number, isStrict: boolean): string {
   if (end - start <= SHORT) {
     const text = shortAscii(bytes, start, end);
     if (text !== undefined) return text;

@@ -136,7 +136,7 @@ export class MessageWriter extends Slab {
   }
 
   data(tag: number, value: Uint8Array): void {
-    const { length } = value;
+    const length = toUint32(value.byteLength);
     this.#tag(tag, MAX_VARINT + length);
     this.#varint32(length);
     this.#raw(value);
@@ -169,6 +169,12 @@ export class MessageWriter extends Slab {
       this.#tag(((no << 3) | wireType) >>> 0, data.length);
       this.#raw(data);
     }
+  }
+
+  /** Writes a message that has been encoded already. */
+  raw(value: Uint8Array): void {
+    this.reserve(value.length);
+    this.#raw(value);
   }
 
   #longString(tag: number, value: string): void {
