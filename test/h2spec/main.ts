@@ -88,9 +88,9 @@ if (programs !== undefined) {
       writeFileSync(join(folder, "server.crt"), cert);
       writeFileSync(join(folder, "server.key"), key);
     }
-    results.push(await run("client, h2c", h2specd, ["-o", "2", "-f", "31000", "-e", exec], folder));
+    results.push(await run("client, h2c", h2specd, ["-o", "10", "-f", "31000", "-e", exec], folder));
     if (hasOpenssl)
-      results.push(await run("client, TLS", h2specd, ["-o", "2", "-f", "32000", "-t", "-e", exec], folder));
+      results.push(await run("client, TLS", h2specd, ["-o", "10", "-f", "32000", "-t", "-e", exec], folder));
     rmSync(folder, { recursive: true });
   }
   process.exitCode = results.every(Boolean) ? 0 : 1;
