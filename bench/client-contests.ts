@@ -5,23 +5,37 @@ import type { Tally } from "./load/load.ts";
 import type { Machine } from "./machine.ts";
 import { measure, type Recorder } from "./measurement.ts";
 
-/** Starts the server that all clients call: the cheapest one there is without us. */
+/** Starts the servers that clients call: mostly the cheapest one there is without us. */
 export async function openClientContests(
   contests: readonly Contest[],
   seconds: number,
   { pinned }: Machine,
 ): Promise<Contests> {
-  const server = await Child.start(new URL("servers/http2-bytes.ts", import.meta.url), pinned?.other);
+  const servers = new Map<string, Child>();
+  for (const contest of contests) {
+    for (const name of contest.entrants.map((entrant) => serverOf(contest, entrant))) {
+      if (servers.has(name)) continue;
+      servers.set(name, await Child.start(new URL(`servers/${name}.ts`, import.meta.url), pinned?.other));
+    }
+  }
 
   async function visit(entrant: string, entered: readonly Contest[], record: Recorder): Promise<void> {
     const client = await Child.start(new URL(`clients/${entrant}.ts`, import.meta.url), pinned?.subject);
     const run = ({ load }: Contest, duration: number) =>
       client.ask<Tally>("run", { method: load.method, inFlight: load.inFlight, seconds: duration });
-    await client.ask("open", await server.ask("port"));
-    for (const [index, contest] of entered.entries()) {
-      // Another method is other code to warm up.
-      if (entered[index - 1]?.load.method !== contest.load.method) await run(contest, 2 * seconds);
+    let before: Contest | undefined;
+    for (const contest of entered) {
+      const name = serverOf(contest, entrant);
+      const server = servers.get(name);
+      if (server === undefined) continue;
+      const isSameServer = before !== undefined && serverOf(before, entrant) === name;
+      if (!isSameServer) {
+        await client.ask("open", { port: await server.ask("port"), protocol: contest.load.protocol });
+      }
+      // Another method is other code to warm up, and so is another server.
+      if (!isSameServer || before?.load.method !== contest.load.method) await run(contest, 2 * seconds);
       record(contest, entrant, await measure(client, server, () => run(contest, seconds)));
+      before = contest;
     }
     await client.stop();
   }
@@ -35,7 +49,11 @@ export async function openClientContests(
     },
 
     async stop() {
-      await server.stop();
+      await Promise.all([...servers.values()].map((server) => server.stop()));
     },
   };
+}
+
+function serverOf({ server = "http2-bytes" }: Contest, entrant: string): string {
+  return server === "same" ? entrant : server;
 }

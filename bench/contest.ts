@@ -10,6 +10,8 @@ export interface Contest {
   readonly subject: "server" | "client" | "codec";
   readonly load: Load;
   readonly entrants: readonly string[];
+  /** Who serves clients, from the folder `servers`; `same`: each entrant its own. Default: `http2-bytes`, which costs least. */
+  readonly server?: string;
   /** The most that a message of ours may cost in CPU, as a multiple of what it costs a peer. */
   readonly goals: Readonly<Record<string, number>>;
 }
@@ -101,7 +103,7 @@ export const contests: readonly Contest[] = [
     subject: "client",
     load: { protocol: "grpc", codec: "proto", method: "echo", connections: 1, inFlight: 32 },
     entrants: grpcEntrants,
-    goals: {},
+    goals: { "grpc-js": 0.06, "http2-bytes": 0.16 },
   },
   {
     name: "b-client-1x1",
@@ -109,7 +111,7 @@ export const contests: readonly Contest[] = [
     subject: "client",
     load: { protocol: "grpc", codec: "proto", method: "echo", connections: 1, inFlight: 1 },
     entrants: grpcEntrants,
-    goals: {},
+    goals: { "grpc-js": 0.45 },
   },
   {
     name: "b-client-stream",
@@ -117,7 +119,26 @@ export const contests: readonly Contest[] = [
     subject: "client",
     load: { protocol: "grpc", codec: "proto", method: "repeat", connections: 1, inFlight: 4 },
     entrants: grpcEntrants,
+    goals: { "grpc-js": 0.08 },
+  },
+  {
+    name: "b-both-1x32",
+    title:
+      "B, client and server of the same kind, 1 connection x 32 calls in flight: calls/s and p99 are the figures here",
+    subject: "client",
+    server: "same",
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 1, inFlight: 32 },
+    entrants: ["grpc-js", "connect-node", ours],
     goals: {},
+  },
+  {
+    name: "a-client-json",
+    title: "A over HTTP/1.1, client, JSON, 16 calls in flight",
+    subject: "client",
+    server: "http1-json",
+    load: { protocol: "http-rpc", codec: "json", method: "echo", connections: 16, inFlight: 16 },
+    entrants: ["http1-json", ours],
+    goals: { "http1-json": 1 },
   },
 ];
 

@@ -3,30 +3,29 @@ import { answerParent } from "../child.ts";
 import { echoRequest, repeatCount } from "../echo.ts";
 import { type Load, Score, type Tally } from "../load/load.ts";
 
-/** Makes one call of each method and throws unless the answer is right. */
-export type Caller = Readonly<Record<Method, () => Promise<void>>>;
-
-/** The methods that clients are measured with. */
-type Method = Exclude<Load["method"], "order">;
+/** Makes one call of each method and throws unless the answer is right. Over `http-rpc` there are no streams. */
+export interface Caller {
+  readonly echo: () => Promise<void>;
+  readonly repeat?: () => Promise<void>;
+}
 
 /** Answers the parent with calls that `connect` makes possible. */
-export function answerCalls(connect: (baseUrl: string) => Caller): void {
+export function answerCalls(connect: (baseUrl: string, protocol: Load["protocol"]) => Caller): void {
   let caller: Caller | undefined;
   answerParent({
-    open(port: number): void {
-      caller = connect(`http://127.0.0.1:${port}`);
+    open({ port, protocol }: { port: number; protocol: Load["protocol"] }): void {
+      caller = connect(`http://127.0.0.1:${port}`, protocol);
     },
 
-    async run({
-      method,
-      inFlight,
-      seconds,
-    }: Pick<Load, "inFlight"> & { method: Method; seconds: number }): Promise<Tally> {
+    async run({ method, inFlight, seconds }: Pick<Load, "method" | "inFlight"> & { seconds: number }): Promise<Tally> {
       const score = new Score(method);
       const until = score.startedAt + seconds * 1000;
+      // Clients are measured with some of the methods.
+      const call = (caller as Partial<Record<Load["method"], () => Promise<void>>> | undefined)?.[method];
+      if (call === undefined) throw new Error(`there is no client, or it has no method ${method}`);
       const callOnAndOn = async () => {
         for (let start = score.startedAt; start < until; ) {
-          await caller?.[method]();
+          await call();
           const now = performance.now();
           score.latencies.record(now - start);
           start = now;

@@ -1,11 +1,12 @@
-/** Ours, with sub-protocol B. */
+/** Ours, with both sub-protocols: B in binary, A in JSON. */
 import { createTransport } from "triple-es/node";
 import { echoRequest, repeatCount } from "../echo.ts";
 import { createEchoServiceClient } from "../gen/echo_triple.ts";
 import { answerCalls, checkEcho, checkRepeat } from "./caller.ts";
 
-answerCalls((baseUrl) => {
-  const client = createEchoServiceClient(createTransport({ baseUrl }));
+answerCalls((baseUrl, protocol) => {
+  const codec = protocol === "grpc" ? "proto" : "json";
+  const client = createEchoServiceClient(createTransport({ baseUrl, protocol, codec }));
   return {
     echo: async () => checkEcho(await client.echo(echoRequest)),
     repeat: () => checkRepeat(client.repeat({ count: repeatCount })),

@@ -1,0 +1,32 @@
+/** Bare `node:http` with a keep-alive `Agent`: an array of one JSON object out, one JSON object in, both through protobuf-es. */
+import { Agent, request } from "node:http";
+import { fromJsonString, toJsonString } from "@bufbuild/protobuf";
+import { echoPath, echoRequest } from "../echo.ts";
+import { EchoRequestSchema } from "../gen/echo_pb.ts";
+import { answerCalls, checkEcho } from "./caller.ts";
+
+answerCalls((baseUrl) => {
+  const { hostname, port } = new URL(baseUrl);
+  const target = { agent: new Agent({ keepAlive: true }), hostname, port, method: "POST", path: echoPath };
+  const post = (body: string) =>
+    new Promise<string>((resolve, reject) => {
+      const headers = {
+        "content-type": "application/json",
+        "tri-protocol-version": "1.0.0",
+        "content-length": Buffer.byteLength(body),
+      };
+      const outgoing = request({ ...target, headers }, (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+        incoming.on("end", () => resolve(Buffer.concat(chunks).toString()));
+      });
+      outgoing.on("error", reject);
+      outgoing.end(body);
+    });
+  return {
+    echo: async () => {
+      const answer = await post(`[${toJsonString(EchoRequestSchema, echoRequest)}]`);
+      checkEcho(fromJsonString(EchoRequestSchema, answer, { ignoreUnknownFields: true }));
+    },
+  };
+});
