@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { onCpuNanoseconds } from "./cpu-time.ts";
 
-/** What a child can be asked, by the name of the question. */
+/** The functions of a child process that its parent can call, by name. */
 export type Answers = Readonly<Record<string, (argument: never) => unknown>>;
 
 interface Question {
@@ -21,7 +21,7 @@ interface Answer {
   readonly error?: string;
 }
 
-/** How long a child may think. No window of a benchmark comes near. */
+/** Time limit for an answer of a child, far above the longest window of a benchmark. */
 const patienceMs = 60_000;
 
 /** The parent's end. */

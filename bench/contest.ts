@@ -1,4 +1,6 @@
-/** Who is compared with whom, under which load, and how much ours may cost. */
+/**
+ * Contests: the implementations that are compared, the load, and the limit on the relative cost of ours.
+ */
 import { repeatCount } from "./echo.ts";
 import type { Load } from "./load/load.ts";
 import type { Recorder } from "./measurement.ts";
@@ -6,7 +8,7 @@ import type { Recorder } from "./measurement.ts";
 export interface Contest {
   readonly name: string;
   readonly title: string;
-  /** The process whose CPU time is measured. The folder of the same name, in the plural, holds the entrants. */
+  /** The side whose CPU time is measured. Its entrants are in the folder of the same name, in the plural. */
   readonly subject: "server" | "client" | "codec";
   readonly load: Load;
   readonly entrants: readonly string[];

@@ -1,4 +1,6 @@
-/** What the figures depend on besides the code: Node, the versions of the peers, the processor. */
+/**
+ * The environment of a measurement: Node, the versions of the peers, the processor.
+ */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";

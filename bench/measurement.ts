@@ -11,7 +11,7 @@ export interface Measurement {
   /** The share of the time that the measured process was on a CPU; far below 1, it was waiting for the other end. */
   readonly busy: number;
   readonly messagesPerSecond: number;
-  /** How long a whole call takes. */
+  /** Duration of a whole call. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }

@@ -1,4 +1,6 @@
-/** What the command line says. */
+/**
+ * The options of the command line.
+ */
 import { parseArgs } from "node:util";
 
 export interface Options {

@@ -1,4 +1,6 @@
-/** What a contest came to: the measurements of every entrant, and ours beside those of each peer. */
+/**
+ * The result of a contest: the measurements of every entrant, and ours relative to those of each peer.
+ */
 import { type Contest, ours } from "./contest.ts";
 import { type Measurement, ratio, type Spread } from "./measurement.ts";
 

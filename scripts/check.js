@@ -13,7 +13,7 @@ const temporary = mkdtempSync(join(tmpdir(), "triple-es-check-"));
 const testReport = join(temporary, "tests.json");
 const env = { ...process.env, PATH: `${join(root, "node_modules", ".bin")}${delimiter}${process.env.PATH}` };
 
-/** What generators write, and what must be the same after they have run again. */
+/** Generated folders, which must be unchanged after the generators have run again. */
 const GENERATED = [
   "examples/gen",
   "runtime/src/gen",
@@ -71,7 +71,7 @@ if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
 console.log(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ""}`);
 process.exit(count.failed === 0 ? 0 : 1);
 
-/** What a command printed if it failed; `undefined` if it did not. */
+/** The output of a failed command; `undefined` if it succeeded. */
 function run(command) {
   const { status, stdout, stderr, error } = spawnSync(command, { cwd: root, env, shell: true, encoding: "utf8" });
   return status === 0 ? undefined : `$ ${command}\n${error?.message ?? ""}${stdout}${stderr}`;

@@ -1,4 +1,6 @@
-/** What is generated from TypeScript interfaces and committed: the arguments of each run of `triple-es interface`. */
+/**
+ * The runs of `triple-es interface` whose output is committed, with their arguments.
+ */
 export const CONTRACT_RUNS: readonly (readonly string[])[] = [
   // The stubs of every contract of the tests.
   ["fixtures/interface/contracts/**/*.ts", "--out", "fixtures/interface/gen", "--import-extension", "ts"],

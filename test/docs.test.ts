@@ -48,7 +48,7 @@ const isServer = ({ path = "" }: Block): boolean => path.endsWith("server.ts");
 const PORT = /(?:localhost|port): ?(500[0-9]{2})\b/g;
 const titled = (block: Block): string => `${block.document}:${block.line} ${block.path ?? ""}`.trim();
 
-/** What test/packages.test.ts runs, line by line. */
+/** Commands that test/packages.test.ts runs. */
 const RUN_ELSEWHERE = [
   "npm pack --workspaces --include-workspace-root",
   "npm init -y",
@@ -113,7 +113,7 @@ function linkPackages(): void {
   environment = { ...process.env, PATH: `${commands}${delimiter}${process.env["PATH"]}`, no_proxy: "*" };
 }
 
-/** What the documents use of Bun and Deno, whose users have the types of all. */
+/** Declarations for the parts of Bun and Deno that the documents use. Users have the complete types. */
 const PLATFORM_TYPES = `
 type Handler = (request: Request) => Promise<Response>;
 declare const Bun: { serve(options: { port: number; fetch: Handler }): { port: number; stop(): Promise<void> } };
@@ -293,7 +293,7 @@ describe("commands", () => {
       .join("\n");
   }
 
-  /** What test/packages.test.ts can install: our packages, and others in the versions they are tested with. */
+  /** Packages that test/packages.test.ts can install: ours, and others in the versions used by the tests. */
   function known(names: readonly string[]): string[] {
     const tested = { ...manifest.dependencies, ...manifest.devDependencies };
     return names.filter((name) => name === "--save-dev" || OUR_PACKAGES.includes(name) || name in tested);

@@ -1,6 +1,6 @@
 /**
- * Which module may import which: the layers of the runtime as docs/architecture.md lists them, a line for each, and the
- * rules of the plugin beside them.
+ * The layers of the runtime: checks every import against the table in docs/architecture.md, and the rules of the
+ * plugin.
  */
 import { dirname, join, relative } from "node:path";
 import { Project, type SourceFile } from "ts-morph";

@@ -56,7 +56,7 @@ const GREETED: Record<string, string[]> = {
   "bidirectional streaming": ["Hello, Ada!", "Hello, Bob!"],
 };
 
-// Which kinds of call a sub-protocol has over which network: all, unary only, or none.
+// The kinds of call that a sub-protocol supports on a network: all, unary only, or none.
 const TABLE: readonly (readonly [Protocol, keyof typeof NETWORKS, "all" | "unary" | "none"])[] = [
   ["grpc", "in memory", "all"],
   ["grpc", "HTTP/1.1", "none"],

@@ -174,12 +174,12 @@ interface Seen {
   timeoutMs: number | undefined;
 }
 
-/** What the transcript's handler adds to what the greeter does. */
+/** The behavior that a transcript adds to the handler of the greeter. */
 interface Script {
   readonly header?: Readonly<Record<string, string>>;
   readonly trailer?: Readonly<Record<string, string>>;
   readonly throws?: { readonly code: string; readonly message: string };
-  /** What it throws by mistake. */
+  /** An error that it throws by mistake. */
   readonly breaks?: string;
   /** True if it never comes to an end. */
   readonly waits?: boolean;

@@ -1,4 +1,6 @@
-/** What the processes of all clients have in common: they call as often as they are asked to and keep the score. */
+/**
+ * The part that the processes of all clients share: they make the requested number of calls and count the results.
+ */
 import { answerParent } from "../child.ts";
 import { echoRequest, repeatCount } from "../echo.ts";
 import { type Load, Score, type Tally } from "../load/load.ts";

@@ -1,6 +1,6 @@
 /** Synthetic proto files: the same ones on every machine, with all that real ones have. */
 
-/** How much of everything. */
+/** Numbers of generated files, services, rpcs and messages. */
 export interface Size {
   readonly files: number;
   readonly servicesPerFile: number;
@@ -51,7 +51,7 @@ function service(file: number, index: number, rpcs: number, messages: number): s
 }
 
 function pair(file: number, n: number): string {
-  const fields = `  // Who it is about.
+  const fields = `  // The subject of the text.
   string name = 1;
   int32 count = 2;
   repeated string tags = 3;

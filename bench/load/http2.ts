@@ -30,7 +30,7 @@ interface Script {
   readonly request: Buffer;
   /** Bytes of the request that count for flow control. */
   readonly requestBytes: number;
-  /** Where the two frames of the request say their stream number. */
+  /** Offsets of the stream number in the two frames of the request. */
   readonly streamOffsets: readonly [headers: number, data: number];
   /** The message of the response, in its envelope. */
   readonly answer: Buffer;

@@ -1,12 +1,14 @@
-/** What a load on a server is, and what is known after it has run. */
+/**
+ * A load on a server, and its result.
+ */
 import { repeatCount } from "../echo.ts";
 import { Latencies } from "../latencies.ts";
 
 export interface Load {
   readonly protocol: "grpc" | "http-rpc";
-  /** How the message is encoded; `json` exists in `http-rpc` only. */
+  /** Encoding of the message. `json` is supported only over `http-rpc`. */
   readonly codec: "proto" | "json";
-  /** The method that is called: unary ones, or in `grpc` one that streams messages back. */
+  /** The called method: unary, or, over `grpc`, server streaming (`repeat`). */
   readonly method: "echo" | "order" | "repeat";
   readonly connections: number;
   /** Calls open at any time on each connection. */

@@ -19,7 +19,7 @@ import { createEchoServiceClient, EchoServiceDef } from "../gen/echo_triple.ts";
 /** Makes one call with a deadline. */
 type Call = (timeoutMs: number) => Promise<unknown>;
 
-/** How often a client calls that fails at once, and the deadline of its calls. */
+/** Interval between the calls of a client that fails at once, and the deadline of its calls. */
 const POLL_MS = 100;
 const FAST_DEADLINE_MS = 1_000;
 /** The deadline of calls that wait for the server. */

@@ -1,4 +1,7 @@
-/** How a server of the benchmark is reached: it picks a free port of the loopback interface and tells the parent. */
+/**
+ * The address of a benchmark's server: it listens on a free port of the loopback interface and reports it to the
+ * parent.
+ */
 import { once } from "node:events";
 import type { AddressInfo, Server } from "node:net";
 import { answerParent } from "../child.ts";

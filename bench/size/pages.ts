@@ -1,5 +1,5 @@
 /**
- * What a page has to load: clients of the same service, bundled and compressed in the same run.
+ * Bundle sizes of pages: clients of the same service, bundled and compressed in the same run.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

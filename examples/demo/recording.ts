@@ -1,6 +1,6 @@
 /**
- * What went over the wire, as a proxy between client and server saw it. Bodies are shown as they are, and messages in
- * the binary format as JSON beside their bytes.
+ * A proxy that records the traffic between client and server. Bodies are shown as they are, and binary messages also as
+ * JSON.
  */
 import { type DescMessage, fromBinary, toJsonString } from "@bufbuild/protobuf";
 import { GreetServiceDef } from "../gen/greet/v1/greet_triple.ts";
@@ -10,9 +10,9 @@ export type Direction = "sent" | "received";
 
 /** A proxy that takes notes. */
 export interface Recorder {
-  /** Where clients connect to. */
+  /** The address for clients. */
   readonly baseUrl: string;
-  /** What has been noted since the last time, once nothing is under way any more. */
+  /** Returns the traffic recorded since the last call, once no exchange is running. */
   take(): Promise<string[]>;
   close(): Promise<void>;
 }

@@ -123,7 +123,7 @@ export interface RouterOptions {
   /** Other origins whose pages may call. Default: none. */
   readonly cors?: CorsOptions | undefined;
   /**
-   * How version and group of a request select a service: by an exact match, or with Dubbo's fallback. Default: `exact`.
+   * Selection of a service by version and group of a request: an exact match, or Dubbo's fallback. Default: `exact`.
    */
   readonly versionMatch?: VersionMatch | undefined;
   /** Called with every error that was hidden from the peer. Default: prints it with `console.error`. */

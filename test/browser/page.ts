@@ -1,4 +1,6 @@
-/** What the test's page runs: the calls that every platform can make, by name, and streams that the test reads step by step. */
+/**
+ * The test's page: the calls that every platform can make, by name, and streams that the test reads step by step.
+ */
 import { RpcError } from "triple-es";
 import { createTransport } from "triple-es/proto";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";

@@ -1,9 +1,11 @@
-/** What a page may have to load at most. `npm run size` prints what it does. */
+/**
+ * Limits on the bundle sizes of pages. `npm run size` prints the sizes.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
 import { measureSizes, type Sizes } from "../../bench/size/pages.ts";
 import { readDocument } from "../support/documents.ts";
 
-/** What a client that needs no protobuf may not grow beyond, compressed with brotli. */
+/** Maximum size of a client without protobuf, compressed with brotli. */
 const MAX_JSON_BYTES = 6_000;
 /** The same of one whose messages are protobuf, streams included. */
 const MAX_PROTO_BYTES = 26_000;

@@ -27,7 +27,7 @@ import { createConformanceServiceClient } from "./gen/connectrpc/conformance/v1/
 import { readMessages, writeMessage } from "./pipe.ts";
 import { appendHeaders, compressions, encodings, fromRpcError, jsonCodec, toHeaders } from "./translation.ts";
 
-/** What is known of a call so far; it is told even if the call fails. */
+/** The result of a call so far. It is reported even if the call fails. */
 class Outcome {
   readonly payloads: ConformancePayload[] = [];
   headers = new Metadata();

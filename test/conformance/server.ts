@@ -31,7 +31,7 @@ import { appendHeaders, compressions, jsonCodec, toHeaders, toRpcError } from ".
 type Payload = MessageInitShape<typeof ConformancePayloadSchema>;
 type RequestInfo = MessageInitShape<typeof ConformancePayload_RequestInfoSchema>;
 
-/** What the service saw of a call. */
+/** The request as the service received it. */
 function requestInfo(context: HandlerContext, requests: Any[]): RequestInfo {
   const timeoutMs = context.timeoutMs();
   return {

@@ -32,7 +32,7 @@ export const jsonCodec = createJsonCodec({
   ),
 });
 
-/** What both programs register: everything this Node has, and snappy as the suite's own peers write it. */
+/** Compressions of both programs: all that this version of Node has, and snappy in the format of the suite's peers. */
 export const compressions = [...nodeCompressions, framedSnappy];
 
 /** The suite's compressions by the name we send. `undefined`: none. */
@@ -60,7 +60,7 @@ export function toRpcError({ code, message, details }: ConformanceError, added: 
   return new RpcError(code as number as Code, message ?? "", { details: [...details, ...added] });
 }
 
-/** How a client reports an error. */
+/** Converts an error of a client to the suite's form. */
 export function fromRpcError(error: RpcError): MessageInitShape<typeof ErrorSchema> {
   return {
     code: error.code as number as ConformanceCode,

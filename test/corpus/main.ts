@@ -13,7 +13,7 @@ import { compileCorpus } from "./descriptors.ts";
 import { typeCheck, writeMessages } from "./messages.ts";
 import { writeFiles } from "./output.ts";
 
-/** What is generated: a name, the parameter, and whether it refers to the messages of protoc-gen-es. */
+/** Variants of generated code: a name, the parameter, and whether it refers to the messages of protoc-gen-es. */
 const modes: readonly [name: string, parameter: string, withMessages: boolean][] = [
   ["default", "target=ts,import_extension=js", true],
   ["extras", "target=ts,import_extension=js,server_base=true,fakes=true,java_names=true", true],

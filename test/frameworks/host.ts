@@ -1,4 +1,6 @@
-/** What the servers of the frameworks have in common: a greeter below a prefix, beside a route of their own. */
+/**
+ * The part that all framework servers share: a greeter below a prefix, and a route of their own.
+ */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Code, createRouter, type Router, RpcError } from "triple-es";
@@ -10,7 +12,7 @@ import { aborted, greeter } from "../support/server.ts";
 /** The largest message that the router takes. */
 export const MAX_MESSAGE_BYTES = 100_000;
 
-/** What is below the prefix of every framework. */
+/** The router below the prefix of every framework. */
 export function greetRouter(handler: Partial<GreetServiceHandler> = {}): Router {
   return createRouter({ compressions: nodeCompressions, maxMessageBytes: MAX_MESSAGE_BYTES }).add(GreetServiceDef, {
     ...greeter,

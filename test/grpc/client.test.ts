@@ -28,7 +28,7 @@ const ok = (given: GivenResponse = {}): HttpResponse => response({ headers, body
 const wire = (answer: HttpResponse | Exchange, options: Partial<ClientProtocolOptions> = {}): WiredClient =>
   wireClient(createGrpcClient, answer, options);
 
-/** How both a unary and a streaming call fail with the response. */
+/** The error with which both a unary and a streaming call fail on the response. */
 async function failure(given: GivenResponse, options: Partial<ClientProtocolOptions> = {}): Promise<RpcError> {
   const unary = await failureOf(wire(response(given), options).client.greet({}));
   const stream = await failureOf(wire(response(given), options).client.greetEach({}));

@@ -1,4 +1,6 @@
-/** How sub-protocol B says how a call ended, in both directions. */
+/**
+ * The status of a call in sub-protocol B, in both directions.
+ */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { anyPack } from "@bufbuild/protobuf/wkt";

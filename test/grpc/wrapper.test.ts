@@ -348,7 +348,7 @@ const methodOf = (name: string): InterfaceMethod => {
   };
 };
 
-/** What the Java service does with its argument. */
+/** The Java service's reaction to its argument. */
 const PLAIN_HANDLER: Readonly<Record<string, (argument: never) => unknown>> = {
   greet: (name: string) => `Hello, ${name}!`,
   increment: (value: number) => (value + 1) | 0,
@@ -369,7 +369,7 @@ const PLAIN_HANDLER: Readonly<Record<string, (argument: never) => unknown>> = {
 
 const replayed = recorded
   .map((call) => ({ ...call, name: call.path.slice(call.path.lastIndexOf("/") + 1) }))
-  // Of greet the overload with one argument.
+  // The overload of greet with one argument.
   .filter(({ name, request }) => name in PLAIN_HANDLER && !(name === "greet" && request.endsWith("696e74")));
 const PlainDef: ServiceDef<Record<string, (...given: unknown[]) => Promise<unknown>>, typeof PLAIN_HANDLER> = {
   typeName: NAME,

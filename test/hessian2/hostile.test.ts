@@ -10,7 +10,7 @@ const text = (value: string): string => Buffer.from(hessian2.encode("java.lang.S
 const ANY: JavaType = "java.lang.Object";
 const EVERYTHING: JavaType = { class: () => Everything };
 
-/** What decoding throws; it must throw an `Error` of its own, or nothing. */
+/** The decoded value, or the error, which must be an `Error`. */
 function outcome(type: JavaType, bytes: Uint8Array): unknown {
   try {
     return hessian2.decode(type, bytes);

@@ -37,7 +37,7 @@ describe("reading", () => {
   const words = `${int(1024)}${int(0x7fffffff).repeat(1024)}`;
   const definition = `43 ${text("java.math.BigInteger")} 92 ${text("signum")} ${text("mag")}`;
 
-  /** How often digits of a whole number were worked out while `work` ran. */
+  /** Counts how often digits of an integer were computed while `work` ran. */
   function conversions(work: () => unknown): number {
     let count = 0;
     const counting = new Proxy(BigInt, {

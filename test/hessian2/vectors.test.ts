@@ -41,7 +41,7 @@ const User: JavaClass = {
     manager: { class: () => User },
   },
 };
-/** How hessian-lite sends the times of java.time: each in a class of its own, whose fields are in Java's order here. */
+/** The times of java.time in hessian-lite: each has a class of its own, with the fields in Java's order. */
 const TIMES = "com.alibaba.com.caucho.hessian.io.java8";
 const LocalTime: JavaClass = {
   name: `${TIMES}.LocalTimeHandle`,
@@ -123,7 +123,7 @@ const both: readonly [name: string, type: JavaType, value: unknown][] = [
   ["object Address", { class: () => Address }, { number: 7, street: "Hauptstraße" }],
 ];
 
-/** What Java writes in another way than we do, and we read all the same. */
+/** Encodings that Java uses and we accept, but do not produce. */
 const readOnly: readonly [name: string, type: JavaType, value: unknown][] = [
   ["double -0.0", "double", 0],
   ["bytes 10000", "[B", counting(10_000).map((one) => one)],

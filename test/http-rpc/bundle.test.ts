@@ -1,4 +1,6 @@
-/** What a page loads: the client half, and none of what only servers need. */
+/**
+ * The modules that a page loads: the client half, and nothing that only servers need.
+ */
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../support/documents.ts";

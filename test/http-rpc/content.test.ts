@@ -1,4 +1,6 @@
-/** Which content types a method takes and answers with. */
+/**
+ * The content types that a method accepts and answers with.
+ */
 import { createRouter, type ServiceOptions } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";

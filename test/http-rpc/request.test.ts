@@ -1,4 +1,6 @@
-/** What a server of sub-protocol A takes for a request, and how it refuses the rest. */
+/**
+ * Validation of requests by a server of sub-protocol A.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { codecNameOf, formatTimeout } from "../../runtime/src/http-rpc/headers.ts";
@@ -178,7 +180,7 @@ describe("the timeout", () => {
     },
   }).exchange;
 
-  /** What the handler is told, as whole milliseconds; the outcome if there is no call. */
+  /** The timeout that the handler sees, in whole milliseconds, or the outcome if there is no call. */
   async function timeout(headers: Fields): Promise<number | undefined | readonly [number, number?]> {
     seen = undefined;
     const result = await outcome({ headers }, timed);

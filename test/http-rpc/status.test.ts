@@ -11,13 +11,13 @@ import { codeOfHttpStatus } from "../../runtime/src/http-rpc/status.ts";
 import { jsonOf, type RoutedGreeter, response, routeGreeter, rpcRequest, wireClient } from "../support/greeter.ts";
 import { failureOf } from "../support/server.ts";
 
-/** What a client makes of a response. */
+/** The error that a client makes of a response. */
 function failure(status: number, body: unknown): Promise<RpcError> {
   const bytes = typeof body === "string" ? body : JSON.stringify(body);
   return failureOf(wireClient(createHttpRpcClient, response({ status, body: bytes })).client.greet({}));
 }
 
-/** What a server answers with when a handler throws, and what a client makes of that. */
+/** The response to an error of a handler, and the error that a client makes of it. */
 async function thrown(
   error: unknown,
 ): Promise<{ http: number; type: string | undefined; body: unknown; read: RpcError }> {

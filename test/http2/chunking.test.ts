@@ -1,4 +1,7 @@
-/** Where chunks are cut changes nothing, and nothing of a chunk is kept: it may be overwritten once it was received. */
+/**
+ * The boundaries of chunks have no effect, and no reference to a chunk is kept: its buffer may be overwritten
+ * afterwards.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FrameType, Setting } from "../../runtime/src/http2/codes.ts";
@@ -27,7 +30,7 @@ import { runs } from "./support/runs.ts";
 
 const END = END_HEADERS | END_STREAM;
 
-/** What a client says, each as one piece of bytes. */
+/** The bytes that a client sends, one chunk each. */
 const TO_SERVERS: Readonly<Record<string, Buffer>> = {
   calls: Buffer.concat([
     ...[PREFACE, settings([Setting.InitialWindowSize, 100], [Setting.HeaderTableSize, 0])],
@@ -61,7 +64,7 @@ const TO_SERVERS: Readonly<Record<string, Buffer>> = {
   ]),
 };
 
-/** What a server says to three calls. */
+/** The bytes that a server sends in three calls. */
 const TO_CLIENTS: Readonly<Record<string, Buffer>> = {
   responses: Buffer.concat([
     ...[settings([Setting.MaxConcurrentStreams, 100]), headers(1, [":status", "103"]), headers(1, RESPONSE)],
@@ -87,7 +90,7 @@ const TO_CLIENTS: Readonly<Record<string, Buffer>> = {
   ]),
 };
 
-/** What was heard of a stream, however it came. A request that was reset may have been handed out before, or not. */
+/** The events of a stream, independent of chunks. A request that was reset may have been dispatched before, or not. */
 function normalOf(heard: Heard): unknown {
   if (heard.reset !== undefined) return { reset: heard.reset.code, by: heard.reset.by };
   const { block: head, bytes, ended, trailers, closed, informational } = heard;

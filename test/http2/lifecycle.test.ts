@@ -1,4 +1,6 @@
-/** How requests are handed out, and how streams and connections end (RFC 9113, sections 5.4, 6.4, 6.7, 6.8 and 8.1). */
+/**
+ * Dispatch of requests, and the end of streams and connections (RFC 9113, sections 5.4, 6.4, 6.7, 6.8 and 8.1).
+ */
 import { describe, expect, it } from "vitest";
 import { NotOpen } from "../../runtime/src/http2/client.ts";
 import { ErrorCode, FrameType, MAX_31_BITS, Setting } from "../../runtime/src/http2/codes.ts";

@@ -1,4 +1,7 @@
-/** What a peer may do before its connection is closed, each beside what an honest peer does (RFC 9113, section 10.5). */
+/**
+ * Limits on what a peer may do before its connection is closed, each next to legitimate behavior (RFC 9113, section
+ * 10.5).
+ */
 import { describe, expect, it } from "vitest";
 import { ErrorCode, FrameType, Setting } from "../../runtime/src/http2/codes.ts";
 import {
@@ -26,7 +29,7 @@ const END = END_HEADERS | END_STREAM;
 const NONE = frozen();
 const { EnhanceYourCalm, RefusedStream, CompressionError } = ErrorCode;
 
-/** How many times something can be received before the connection is over; the output is read each time. */
+/** Counts how often something can be received before the connection is closed. The output is read each time. */
 function countUntilOver(side: RecordedServer | RecordedClient, make: (i: number) => Uint8Array, max = 200_000): number {
   for (let i = 0; i < max; i++) {
     side.receive(make(i));

@@ -11,7 +11,7 @@ interface Plan {
   readonly up: readonly number[];
   readonly down: readonly number[];
   readonly hasTrailers: boolean;
-  /** Who gives up, and when; else nobody. */
+  /** The side that cancels, and the time; neither side by default. */
   readonly cancel: "client" | "server" | undefined;
 }
 

@@ -108,7 +108,7 @@ const cells = ROWS.flatMap(({ name, table, send }) =>
   stateNames.map((state) => [name, state, nameOf(Action, table[State[state]] as number), send] as const),
 );
 
-/** What an action looks like from outside. */
+/** The effect of an action that is visible to the peer. */
 const OUTCOMES: Readonly<Record<string, number | undefined>> = {
   Protocol: ErrorCode.ProtocolError,
   Closed: ErrorCode.StreamClosed,

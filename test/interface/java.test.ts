@@ -19,7 +19,7 @@ import { java, javaProblems, read, stubs } from "./support/contracts.ts";
 const hasJavac = spawnSync("javac", ["-version"]).status === 0;
 const needsJavac = hasJavac ? "" : " (skipped: needs javac)";
 
-/** Of Dubbo's own library, as far as generated code refers to it. */
+/** Stubs of Dubbo's own library, as far as generated code refers to it. */
 const OBSERVER = `package org.apache.dubbo.common.stream;
 public interface StreamObserver<T> {
     void onNext(T data);
@@ -61,7 +61,7 @@ class Reflector {
 }
 `;
 
-/** What a compiler of Java would stumble over, were it printed as it stands. */
+/** Names that a Java compiler would reject without escaping. */
 const UNUSUAL = `import type { int } from "triple-es/java";
     /** @service a.S */
     export interface S {

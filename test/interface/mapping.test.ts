@@ -1,4 +1,6 @@
-/** What each type of TypeScript is in Java, and how generated code writes both. */
+/**
+ * The Java type of each TypeScript type, and its form in generated code.
+ */
 import { describe, expect, it } from "vitest";
 import { java, read, stubs } from "./support/contracts.ts";
 

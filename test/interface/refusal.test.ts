@@ -1,4 +1,6 @@
-/** What cannot be had in Java is refused, with its place, and all of it in one run. */
+/**
+ * Declarations without a counterpart in Java are refused, with their positions, all in one run.
+ */
 import { describe, expect, it } from "vitest";
 import { problemsOf, read } from "./support/contracts.ts";
 

@@ -19,7 +19,7 @@ async function run(command: string, ...args: string[]): Promise<{ stdout: Buffer
   return promisify(execFile)(command, args, { encoding: "buffer", timeout: 15_000 });
 }
 
-/** What curl prints: the body, and after it what it was asked to tell about the transfer. */
+/** The output of curl: the body, then the requested information on the transfer. */
 async function curl(...args: string[]): Promise<Buffer> {
   return (await run("curl", "--silent", "--show-error", "--noproxy", "*", ...args)).stdout;
 }

@@ -1,5 +1,5 @@
 /**
- * What every matrix of peers needs: credentials, where a server is, what became of a case, and peers that are not there.
+ * The parts that all matrices share: credentials, addresses of servers, outcomes of cases, and missing peers.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export interface Credentials {
   readonly servername: string;
 }
 
-/** Where a server is. With credentials: over TLS. */
+/** The address of a server. With credentials: over TLS. */
 export interface Target {
   readonly port: number;
   readonly credentials: Credentials | undefined;
@@ -24,7 +24,7 @@ export interface Target {
 /** A peer that cannot be had here, and why. */
 export class MissingPeer extends Error {}
 
-/** What is set up; `undefined` where a {@link MissingPeer} is said to be the reason, which is added to those skipped. */
+/** Runs a setup; `undefined` if it throws {@link MissingPeer}, whose reason is added to the skipped ones. */
 export async function unlessMissing<T>(
   name: string,
   skipped: string[],
@@ -57,10 +57,10 @@ export function writeCredentials(folder: string): Credentials {
   return readCredentials(files, "localhost");
 }
 
-/** How long a case may take, the start of a program included. */
+/** Time limit of a case, including the start of a program. */
 const CASE_TIMEOUT_MS = 30_000;
 
-/** What went wrong; `undefined` if nothing did. A case that does not end is a failure too. */
+/** The error of a case; `undefined` if it passed. A case that does not end has failed. */
 export async function failureOf(run: Promise<unknown>): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

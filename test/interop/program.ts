@@ -63,7 +63,7 @@ export async function runProgram(command: readonly string[]): Promise<string> {
   return Buffer.concat(printed).toString();
 }
 
-/** What a program prints; `undefined` if it is not there or fails. */
+/** The output of a program; `undefined` if it is missing or fails. */
 export function outputOf(program: string, ...args: string[]): string | undefined {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
   return status === 0 ? (stdout + stderr).trim() : undefined;

@@ -18,7 +18,7 @@ const DECIMAL: JavaType = "java.math.BigDecimal";
 const read = (type: JavaType, text: string): unknown => jsonSerialization.decode(type, Buffer.from(text));
 const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.replaceAll(" ", ""), "hex"));
 
-/** What a decimal number is: a whole one, and how often it is divided by ten. */
+/** A decimal number as an integer and the number of divisions by ten. */
 function exactly(text: string): readonly [bigint, number] {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$/.exec(text) ?? [];

@@ -62,7 +62,7 @@ describe("a server that takes its time", () => {
     const stopped = signalled();
     const going = signalled();
     const port = await startPeer((socket) => {
-      // What is read goes to the server, and nothing is read for a while once the upload has begun.
+      // The client sends what it reads, and stops reading for a while once the upload has begun.
       const near = connect((server.address() as AddressInfo).port, "127.0.0.1");
       near.pipe(socket);
       let bytes = 0;

@@ -265,7 +265,7 @@ describe("closing a server", () => {
       .toBe(2);
     await connection.end();
     expect(started).toBe(1);
-    // Whoever made the other call knows that it may be made again: it was refused, or is beyond the last stream.
+    // The caller of the other call knows that it can be retried: it was refused, or is above the last stream.
     const refused = connection.received.find(({ type, stream }) => type === Type.reset && stream === 3);
     const goodbyes = connection.received.filter(({ type }) => type === Type.goaway);
     const last = goodbyes.at(-1)?.payload.readUInt32BE(0) ?? 0;

@@ -1,5 +1,5 @@
 /**
- * What a client says about connections that do not come about.
+ * Errors of a client for connections that cannot be established.
  */
 import { createServer as createHttp1Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server } from "node:http2";

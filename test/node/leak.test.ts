@@ -1,5 +1,5 @@
 /**
- * What is left in memory of calls that are over, on connections that stay: nothing, whichever end it is.
+ * Finished calls leave nothing in memory on connections that stay open, on either side.
  */
 import { queryObjects } from "node:v8";
 import { Code, RpcError } from "triple-es";

@@ -68,7 +68,7 @@ it("a client that goes on and on with a body that was refused loses its HTTP/1.1
 });
 
 describe("streams", () => {
-  /** What may wait between a writer and its reader: windows, socket buffers and queues, but not the whole stream. */
+  /** Limit on data between a writer and its reader: windows, socket buffers and queues, but not the whole stream. */
   const MAX_AHEAD = 64;
   const CHUNK = "x".repeat(64 * 1024);
 

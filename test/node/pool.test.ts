@@ -105,7 +105,7 @@ describe("a call that the server has not looked at", () => {
     const server = await startRawServer((stream) => reset(stream, Reset.refused));
     const { code } = await failureOf(connectGreeter(server.baseUrl).greet({}, { timeoutMs: 50 }));
     expect(code).toBe(Code.DeadlineExceeded);
-    // What was on its way then arrives first.
+    // Data that was on its way arrives first.
     await turn(100);
     const { length } = server.streams;
     await turn(200);

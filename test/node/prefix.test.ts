@@ -39,7 +39,7 @@ describe.each(PREFIXES)("a prefix that announces %s", (_, bytes, code) => {
       const [closed, answered] = [once(stream, "close"), once(stream, "response")];
       for (const piece of cut(bytes)) await new Promise((resolve) => stream.write(piece, resolve));
       expect((await answered)[0]["grpc-status"]).toBe(String(code));
-      // What is yet to come of the request is of no use, and the server says so.
+      // The rest of the request is not needed, and the server says so.
       await closed;
     });
 

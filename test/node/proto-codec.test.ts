@@ -105,7 +105,7 @@ describe("left to protobuf-es are", () => {
     }
     expect(told).toBeInstanceOf(Error);
     expect(() => nodeProtoCodec.encode(type, message)).toThrow((told as Error).message);
-    // What was begun is forgotten.
+    // The partial output is discarded.
     encodes(StringValueSchema, create(StringValueSchema, { value: "after" }));
   });
 

@@ -89,7 +89,7 @@ it("a body runs only so far ahead of a stream that is slow", async () => {
   }
   await pump(streamBody(endless()), sink);
   expect(taken).toBe(2_000_000);
-  // What the stream wants, one batch, and the piece in hand.
+  // The demand of the stream, one batch, and the current chunk.
   expect(ahead).toBeLessThanOrEqual(2 * 16 * 1024 + 200);
 });
 

@@ -27,7 +27,7 @@ function write({ connection, id }: RawStream, fields: Fields, flags = 0): void {
   }
 }
 
-/** Where the fields may stand. */
+/** The positions in which the fields may be. */
 const PLACES: Readonly<Record<string, (stream: RawStream, fields: Fields) => void>> = {
   headers(stream, fields) {
     write(stream, [...HEAD, ...fields]);

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { connectGreeter, greetings, type RunningServer, startPeer, startServer } from "../support/server.ts";
 
-/** How many servers come and go. */
+/** Number of servers that start and stop. */
 const ROTATIONS = 20;
 const CALLERS = 20;
 
@@ -28,12 +28,13 @@ it("a server that is replaced while calls pour in loses none of them, and handle
       },
     });
   let current = await start();
-  // What stands in front of servers in production: new connections go to the newest of them.
+  // A proxy like those in front of production servers: new connections go to the newest server.
   const port = await startPeer((socket) => {
     const target = connect({ port: current.port, host: "127.0.0.1", noDelay: true });
     target.on("error", () => socket.destroy());
     socket.on("close", () => target.destroy());
-    // What a client still sends is read and dropped: to reset it would take from it what it has not read yet.
+    // Data that a client still sends is read and dropped: a reset would discard the data that the client has not read
+    // yet.
     target.on("close", () => socket.unpipe(target).resume());
     socket.pipe(target).pipe(socket);
   });

@@ -1,5 +1,5 @@
 /**
- * How many handlers run for one connection: each counts until it has really ended, whatever became of its call.
+ * The limit on running handlers of one connection: each counts until it has ended, whatever happened to its call.
  */
 import { describe, expect, it } from "vitest";
 import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -131,7 +131,7 @@ describe("a handler counts until it has ended, though", () => {
     connection.write(begin);
     await begun.promise;
     await leave(connection);
-    // What ends without the gate would have done so by now.
+    // Without the gate, the calls would have ended by now.
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(await admitted(connection, 3)).toBe(false);
     gate.resolve();

@@ -12,7 +12,7 @@ it("contains what was added and not removed, in any sequence of both", () => {
       const there = new Set<(typeof members)[number]>();
       for (const { add, who } of all) {
         const member = members[who] as (typeof members)[number];
-        // Whoever is there does not come again; whoever is not may be sent away all the same.
+        // A member is added only if it is absent. Removing an absent one has no effect.
         if (add && !there.has(member)) list.add(member);
         else if (!add) list.delete(member);
         if (add) there.add(member);

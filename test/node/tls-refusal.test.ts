@@ -1,5 +1,5 @@
 /**
- * What a client says when TLS does not come about: the alert of the server, and which scheme would have been right.
+ * Errors of a client for failed TLS handshakes: the alert of the server, and the right scheme.
  */
 import type { Socket } from "node:net";
 import { createServer as createTlsServer, type SecureVersion } from "node:tls";

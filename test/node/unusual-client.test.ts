@@ -14,7 +14,7 @@ const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
 const STREAM = 1;
 
 type Fields = [name: string, value: string][];
-/** What a request has to say about itself, without the fields of those names. */
+/** The header fields of a request, without those of the given names. */
 function fieldsWithout(...names: string[]): Fields {
   const all: Fields = [
     [":method", "POST"],
@@ -32,7 +32,10 @@ const call = (method = "Greet"): Buffer => frame(Type.headers, Flag.endHeaders, 
 const message = (flags: number = Flag.endStream, stream = STREAM): Buffer => frame(Type.data, flags, stream, MESSAGE);
 const trailers = (...fields: Fields): Buffer => head(fields, END);
 
-/** What becomes of the stream: an answer with a body, headers alone, a reset with that code, or the end of the connection. */
+/**
+ * The outcome of the stream: a response with a body, trailers-only, a reset with that code, or the end of the
+ * connection.
+ */
 type Outcome = "answered" | "refused" | "disconnected" | number;
 
 it.each<[name: string, frames: Uint8Array[], outcome: Outcome]>([

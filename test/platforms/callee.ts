@@ -1,5 +1,5 @@
 /**
- * What the platforms' calls are answered with: see `calls.ts`. It needs no more of a platform than the runtime does.
+ * The server for the platforms' calls: see `calls.ts`. It uses only what the runtime itself needs of a platform.
  */
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";

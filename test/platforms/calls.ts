@@ -13,7 +13,7 @@ export type CodecName = "json" | "proto";
 const connect = (baseUrl: string, codec: CodecName): GreetServiceClient =>
   createGreetServiceClient(createTransport({ baseUrl, codec }));
 
-/** What is known of a failure. */
+/** A failure as a platform reports it. */
 async function failureOf(call: Promise<unknown>) {
   try {
     return { unexpected: await call };
@@ -121,7 +121,7 @@ export const calls = {
 
 export type Calls = typeof calls;
 
-/** What the calls give where all is well. */
+/** The expected results of the calls. */
 export const EXPECTED: Readonly<Record<keyof Calls, unknown>> = {
   greet: "Hello, Ada!",
   metadata: ["from afar", [0, 254, 255]],

@@ -1,4 +1,6 @@
-/** What an app of Next has at `app/rpc/[...method]/route.ts`. */
+/**
+ * The file `app/rpc/[...method]/route.ts` of a Next app.
+ */
 import { createRouter } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";

@@ -1,4 +1,6 @@
-/** What an editor shows of generated code, where it leads, and what it writes. */
+/**
+ * Editor support of generated code: hovers, definitions and completions.
+ */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -18,7 +18,7 @@ const folders: readonly [folder: string, parameter: string, protos: RegExp][] = 
   ]),
 ];
 
-/** What the template that buf generates the options' fixtures by says. */
+/** The template by which buf generates the options' fixtures. */
 function optionFolders(): [name: string, parameter: string][] {
   const template = readFileSync(join(root, "fixtures/options.gen.yaml"), "utf8");
   const ours = /src\/main\.ts\]\n +out: fixtures\/options\/gen\/(.*)\n.*\n +opt: \[(.*)\]/g;

@@ -32,7 +32,7 @@ interface Draft {
   flags: number;
 }
 
-/** What the plugin refuses in a path. */
+/** Names that the plugin refuses in a path. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are among it
 const noPath = /[/\\\u0000-\u001f]|^[A-Za-z]:|\.\.|\p{Surrogate}/gu;
 
@@ -191,7 +191,7 @@ describe.each(parameters)("random requests with %s", (parameter) => {
         if (response.error !== "") {
           outcomes.errors++;
           expect(response.file).toEqual([]);
-          // What the compilers never let through, and rpcs that would be one method.
+          // Names that compilers never allow, and rpcs that would become one method.
           expect(response.error).toMatch(/are both|begins with a digit|invalid \w+ name|cannot|not found|missing/);
         }
         for (const { name, content } of response.file) {

@@ -1,4 +1,6 @@
-/** What is generated for services: client, handler, constants, definition. */
+/**
+ * Generated code for services: client, handler, constants, definition.
+ */
 import { describe, expect, it } from "vitest";
 import { compile, generate, requestFor, run } from "./support/protos.ts";
 

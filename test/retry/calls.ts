@@ -34,7 +34,7 @@ export const answer = (message: object = {}): CallResponse => ({
   trailers: new Metadata(),
 });
 
-/** What became of a promise, so far. */
+/** The state of a promise so far. */
 export function outcomeOf<T>(promise: Promise<T>): { value?: T; error?: RpcError } {
   const outcome: { value?: T; error?: RpcError } = {};
   promise.then(

@@ -44,7 +44,7 @@ function client(call: Call, defaults: CallDefaults = {}): GreetServiceClient {
   return createGreetServiceClient({ call }, defaults);
 }
 
-/** What a unary call is made with. */
+/** The arguments of a unary call. */
 async function requestOf(defaults: CallDefaults, options?: CallOptions): Promise<CallRequest> {
   let made: CallRequest | undefined;
   const call: Call = async (request) => {
@@ -55,7 +55,7 @@ async function requestOf(defaults: CallDefaults, options?: CallOptions): Promise
   return made as CallRequest;
 }
 
-/** What nobody handled while the work was under way and shortly after. */
+/** Rejections that were not handled during the work and shortly after. */
 async function unhandledDuring(work: () => Promise<unknown> | unknown): Promise<unknown[]> {
   const unhandled: unknown[] = [];
   const listener = (reason: unknown): void => void unhandled.push(reason);

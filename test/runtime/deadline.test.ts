@@ -31,7 +31,7 @@ const serve = (peer: Pick<HttpRequest, "signal" | "waitUntil">, timeoutMs?: numb
 
 const never = new Promise<never>(() => {});
 
-/** What the promise rejected with, so far. */
+/** The rejection of the promise so far. */
 function rejection(promise: Promise<unknown>): { error?: RpcError } {
   const seen: { error?: RpcError } = {};
   promise.catch((error: RpcError) => {

@@ -9,7 +9,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const parse = (text: string, partBytes: number): Promise<unknown> =>
   parseJsonInSteps(encode(text), Number.POSITIVE_INFINITY, partBytes);
 
-/** What `JSON.parse` makes of text: the value with the order of its keys, or that it refuses it. */
+/** The result of `JSON.parse`: the value with the order of its keys, or an error. */
 const expected = (text: string): string => {
   try {
     return JSON.stringify(JSON.parse(text));

@@ -1,4 +1,6 @@
-/** What users get wrong, mostly without a type checker: each mistake is told where it is made, and harms no other call. */
+/**
+ * Mistakes of users, mostly without a type checker: each is reported where it is made, and affects no other call.
+ */
 import { Code, createContextKey, createInMemoryTransport, createRouter, type Interceptor, RpcError } from "triple-es";
 import { createTransport as createFetchTransport } from "triple-es/fetch";
 import { createTransport as createNodeTransport, createServer } from "triple-es/node";

@@ -154,7 +154,7 @@ describe("a stream", () => {
     const { client, server } = await bothSpans();
     expect(client.status.code).toBe(SpanStatusCode.ERROR);
     expect(client.attributes["error.type"]).toBe("CANCELED");
-    // What a client gives up is no error of the server.
+    // A cancellation by the client is not an error of the server.
     expect(server.status.code).toBe(SpanStatusCode.UNSET);
     expect(server.attributes["rpc.response.status_code"]).toBe("CANCELED");
   });

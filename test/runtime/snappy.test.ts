@@ -184,7 +184,7 @@ describe("framed snappy", () => {
   });
 });
 
-/** What a block says of its own length; 0 if it says nothing. */
+/** The length that a block declares; 0 if it declares none. */
 function declaredLength(bytes: Uint8Array): number {
   let length = 0;
   for (let i = 0; i < 5 && i < bytes.length; i++) {

@@ -8,7 +8,7 @@ import { fitSlope, isFlat, SMALLEST_LEAK_BYTES } from "./slope.ts";
 import { type Look, runSoak, type Soak } from "./soak.ts";
 
 const MIB = 1024 * 1024;
-/** What the memory of a process may grow by beyond what it was in the middle of a phase. */
+/** Limit on the growth of a process's memory, relative to the middle of a phase. */
 const MAX_RESIDENT_GROWTH_BYTES = 64 * MIB;
 
 const { values } = parseArgs({

@@ -1,8 +1,10 @@
-/** What a process holds, after a garbage collection. Needs `--expose-gc`. */
+/**
+ * The memory of a process after a garbage collection. Needs `--expose-gc`.
+ */
 import { setImmediate as turn } from "node:timers/promises";
 
 export interface Memory {
-  /** What is alive: the heap, and what its objects hold outside of it. */
+  /** Live memory: the heap, and external memory of its objects. */
   readonly heldBytes: number;
   readonly residentBytes: number;
   /** Sockets, timers and the like that are open, by name. */
@@ -11,7 +13,7 @@ export interface Memory {
 
 export async function readMemory(): Promise<Memory> {
   if (globalThis.gc === undefined) throw new Error("start node with --expose-gc");
-  // What one collection finalizes, the next one frees.
+  // Objects that one collection finalizes are freed by the next.
   for (let i = 0; i < 3; i++) {
     globalThis.gc();
     await turn();

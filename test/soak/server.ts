@@ -35,7 +35,7 @@ const aborted = (signal: AbortSignal): Promise<never> =>
   });
 
 const server = createServer({ onError: (error) => errors.push(String(error)) }).add(GreetServiceDef, {
-  // Whoever gives no name waits until the call is cancelled.
+  // A call without a name waits until it is cancelled.
   greet: ({ name }, { signal }) => count(() => (name === "" ? aborted(signal) : { greeting: `Hello, ${name}!` })),
   async *greetEach({ names }, { signal }) {
     started++;

@@ -2,7 +2,7 @@
  * Detection of memory growth: a straight line through samples, and the confidence interval of its slope.
  */
 
-/** What a process held after a garbage collection, when so many calls had been made. */
+/** Memory of a process after a garbage collection, with the number of calls made so far. */
 export interface Sample {
   readonly calls: number;
   readonly bytes: number;

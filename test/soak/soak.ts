@@ -11,7 +11,7 @@ import { callMany, cancelMany, createRandom } from "./load.ts";
 import { type Memory, readMemory } from "./memory.ts";
 import type { ServerState } from "./server.ts";
 
-/** What both processes hold when so many calls of a phase have been made. */
+/** Memory of both processes after a number of calls of a phase. */
 export interface Look {
   readonly calls: number;
   readonly client: Memory;
@@ -26,7 +26,7 @@ export interface Soak {
 export interface SoakOptions {
   readonly unaryCalls: number;
   readonly cancelledCalls: number;
-  /** How often memory is looked at in each phase. */
+  /** Number of memory samples in each phase. */
   readonly looks: number;
   readonly onLook?: (phase: keyof Soak, look: Look) => void;
 }
@@ -61,7 +61,7 @@ export async function runSoak({ unaryCalls, cancelledCalls, looks, onLook }: Soa
   }
 }
 
-/** How the server is when its last handler has ended. */
+/** State of the server after its last handler has ended. */
 async function rest(child: ChildProcess): Promise<ServerState> {
   for (let i = 0; i < 200; i++) {
     child.send("how are you?");

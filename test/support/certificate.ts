@@ -15,12 +15,12 @@ export interface Certificate {
 }
 
 export interface Certificates {
-  /** What both sides trust. */
+  /** The certificate authority that both sides trust. */
   readonly ca: string;
   /** For 127.0.0.1 and localhost. */
   readonly server: Certificate;
   readonly client: Certificate;
-  /** Of nobody's making that is trusted. */
+  /** A certificate that no trusted authority has signed. */
   readonly stranger: Certificate;
   /** Trusted once, for a day that is long over. */
   readonly expired: Certificate;
@@ -28,7 +28,7 @@ export interface Certificates {
 
 const EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 
-/** What the command that can choose dates wants to know. */
+/** Configuration of `openssl ca`, the command that can set dates. */
 const CA_CONFIG = `[ca]
 default_ca = authority
 [authority]

@@ -16,7 +16,7 @@ import { openSocket } from "./server.ts";
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Of HTTP/2 only. */
+  /** For HTTP/2 only. */
   readonly trailers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
 }

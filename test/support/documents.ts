@@ -45,7 +45,7 @@ export function readBlocks(document: string): Block[] {
   }));
 }
 
-/** What the code says it prints: the comments behind `console.log(…)`, several in a loop joined by ", then ". */
+/** The output that code announces: the comments after `console.log(…)`, several in a loop joined by ", then ". */
 export function expectedOutput(text: string): string[] {
   const comments = Array.from(text.matchAll(/console\.log\(.*\),?;? +\/\/ (.+)$/gm), ([, comment = ""]) => comment);
   return comments.flatMap((comment) => comment.split(", then "));

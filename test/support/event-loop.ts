@@ -1,5 +1,5 @@
 /**
- * How long the event loop of this process is blocked.
+ * Measurement of how long the event loop of this process is blocked.
  */
 
 const TICK_MS = 10;

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ROOT } from "./documents.ts";
 
-/** Where programs that run peers keep what they fetched and built. Not part of the repository. */
+/** Folder for downloads and builds of programs that run peers. Not part of the repository. */
 export const CACHE = join(ROOT, ".ci", "cache");
 
 /** Go's own version, such as `go1.26.8`; `undefined` where there is none. */

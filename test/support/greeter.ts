@@ -30,7 +30,7 @@ export type Bytes = string | Uint8Array | readonly Uint8Array[];
 export interface RoutedGreeter {
   readonly router: Router;
   readonly exchange: Exchange;
-  /** What the error hook was told. */
+  /** The errors that the error hook received. */
   readonly errors: unknown[];
 }
 

@@ -18,7 +18,7 @@ export const ECHO: ParametersServiceHandler = {
 
 export const EVERY_BODY = ["multipart", "form", "text", "xml"] as const;
 
-/** What a request came to. */
+/** The outcome of a request. */
 export interface Answer {
   readonly status: number;
   readonly contentType: string | undefined;

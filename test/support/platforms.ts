@@ -15,7 +15,7 @@ export type Platform = "Node" | "Bun" | "Deno";
 const SOURCES = "--conditions=triple-source";
 const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 
-/** How to run a program: the command and its first arguments. */
+/** The command of a program and its first arguments. */
 export const PLATFORMS: Readonly<Record<Platform, readonly [command: string, ...args: string[]]>> = {
   Node: [process.execPath, SOURCES, "--import", TSX],
   Bun: [installedPackage("@oven/bun-linux", { x64: "x64", arm64: "aarch64" }, "bin/bun"), "--no-install", SOURCES],
@@ -37,7 +37,7 @@ export function isInstalled(platform: Platform): boolean {
 const missing = (Object.keys(PLATFORMS) as Platform[]).filter((platform) => !isInstalled(platform));
 if (missing.length > 0) console.warn(`skipped: ${missing.join(", ")}; CONTRIBUTING.md says how to install them`);
 
-/** What a program may not do: ask for updates, and leave things behind outside of that folder. */
+/** Environment that prevents checks for updates and files outside of that folder. */
 export function platformEnvironment(folder: string): NodeJS.ProcessEnv {
   return { ...process.env, DENO_DIR: folder, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", no_proxy: "*" };
 }

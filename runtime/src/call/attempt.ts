@@ -4,7 +4,9 @@
  */
 import type { RpcError } from "./error.ts";
 
-/** How many attempts were made before this one. Absent on the first. Servers read it; clients find it in the response headers. */
+/**
+ * Number of attempts before this one; absent on the first. Servers read it; clients find it in the response headers.
+ */
 export const PREVIOUS_ATTEMPTS = "grpc-previous-rpc-attempts";
 
 /** A server's answer to a failed attempt: milliseconds to wait before the next one, or a negative number for none. */
@@ -18,7 +20,10 @@ export function markCommitted(error: RpcError): RpcError {
   return error;
 }
 
-/** Whether response headers had arrived before the call failed with this error. A gRPC response of trailers only has none. */
+/**
+ * Reports whether response headers had arrived before the call failed with this error. A trailers-only gRPC response
+ * has none.
+ */
 export function isCommitted(error: RpcError): boolean {
   return committed.has(error);
 }

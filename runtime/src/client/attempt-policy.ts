@@ -23,7 +23,7 @@ export interface HedgingPolicy {
   readonly maxAttempts: number;
   /** Codes that are not fatal: other attempts go on, and the next one is made at once. */
   readonly codes: ReadonlySet<Code>;
-  /** How long after one attempt the next is made, in milliseconds. */
+  /** Delay between the starts of two attempts, in milliseconds. */
   readonly hedgingDelayMs: number;
 }
 
@@ -34,9 +34,9 @@ export interface RetryEvent {
   readonly method: Method;
   /** The number of the next attempt, from 2 on. */
   readonly attempt: number;
-  /** How long it waits, in milliseconds. */
+  /** Delay before the attempt, in milliseconds. */
   readonly delayMs: number;
-  /** Why the last attempt failed; `undefined` where a hedged one has not answered yet. */
+  /** The error of the last attempt; `undefined` if a hedged one has not been answered yet. */
   readonly error: RpcError | undefined;
 }
 
@@ -99,12 +99,12 @@ function knownCode(code: Code): Code {
   throw new TypeError(`codes must be values of Code, not ${code}`);
 }
 
-/** Whether the author of the service has promised that a second attempt does no harm. */
+/** Reports whether the author of the service has declared repeated calls safe. */
 export function isIdempotent({ idempotency }: Method): boolean {
   return idempotency !== undefined;
 }
 
-/** Whether the request is one message, which can be sent again. */
+/** Reports whether the request is a single message, which can be sent again. */
 export function isRepeatable({ kind }: Method): boolean {
   return kind === "unary" || kind === "server_streaming";
 }

@@ -24,7 +24,7 @@ export function attemptRequest(
   context: CallContext = request.context,
 ): CallRequest {
   const { method, selector } = request;
-  // What is below may add to the headers, which must not go out twice.
+  // Each attempt needs its own headers, because the protocol appends to them.
   const headers = new Metadata(request.headers);
   if (number > 1) headers.set(PREVIOUS_ATTEMPTS, String(number - 1));
   const common = { method, selector, headers, context };

@@ -3,7 +3,7 @@
  * the calls. When most calls fail, retries would only add load.
  */
 
-/** How many retries a target gets. */
+/** Limit on the retries of a target. */
 export interface RetryBudget {
   /** Tokens at the start and at most, up to 1,000. Each failure takes one; at half of them or less nothing is retried. */
   readonly maxTokens: number;
@@ -35,7 +35,7 @@ export class RetryTokens {
     return this.#count / this.#max;
   }
 
-  /** Whether another attempt may be made. */
+  /** Reports whether another attempt is allowed. */
   get allowsRetry(): boolean {
     return this.#count > this.#max / 2;
   }

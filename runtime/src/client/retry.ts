@@ -21,7 +21,7 @@ import {
 import { hedge } from "./hedging.ts";
 import { RetryTokens } from "./retry-budget.ts";
 
-/** How the calls of a transport are attempted again. */
+/** Settings for the attempts of a transport's calls. */
 export interface Attempting {
   /** The policy of the request's method, if it has one. */
   readonly policyOf: (request: CallRequest) => AttemptPolicy | undefined;
@@ -103,7 +103,7 @@ async function retry(
   }
 }
 
-/** How long to wait before the next attempt, in milliseconds; `undefined` if the call has failed for good. */
+/** The delay before the next attempt, in milliseconds; `undefined` if the call is not retried. */
 function delayAfter(
   reason: unknown,
   number: number,

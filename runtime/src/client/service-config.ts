@@ -7,11 +7,13 @@ import { type Code, codeFromName, codeFromNumber } from "../call/code.ts";
 import { type AttemptPolicy, attemptsOf, isIdempotent } from "./attempt-policy.ts";
 import { type RetryBudget, RetryTokens } from "./retry-budget.ts";
 
-/** What a service config says of one method. */
+/** The service config of one method. */
 export interface MethodConfig {
   /** Time limit of a call, in milliseconds. The call's own applies where it is shorter. `undefined`: none. */
   readonly timeoutMs: number | undefined;
-  /** Whether calls wait for a server, where they do not say so themselves. `undefined`: as the transport has it. */
+  /**
+   * True if calls wait for a server unless they set the option themselves. `undefined`: the transport's option applies.
+   */
   readonly waitForReady: boolean | undefined;
   readonly policy: AttemptPolicy | undefined;
 }
@@ -24,7 +26,7 @@ export interface BalancingConfig {
 
 /** A service config that was read and found valid. */
 export interface ServiceConfig {
-  /** What the config says of the method: by its name, else of its service, else of all. */
+  /** Finds the config of a method: the one for its name, for its service, or for all methods. */
   readonly methodConfigOf: (method: Method) => MethodConfig | undefined;
   /** The throttling of retries. `undefined`: none. */
   readonly retryThrottling: RetryBudget | undefined;

@@ -34,7 +34,7 @@ export type FieldLimitsInit = { readonly [Limit in keyof FieldLimits]?: number |
 
 /** The most that either limit can be: beyond it engines do not keep what they receive. */
 export const MAX_FIELD_LIMITS: FieldLimits = { fields: 2_000, bytes: 64 * 1024 };
-/** Of requests, which a server receives from anybody, and of metadata that a server sends. */
+/** Limits for requests, which a server receives from any client, and for metadata that a server sends. */
 export const DEFAULT_FIELD_LIMITS: FieldLimits = { fields: 100, bytes: 16 * 1024 };
 
 /** Fills in the defaults of a server: 100 fields and 16 KiB, in requests and in the metadata of responses. */

@@ -69,9 +69,9 @@ export interface RouterSettings {
 }
 
 /**
- * How version and group of a request select one of the services with the same name (spec: Versioning, point 4).
- * `exact`: both must match. `fallback`: without an exact match, version 1.0.0 of the same group is selected, then the
- * service without version and group, as in Dubbo for Java.
+ * Selection of one of the services with the same name by version and group (spec: Versioning, point 4). `exact`: both
+ * must match. `fallback`: without an exact match, version 1.0.0 of the same group is selected, then the service without
+ * version and group, as in Dubbo for Java.
  */
 export type VersionMatch = "exact" | "fallback";
 

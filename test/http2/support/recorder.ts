@@ -9,7 +9,7 @@ import type { StreamSink } from "../../../runtime/src/http2/sink.ts";
 import type { Stream } from "../../../runtime/src/http2/stream.ts";
 import { type Frame, PREFACE, parseFrames, settings } from "./frames.ts";
 
-/** What has been heard of one stream. */
+/** The recorded events of one stream. */
 export class Heard implements StreamSink {
   block: HeaderBlock | undefined;
   informational: number[] = [];
@@ -93,7 +93,7 @@ abstract class Recorded {
   bytes(budget = PLENTY): Buffer {
     const { parts, slabs } = this.connection.take(budget);
     const bytes = Buffer.concat(parts);
-    // What was handed over is used again, as it is by an adapter.
+    // Overwrites the buffers after use, as an adapter that reuses them does.
     for (const slab of slabs) slab.fill(0xff, 0, 100);
     this.wire.slabs.push(...slabs);
     return bytes;
@@ -110,7 +110,7 @@ abstract class Recorded {
     for (const chunk of chunks) this.connection.receive(chunk);
   }
 
-  /** Why the connection is over, if it is. */
+  /** The reason why the connection is over; `undefined` while it is open. */
   get over(): Extract<ConnectionEvent, { type: "over" }> | undefined {
     return this.events.find((event) => event.type === "over") as Extract<ConnectionEvent, { type: "over" }> | undefined;
   }

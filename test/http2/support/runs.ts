@@ -1,4 +1,6 @@
-/** How often properties are tried: `HTTP2_RUNS` times as often as in a normal run, for a night. */
+/**
+ * Number of runs of property tests. `HTTP2_RUNS` multiplies it, for example for a nightly run.
+ */
 const FACTOR = Number(process.env["HTTP2_RUNS"] ?? 1);
 
 export function runs(normal: number): number {

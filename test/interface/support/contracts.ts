@@ -24,7 +24,7 @@ export function read(contracts: Record<string, string>, others: Record<string, s
   return { contracts: readContracts(files, problems), problems: problems.lines() };
 }
 
-/** What is said about a contract of one file, `a.ts`, without the name of the file. */
+/** The problems of a contract in one file, `a.ts`, without the name of the file. */
 export function problemsOf(text: string, others: Record<string, string> = {}): string[] {
   return read({ "a.ts": text }, others).problems.map((line) => line.replace(/^a\.ts:/, ""));
 }
@@ -35,7 +35,7 @@ export function stubs({ contracts }: Reading, target: Target = "ts"): StubFile[]
   return outlines.map((one) => stubFile(one, outlines, { target, out: "/gen", importExtension: "js" }));
 }
 
-/** What Java has against contracts that are fine otherwise. */
+/** The problems that only Java has with a contract. */
 export function javaProblems(contracts: Record<string, string>): string[] {
   const reading = read(contracts);
   if (reading.problems.length > 0) throw new Error(reading.problems.join("\n"));

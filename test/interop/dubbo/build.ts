@@ -30,7 +30,7 @@ export function buildOnce(name: string, sources: readonly string[], build: (fold
   return folder;
 }
 
-/** What was built of sources as they were earlier. */
+/** Output of earlier versions of the sources. */
 function removeOlder(name: string): void {
   const parent = join(CACHE, "dubbo");
   for (const entry of readdirSync(parent)) {

@@ -1,5 +1,5 @@
 /**
- * What the matrix asks of sub-protocol B where there is an IDL, with our client.
+ * The cases of sub-protocol B with proto files, run by our client.
  */
 import { deepStrictEqual as equal, ok } from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
@@ -13,7 +13,7 @@ import type { PeerResponse } from "./gen/interop/v1/peer_pb.ts";
 import type { PeerRequestInit, PeerServiceClient } from "./gen/interop/v1/peer_triple.ts";
 import { TRAILING_BYTES } from "./service.ts";
 
-/** What a case is run with. */
+/** The environment of a case. */
 export interface Subject {
   readonly client: PeerServiceClient;
   /** The same service, as others know it. */

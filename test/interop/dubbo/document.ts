@@ -19,7 +19,7 @@ export function writeDocument(versions: string, matrix: string): void {
   );
 }
 
-/** What is wrong with the page: that its matrix is another one. */
+/** The problem of the page: its matrix differs from the results. */
 export function checkDocument(matrix: string): string[] {
   const written = MARKED.exec(readFileSync(PAGE, "utf8"))?.[2] ?? "";
   return written.includes(matrix) ? [] : ["docs/interop.md has another matrix; npm run interop:dubbo -- --write"];

@@ -1,5 +1,5 @@
 /**
- * What the matrix asks of sub-protocol A: our client at servers of peers, and their HTTP clients at ours.
+ * The cases of sub-protocol A: our client with servers of peers, and their HTTP clients with our server.
  */
 import { deepStrictEqual as equal, ok } from "node:assert/strict";
 import { type ClosableTransport, Code, RpcError } from "triple-es";
@@ -82,7 +82,7 @@ export const httpRpcCases = {
 
 export const httpRpcCaseNames = Object.keys(httpRpcCases);
 
-/** What `HttpBodies.java` asks of the interface without a proto file. */
+/** The cases that `HttpBodies.java` runs on the interface without a proto file. */
 export const bodyCaseNames = [
   ...["form", "form_of_long", "form_of_list", "form_of_map", "form_of_fields", "form_of_JSON", "form_by_position"],
   ...["multipart", "multipart_of_JSON", "multipart_of_bytes", "text", "text_in_latin1", "text_to_text"],

@@ -1,5 +1,5 @@
 /**
- * How the matrix of Dubbo's peers judges: what a second try may mend, and what it may not.
+ * The evaluation of Dubbo's interoperability matrix, including the effect of a second run.
  */
 import { expect, test } from "vitest";
 import { type Column, countOf, formatResult, type Outcomes, problemsOf, runTable } from "./matrix.ts";

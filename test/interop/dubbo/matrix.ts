@@ -9,7 +9,7 @@ export type Outcomes = ReadonlyMap<string, string | undefined>;
 export interface Column {
   readonly title: string;
   readonly ways: readonly string[];
-  /** What a peer cannot do, by case, and why. Such a case must fail, or not be there. */
+  /** Cases that a peer does not support, with the reason. Such a case must fail or be absent. */
   readonly unsupported: Readonly<Record<string, string>>;
   /** The outcomes by way, in their order. */
   run(): Promise<readonly Outcomes[]>;
@@ -27,7 +27,7 @@ export interface Result {
   readonly table: Table;
   /** By column, then by way. */
   readonly outcomes: readonly (readonly Outcomes[])[];
-  /** What was not as it has to be at the first try, and was at the second. */
+  /** Differences in the first run that were gone in the second. */
   readonly retried: readonly string[];
 }
 
@@ -73,7 +73,7 @@ function amend(column: Column, first: readonly Outcomes[], second: readonly Outc
   });
 }
 
-/** What is not as it has to be: cases that fail, that pass without being expected to, or that nobody has run. */
+/** Differences from the expected results: cases that fail, that pass unexpectedly, or that were not run. */
 export function problemsOf({ table, outcomes }: Result): string[] {
   return table.columns.flatMap((column, i) =>
     problemsOfColumn(table, column, outcomes[i] ?? []).map(({ cell, text }) => `${cell} ${text}`),
@@ -98,7 +98,7 @@ function problemsOfColumn(table: Table, column: Column, runs: readonly Outcomes[
   });
 }
 
-/** Of what went wrong, what is shown. The rest is a stack. */
+/** The part of an error that is shown, without its stack. */
 const MAX_SHOWN = 500;
 
 function problemOf({ unsupported }: Column, run: Outcomes, name: string): string | undefined {
@@ -108,7 +108,7 @@ function problemOf({ unsupported }: Column, run: Outcomes, name: string): string
   return passed ? undefined : `FAILED: ${run.get(name)?.slice(0, MAX_SHOWN)}`;
 }
 
-/** How many cases passed, and how many are known not to be supported. */
+/** Counts passed cases, and those known to be unsupported. */
 export function countOf({ table, outcomes }: Result): { passed: number; unsupported: number } {
   const all = table.columns.flatMap(({ unsupported }, i) =>
     (outcomes[i] ?? []).flatMap((run) => table.cases.map((name) => ({ run, name, listed: name in unsupported }))),

@@ -1,5 +1,5 @@
 /**
- * What the matrix knows of a peer of Triple.
+ * A Triple peer of the matrix.
  */
 import type { Credentials, Target } from "../peer.ts";
 import type { Running } from "../program.ts";

@@ -1,5 +1,5 @@
 /**
- * What the matrix asks of an interface without a proto file, with our client: what PlainClient.java asks of ours.
+ * The cases of an interface without a proto file, run by our client; PlainClient.java runs the same on our server.
  */
 import { deepStrictEqual as equal, ok } from "node:assert/strict";
 import { JavaException, typed } from "triple-es/java";

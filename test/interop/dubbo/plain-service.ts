@@ -33,7 +33,7 @@ export function createPlainService(): PlainServiceHandler {
     promote: (level) => (level === "NOVICE" ? "EXPERT" : level),
     birthday: (user) => ({ ...user, age: user.age + 1 }),
     boss: (name) => ownManager(name),
-    // Of an object that is declared as any, nobody remembers the class.
+    // The class of an object that is declared as any is unknown.
     echo: (value) => (isAddress(value) ? typed({ class: () => AddressClass }, value) : value),
     nothing: () => null,
     note(text) {

@@ -146,7 +146,7 @@ async function inTurn<T>(items: readonly T[], run: (item: T) => Promise<Outcomes
   return outcomes;
 }
 
-/** What is run while a server is there. */
+/** Runs on a server while it is up. */
 async function during(
   starting: Promise<Running>,
   credentials: Credentials | undefined,

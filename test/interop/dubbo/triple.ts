@@ -38,7 +38,7 @@ class CountingGzip implements Compression {
 
 /** Our server, and what it knows of clients that do not tell it themselves. */
 export interface TripleServer extends Running {
-  /** What is wrong with the cases that only a server can judge. Clients have to have run all theirs. */
+  /** Problems with the cases that only a server can judge. Clients must have run all of theirs. */
   outcomes(): ReadonlyMap<CaseName, string | undefined>;
 }
 

@@ -15,7 +15,7 @@ import type {
 import { ECHO_INITIAL, ECHO_TRAILING } from "./service.ts";
 import type { CompressionWatch } from "./watch.ts";
 
-/** What a case is run with. */
+/** The environment of a case. */
 export interface Subject {
   readonly client: TestServiceClient;
   /** The same, with requests compressed by gzip. */
@@ -246,5 +246,8 @@ const COMPRESSION_CASES: readonly CaseName[] = [
 ];
 export const uncompressedCases = caseNames.filter((name) => !COMPRESSION_CASES.includes(name));
 
-/** What is left out without a {@link CompressionWatch}: looking at responses, and a plain message in a compressed stream. */
+/**
+ * Steps that are skipped without a {@link CompressionWatch}: checks of responses, and an uncompressed message in a
+ * compressed stream.
+ */
 export const partialCases: readonly CaseName[] = COMPRESSION_CASES.filter((name) => name !== "client_compressed_unary");

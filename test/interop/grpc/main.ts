@@ -36,7 +36,7 @@ interface Column {
   readonly runCase: RunCase;
   readonly startServer: StartServer;
   readonly partialCases: readonly CaseName[];
-  /** What became of the cases, in cleartext and over TLS: nothing wrong, or what was. */
+  /** The outcomes of the cases, in cleartext and over TLS: `undefined`, or the error. */
   readonly results: Map<CaseName, (string | undefined)[]>;
 }
 

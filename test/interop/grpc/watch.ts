@@ -1,6 +1,6 @@
 /**
- * What the compression cases need to know and to say: whether a message was compressed, and that one shall not be. Both
- * are told by a codec and a compression that know each other.
+ * Access of the compression cases to single messages: whether one was compressed, and a way to send one uncompressed. A
+ * codec and a compression cooperate for it.
  */
 import { type Codec, type Compression, protoCodec } from "triple-es";
 import { deflate, gzip } from "triple-es/node";
@@ -9,7 +9,7 @@ export class CompressionWatch {
   readonly #inflated = new WeakSet<Uint8Array>();
   readonly #compressed = new WeakSet<object>();
   readonly #plainMessages = new WeakSet<object>();
-  /** Of the message that was encoded last, which is the next to be compressed. */
+  /** The message that was encoded last, which is compressed next. */
   #plain = false;
 
   readonly codec: Codec = {

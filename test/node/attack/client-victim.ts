@@ -18,7 +18,7 @@ export interface ClientOrder {
   readonly timeoutMs: number;
 }
 
-/** How the call went. */
+/** The outcome of the call. */
 export interface ClientReport {
   /** "ok", or the code of the error. */
   readonly outcome: string;

@@ -15,7 +15,7 @@ import { openSocket, secure } from "../../support/server.ts";
 import type { Health, Orders } from "./victim.ts";
 
 const MIB = 1024 * 1024;
-/** How long the event loop may be blocked: far above what garbage collection takes, and far below what anyone would notice. */
+/** Limit on blocking of the event loop: far above garbage collection, far below what users notice. */
 const MAX_BLOCK_MS = 500;
 const HEADER_TABLE_SIZE = 1;
 const INITIAL_WINDOW_SIZE = 4;

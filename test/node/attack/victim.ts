@@ -9,7 +9,7 @@ import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts"
 import type { Certificate } from "../../support/certificate.ts";
 import { watchEventLoop } from "../../support/event-loop.ts";
 
-/** What the parent says first. */
+/** The first message of the parent. */
 export interface Orders {
   /** For a server over TLS. */
   readonly tls?: Certificate | undefined;
@@ -17,7 +17,7 @@ export interface Orders {
   readonly limits?: ConnectionLimits | undefined;
 }
 
-/** How the server is. */
+/** The state of the server. */
 export interface Health {
   readonly residentBytes: number;
   /** The most that the process has had resident since it began. */
@@ -32,7 +32,7 @@ export interface Health {
   readonly mostPerTurn: number;
   /** The longest block of the event loop since the last question, see {@link watchEventLoop}. */
   readonly longestBlockMs: number;
-  /** What would have ended a program that does not listen for it. */
+  /** Errors that would have ended a program without a listener. */
   readonly uncaught: readonly string[];
 }
 

@@ -1,4 +1,6 @@
-/** What generated code may consist of: a walk over its syntax tree that finds anything else. */
+/**
+ * The allowed syntax of generated code: a walk over its syntax tree that finds anything else.
+ */
 import { Project, type SourceFile, SyntaxKind, ts } from "ts-morph";
 
 const project = new Project({

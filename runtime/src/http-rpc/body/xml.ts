@@ -66,7 +66,7 @@ const MISC: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Whether a document type stands before the root. The parser tells of one only when it has read all of it.
+ * Reports whether a document type precedes the root. The parser reports one only after it has read all of it.
  *
  *     prolog ::= XMLDecl? Misc* (doctypedecl Misc*)?        Misc ::= Comment | PI | S
  */

@@ -29,7 +29,7 @@ export interface PlainService {
   birthday(user: User): Promise<User>;
   /** A user who is their own manager. */
   boss(name: string): Promise<User>;
-  /** What it was given, whatever that is. */
+  /** Returns its argument unchanged. */
   echo(value: unknown): Promise<unknown>;
   nothing(): Promise<string | null>;
   note(text: string): Promise<void>;

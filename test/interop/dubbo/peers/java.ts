@@ -15,7 +15,7 @@ export const JAVA_VERSIONS = [
 ] as const;
 
 const PROTOBUF = "3.25.5";
-/** Where this is on the class path, Dubbo 3.3 takes XML. */
+/** Version of JAXB. With it on the class path, Dubbo 3.3 accepts XML. */
 const JAXB = "2.3.9";
 
 /** Programs that live for a few seconds need neither much memory nor the second compiler. */
@@ -28,7 +28,7 @@ const JVM = [
   "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 ];
 
-/** What the Hessian of 3.2 needs since Java 16, to look into exceptions and large numbers. */
+/** Options that the Hessian of 3.2 needs since Java 16, to read fields of exceptions and large numbers. */
 const OPENED = ["java.lang", "java.math"].map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`);
 
 /** Group and version are compared with this, instead of preferring what has some. */

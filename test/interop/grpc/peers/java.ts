@@ -17,8 +17,8 @@ const PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-depe
 const SERVERNAME = "foo.test.google.fr";
 
 /**
- * What its server does not do: it never looks at what a message was, where its own client fails too, and compresses only
- * unary responses on demand.
+ * Cases that its server does not support: it never checks whether a message was compressed, where its own client fails
+ * too, and compresses only unary responses on demand.
  */
 const UNSUPPORTED: readonly CaseName[] = [
   "client_compressed_unary",

@@ -16,7 +16,10 @@ const PYTHON = "/usr/bin/python3";
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** What both programs import: the messages, by method. The package grpc of the protos would hide that of grpcio. */
+/**
+ * The common imports of both programs: the messages, by method. The package grpc of the protos would hide that of
+ * grpcio.
+ */
 const MESSAGES = `
 import importlib.util, os, sys
 def load(name):
