@@ -102,7 +102,7 @@ function noteHeaders(direction: Direction, kind: string, headers: IncomingHttpHe
   for (const [index, field] of fields.entries()) note(line(direction, `${index === 0 ? kind : "        "}  ${field}`));
 }
 
-/** Notes a body: sub-protocol A has one message in it, sub-protocol B many, each behind five bytes. */
+/** Records a body: sub-protocol A has one message in it, sub-protocol B many, each after a prefix of five bytes. */
 class BodyNotes {
   readonly #show: (message: Uint8Array) => string;
   readonly #direction: Direction;

@@ -5,7 +5,7 @@ import { readCurlLine } from "./curl.ts";
 import { title } from "./paint.ts";
 import { greetService } from "./service.ts";
 
-/** Serves until the process is told to stop. */
+/** Serves until the process receives a signal to stop. */
 export async function serve(port: number): Promise<void> {
   // Before anything is awaited or printed: who started the program may end it at once.
   const parent = process.ppid;

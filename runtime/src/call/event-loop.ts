@@ -6,9 +6,9 @@
  * Messages processed in one turn of the event loop, over all streams together. Each costs about a microsecond besides
  * the user's code.
  */
-const PIECES_PER_TURN = 2_048;
+const MESSAGES_PER_TURN = 2_048;
 
-let pieces = 0;
+let messages = 0;
 let turn: Promise<void> | undefined;
 
 // Browsers have no setImmediate.
@@ -17,11 +17,11 @@ export const schedule: (callback: () => void) => unknown =
 
 /** Counts a message. If it returns a promise, await it before the next message: other callbacks run first. */
 export function countMessage(): Promise<void> | undefined {
-  pieces++;
-  if (pieces < PIECES_PER_TURN) return undefined;
+  messages++;
+  if (messages < MESSAGES_PER_TURN) return undefined;
   turn ??= new Promise((resolve) => {
     schedule(() => {
-      pieces = 0;
+      messages = 0;
       turn = undefined;
       resolve();
     });

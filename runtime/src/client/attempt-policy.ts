@@ -1,5 +1,6 @@
 /**
- * When a failed call is attempted again: by retries, one after the other, or by hedging, several at a time (gRFC A6).
+ * Policies for further attempts of a failed call: retries, one after another, or hedging, several concurrently (gRFC
+ * A6).
  */
 import { RETRY_PUSHBACK } from "../call/attempt.ts";
 import type { Method } from "../call/call.ts";
@@ -7,7 +8,7 @@ import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 
-/** Attempts one after the other, each after the failure of the last and a wait. */
+/** Sequential attempts, each after the failure of the last one and a delay. */
 export interface RetryPolicy {
   readonly maxAttempts: number;
   /** Codes after which the next attempt is made. */
@@ -18,7 +19,7 @@ export interface RetryPolicy {
   readonly hedgingDelayMs?: undefined;
 }
 
-/** Attempts beside each other. The first that succeeds counts. */
+/** Concurrent attempts. The first success is used. */
 export interface HedgingPolicy {
   readonly maxAttempts: number;
   /** Codes that are not fatal: other attempts go on, and the next one is made at once. */
@@ -29,7 +30,7 @@ export interface HedgingPolicy {
 
 export type AttemptPolicy = RetryPolicy | HedgingPolicy;
 
-/** A call that is about to be attempted again. */
+/** The event that a call is about to be attempted again. */
 export interface RetryEvent {
   readonly method: Method;
   /** The number of the next attempt, from 2 on. */
@@ -40,38 +41,39 @@ export interface RetryEvent {
   readonly error: RpcError | undefined;
 }
 
-/** Retries and hedging of calls, after gRFC A6. */
+/** Options for retries and hedging of calls (gRFC A6). */
 export interface RetryOptions {
   /** Attempts of one call, the first included: 2 or more, of which at most 5 are made. Default: 3. */
   readonly maxAttempts?: number | undefined;
   /** Codes after which another attempt is made. Default: `unavailable` alone. */
   readonly codes?: readonly Code[] | undefined;
-  /** The wait before the second attempt, in milliseconds, give or take a fifth at random. Default: 100. */
+  /** Delay before the second attempt, in milliseconds, with 20 % jitter. Default: 100. */
   readonly initialBackoffMs?: number | undefined;
-  /** Upper bound of the waits, jitter aside, in milliseconds. Default: 5,000. */
+  /** Upper bound of the delays without jitter, in milliseconds. Default: 5,000. */
   readonly maxBackoffMs?: number | undefined;
-  /** By how much each wait is longer than the last. Default: 2. */
+  /** Factor between consecutive delays. Default: 2. */
   readonly backoffMultiplier?: number | undefined;
   /** The token bucket that all calls of the transport share. Default: `{ maxTokens: 10, tokenRatio: 0.1 }`. */
   readonly budget?: RetryBudget | undefined;
   /**
-   * Hedging: the time after which the next attempt is made beside those that have not answered, in milliseconds; 0 makes all of
-   * them at once. Only methods with an `idempotency_level` are hedged, whatever `applies` says. Default: no hedging.
+   * Hedging: the delay in milliseconds after which a further attempt is made while others have not been answered; 0
+   * makes all of them at once. Only methods with an `idempotency_level` are hedged, independent of `applies`. Default:
+   * no hedging.
    */
   readonly hedgingDelayMs?: number | undefined;
   /**
-   * Chooses the methods. Only unary and server streaming ones are asked about: requests that are streams are never repeated.
-   * Default: those whose `idempotency_level` in the proto file is `NO_SIDE_EFFECTS` or `IDEMPOTENT`.
+   * Selects methods. It is called only for unary and server streaming ones: requests that are streams are never
+   * repeated. Default: methods whose `idempotency_level` in the proto file is `NO_SIDE_EFFECTS` or `IDEMPOTENT`.
    */
   readonly applies?: ((method: Method) => boolean) | undefined;
-  /** Told of each further attempt before its wait. What it throws is printed. Default: nobody is told. */
+  /** Called for each further attempt before its delay. Errors that it throws are printed. Default: none. */
   readonly onRetry?: ((event: RetryEvent) => void) | undefined;
 }
 
-/** More attempts than these are never made (gRFC A6, "Validation of retryPolicy"). */
+/** Upper bound of attempts (gRFC A6, "Validation of retryPolicy"). */
 export const MAX_ATTEMPTS = 5;
 
-/** Fills in the defaults of a policy, and validates it. Throws a `TypeError` that names the option. */
+/** Validates a policy and fills in its defaults. Throws a `TypeError` that names the option. */
 export function resolvePolicy(options: RetryOptions): AttemptPolicy {
   const { codes = [Code.Unavailable], hedgingDelayMs } = options;
   const { initialBackoffMs = 100, maxBackoffMs = 5_000, backoffMultiplier = 2 } = options;
@@ -110,8 +112,8 @@ export function isRepeatable({ kind }: Method): boolean {
 }
 
 /**
- * The server's pushback on a failed attempt: milliseconds to wait, or `stop`. gRFC A6: text that is not a number above or equal
- * to 0 stops too. gRPC carries it in the trailers; servers of sub-protocol A may send it as a header.
+ * The server's pushback on a failed attempt: milliseconds to wait, or `stop`. By gRFC A6, text that is not a number of
+ * 0 or more also means `stop`. gRPC sends it in the trailers; servers of sub-protocol A may send it as a header.
  */
 export function readPushback({ trailers, headers }: RpcError): number | "stop" | undefined {
   const text = trailers.get(RETRY_PUSHBACK) ?? headers.get(RETRY_PUSHBACK);
@@ -119,7 +121,7 @@ export function readPushback({ trailers, headers }: RpcError): number | "stop" |
   return /^[0-9]{1,10}$/.test(text) ? Number(text) : "stop";
 }
 
-/** The waits of one call: `min(initial * multiplier ** n, max)`, give or take a fifth. */
+/** The delays of one call: `min(initial * multiplier ** n, max)`, with 20 % jitter. */
 export class RetryBackoff {
   readonly #policy: RetryPolicy;
   readonly #random: () => number;
@@ -130,7 +132,7 @@ export class RetryBackoff {
     this.#random = random;
   }
 
-  /** The wait before the next attempt, in milliseconds. A server's pushback takes its place, and begins the waits anew. */
+  /** The delay before the next attempt, in milliseconds. A server's pushback replaces it and restarts the sequence. */
   next(pushbackMs: number | undefined): number {
     if (pushbackMs !== undefined) {
       this.#retries = 0;

@@ -1,5 +1,6 @@
 /**
- * One attempt of a call that may be made several times: its request, and what its response says of the attempts before.
+ * One attempt of a call that may be made several times: its request, and the number of earlier attempts in its
+ * response.
  */
 import { PREVIOUS_ATTEMPTS } from "../call/attempt.ts";
 import type { CallContext, CallRequest, CallResponse, StreamRequest, UnaryRequest } from "../call/call.ts";
@@ -8,7 +9,7 @@ import { Metadata } from "../call/metadata.ts";
 /** A request that can be sent any number of times. The message is kept as an object, and encoded anew for each attempt. */
 export type RepeatableRequest = UnaryRequest | (Omit<StreamRequest, "messages"> & { readonly sent: readonly object[] });
 
-/** Reads the messages of a request to their end, which are one: that of a unary or server streaming call. */
+/** Reads the messages of a request to their end. A unary or server streaming call has exactly one. */
 export async function repeatable(request: CallRequest): Promise<RepeatableRequest> {
   if (!request.stream) return request;
   const sent: object[] = [];
@@ -17,7 +18,7 @@ export async function repeatable(request: CallRequest): Promise<RepeatableReques
   return { stream: true, method, headers, selector, context, sent };
 }
 
-/** The request of the attempt with that number, from 1 on, in its own context if it has one. */
+/** The request of the attempt with that number, from 1 on, in a context of its own if given. */
 export function attemptRequest(
   request: RepeatableRequest,
   number: number,
@@ -36,7 +37,7 @@ async function* eachOf(messages: readonly object[]): AsyncGenerator<object, void
   yield* messages;
 }
 
-/** A response whose headers say how many attempts there were before, as gRFC A6 has it ("Exposed Retry Metadata"). */
+/** A response whose headers contain the number of earlier attempts (gRFC A6, "Exposed Retry Metadata"). */
 export function withAttempts<Response extends CallResponse>(response: Response, number: number): Response {
   if (number === 1) return response;
   return { ...response, headers: new Metadata(response.headers).set(PREVIOUS_ATTEMPTS, String(number - 1)) };

@@ -1,6 +1,6 @@
 /**
- * Calls under a service config: its time limits, wait for ready, retries and hedging, by method. The config may change while calls run;
- * each call keeps the one it began with.
+ * Calls under a service config: time limits, wait for ready, retries and hedging by method. The config may change while
+ * calls run; each call keeps the config it began with.
  */
 import type { Call, CallRequest, CallResponse } from "../call/call.ts";
 import { Status } from "../call/code.ts";
@@ -10,7 +10,7 @@ import { attemptCalls } from "./retry.ts";
 import { RetryTokens } from "./retry-budget.ts";
 import { allowedPolicy, type MethodConfig, type ServiceConfig } from "./service-config.ts";
 
-/** Applies the config that is current when a call begins. `onRetry` is told of each further attempt. */
+/** Applies the config that is current when a call begins. `onRetry` is called for each further attempt. */
 export function configureCalls(
   next: Call,
   current: () => ServiceConfig | undefined,
@@ -32,7 +32,7 @@ export function configureCalls(
   };
 }
 
-/** The tokens of the target. Where the throttling changes, the share of them that is left stays. */
+/** The tokens of the target. If the throttling changes, the share of remaining tokens is kept. */
 function createTokens(current: () => ServiceConfig | undefined): () => RetryTokens | undefined {
   let config: ServiceConfig | undefined;
   let tokens: RetryTokens | undefined;

@@ -19,7 +19,7 @@ import { attemptRequest, type RepeatableRequest, withAttempts } from "./attempt.
 import { type HedgingPolicy, type RetryOptions, readPushback } from "./attempt-policy.ts";
 import type { RetryTokens } from "./retry-budget.ts";
 
-/** Makes the attempts of a call, and settles as the first does that counts. */
+/** Makes the attempts of a call, and settles with the first decisive outcome. */
 export function hedge(
   next: Call,
   request: RepeatableRequest,
@@ -37,7 +37,7 @@ export function hedge(
 
     const unlink = onAbort(request.context.signal, (error) => finish(() => reject(error)));
 
-    /** Ends the call. The winner's context goes on, as its response does. */
+    /** Ends the call. The winner's context stays open until its response has ended. */
     const finish = (settle: () => void): void => {
       if (isOver) return;
       isOver = true;
@@ -110,7 +110,7 @@ export function hedge(
   });
 }
 
-/** Reads nothing of a response that came too late. */
+/** Ends a response that arrived too late, without reading it. */
 function endUnread(response: CallResponse, context: AttemptContext): void {
   context.cancel();
   if (response.stream) {
@@ -147,7 +147,7 @@ class AttemptContext implements CallContext {
     return this.#call.values;
   }
 
-  /** The attempt is over: its signal does not fire any more. */
+  /** The attempt is over: its signal does not fire afterwards. */
   release(): void {
     this.#unlink();
   }
@@ -158,7 +158,7 @@ class AttemptContext implements CallContext {
     this.#controller.abort(new RpcError(Code.Canceled, "another attempt of the call has answered"));
   }
 
-  /** Keeps the context until the response has ended, which is at once for a single message. */
+  /** Keeps the context until the response has ended; a single message ends at once. */
   until(response: CallResponse): CallResponse {
     if (!response.stream) {
       this.release();

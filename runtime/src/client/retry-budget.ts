@@ -5,7 +5,9 @@
 
 /** Limit on the retries of a target. */
 export interface RetryBudget {
-  /** Tokens at the start and at most, up to 1,000. Each failure takes one; at half of them or less nothing is retried. */
+  /**
+   * Initial and maximum number of tokens, up to 1,000. Each failure takes one; at half of them or fewer, retries stop.
+   */
   readonly maxTokens: number;
   /** Tokens that a success gives back, counted in thousandths. */
   readonly tokenRatio: number;
@@ -17,7 +19,7 @@ export class RetryTokens {
   readonly #ratio: number;
   #count: number;
 
-  /** `filled` is the share of tokens that are there, from 0 to 1. Throws a `TypeError` for an invalid budget. */
+  /** `filled` is the initial share of tokens, from 0 to 1. Throws a `TypeError` for an invalid budget. */
   constructor({ maxTokens, tokenRatio }: RetryBudget, filled = 1) {
     if (!(maxTokens > 0 && maxTokens <= 1_000)) {
       throw new TypeError(`maxTokens must be more than 0 and at most 1,000, not ${maxTokens}`);

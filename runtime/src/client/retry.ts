@@ -1,6 +1,7 @@
 /**
- * Retries and hedging of calls by policy (gRFC A6), between the interceptors and the protocol: loggers see one call, whatever the number
- * of its attempts. Transparent retries, of requests that no server has processed, are the connections' and not counted here.
+ * Retries and hedging of calls by policy (gRFC A6), between the interceptors and the protocol: loggers see one call
+ * with any number of attempts. Transparent retry, of requests that no server has processed, is part of the connection
+ * pool and is not counted here.
  */
 import { isCommitted } from "../call/attempt.ts";
 import type { Call, CallRequest, CallResponse, Interceptor } from "../call/call.ts";
@@ -52,7 +53,7 @@ export function createRetry(options: RetryOptions = {}): Interceptor {
   return (next) => attemptCalls(next, { policyOf, tokens: () => tokens, onRetry });
 }
 
-/** Attempts the calls again whose method has a policy. */
+/** Retries the calls whose method has a policy. */
 export function attemptCalls(next: Call, attempting: Attempting): Call {
   return (request) => {
     const policy = isRepeatable(request.method) ? attempting.policyOf(request) : undefined;
@@ -119,7 +120,9 @@ function delayAfter(
   return tokens?.allowsRetry === false ? undefined : backoff.next(pushback);
 }
 
-/** Counts how a stream ended whose headers had come: a success, or a failure that cannot be retried any more. */
+/**
+ * Counts the outcome of a stream whose headers had arrived: a success, or a failure that cannot be retried any more.
+ */
 function countOutcome(
   messages: AsyncIterable<object>,
   { codes }: AttemptPolicy,

@@ -9,7 +9,7 @@ import { type RetryBudget, RetryTokens } from "./retry-budget.ts";
 
 /** The service config of one method. */
 export interface MethodConfig {
-  /** Time limit of a call, in milliseconds. The call's own applies where it is shorter. `undefined`: none. */
+  /** Time limit of a call, in milliseconds. If the call's own is shorter, that applies. `undefined`: none. */
   readonly timeoutMs: number | undefined;
   /**
    * True if calls wait for a server unless they set the option themselves. `undefined`: the transport's option applies.
@@ -24,21 +24,21 @@ export interface BalancingConfig {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** A service config that was read and found valid. */
+/** A validated service config. */
 export interface ServiceConfig {
   /** Finds the config of a method: the one for its name, for its service, or for all methods. */
   readonly methodConfigOf: (method: Method) => MethodConfig | undefined;
   /** The throttling of retries. `undefined`: none. */
   readonly retryThrottling: RetryBudget | undefined;
-  /** Policies in order of preference: the first that is known counts. */
+  /** Policies in order of preference: the first known one is used. */
   readonly loadBalancing: readonly BalancingConfig[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a service config: JSON text, or what `JSON.parse` makes of it. Members that are not known are ignored, as gRPC demands; known
- * ones that are invalid make a `TypeError` that says where.
+ * Parses a service config: JSON text, or the result of `JSON.parse`. Unknown members are ignored, as gRPC demands;
+ * invalid ones throw a `TypeError` with their position.
  */
 export function parseServiceConfig(given: unknown): ServiceConfig {
   const config = fieldsOf(typeof given === "string" ? parseText(given) : given, "the service config");
@@ -127,7 +127,7 @@ function maxAttemptsOf({ maxAttempts }: Fields, at: string): number {
   }
 }
 
-/** A policy that may be used for the method: requests of methods that are not idempotent are never hedged. */
+/** The policy, unless it must not be used for the method: only idempotent methods are hedged. */
 export function allowedPolicy({ policy }: MethodConfig, method: Method): AttemptPolicy | undefined {
   return policy?.hedgingDelayMs !== undefined && !isIdempotent(method) ? undefined : policy;
 }

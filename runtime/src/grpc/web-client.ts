@@ -1,6 +1,7 @@
 /**
- * gRPC-Web, client half, for `fetch`: unary calls and server streaming of sub-protocol B, with the trailers at the end of the body. It
- * compresses nothing, which pages leave to HTTP, and encodes messages as sub-protocol A does, so that pages have one codec.
+ * gRPC-Web, client half, for `fetch`: unary calls and server streaming of sub-protocol B, with the trailers at the end
+ * of the body. It compresses nothing, because `fetch` inflates by itself, and encodes messages as sub-protocol A does,
+ * so that a page loads one codec.
  */
 import type { Call, CallRequest, Method } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
@@ -103,13 +104,13 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
 //     Content-Type → "application/grpc-web" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc-web(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
 
-/** Refuses a response that is not gRPC-Web's, or in another codec than asked for. */
+/** Refuses a response that is not gRPC-Web or has another codec than requested. */
 function checkResponse(response: HttpResponse, { name }: HttpRpcPayload): HttpResponse {
   const { status, headers } = response;
   const contentType = headers.get("content-type");
   const match = CONTENT_TYPE.exec(contentType ?? "");
   const isOurs = match !== null && (status === 200 || headers.has("grpc-status"));
-  // A bare application/grpc-web says nothing about the codec.
+  // A plain application/grpc-web does not name the codec.
   if (isOurs && (match[1] ?? name).toLowerCase() === name) return response;
   cancelBody(response.body);
   if (!isOurs) throw httpStatusError(status, contentType);

@@ -12,12 +12,12 @@ import type { Metadata } from "../call/metadata.ts";
 import { type Body, concat } from "../http/body.ts";
 import { PREFIX_BYTES } from "./envelope.ts";
 
-/** The bit of a frame's flags that says that it holds the trailers. */
+/** The flag that marks the frame of the trailers. */
 const TRAILERS_FLAG = 0x80;
-/** Largest block of trailers that is read: more than the fields of a response may take. */
+/** Maximum size of a block of trailers, above the limit on the fields of a response. */
 const MAX_TRAILER_BYTES = 64 * 1024;
 
-/** The trailers as the last frame of a body. */
+/** Encodes trailers as the last frame of a body. */
 export function encodeTrailers({ raw }: Metadata): Uint8Array {
   let text = "";
   for (let i = 0; i < raw.length; i += 2) text += `${raw[i]}: ${raw[i + 1]}\r\n`;
@@ -30,13 +30,13 @@ export function encodeTrailers({ raw }: Metadata): Uint8Array {
 }
 
 /**
- * The chunks of a body up to its trailers, which are added to `trailers`. A body that ends without them is an error unless it
- * is empty: the trailers are then among the headers, or missing, which is for the protocol to say.
+ * The chunks of a body up to its trailers, which are added to `trailers`. A body without trailers is an error unless it
+ * is empty: the trailers are then among the headers, or missing, which the protocol reports.
  */
 export async function* splitTrailers(body: Body, trailers: Metadata): AsyncGenerator<Uint8Array, void> {
-  /** Begins with the prefix of a frame. */
+  /** The data from the prefix of a frame on. */
   let buffered: Uint8Array = new Uint8Array(0);
-  /** Bytes of the message that has been passed on in part. */
+  /** Remaining bytes of a message whose first part has been passed on. */
   let missing = 0;
   let complete = true;
   for await (const chunk of body) {

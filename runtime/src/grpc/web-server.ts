@@ -18,7 +18,7 @@ const CONTENT_TYPE = /^application\/grpc-web(-text)?(\+[^;\s]+)?\s*(?:;.*)?$/i;
 
 /** Makes the server half of gRPC-Web. */
 export function createGrpcWebServer(options: ServerProtocolOptions): ServerProtocol {
-  // Requests of pages have no `te`: browsers set it, or nobody.
+  // Requests of pages have no `te`, a header that only browsers may set.
   const grpc = createGrpcServer({ ...options, requireTe: false });
   const supported = supportedTypes(options);
 
@@ -42,7 +42,7 @@ function supportedTypes({ codecs }: Pick<ServerProtocolOptions, "codecs">): stri
     .join(", ");
 }
 
-/** A request as sub-protocol B wants it, which has no version of HTTP but 2. */
+/** Adapts a request to sub-protocol B, whose HTTP version is always 2. */
 class WebRequest implements HttpRequest {
   readonly method = "POST";
   readonly version = "2";
@@ -69,12 +69,12 @@ class WebRequest implements HttpRequest {
   }
 }
 
-/** Fields of a trailers-only response that are no trailers. */
+/** Fields of a trailers-only response that are leading metadata. */
 const LEADING = new Set(["content-type", "grpc-accept-encoding"]);
 
 /**
- * The response with its trailers in the body: those of a trailers-only response too, which pages of other origins could not read
- * among the headers of a server that does not expose them.
+ * A response with its trailers in the body, including those of a trailers-only response: pages of other origins cannot
+ * read headers that a server does not expose.
  */
 function toWebResponse(response: HttpResponse, contentType: string, isText: boolean): HttpResponse {
   const isTrailersOnly = response.headers.has("grpc-status");
@@ -94,7 +94,7 @@ function withTrailers(body: Body, trailers: Metadata): Body {
   return wholeBody(concat([whole, frame], whole.byteLength + frame.byteLength));
 }
 
-/** By hand: a generator that waits for a message would not hear of its end before the message comes. */
+/** Written by hand: a generator that waits for a message would run `return` only after the message. */
 function appendTrailers(body: Body, trailers: Metadata): AsyncIterable<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   let ended = false;
@@ -103,7 +103,7 @@ function appendTrailers(body: Body, trailers: Metadata): AsyncIterable<Uint8Arra
     const step = await chunks.next();
     if (!step.done) return step;
     ended = true;
-    // Complete only now.
+    // Trailers are complete only now.
     return { done: false, value: encodeTrailers(trailers) };
   };
   return iteration(next, () => chunks.return?.());

@@ -1,6 +1,6 @@
 /**
- * Base64 of `application/grpc-web-text`, for clients that can only read text as it comes: chunks are encoded and padded one by one, so
- * that padding may stand within a body too.
+ * Base64 of `application/grpc-web-text`, for clients that can only read text as it arrives: chunks are encoded and
+ * padded one by one, so a body may contain padding before its end.
  */
 
 import { Code, Status } from "../call/code.ts";
@@ -8,15 +8,15 @@ import { RpcError } from "../call/error.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { type Body, streamBody, wholeBody } from "../http/body.ts";
 
-/** Characters that are made of bytes at a time: arguments of a function are on the stack. */
+/** Bytes converted to characters in one call: arguments of a function are on the stack. */
 const SLICE_BYTES = 8 * 1024;
 
-/** The body in base64. One that is whole stays whole. */
+/** Encodes a body in base64. A whole body stays whole. */
 export function encodeBase64Body(body: Body): Body {
   return body.whole === undefined ? streamBody(encodeChunks(body)) : wholeBody(toBase64(body.whole));
 }
 
-/** The bytes of a body in base64. Reading it fails with invalid_argument for anything else. */
+/** Decodes a body in base64. Reading fails with `invalid_argument` for other text. */
 export function decodeBase64Body(body: Body): Body {
   return streamBody(decodeChunks(body));
 }
@@ -57,7 +57,7 @@ function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
-/** A character for each byte. */
+/** Converts each byte to a character. */
 function fromBytes(bytes: Uint8Array): string {
   let text = "";
   for (let i = 0; i < bytes.byteLength; i += SLICE_BYTES) {

@@ -69,11 +69,11 @@ export function httpStatusOf(error: RpcError): number {
 export function encodeErrorBody(error: RpcError, withCode: boolean): Uint8Array {
   const { code, details, status = Status.ServiceError } = error;
   const message = clipText(error.rawMessage);
-  const told = CODE_OF_STATUS[status] ?? codeOfHttpStatus(httpStatusOf(error));
+  const inferred = CODE_OF_STATUS[status] ?? codeOfHttpStatus(httpStatusOf(error));
   return encodeJson({
     status,
     message,
-    ...(told === code && !withCode ? {} : { code: codeName(code) }),
+    ...(inferred === code && !withCode ? {} : { code: codeName(code) }),
     ...(details.length === 0 ? {} : { details: details.map(detailToJson) }),
   });
 }

@@ -42,10 +42,10 @@ export function parseExactJson(text: string): JsonValue {
  * be told apart. Without `exact`, returns nothing for text with such numbers.
  */
 function quoteKeys(text: string, exact: boolean): string | undefined {
-  const pieces: string[] = [];
+  const parts: string[] = [];
   let done = 0;
-  const replace = (start: number, end: number, piece: string): void => {
-    pieces.push(text.slice(done, start), piece);
+  const replace = (start: number, end: number, part: string): void => {
+    parts.push(text.slice(done, start), part);
     done = end;
   };
   for (let i = 0; i < text.length; i += 1) {
@@ -65,7 +65,7 @@ function quoteKeys(text: string, exact: boolean): string | undefined {
       i = end - 1;
     }
   }
-  return pieces.join("") + text.slice(done);
+  return parts.join("") + text.slice(done);
 }
 
 /** Reports whether a colon follows. */

@@ -1,6 +1,6 @@
 /**
- * Limits of header blocks, of requests and of responses, on either side (spec: Limits; RFC 9113, section 10.5.1). What is
- * beyond them is refused, not truncated.
+ * Limits of header blocks, of requests and of responses, on either side (spec: Limits; RFC 9113, section 10.5.1).
+ * Blocks beyond them are refused; nothing is truncated.
  */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -11,28 +11,28 @@ import type { Exchange, HttpResponse } from "../http/exchange.ts";
 
 /** Limits of one block of headers or trailers. */
 export interface FieldLimits {
-  /** Header fields. */
+  /** Number of header fields. */
   readonly fields: number;
-  /** Bytes of names and values, with 32 added for each field, as HTTP/2 counts them (RFC 9113, section 6.5.2). */
+  /** Bytes of names and values plus 32 for each field, as HTTP/2 counts them (RFC 9113, section 6.5.2). */
   readonly bytes: number;
 }
 
-/** Limits of the headers of requests and of responses, each on its own. */
+/** Limits of the headers of requests and of responses. */
 export interface HeaderLimits {
   readonly request: FieldLimits;
   readonly response: FieldLimits;
 }
 
-/** The option `headerLimits`: what is left out has its default. */
+/** The option `headerLimits`. Omitted limits have their defaults. */
 export interface HeaderLimitsInit {
   readonly request?: FieldLimitsInit | undefined;
   readonly response?: FieldLimitsInit | undefined;
 }
 
-/** Limits of one block, of which some may be left out. */
+/** Limits of one block, each optional. */
 export type FieldLimitsInit = { readonly [Limit in keyof FieldLimits]?: number | undefined };
 
-/** The most that either limit can be: beyond it engines do not keep what they receive. */
+/** Upper bounds of the limits: engines keep no more than this. */
 export const MAX_FIELD_LIMITS: FieldLimits = { fields: 2_000, bytes: 64 * 1024 };
 /** Limits for requests, which a server receives from any client, and for metadata that a server sends. */
 export const DEFAULT_FIELD_LIMITS: FieldLimits = { fields: 100, bytes: 16 * 1024 };
@@ -71,8 +71,8 @@ export function headerListSize(raw: readonly string[]): number {
 }
 
 /**
- * An exchange that sends no request and hands out no response whose headers are over the limits. Headers that many calls share are
- * the protocol's own, and below them.
+ * An exchange that refuses requests and responses whose headers exceed the limits. Headers that many calls share are
+ * the protocol's own and stay below the limits.
  */
 export function limitHeaders(exchange: Exchange, { request: sent, response: received }: HeaderLimits): Exchange {
   const isBounded = received.fields < MAX_FIELD_LIMITS.fields || received.bytes < MAX_FIELD_LIMITS.bytes;
@@ -88,7 +88,7 @@ export function limitHeaders(exchange: Exchange, { request: sent, response: rece
   };
 }
 
-/** Checks headers at once and trailers when they are read, which have come by then. Engines enforce the highest limit. */
+/** Checks headers at once and trailers when they are read. Engines enforce the highest limit. */
 function boundResponse(response: HttpResponse, limits: FieldLimits): HttpResponse {
   const { status, headers, body } = response;
   try {

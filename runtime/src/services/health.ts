@@ -30,7 +30,7 @@ export interface Health {
    * invalid status.
    */
   readonly set: (service: string, status: HealthStatus) => Health;
-  /** The status that clients receive; `undefined` if they are told that the service does not exist. */
+  /** The status that clients receive; `undefined` if they receive `SERVICE_UNKNOWN`. */
   readonly get: (service: string) => HealthStatus | undefined;
   /**
    * Makes everything `not_serving` permanently and ends all watches: clients receive the status, then fail as
@@ -139,11 +139,11 @@ function createHealthHandler(health: RouterHealth): HealthHandler {
       return { statuses: Object.fromEntries(names.map((name) => [name, { status: statusOf(health, name) }])) };
     },
     async *watch({ service }, { signal }) {
-      let told: ServingStatus | undefined;
+      let sent: ServingStatus | undefined;
       while (!signal.aborted) {
         const status = statusOf(health, service);
-        if (status !== told) {
-          told = status;
+        if (status !== sent) {
+          sent = status;
           yield { status };
         } else if (health.down) {
           throw new RpcError(Code.Unavailable, "the server is shutting down");

@@ -88,11 +88,11 @@ export class Hessian2Decoder {
     return sign === -1 && digits !== "0" ? `-${digits}` : digits;
   }
 
-  #once<T extends string | Date>(piece: RawObject | RawList, as: string, make: () => T): T {
-    const known = this.#numbers.get(piece, as);
+  #once<T extends string | Date>(raw: RawObject | RawList, as: string, make: () => T): T {
+    const known = this.#numbers.get(raw, as);
     if (known !== undefined) return known as T;
     const made = make();
-    this.#numbers.set(piece, as, made);
+    this.#numbers.set(raw, as, made);
     return made;
   }
 

@@ -4,13 +4,13 @@
 export class ValueMemo {
   readonly #results = new Map<object, Map<unknown, unknown>>();
 
-  get(piece: object, as: unknown): unknown {
-    return this.#results.get(piece)?.get(as);
+  get(raw: object, as: unknown): unknown {
+    return this.#results.get(raw)?.get(as);
   }
 
-  set(piece: object, as: unknown, result: unknown): void {
-    const known = this.#results.get(piece);
-    if (known === undefined) this.#results.set(piece, new Map([[as, result]]));
+  set(raw: object, as: unknown, result: unknown): void {
+    const known = this.#results.get(raw);
+    if (known === undefined) this.#results.set(raw, new Map([[as, result]]));
     else known.set(as, result);
   }
 }
