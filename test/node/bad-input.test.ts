@@ -326,6 +326,25 @@ describe("over HTTP/1.1, the server", () => {
     await expect(connection.answer()).rejects.toThrow("closed");
   });
 
+  it.each([`POST  ${GREET} HTTP/1.1`, `POST ${GREET}  HTTP/1.1`])(
+    "refuses a connection whose first request line is %j, which has two spaces",
+    async (line) => {
+      const { port } = await startServer();
+      const connection = await Http1Connection.open(port);
+      connection.write(`${line}\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`);
+      const answer = await connection.answer();
+      expect([answer.status, answer.headers["connection"]]).toEqual([400, "close"]);
+      expect(errorOf(answer)).toEqual({ status: 40, message: expect.stringContaining("one space") });
+      await expect(connection.answer()).rejects.toThrow("closed");
+    },
+  );
+
+  it("serves a request whose value has two spaces", async () => {
+    const { port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    expect((await connection.post(GREET, { ...JSON_TYPE, "x-text": "a  b" }, "[{}]")).status).toBe(200);
+  });
+
   it("serves HTTP/1.0, which needs no host", async () => {
     const { port } = await startServer();
     const connection = await Http1Connection.open(port);

@@ -41,6 +41,11 @@ export function errorResponseFor({ code }: NodeJS.ErrnoException): ErrorResponse
   return RESPONSE_OF_CODE[code ?? ""] ?? MALFORMED;
 }
 
+export const MALFORMED_LINE: ErrorResponse = {
+  ...MALFORMED,
+  message: "the parts of the request line must be separated by one space each",
+};
+
 export const NO_TUNNEL: ErrorResponse = {
   httpStatus: "405 Method Not Allowed",
   status: Status.BadRequest,

@@ -12,6 +12,7 @@ import { type HeaderLimitsInit, resolveServerHeaderLimits } from "../../protocol
 import { MemoryBudget, resolveBudgetBytes } from "../io/memory-budget.ts";
 import type { ServerEngine } from "./engine.ts";
 import { serveHttp1 } from "./http1.ts";
+import { MALFORMED_LINE, writeErrorResponse } from "./http1-errors.ts";
 import { serveHttp2 } from "./http2.ts";
 import { type ConnectionLimits, resolveLimits } from "./limits.ts";
 import { HANDSHAKE_TIMEOUT_MS, resolveTlsOptions } from "./tls.ts";
@@ -193,6 +194,12 @@ export class Listener {
       socket.off("timeout", giveUp);
       this.#undecided.delete(socket);
       socket.setTimeout(0);
+      if (!possible && hasSpaces(head)) {
+        writeErrorResponse(socket, MALFORMED_LINE);
+        // For a client that does not close its side.
+        socket.resume().setTimeout(ABORT_GRACE_MS, giveUp);
+        return;
+      }
       socket.unshift(head);
       (possible ? this.#http2 : this.#http1).accept(socket);
     };
@@ -200,4 +207,13 @@ export class Listener {
     socket.on("timeout", giveUp);
     socket.on("readable", onReadable);
   }
+}
+
+/**
+ * Whether a request line that has arrived whole has more than one space between its parts (RFC 9112, section 3: SP is one
+ * octet). llhttp accepts them and does not tell, so that only the first request of a connection can be refused for it.
+ */
+function hasSpaces(head: Buffer): boolean {
+  const end = head.indexOf("\n");
+  return end >= 0 && head.latin1Slice(0, end).includes("  ");
 }
