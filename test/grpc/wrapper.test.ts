@@ -127,6 +127,7 @@ describe("a wrapper", () => {
 
   it.each([
     ["a number where a string belongs", "0805"],
+    ["a zero where a string belongs", "0800"],
     ["a group", "2324"],
     ["a length beyond the end", "0a7f61"],
     ["more arguments than any method has", "1200".repeat(256)],

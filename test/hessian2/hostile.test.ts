@@ -119,6 +119,11 @@ describe("Hessian 2", () => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
+  it("refuses text whose bytes begin as no character of UTF-8 does", () => {
+    expect(() => hessian2.decode(ANY, hex("02 f8 90 80 80"))).toThrow();
+    expect(hessian2.decode(ANY, hex("02 f0 90 80 80"))).toBe("\u{10000}");
+  });
+
   it("refuses data that is too deep", () => {
     expect(outcome(ANY, new Uint8Array(100_000).fill(0x57))).toMatchObject({
       message: "there are more than the limit of 200 levels",

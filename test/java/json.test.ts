@@ -1,4 +1,5 @@
 /** Values of Java in JSON and MessagePack: numbers with all their digits, dates, keys, limits, and what is refused. */
+import { encode } from "@msgpack/msgpack";
 import fc from "fast-check";
 import { createRouter, Metadata } from "triple-es";
 import {
@@ -282,3 +283,27 @@ describe("overloads in JSON", () => {
     });
   });
 });
+
+describe("MessagePack of large values", () => {
+  it.each([
+    ["text", (size: number): unknown => "x".repeat(size)],
+    ["bytes", (size: number): unknown => new Uint8Array(size).fill(0xff)],
+    ["a list", (size: number): unknown => Array.from({ length: size }, (_, i) => i % 100)],
+    ["an object", (size: number): unknown => Object.fromEntries(Array.from({ length: size }, (_, i) => [`k${i}`, 1]))],
+  ])("reads %s under a length of one, two and four bytes", (_, make) => {
+    for (const size of [31, 40, 300, 70_000]) {
+      const decoded = msgpack.decode(ANY, encode(make(size))) as object;
+      const sizeOf = decoded instanceof Map ? decoded.size : (decoded as { length?: number }).length;
+      expect(sizeOf ?? Object.keys(decoded).length).toBe(size);
+      const pair = msgpack.decode({ list: ANY }, encode([make(size), "next"])) as unknown[];
+      expect(pair[1]).toBe("next");
+    }
+  });
+});
+
+it.each(['{1 : "a"}', '{1\n:"a"}', '{1\t:"a"}', '{1\r\n\t :"a"}'])(
+  "a number is a key with space before the colon: %j",
+  (text) => {
+    expect(read({ map: ["java.lang.Integer", "java.lang.String"] }, text)).toEqual(new Map([[1, "a"]]));
+  },
+);

@@ -1,6 +1,6 @@
 /** The binary format as Node's own writer writes it: the same bytes as protobuf-es, and the same errors. */
 import { create, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { StringValueSchema, StructSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
+import { FloatValueSchema, StringValueSchema, StructSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -37,6 +37,15 @@ describe("a message", () => {
     const type = everything("proto3");
     const zeros = type.fields.filter(({ name, scalar }) => name.startsWith("single") && isNumber(scalar));
     encodes(type, Object.assign(create(type), Object.fromEntries(zeros.map(({ localName }) => [localName, -0]))));
+  });
+
+  it("with a float that is too large is refused, and infinity is not", () => {
+    for (const value of [3.5e38, -3.5e38]) {
+      expect(() => nodeProtoCodec.encode(FloatValueSchema, create(FloatValueSchema, { value }))).toThrow("float");
+    }
+    for (const value of [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, 3.4e38]) {
+      encodes(FloatValueSchema, create(FloatValueSchema, { value }));
+    }
   });
 
   it("may be of any length, and those before it stay as they are", () => {

@@ -231,6 +231,21 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     if (!name.endsWith("says no")) expect(log.mock.calls.flat().join(" ")).toContain("Callback failed: Error: boom");
   });
 
+  it("a server may agree on a key with its clients in place of certificates, and refuses others", async () => {
+    const psk = Buffer.alloc(32, 1);
+    const tls = { pskCallback: (_: unknown, name: string) => (name === "Ada" ? psk : null), ciphers: "PSK" };
+    const { port } = await startServer({}, { tls: { ...tls, maxVersion: "TLSv1.2" } });
+    const shake = (name: string): ReturnType<typeof handshake> =>
+      handshake(port, {
+        ciphers: "PSK",
+        maxVersion: "TLSv1.2",
+        checkServerIdentity: () => undefined,
+        pskCallback: () => ({ psk, identity: name }),
+      });
+    expect((await shake("Ada")).encrypted).toBe(true);
+    await expect(shake("Eve")).rejects.toThrow();
+  });
+
   it("a server may choose by callbacks which certificate it shows, and what it speaks", async () => {
     const SNICallback: TlsOptions["SNICallback"] = (_, answer) => answer(null, createSecureContext(identity));
     const { port, baseUrl } = await startServer({}, { tls: { SNICallback, ALPNCallback: () => "h2" } });

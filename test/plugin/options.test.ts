@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { plugin } from "../../src/plugin/plugin.ts";
-import { compile, generate, requestFor, root } from "./support/protos.ts";
+import { compile, generate, requestFor, root, run } from "./support/protos.ts";
 
 describe("options", () => {
   it("choose where the runtime is imported from", () => {
@@ -11,6 +11,17 @@ describe("options", () => {
     expect(generate("service S {}", "target=ts,import_extension=ts,runtime_import=./rt/index.js")).toContain(
       ' from "../../rt/index.ts";',
     );
+  });
+
+  it("import codecs from a path of their own, above too", () => {
+    const files = compile({ "a/v1/a.proto": 'syntax = "proto3";\npackage a.v1;\nmessage M { string name = 1; }' });
+    const codecs = run(requestFor(files, "target=ts,codecs=true,import_extension=ts,runtime_import=../rt/index.js"));
+    expect(codecs.get("a/v1/a_codec.ts")).toMatch(/ from "\.\.\/\.\.\/\.\.\/rt\/index\.(?:js|ts)";/);
+  });
+
+  it("give lists of unions in plain JSON their parentheses", () => {
+    const body = "service S { rpc R(M) returns (M); }\nmessage M { repeated double all = 1; }";
+    expect(generate(body, "target=ts,messages=json")).toMatch(/all\?: \(number \| .*\)\[\]/);
   });
 
   const refusal = (parameter: string): string => plugin.run(requestFor(set, parameter)).error;
@@ -26,6 +37,11 @@ describe("options", () => {
         '"runtime_import=": runtime_import needs a value; there is no "part", did you mean "parts"?; ' +
         `"fakes=maybe": fakes must be true or false; ${names}`,
     );
+  });
+
+  it("that are far from every name are refused without a guess", () => {
+    expect(refusal("xyzparts=client")).toContain('there is no "xyzparts"; the options are');
+    expect(refusal("pparts=client")).toContain('there is no "pparts", did you mean "parts"?');
   });
 
   it.each([

@@ -341,6 +341,14 @@ describe.each(["grpc", "http-rpc"] as const)("an error of a call further on (%s)
     expect(error.status).not.toBe(Status.BadRequest);
   });
 
+  it("keeps from an interceptor of a server its code, and loses its status, if it has nothing else", async () => {
+    const asking: Interceptor = () => () =>
+      Promise.reject(new RpcError(Code.NotFound, "no such user", { status: Status.BadRequest }));
+    const error = await failureOf(connect({ protocol, server: [asking] }).greet({}));
+    expect([error.code, error.rawMessage]).toEqual([Code.NotFound, "no such user"]);
+    expect(error.status).not.toBe(Status.BadRequest);
+  });
+
   it("takes nothing from the handler's own metadata, when interceptors let it pass", async () => {
     const passing: Interceptor = (next) => (request) => next(request);
     const client = connect({

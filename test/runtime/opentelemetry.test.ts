@@ -222,8 +222,10 @@ describe("a call that fails", () => {
 it("records durations in seconds", async () => {
   await meters.forceFlush();
   durations.reset();
+  const start = performance.now();
   await connect().greet({ name: "Ada" });
   await bothSpans();
+  const elapsed = (performance.now() - start) / 1_000;
   await meters.forceFlush();
   const recorded = durations.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
   const found = recorded as HistogramMetricData[];
@@ -233,6 +235,8 @@ it("records durations in seconds", async () => {
   ]);
   for (const { dataPoints } of found) {
     expect(dataPoints.map(({ value }) => value.count)).toEqual([1]);
+    expect(dataPoints[0]?.value.sum).toBeGreaterThan(0);
+    expect(dataPoints[0]?.value.sum).toBeLessThan(elapsed);
     expect(dataPoints[0]?.value.buckets.boundaries[0]).toBe(0.005);
     expect(dataPoints[0]?.attributes).toEqual({
       "rpc.system.name": "dubbo",

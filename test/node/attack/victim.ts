@@ -15,13 +15,16 @@ export interface Orders {
   readonly tls?: Certificate | undefined;
   /** Other limits than the short ones of these tests. */
   readonly limits?: ConnectionLimits | undefined;
+  /** Whether to collect garbage over and over, in order to know the peak of live memory. */
+  readonly watchMemory?: boolean | undefined;
 }
 
 /** The state of the server. */
 export interface Health {
   readonly residentBytes: number;
-  /** The most that the process has had resident since it began. */
-  readonly peakResidentBytes: number;
+  /** Objects and buffers that are in use, and the most of them so far, if that is watched. */
+  readonly liveBytes: number;
+  readonly peakLiveBytes: number;
   readonly sockets: number;
   /** Handlers that have begun so far, and those that have not ended. */
   readonly started: number;
@@ -48,7 +51,18 @@ process.on("unhandledRejection", (reason) => uncaught.push(String(reason)));
 
 // Shorter than the defaults, because the tests wait for them: what Node gives up without closing ends by these.
 const SHORT_LIMITS: ConnectionLimits = { headersTimeoutMs: 1_000, stallTimeoutMs: 2_000 };
-const [{ tls, limits = SHORT_LIMITS }] = (await once(process, "message")) as [Orders];
+const [{ tls, limits = SHORT_LIMITS, watchMemory = false }] = (await once(process, "message")) as [Orders];
+
+let peakLiveBytes = 0;
+
+function liveBytes(): number {
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  peakLiveBytes = Math.max(peakLiveBytes, heapUsed + external);
+  return heapUsed + external;
+}
+
+if (watchMemory) setInterval(liveBytes, 250).unref();
 
 async function count<T>(work: () => Promise<T>): Promise<T> {
   started++;
@@ -103,13 +117,13 @@ await server.listen({ port: 0, host: "127.0.0.1" });
 
 process.on("message", async () => {
   await turn();
-  globalThis.gc?.();
+  const live = liveBytes();
   const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
   const residentBytes = process.memoryUsage.rss();
-  const peakResidentBytes = process.resourceUsage().maxRSS * 1024;
   const health: Health = {
     residentBytes,
-    peakResidentBytes,
+    liveBytes: live,
+    peakLiveBytes,
     sockets,
     started,
     running,

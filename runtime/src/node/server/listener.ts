@@ -215,5 +215,5 @@ export class Listener {
  */
 function hasSpaces(head: Buffer): boolean {
   const end = head.indexOf("\n");
-  return end >= 0 && head.latin1Slice(0, end).includes("  ");
+  return end >= 0 && head.toString("latin1", 0, end).includes("  ");
 }
