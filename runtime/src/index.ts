@@ -50,7 +50,7 @@ export { createContextValues } from "./call/context.ts";
 export { descriptorOf } from "./call/descriptor.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
-export type { Payload, PayloadMethod, ProtoMethod } from "./call/method.ts";
+export type { GeneratedCodec, Payload, PayloadMethod, ProtoMethod } from "./call/method.ts";
 export type { RetryEvent, RetryOptions } from "./client/attempt-policy.ts";
 export {
   type BidiStreamingMethod,

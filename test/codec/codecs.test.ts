@@ -1,9 +1,11 @@
 /** Generated codecs against protobuf-es, on random schemas and values: the same bytes, the same objects, the same refusals. */
-import { fromBinary, type Message, type ScalarType, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type Message, type ScalarType, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
+import type { GeneratedCodec } from "triple-es";
 import { describe, expect, it } from "vitest";
+import { decodeProtoInSteps } from "../../runtime/src/codec/proto-steps.ts";
 import { load } from "./load.ts";
-import { randomFile } from "./schemas.ts";
+import { fileOfBytes, randomFile } from "./schemas.ts";
 import { mutate, randomMessage, randomOf } from "./values.ts";
 
 /** Schemas of one run, and messages of each. A longer run: `CODEC_SCHEMAS=5000 npx vitest run test/codec`. */
@@ -56,6 +58,35 @@ describe("generated codecs", { timeout: 3_600_000 }, () => {
       }),
       parameters,
     );
+  });
+
+  it("decode large messages in steps to the same objects", async () => {
+    await fc.assert(
+      fc.asyncProperty(schemaAndSeed, fc.integer({ min: 1, max: 2_000 }), async ([file, start], stepBytes) => {
+        const { messages, codecOf } = load(file);
+        const random = randomOf(start);
+        for (const schema of messages) {
+          // Messages one after another are one message, into which their fields are merged.
+          const parts = Array.from({ length: 5 }, () => attempt(() => toBinary(schema, randomMessage(schema, random))));
+          const bytes = Buffer.concat(parts.filter((part) => part !== undefined));
+          const generated: GeneratedCodec = codecOf(schema);
+          const decoded = await decodeProtoInSteps(schema, bytes, 2 ** 30, { stepBytes, generated });
+          expect(decoded).toEqual(fromBinary(schema, new Uint8Array(bytes)));
+        }
+      }),
+      parameters,
+    );
+  });
+
+  it("keep the bytes fields of a message as views of what was received", () => {
+    const { codecOf, messages } = load(fileOfBytes());
+    const [schema] = messages;
+    if (schema === undefined) throw new Error("no message");
+    const bytes = toBinary(schema, create(schema, { data: new Uint8Array(2 ** 20) } as never));
+    const { data } = codecOf(schema).decode(bytes) as { readonly data: Uint8Array };
+    expect(data).toHaveLength(2 ** 20);
+    expect(data.buffer).toBe(bytes.buffer);
+    expect(data.constructor).toBe(Uint8Array);
   });
 
   it("accept and refuse values of other types for integers as protobuf-es does", () => {

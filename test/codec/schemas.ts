@@ -97,6 +97,17 @@ export const randomFile: fc.Arbitrary<FileDescriptorProto> = fc
   })
   .map(({ syntax, messages }) => toFile(syntax, messages));
 
+/** A file with one message, which has a field `data` of bytes. */
+export function fileOfBytes(): FileDescriptorProto {
+  const data = { name: "data", number: 1, label: Label.OPTIONAL, type: Type.BYTES };
+  return create(FileDescriptorProtoSchema, {
+    name: "bytes.proto",
+    package: PACKAGE,
+    syntax: "proto3",
+    messageType: [{ name: "Holder", field: [data] }],
+  });
+}
+
 function toFile(syntax: Syntax, messages: readonly (readonly Draft[])[]): FileDescriptorProto {
   const types = messages.map((drafts, index) => toMessage(syntax, drafts, index));
   const used = messages.flat().filter(({ kind }) => kind === "wellKnown");

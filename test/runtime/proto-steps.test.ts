@@ -101,9 +101,9 @@ describe.each(TYPES)("of %s", (_, type) => {
         } catch {
           return;
         }
-        let decoded: Message;
+        let decoded: object;
         try {
-          decoded = await decodeProtoInSteps(type, bytes, 2 ** 30, stepBytes);
+          decoded = await decodeProtoInSteps(type, bytes, 2 ** 30, { stepBytes });
         } catch (error) {
           // A field that reaches beyond the message it is in, which protobuf-es lets it.
           expect(error).toBeInstanceOf(Error);
@@ -120,7 +120,7 @@ describe.each(TYPES)("of %s", (_, type) => {
       fc.asyncProperty(messagesOf(type, 2, 4), fc.nat(4_000), async (message, limit) => {
         const bytes = toBinary(type, message as Message);
         const refused = estimate(type, bytes) > limit;
-        const decoding = (async () => decodeProtoInSteps(type, bytes, limit, 200))();
+        const decoding = (async () => decodeProtoInSteps(type, bytes, limit, { stepBytes: 200 }))();
         if (!refused) expect(await decoding).toEqual(fromBinary(type, bytes));
         else
           await expect(decoding).rejects.toThrow(

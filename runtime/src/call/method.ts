@@ -32,8 +32,8 @@ export interface MethodAlias {
 export interface GeneratedCodec {
   /** Encodes a message after `headroom` bytes (default: 0) that the caller fills in. */
   encode(message: object, headroom?: number): Uint8Array;
-  /** Throws an `Error` for bytes that are not a valid message. */
-  decode(bytes: Uint8Array): object;
+  /** Decodes a message, or merges into the given one. Throws an `Error` for bytes that are not a valid message. */
+  decode(bytes: Uint8Array, message?: object): object;
 }
 
 /** A method whose messages have Protocol Buffers schemas. */

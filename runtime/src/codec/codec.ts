@@ -36,7 +36,12 @@ export interface Codec {
    * Decodes a message of more than 16 KiB, in steps that leave the event loop its turns. Throws resource_exhausted for one that
    * would take more memory than `maxDecodedBytes`. Optional: without it, {@link decode} is called, which nothing bounds.
    */
-  decodeLarge?(type: DescMessage, bytes: Uint8Array, maxDecodedBytes: number): object | Promise<object>;
+  decodeLarge?(
+    type: DescMessage,
+    bytes: Uint8Array,
+    maxDecodedBytes: number,
+    generated?: GeneratedCodec,
+  ): object | Promise<object>;
   /** Encodes a message into bytes that have room in front, for what a protocol puts there. Not needed, but saves a copy. */
   encodeWithHeadroom?(headroom: number, type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
   /** Only codecs that write JSON text have this: sub-protocol A puts such values into its array of arguments. */

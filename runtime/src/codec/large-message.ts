@@ -50,7 +50,7 @@ export function decodeMessage(
   generated?: GeneratedCodec,
 ): object | Promise<object> {
   if (bytes.byteLength <= SMALL_BYTES || codec.decodeLarge === undefined) return codec.decode(type, bytes, generated);
-  return codec.decodeLarge(type, bytes, decodedLimit(limits));
+  return codec.decodeLarge(type, bytes, decodedLimit(limits), generated);
 }
 
 /** Makes a message of JSON text whose value is to be changed before: `change` gives what stands for the message. */
@@ -83,7 +83,11 @@ export function boundValues(values: JsonValues, limits: DecodeLimits): JsonValue
 }
 
 /** `protoCodec` of servers, and of clients on Node. */
-export const boundedProtoCodec: Codec = /*@__PURE__*/ Object.assign({ decodeLarge: decodeProtoInSteps }, protoCodec);
+export const boundedProtoCodec: Codec = {
+  ...protoCodec,
+  decodeLarge: (type, bytes, maxDecodedBytes, generated) =>
+    decodeProtoInSteps(type, bytes, maxDecodedBytes, { generated }),
+};
 
 /** `createJsonCodec` of servers, and of clients on Node. */
 export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {

@@ -15,6 +15,7 @@ import {
 } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { isWrapperDesc, type Struct, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { GeneratedCodec } from "../call/method.ts";
 import { nextStep } from "../call/time-slice.ts";
 import { plainBytes } from "./codec.ts";
 import { STEP_BYTES, tooMuchMemory } from "./memory.ts";
@@ -24,25 +25,35 @@ import { type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts"
 type Fields = Message & Record<string, unknown>;
 type MapField = DescField & { readonly fieldKind: "map"; readonly message: DescMessage };
 
-/**
- * Decodes at once what is one step. Throws resource_exhausted, before it makes anything, for more than the limit.
- * `stepBytes`: memory that is taken in a step.
- */
+interface StepOptions {
+  /** Memory that is taken in a step, in bytes. */
+  readonly stepBytes?: number;
+  /** Decodes the fields of the message itself, and of messages in them that are no larger than a step. */
+  readonly generated?: GeneratedCodec | undefined;
+}
+
+/** Decodes at once a message that is one step. Throws resource_exhausted, before it makes anything, for more than the limit. */
 export function decodeProtoInSteps(
   type: DescMessage,
   given: Uint8Array,
   maxDecodedBytes: number,
-  stepBytes: number = STEP_BYTES,
-): Message | Promise<Message> {
+  { stepBytes = STEP_BYTES, generated }: StepOptions = {},
+): object | Promise<object> {
   const bytes = plainBytes(given);
   const estimate = new ProtoEstimator(bytes, maxDecodedBytes).fields(shapeOf(type), bytes.length);
   if (estimate > maxDecodedBytes) throw tooMuchMemory(estimate, maxDecodedBytes);
-  if (estimate <= stepBytes) return fromBinary(type, bytes);
+  if (estimate <= stepBytes) return generated?.decode(bytes) ?? fromBinary(type, bytes);
   const message = create(type) as Fields;
-  return merge(message, type, bytes, stepBytes).then(() => message);
+  return merge(message, type, bytes, stepBytes, generated).then(() => message);
 }
 
-async function merge(message: Fields, type: DescMessage, bytes: Uint8Array, stepBytes: number): Promise<void> {
+async function merge(
+  message: Fields,
+  type: DescMessage,
+  bytes: Uint8Array,
+  stepBytes: number,
+  generated?: GeneratedCodec,
+): Promise<void> {
   const shape = shapeOf(type);
   const estimator = new ProtoEstimator(bytes, Number.POSITIVE_INFINITY);
   let start = 0;
@@ -51,7 +62,9 @@ async function merge(message: Fields, type: DescMessage, bytes: Uint8Array, step
     if (end === start) return;
     const turn = nextStep();
     if (turn !== undefined) await turn;
-    mergeFromBinary(type, message, bytes.subarray(start, end));
+    const part = bytes.subarray(start, end);
+    if (generated === undefined) mergeFromBinary(type, message, part);
+    else generated.decode(part, message);
     start = end;
     memory = 0;
   }

@@ -18,8 +18,11 @@ export interface MessageCodec<Message> {
    * result is a view of memory that other messages share: copy it before its `buffer` is used or a small message is kept.
    */
   encode(message: Message, headroom?: number): Uint8Array;
-  /** Decodes a message. Its bytes fields are views of the given bytes. Throws an `Error` for malformed bytes. */
-  decode(bytes: Uint8Array): Message;
+  /**
+   * Decodes a message, or merges into the given one. Its bytes fields are views of the given bytes. Throws an `Error` for
+   * malformed bytes.
+   */
+  decode(bytes: Uint8Array, message?: Message): Message;
 }
 
 /** Makes a codec of the two functions that are generated for a message. */
@@ -29,7 +32,7 @@ export function createMessageCodec<Message>(
 ): MessageCodec<Message> {
   return {
     encode: (message, headroom = 0) => encodeInto(encode, message, headroom),
-    decode: (bytes) => decode(new MessageReader(bytes), bytes.length),
+    decode: (bytes, message) => decode(new MessageReader(bytes), bytes.length, message),
   };
 }
 
