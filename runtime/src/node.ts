@@ -3,7 +3,7 @@
  */
 import "./call/inspect.ts";
 import type { AddressInfo } from "node:net";
-import { type Call, type Interceptor, intercept } from "./call/call.ts";
+import { type Interceptor, intercept } from "./call/call.ts";
 import { type CloseOptions, gracePeriod } from "./call/context.ts";
 import { callHook } from "./call/error.ts";
 import { assertOneOf } from "./call/option.ts";
@@ -11,18 +11,20 @@ import type { RetryOptions } from "./client/attempt-policy.ts";
 import type { ClosableTransport } from "./client/client.ts";
 import { configureCalls } from "./client/configured.ts";
 import { createRetry } from "./client/retry.ts";
-import { parseServiceConfig } from "./client/service-config.ts";
+import { parseServiceConfig, type ServiceConfig } from "./client/service-config.ts";
 import { closableTransport } from "./client/transport.ts";
 import type { Codec } from "./codec/codec.ts";
 import { type Compression, findCompression } from "./codec/compression.ts";
 import { boundedJsonCodec, decodedLimit, findBoundedCodec } from "./codec/large-message.ts";
 import { checkWireNames } from "./codec/wire-name.ts";
+import type { EndpointStatus } from "./discovery/target.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { pathsBelow } from "./http/path-prefix.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter as createPortableRouter, type Router, type RouterOptions } from "./index.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { type ConnectOptions, createConnector } from "./node/client/connector.ts";
+import { createTargetConnector, type DiscoveryOptions } from "./node/client/target-connector.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { createNodeHandler, type NodeHandler } from "./node/server/adapter.ts";
@@ -33,7 +35,9 @@ import { isServed } from "./server/router.ts";
 
 export type { CloseOptions } from "./call/context.ts";
 export type { ClosableTransport } from "./client/client.ts";
+export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";
 export type { ClientTlsOptions, ConnectionOptions } from "./node/client/connector.ts";
+export type { DiscoveryOptions } from "./node/client/target-connector.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { NodeHandler, NodeRequest, NodeResponse } from "./node/server/adapter.ts";
 export type { ConnectionLimits } from "./node/server/limits.ts";
@@ -193,8 +197,22 @@ export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion"
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
+/** Options of a transport to the endpoints that a resolver finds. */
+export interface BalancedTransportOptions extends Omit<NodeTransportOptions, "baseUrl">, DiscoveryOptions {
+  readonly baseUrl?: undefined;
+}
+
+/** A transport to the endpoints of a target. */
+export interface BalancedTransport extends ClosableTransport {
+  /** The endpoints that are known, with their state. */
+  readonly endpoints: () => readonly EndpointStatus[];
+}
+
+/** Makes a transport to the endpoints that a resolver finds. It is asked at the first call. */
+export function createTransport(options: BalancedTransportOptions): BalancedTransport;
 /** Makes a transport to one server. Connections are made on demand. */
-export function createTransport(options: NodeTransportOptions): ClosableTransport {
+export function createTransport(options: NodeTransportOptions): ClosableTransport;
+export function createTransport(options: NodeTransportOptions | BalancedTransportOptions): ClosableTransport {
   const { protocol = "grpc", codec: given = "proto", compressions = nodeCompressions } = options;
   const { httpVersion = protocol === "grpc" ? "2" : "1.1" } = options;
   assertOneOf("protocol", protocol, ["grpc", "http-rpc"]);
@@ -212,23 +230,46 @@ export function createTransport(options: NodeTransportOptions): ClosableTranspor
   const sendCompression = requireCompression(compressions, options.compression);
   const general = resolveClientOptions({ ...options, codec, accept, compressions, sendCompression });
   const maxHeaderBytes = general.headerLimits.response.bytes;
-  const connector = createConnector({ ...options, httpVersion, maxHeaderBytes });
+  const connecting = { ...options, httpVersion, maxHeaderBytes };
+  const serviceConfig = readServiceConfig(options);
+  const connector = hasResolver(connecting)
+    ? createTargetConnector(connecting, serviceConfig)
+    : createConnector(connecting);
   const resolved = {
     ...general,
     maxDecodedBytes: decodedLimit({ ...options, ...general }),
     serializations,
     wrapperContentType,
   };
-  const call = attempted(createProtocol(connector.exchange, resolved), options);
-  return closableTransport(intercept(call, options.interceptors), connector);
+  const call = createProtocol(connector.exchange, resolved);
+  const current = "serviceConfig" in connector ? connector.serviceConfig : () => serviceConfig;
+  const mayConfigure = options.retry === undefined && (serviceConfig !== undefined || "serviceConfig" in connector);
+  const attempted = mayConfigure
+    ? configureCalls(call, current)
+    : options.retry
+      ? createRetry(options.retry)(call)
+      : call;
+  const transport = closableTransport(intercept(attempted, options.interceptors), connector);
+  return "endpoints" in connector ? Object.assign(transport, { endpoints: connector.endpoints }) : transport;
 }
 
-function attempted(call: Call, { retry, serviceConfig }: NodeTransportOptions): Call {
-  if (serviceConfig === undefined) return retry === undefined ? call : createRetry(retry)(call);
-  if (retry !== undefined)
-    throw new TypeError("retry and serviceConfig exclude each other: write the policy into the config");
-  const config = parseServiceConfig(serviceConfig);
-  return configureCalls(call, () => config);
+type Resolving<Options> = Extract<Options, { readonly resolver: unknown }>;
+
+function hasResolver<Options extends { readonly baseUrl?: string | undefined }>(
+  options: Options,
+): options is Resolving<Options> {
+  if (!("resolver" in options) || options.resolver === undefined) return false;
+  if (options.baseUrl === undefined) return true;
+  throw new TypeError("baseUrl and resolver exclude each other");
+}
+
+function readServiceConfig({
+  retry,
+  serviceConfig,
+}: Pick<NodeTransportOptions, "retry" | "serviceConfig">): ServiceConfig | undefined {
+  if (serviceConfig === undefined) return undefined;
+  if (retry === undefined) return parseServiceConfig(serviceConfig);
+  throw new TypeError("retry and serviceConfig exclude each other: write the policy into the config");
 }
 
 const WRAPPER_CONTENT_TYPES: readonly WrapperContentType[] = ["application/grpc+proto", "application/triple+wrapper"];

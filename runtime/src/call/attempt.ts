@@ -1,6 +1,6 @@
 /**
- * Attempts of one call (gRFC A6): the metadata that counts and delays them, and the mark of calls that must not be attempted
- * again because their response had begun.
+ * Attempts of one call (gRFC A6): the metadata that counts and delays them, and the marks of errors by which layers above know whether
+ * the call may have been processed.
  */
 import type { RpcError } from "./error.ts";
 
@@ -26,4 +26,34 @@ export function markCommitted(error: RpcError): RpcError {
  */
 export function isCommitted(error: RpcError): boolean {
   return committed.has(error);
+}
+
+const unprocessed = new WeakSet<RpcError>();
+
+/** Marks the error of an exchange that the server has certainly not processed. */
+export function markUnprocessed(error: RpcError): RpcError {
+  unprocessed.add(error);
+  return error;
+}
+
+/**
+ * Whether the server has certainly not processed the exchange that failed with this error, so that a transparent retry
+ * is safe: the stream was never opened, it was refused (REFUSED_STREAM), or its id is above the last one of a GOAWAY
+ * (RFC 9113, sections 6.8 and 8.7; gRFC A6).
+ */
+export function isUnprocessed(error: unknown): boolean {
+  return unprocessed.has(error as RpcError);
+}
+
+const notSent = new WeakSet<RpcError>();
+
+/** Marks the error of an exchange for which there was no connection. Nothing was sent, and its body was not read. */
+export function markNotSent(error: RpcError): RpcError {
+  notSent.add(error);
+  return error;
+}
+
+/** Reports whether the exchange that failed with this error was never sent, so that it may go to another server. */
+export function isNotSent(error: unknown): boolean {
+  return notSent.has(error as RpcError);
 }

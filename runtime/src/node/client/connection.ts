@@ -3,12 +3,11 @@
  * The pool does not know which engine makes it.
  */
 import type { RpcError } from "../../call/error.ts";
-import type { Connections, Exchange } from "../../http/exchange.ts";
+import type { EndpointConnections } from "../../discovery/endpoint.ts";
+import type { Exchange } from "../../http/exchange.ts";
 
 /** The connections of a transport to one server, and the exchanges over them. */
-export interface Connector extends Connections {
-  readonly exchange: Exchange;
-}
+export type Connector = EndpointConnections;
 
 export interface Connection {
   /** Open streams, including those that wait because the server allows no more at a time. */
@@ -17,7 +16,7 @@ export interface Connection {
   readonly maxStreams: number;
   /** Whether new streams may be opened. Once false it stays false. */
   readonly open: boolean;
-  /** Makes one exchange. If the server has certainly not processed it, it rejects with an {@link isUnprocessed} error. */
+  /** Makes one exchange. If the server has certainly not processed it, it rejects with an error that `isUnprocessed`. */
   readonly exchange: Exchange;
   /** Sends a PING. Rejects as unavailable if it is not acknowledged in time. */
   ping(timeoutMs: number): Promise<void>;
@@ -37,20 +36,3 @@ export interface ConnectionOwner {
 
 /** Makes a connection. Rejects as unavailable if that fails, and gives up when the signal fires. */
 export type Connect = (owner: ConnectionOwner, signal: AbortSignal) => Promise<Connection>;
-
-const unprocessed = new WeakSet<RpcError>();
-
-/** Marks the error of an exchange that the server has certainly not processed. */
-export function markUnprocessed(error: RpcError): RpcError {
-  unprocessed.add(error);
-  return error;
-}
-
-/**
- * Whether the server has certainly not processed the exchange that failed with this error, so that a transparent retry
- * is safe: the stream was never opened, it was refused (REFUSED_STREAM), or its id is above the last one of a GOAWAY
- * (RFC 9113, sections 6.8 and 8.7; gRFC A6).
- */
-export function isUnprocessed(error: unknown): boolean {
-  return unprocessed.has(error as RpcError);
-}

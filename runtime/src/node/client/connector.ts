@@ -2,6 +2,7 @@
  * The options of connections, and the choice between HTTP/1.1 and HTTP/2.
  */
 import type { SecureContextOptions } from "node:tls";
+import { type Address, type ConnectEndpoint, parseAddress } from "../../discovery/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { Backoff } from "./backoff.ts";
 import type { Connector } from "./connection.ts";
@@ -84,24 +85,59 @@ export function createConnector(options: ConnectOptions): Connector {
   const { origin, socketPath } = parseBaseUrl(options.baseUrl);
   checkOptions(options);
   const target: Target = { origin, socketPath, tls: options.tls, peer: socketPath ?? origin.host };
-  const { connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000, waitForReady = false, maxHeaderBytes } = options;
-  const backoff = new Backoff({ maxMs: options.maxBackoffMs ?? 120_000 });
-  const { exchange, close, destroy } =
-    options.httpVersion === "1.1"
-      ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
-      : createPool(connectHttp2(target, connectTimeoutMs), {
-          maxConnections: options.maxConnections ?? 10,
-          idleTimeoutMs,
-          verifyAfterMs: options.verifyAfterMs ?? 30_000,
-          pingIntervalMs: options.pingIntervalMs,
-          pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
-          waitForReady,
-          backoff,
-        });
-  return { exchange: withPrefix(exchange, origin.pathname.replace(/\/$/, "")), close, destroy };
+  const prefix = origin.pathname.replace(/\/$/, "");
+  const connector = connectTo(target, options);
+  return prefix === "" ? connector : { ...connector, exchange: withPrefix(connector.exchange, prefix) };
 }
 
-function checkOptions(options: ConnectOptions): void {
+/** Options of the connections to one endpoint of many. */
+export interface EndpointOptions extends Omit<ConnectOptions, "baseUrl"> {
+  /** The `:authority` of requests, whose host is the name that a certificate must have. Default: the address of the endpoint. */
+  readonly authority?: string | undefined;
+}
+
+/** Makes the function that connects to endpoints. Throws a `TypeError` for an invalid option. */
+export function createEndpointConnector(options: EndpointOptions): ConnectEndpoint {
+  checkOptions(options);
+  const { authority, tls } = options;
+  const scheme = tls === undefined ? "http" : "https";
+  if (authority !== undefined && (!URL.canParse(`http://${authority}`) || /[/?#@]/.test(authority))) {
+    throw new TypeError(`authority "${authority}" must be a host, or a host and a port`);
+  }
+  return ({ address }, onReadiness) => {
+    const parsed = parseAddress(address) as Address;
+    const socketPath = "path" in parsed ? parsed.path : undefined;
+    const origin = new URL(
+      `${socketPath === undefined ? scheme : "http"}://${authority ?? (socketPath === undefined ? address : "localhost")}`,
+    );
+    const target: Target = { origin, socketPath, tls, peer: address, address: "path" in parsed ? undefined : parsed };
+    return connectTo(target, { ...options, waitForReady: false }, onReadiness);
+  };
+}
+
+function connectTo(
+  target: Target,
+  options: Omit<ConnectOptions, "baseUrl">,
+  onReadiness?: (isReady: boolean) => void,
+): Connector {
+  const { connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000, waitForReady = false, maxHeaderBytes } = options;
+  const backoff = new Backoff({ maxMs: options.maxBackoffMs ?? 120_000 });
+  return options.httpVersion === "1.1"
+    ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
+    : createPool(connectHttp2(target, connectTimeoutMs), {
+        maxConnections: options.maxConnections ?? 10,
+        idleTimeoutMs,
+        verifyAfterMs: options.verifyAfterMs ?? 30_000,
+        pingIntervalMs: options.pingIntervalMs,
+        pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
+        waitForReady,
+        backoff,
+        onReadiness,
+        hasAlternatives: onReadiness !== undefined,
+      });
+}
+
+function checkOptions(options: ConnectionOptions): void {
   for (const [name, mayBeZero] of Object.entries(DURATIONS) as [keyof typeof DURATIONS, boolean][]) {
     const value: unknown = options[name];
     if (value === undefined || (typeof value === "number" && (value > 0 || (mayBeZero && value === 0)))) continue;
@@ -128,5 +164,5 @@ function parseBaseUrl(baseUrl: string): { readonly origin: URL; readonly socketP
 }
 
 function withPrefix(exchange: Exchange, prefix: string): Exchange {
-  return prefix === "" ? exchange : (request) => exchange({ ...request, path: prefix + request.path });
+  return (request) => exchange({ ...request, path: prefix + request.path });
 }

@@ -4,6 +4,7 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
+import { markNotSent, markUnprocessed } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
@@ -16,9 +17,9 @@ import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { lowerNames } from "../server/http1.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
-import { type Connector, markUnprocessed } from "./connection.ts";
+import type { Connector } from "./connection.ts";
 import { waitingExchange } from "./readiness.ts";
-import { createAgent, hostOf, probe, silenceOf, type Target } from "./socket.ts";
+import { addressOf, createAgent, probe, silenceOf, type Target } from "./socket.ts";
 
 export interface Http1Options {
   /** Time limit for making a connection, TLS included, in milliseconds. */
@@ -46,8 +47,8 @@ export function connectHttp1(
     agent,
     maxHeaderSize: maxHeaderBytes,
     protocol: origin.protocol,
-    hostname: hostOf(origin),
-    port: origin.port,
+    hostname: addressOf(target).host,
+    port: addressOf(target).port,
     ...(socketPath === undefined ? {} : { socketPath }),
   };
   /** Whether the server is known to speak HTTP in the way it is spoken to. */
@@ -90,7 +91,7 @@ export function connectHttp1(
       const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${peer} closed the connection`);
       outgoing.on("error", (cause) => {
         failure ??= exchangeError(explain(cause, outgoing.socket), peer, maxHeaderBytes);
-        reject(connected ? failure : markUnprocessed(failure));
+        reject(connected ? failure : markNotSent(markUnprocessed(failure)));
       });
       outgoing.on("close", () => {
         running.delete(member);
@@ -129,6 +130,13 @@ export function connectHttp1(
 
   return {
     exchange: waitingExchange(exchange, attempts, waitForReady),
+    get active() {
+      return running.size;
+    },
+    get backoffMs() {
+      return backoff.remainingMs;
+    },
+    connect: () => attempts.ready(undefined, false),
     async close() {
       closed = true;
       attempts.abandon(new RpcError(Code.Unavailable, "the transport is closed"));

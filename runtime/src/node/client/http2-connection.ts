@@ -2,6 +2,7 @@
  * A client's HTTP/2 connection: it moves exchanges over the streams of a socket.
  */
 import type { Socket } from "node:net";
+import { markUnprocessed } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { startTimer } from "../../call/timer.ts";
@@ -14,7 +15,7 @@ import { CLOSED_BY_PEER, connectionError, hostileServer } from "../io/error.ts";
 import { Collecting } from "../io/http2-body.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
 import { repeat } from "../io/timer.ts";
-import { type Connection, type ConnectionOwner, markUnprocessed } from "./connection.ts";
+import type { Connection, ConnectionOwner } from "./connection.ts";
 import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
 import type { Target } from "./socket.ts";
 

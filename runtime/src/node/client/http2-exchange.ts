@@ -1,6 +1,7 @@
 /**
  * One exchange on a stream of a client's HTTP/2 connection.
  */
+import { markUnprocessed } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
@@ -14,7 +15,6 @@ import type { ResetBy, StreamSink } from "../../http2/sink.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { hostileServer, resetError } from "../io/error.ts";
 import { type Collecting, IncomingBody, OutgoingBody } from "../io/http2-body.ts";
-import { markUnprocessed } from "./connection.ts";
 
 /** What an exchange asks of its connection, and tells it. */
 export interface ExchangeOwner {

@@ -2,15 +2,16 @@
  * The pool of a transport's HTTP/2 connections: opens them on demand, verifies them by a PING after a rest, replaces those
  * that go away, and transparently retries requests that no server has processed (gRFC A6).
  */
+import { isUnprocessed, markNotSent } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError } from "../../call/error.ts";
 import { delay } from "../../call/timer.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
+import { ReplayBody } from "../../http/replay.ts";
 import { repeat, startQuietTimer, unlessAborted } from "../io/timer.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
-import { type Connect, type Connection, type ConnectionOwner, type Connector, isUnprocessed } from "./connection.ts";
-import { ReplayBody } from "./replay.ts";
+import type { Connect, Connection, ConnectionOwner, Connector } from "./connection.ts";
 
 export interface PoolOptions {
   /** Connections that are open for new streams at a time. */
@@ -26,6 +27,10 @@ export interface PoolOptions {
   /** Whether requests that do not say so themselves wait for a server that cannot be connected to. */
   readonly waitForReady: boolean;
   readonly backoff: Backoff;
+  /** Is told when there is a connection again, and when the last one was lost. Not of the end of an idle one. */
+  readonly onReadiness?: ((isReady: boolean) => void) | undefined;
+  /** Whether requests may go to other servers: then only one transparent retry is made here. */
+  readonly hasAlternatives?: boolean | undefined;
 }
 
 /** The share of its stream limit above which a connection is joined by another one. */
@@ -52,6 +57,7 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
   const pooled: PooledConnection[] = [];
   /** All connections that are not closed yet, including those that take no new streams. */
   const alive = new Set<Connection>();
+  const delaysMs = options.hasAlternatives ? RETRY_DELAYS_MS.slice(0, 1) : RETRY_DELAYS_MS;
   /** Exchanges without a response, which may need a connection yet. */
   let waiting = 0;
   let onNoneWaiting = (): void => {};
@@ -61,7 +67,9 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     const connection = await connect(owner, signal);
     if (attempts.abandoned.aborted) return void connection.close();
     alive.add(connection);
-    if (connection.open) pooled.push(addTimers(connection));
+    if (!connection.open) return;
+    pooled.push(addTimers(connection));
+    if (pooled.length === 1) options.onReadiness?.(true);
   }, options.backoff);
 
   const owner: ConnectionOwner = {
@@ -69,6 +77,7 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
       if (!remove(connection) || closing !== undefined || pooled.length > 0) return;
       // A client with open streams is about to open more: the next connection is made ahead of them.
       if (connection.streams > 0) startAhead();
+      options.onReadiness?.(false);
     },
     onIdle(connection) {
       const one = pooled.find((each) => each.connection === connection);
@@ -164,7 +173,7 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
         await attempts.ready(signal, waitForReady && pooled.length === 0);
       } catch (error) {
         if (signal?.aborted || attempts.abandoned.aborted) throw error;
-        if (pooled.length === 0 && !waitForReady) throw error;
+        if (pooled.length === 0 && !waitForReady) throw markNotSent(RpcError.from(error, Code.Unavailable));
         full = true;
       }
     }
@@ -199,15 +208,17 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     if (closing !== undefined) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
     if (signal?.aborted) return Promise.reject(abortError(signal));
     waiting++;
-    if (body.whole === undefined) return exchangeReplayed(request, new ReplayBody(body));
+    // One that can be read again already is its owner's to settle.
+    if (body.whole === undefined && !(body instanceof ReplayBody))
+      return exchangeReplayed(request, new ReplayBody(body));
     // Not an async function, which would allocate several times as much, on every call.
-    return attempt(request).then(settled, (error) => retry(request, undefined, error).finally(settled));
+    return attempt(request).then(settled, (error) => retry(request, error).finally(settled));
   }
 
   async function exchangeReplayed(request: HttpRequest, replay: ReplayBody): ReturnType<Exchange> {
     const sent = { ...request, body: replay };
     try {
-      return await attempt(sent).catch((error) => retry(sent, replay, error));
+      return await attempt(sent).catch((error) => retry(sent, error));
     } finally {
       replay.settle();
       settled();
@@ -222,15 +233,15 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
   }
 
   /** Makes an exchange again that failed with this error, as long as no server has processed it. Rejects with the last error. */
-  async function retry(request: HttpRequest, replay: ReplayBody | undefined, first: unknown): ReturnType<Exchange> {
-    const { signal } = request;
+  async function retry(request: HttpRequest, first: unknown): ReturnType<Exchange> {
+    const { signal, body } = request;
     let error = first;
     for (let retries = 0; ; retries++) {
       if (signal?.aborted && abortError(signal).code === Code.DeadlineExceeded) {
         for (const one of pooled) one.suspect = true;
       }
-      const delayMs = RETRY_DELAYS_MS[retries];
-      const mayRetry = isUnprocessed(error) && (replay === undefined || replay.replayable);
+      const delayMs = delaysMs[retries];
+      const mayRetry = isUnprocessed(error) && (!(body instanceof ReplayBody) || body.replayable);
       if (!mayRetry || delayMs === undefined || signal?.aborted) throw error;
       if (delayMs > 0) await delay(delayMs, signal);
       try {
@@ -257,6 +268,16 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
 
   return {
     exchange,
+    get active() {
+      if (pooled.length === 0) return waiting;
+      let streams = 0;
+      for (const { connection } of pooled) streams += connection.streams;
+      return streams;
+    },
+    get backoffMs() {
+      return options.backoff.remainingMs;
+    },
+    connect: () => (pooled.length > 0 ? Promise.resolve() : attempts.ready(undefined, false)),
     close() {
       closing ??= close();
       return closing;

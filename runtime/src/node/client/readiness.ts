@@ -1,12 +1,12 @@
 /**
  * Waiting for a server that cannot be connected to (gRPC's wait for ready), for an engine that connects for each request.
  */
+import { isUnprocessed } from "../../call/attempt.ts";
 import { noteObstacle } from "../../call/context.ts";
 import type { RpcError } from "../../call/error.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
+import { ReplayBody } from "../../http/replay.ts";
 import type { ConnectionAttempts } from "./attempts.ts";
-import { isUnprocessed } from "./connection.ts";
-import { ReplayBody } from "./replay.ts";
 
 /**
  * An exchange that is made again when it found no connection and is to wait for one. The attempts find out, one at a time

@@ -15,6 +15,8 @@ export interface Target {
   readonly origin: URL;
   /** Path of the Unix domain socket to connect to, instead of the origin's host and port. */
   readonly socketPath: string | undefined;
+  /** Where to connect to, where it is not the host and port of the origin. */
+  readonly address?: { readonly host: string; readonly port: number } | undefined;
   /** For `https` origins: what `node:tls` takes. */
   readonly tls: ConnectionOptions | undefined;
   /** The name of the server in error messages. */
@@ -22,14 +24,23 @@ export interface Target {
 }
 
 /** Begins to connect, and returns the socket at once. It stays guarded, see {@link guardSocket}. */
-export function openSocket({ origin, socketPath, tls }: Target, alpnProtocol: "h2" | "http/1.1"): Socket {
+export function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1"): Socket {
+  const { origin, socketPath, tls } = target;
   if (socketPath !== undefined) return guardSocket(connectTcp(socketPath));
+  if (origin.protocol !== "https:") return guardSocket(connectTcp(addressOf(target)));
+  const options = { servername: servernameOf(origin), ...withoutUndefined(tls), ALPNProtocols: [alpnProtocol] };
+  return guardSocket(connectTls({ ...options, ...addressOf(target) }));
+}
+
+/** The host and port to connect to. */
+export function addressOf({ origin, address }: Target): { readonly host: string; readonly port: number } {
+  return address ?? { host: hostOf(origin), port: Number(origin.port || (origin.protocol === "https:" ? 443 : 80)) };
+}
+
+/** The name for TLS's server name indication. Addresses must not be sent (RFC 6066, section 3). */
+function servernameOf(origin: URL): string {
   const host = hostOf(origin);
-  if (origin.protocol !== "https:") return guardSocket(connectTcp({ host, port: Number(origin.port || 80) }));
-  // Server names that are addresses must not be sent (RFC 6066, section 3).
-  const servername = isIP(host) === 0 ? host : "";
-  const options = { servername, ...withoutUndefined(tls), ALPNProtocols: [alpnProtocol] };
-  return guardSocket(connectTls({ ...options, host, port: Number(origin.port || 443) }));
+  return isIP(host) === 0 ? host : "";
 }
 
 /** Makes a connection, TLS included, and closes it. Rejects as unavailable if there is none in time or the signal fires. */
@@ -54,10 +65,12 @@ export function probe(target: Target, timeoutMs: number, signal: AbortSignal): P
 }
 
 /** An agent of `node:http` or `node:https` that keeps connections to the target alive, and guards their sockets. */
-export function createAgent({ origin, tls }: Target, idleTimeoutMs: number): Agent {
+export function createAgent({ origin, address, tls }: Target, idleTimeoutMs: number): Agent {
   // Applies to the agent's idle sockets only.
   const options = { keepAlive: true, timeout: idleTimeoutMs };
-  const agent = origin.protocol === "https:" ? new TlsAgent({ ...tls, ...options }) : new Agent(options);
+  const name = address === undefined ? {} : { servername: servernameOf(origin) };
+  const agent =
+    origin.protocol === "https:" ? new TlsAgent({ ...name, ...withoutUndefined(tls), ...options }) : new Agent(options);
   const createConnection = agent.createConnection.bind(agent);
   agent.createConnection = (...args) => {
     const socket = createConnection(...args);

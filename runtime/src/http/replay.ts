@@ -1,7 +1,7 @@
 /**
  * Request bodies for transparent retry (gRFC A6): requests that no server has processed are sent again.
  */
-import { type Body, streamBody } from "../../http/body.ts";
+import { type Body, streamBody } from "./body.ts";
 
 /** Bytes of a request that are kept until its response begins. A request that has sent more cannot be retried. */
 const MAX_KEPT_BYTES = 64 * 1024;

@@ -1,0 +1,137 @@
+/**
+ * The cost of choosing an endpoint: nanoseconds for a pick of each policy, milliseconds for its picker and for a long list, and the
+ * cost of a balanced exchange beside a plain one, in memory.
+ */
+import { Metadata } from "triple-es";
+import { type Balancer, consistentHash, p2c, pickFirst, type ReadyEndpoint, roundRobin } from "triple-es/discovery";
+import { balance } from "../../runtime/src/discovery/balanced.ts";
+import { TargetDriver } from "../../runtime/src/discovery/target.ts";
+import { emptyBody } from "../../runtime/src/http/body.ts";
+import type { Exchange, HttpRequest } from "../../runtime/src/http/exchange.ts";
+
+const PICKS = 1_000_000;
+const EXCHANGES = 300_000;
+const ROUNDS = 5;
+
+const request: HttpRequest = {
+  method: "POST",
+  path: "/greet.v1.GreetService/Greet",
+  version: "2",
+  headers: new Metadata({ "x-user": "ann" }),
+  body: emptyBody,
+  signal: undefined,
+};
+
+const endpoints = (count: number, isEven: boolean): ReadyEndpoint[] =>
+  Array.from({ length: count }, (_, index) => ({
+    endpoint: { address: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}:50051` },
+    weight: isEven ? 100 : 50 + (index % 4) * 50,
+    active: index % 7,
+  }));
+
+const POLICIES: readonly (readonly [string, Balancer, boolean])[] = [
+  ["p2c, even", p2c(), true],
+  ["p2c, by weight", p2c(), false],
+  ["round robin, even", roundRobin(), true],
+  ["round robin, by weight", roundRobin(), false],
+  ["pick first", pickFirst(), true],
+  ["consistent hash", consistentHash({ header: "x-user" }), true],
+];
+
+/** The least of several rounds, in milliseconds. */
+function measure(work: () => void): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < ROUNDS; round++) {
+    const start = performance.now();
+    work();
+    least = Math.min(least, performance.now() - start);
+  }
+  return least;
+}
+
+console.log("| policy | pick at 10 | pick at 1,000 | picker of 1,000 |\n|---|---|---|---|");
+for (const [name, balancer, isEven] of POLICIES) {
+  const picks = [10, 1_000].map((count) => {
+    const picker = balancer(endpoints(count, isEven));
+    return (
+      (measure(() => {
+        for (let i = 0; i < PICKS; i++) picker(request);
+      }) *
+        1e6) /
+      PICKS
+    );
+  });
+  const ready = endpoints(1_000, isEven);
+  const picker = measure(() => balancer(ready));
+  console.log(`| ${name} | ${picks.map((ns) => `${ns.toFixed(0)} ns`).join(" | ")} | ${picker.toFixed(2)} ms |`);
+}
+
+const plain: Exchange = async () => ({
+  status: 200,
+  headers: new Metadata(),
+  body: emptyBody,
+  trailers: new Metadata(),
+});
+const connections = {
+  active: 0,
+  backoffMs: 0,
+  connect: () => new Promise<void>((resolve) => void setImmediate(resolve)),
+  exchange: plain,
+  close: async () => {},
+  destroy: () => {},
+};
+const listOf = (count: number) => endpoints(count, true).map(({ endpoint }) => endpoint);
+
+function createTarget(count: number): TargetDriver {
+  return new TargetDriver(
+    async function* () {
+      yield listOf(count);
+    },
+    () => connections,
+    {
+      name: "greet",
+      balancer: p2c(),
+      subset: undefined,
+      emptyAfterMs: 10_000,
+      idleTimeoutMs: 900_000,
+      warmUpMs: 0,
+      slowStartMs: 0,
+      ejection: { failures: 5, ejectionMs: 30_000, maxEjectionMs: 300_000 },
+    },
+  );
+}
+
+const least = new Map<string, number>();
+const balanced = balance(createTarget(1), false);
+await balanced(request);
+for (let round = 0; round < ROUNDS; round++) {
+  for (const [name, exchange] of [["plain", plain] as const, ["balanced", balanced] as const]) {
+    const start = performance.now();
+    for (let i = 0; i < EXCHANGES; i++) await exchange(request);
+    least.set(name, Math.min(least.get(name) ?? Number.POSITIVE_INFINITY, performance.now() - start));
+  }
+}
+const added = ((least.get("balanced") as number) - (least.get("plain") as number)) / EXCHANGES;
+console.log(`\nA balanced exchange costs ${(added * 1e6).toFixed(0)} ns more than a plain one.`);
+
+const gc = (globalThis as { gc?: () => void }).gc;
+gc?.();
+const before = process.memoryUsage().heapUsed;
+const target = createTarget(10_000);
+let longest = 0;
+let last = performance.now();
+const watch = setInterval(() => {
+  longest = Math.max(longest, performance.now() - last - 1);
+  last = performance.now();
+}, 1);
+const start = performance.now();
+await balance(target, false)(request);
+const first = performance.now() - start;
+await new Promise((resolve) => setTimeout(resolve, 1_000));
+clearInterval(watch);
+gc?.();
+const bytes = (process.memoryUsage().heapUsed - before) / 10_000;
+console.log(
+  `A list of 10,000: the first answer after ${first.toFixed(0)} ms, longest task ${longest.toFixed(0)} ms, ${bytes.toFixed(0)} bytes of heap each.`,
+);
+await target.close();

@@ -1,0 +1,13 @@
+/**
+ * The entry point of service discovery: resolvers, which find the endpoints of a target, and policies, which choose one for each call.
+ * Transports of `triple-es/node` take them as the options `resolver` and `balancer`.
+ */
+export type { Balancer, Picker, Random, ReadyEndpoint } from "./discovery/balancer.ts";
+export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
+export { fixed } from "./discovery/fixed.ts";
+export type { EndpointState } from "./discovery/member.ts";
+export { type ConsistentHashOptions, consistentHash } from "./discovery/policy/consistent-hash.ts";
+export { p2c } from "./discovery/policy/p2c.ts";
+export { pickFirst } from "./discovery/policy/pick-first.ts";
+export { roundRobin } from "./discovery/policy/round-robin.ts";
+export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";

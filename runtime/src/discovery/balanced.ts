@@ -1,0 +1,149 @@
+/**
+ * The exchange with a target: a picker chooses the endpoint of each request, and a request that no server has processed goes on to another
+ * one. One that was sent and may have been processed never does; that is for retry policies to decide.
+ */
+import { isNotSent, isUnprocessed } from "../call/attempt.ts";
+import { Code } from "../call/code.ts";
+import { noteObstacle } from "../call/context.ts";
+import { abortError, RpcError } from "../call/error.ts";
+import { delay, onAbort } from "../call/timer.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { ReplayBody } from "../http/replay.ts";
+import type { Member } from "./member.ts";
+import type { TargetDriver } from "./target.ts";
+
+/** The waits before each further pick, in milliseconds, where no endpoint is ready that the request has not tried. */
+const REPICK_DELAYS_MS = [0, 20, 100, 500];
+
+/** Makes exchanges with the endpoints of a target. `waitByDefault` applies to requests that do not say whether they wait for one. */
+export function balance(target: TargetDriver, waitByDefault: boolean): Exchange {
+  function exchange(request: HttpRequest): Promise<HttpResponse> {
+    target.used = true;
+    const { picker } = target;
+    if (picker === undefined || request.body.whole === undefined) return exchangeSlowly(request);
+    return attempt(picker(request) as Member, request);
+  }
+
+  /** The first attempt of most requests, and their only one. Not an async function, which would allocate more. */
+  function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
+    return member.exchange(unwaiting(request)).then(
+      (response) => judge(member, response),
+      (error: unknown) => repick(request, member, error),
+    );
+  }
+
+  /** Makes an exchange whose body can be read several times, when there is an endpoint. */
+  async function exchangeSlowly(request: HttpRequest): Promise<HttpResponse> {
+    const { body } = request;
+    if (body.whole !== undefined) return attempt(await pickWhenReady(request), request);
+    const replay = new ReplayBody(body);
+    try {
+      return await attempt(await pickWhenReady(request), { ...request, body: replay });
+    } finally {
+      replay.settle();
+    }
+  }
+
+  async function repick(request: HttpRequest, first: Member, reason: unknown): Promise<HttpResponse> {
+    const failed = new Map<Member, unknown>();
+    let member = first;
+    let error = reason;
+    for (let repicks = 0; ; repicks++) {
+      failed.set(member, error);
+      note(member, error);
+      const delayMs = REPICK_DELAYS_MS[repicks];
+      if (delayMs === undefined || !mayGoElsewhere(request, error)) throw explain(failed, error);
+      const other = target.pickOther(request, new Set(failed.keys()));
+      if (other === undefined) {
+        if (delayMs > 0) await delay(delayMs, request.signal);
+        member = await pickWhenReady(request, failed);
+      } else member = other;
+      try {
+        return judge(member, await member.exchange(unwaiting(request)));
+      } catch (next) {
+        error = next;
+      }
+    }
+  }
+
+  /** An endpoint, when there is one. Rejects when there will be none soon, unless the request waits for that too. */
+  async function pickWhenReady(request: HttpRequest, failed?: ReadonlyMap<Member, unknown>): Promise<Member> {
+    const { signal, waitForReady = waitByDefault } = request;
+    for (;;) {
+      if (signal?.aborted) throw abortError(signal);
+      target.wake();
+      const member = target.picker?.(request) as Member | undefined;
+      if (member !== undefined) {
+        noteObstacle(signal, undefined);
+        return member;
+      }
+      const failure = target.failure();
+      if (failure !== undefined && (!waitForReady || target.isClosed)) {
+        throw failed === undefined ? failure : explain(failed, failure);
+      }
+      noteObstacle(signal, failure);
+      await changed(signal);
+    }
+  }
+
+  function changed(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const remove = target.onChange(() => {
+        unlink();
+        resolve();
+      });
+      const unlink = onAbort(signal, (error) => {
+        remove();
+        reject(error);
+      });
+    });
+  }
+
+  /** Counts what a response tells of its endpoint: that it is overloaded or on its way out, or that it is well. */
+  function judge(member: Member, response: HttpResponse): HttpResponse {
+    const { status, headers } = response;
+    const isUnavailable =
+      status === 200 ? headers.get("grpc-status") === UNAVAILABLE : status === 502 || status === 503 || status === 504;
+    if (!isUnavailable) target.succeeded(member);
+    else
+      target.failed(
+        member,
+        new RpcError(Code.Unavailable, `${member.endpoint.address} answered that it is unavailable`),
+      );
+    return response;
+  }
+
+  /** Counts what an error tells of its endpoint. */
+  function note(member: Member, reason: unknown): void {
+    const error = RpcError.from(reason);
+    if (isNotSent(reason)) target.unreachable(member, error);
+    else if (isUnprocessed(reason)) return;
+    else if (error.code === Code.Unavailable || error.code === Code.DeadlineExceeded) target.failed(member, error);
+  }
+
+  return exchange;
+}
+
+const UNAVAILABLE = String(Code.Unavailable);
+
+/** The connections of an endpoint do not wait for it: others may be ready sooner. */
+function unwaiting(request: HttpRequest): HttpRequest {
+  return request.waitForReady === true ? { ...request, waitForReady: false } : request;
+}
+
+function mayGoElsewhere({ body, signal }: HttpRequest, error: unknown): boolean {
+  if (signal?.aborted || !(isUnprocessed(error) || isNotSent(error))) return false;
+  return !(body instanceof ReplayBody) || body.replayable;
+}
+
+/** The error of a request that has tried several endpoints: it names up to three of them, each with its reason. */
+function explain(failed: ReadonlyMap<Member, unknown>, error: unknown): unknown {
+  if (failed.size < 2 || !(isUnprocessed(error) || isNotSent(error))) return error;
+  const reasons = [...failed].map(
+    ([{ endpoint }, reason]) => `${endpoint.address}: ${RpcError.from(reason).rawMessage}`,
+  );
+  const more = reasons.length > 3 ? ` and ${reasons.length - 3} more` : "";
+  return new RpcError(Code.Unavailable, `no endpoint has taken the call: ${reasons.slice(0, 3).join("; ")}${more}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,63 @@
+/**
+ * Balancers: a policy that chooses an endpoint for each call. It makes a picker for a set of ready endpoints, and the picker is called
+ * for each call; a change of the set replaces the picker as a whole.
+ */
+import type { HttpRequest } from "../http/exchange.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+/** An endpoint that takes calls, as policies see it. */
+export interface ReadyEndpoint {
+  readonly endpoint: Endpoint;
+  /** Its weight above 0, with warm-up and slow start taken into account. All are 1 where only endpoints of weight 0 are ready. */
+  readonly weight: number;
+  /** Streams that are open, and calls that wait for one. */
+  readonly active: number;
+}
+
+/** Chooses the endpoint of a call, in constant or logarithmic time. */
+export type Picker = (request: HttpRequest) => ReadyEndpoint;
+
+/** Makes the picker for ready endpoints, of which there is at least one, in the order of the list. */
+export interface Balancer {
+  (ready: readonly ReadyEndpoint[]): Picker;
+  /** The name in a service config, such as `round_robin`. */
+  readonly policy?: string;
+  /** The number of endpoints that are connected at a time. Default: all. */
+  readonly connectAtMost?: number;
+}
+
+/** A source of random numbers from 0 to below 1. Default: `Math.random`. */
+export type Random = () => number;
+
+/** Whether all endpoints have one weight, as most have. */
+export function isEven(ready: readonly ReadyEndpoint[]): boolean {
+  return ready.every(({ weight }) => weight === ready[0]?.weight);
+}
+
+/**
+ * Makes a function that draws an index by weight in constant time (alias method of Walker and Vose): each column holds one index up to its
+ * threshold, and another one above.
+ */
+export function drawByWeight(weights: readonly number[], random: Random): () => number {
+  const count = weights.length;
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const threshold = new Float64Array(count).fill(1);
+  const alias = new Uint32Array(count);
+  const share = weights.map((weight) => (weight * count) / total);
+  const small: number[] = [];
+  const large: number[] = [];
+  for (const [index, one] of share.entries()) (one < 1 ? small : large).push(index);
+  while (small.length > 0 && large.length > 0) {
+    const less = small.pop() as number;
+    const more = large.pop() as number;
+    threshold[less] = share[less] as number;
+    alias[less] = more;
+    share[more] = (share[more] as number) + (share[less] as number) - 1;
+    ((share[more] as number) < 1 ? small : large).push(more);
+  }
+  return () => {
+    const point = random() * count;
+    const column = Math.floor(point);
+    return point - column < (threshold[column] as number) ? column : (alias[column] as number);
+  };
+}

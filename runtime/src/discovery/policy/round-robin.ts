@@ -1,0 +1,41 @@
+/**
+ * Round robin, by weight: a static stride scheduler as gRPC's weighted_round_robin has it (gRFC A58). In each round an endpoint is skipped
+ * as often as its weight is below the largest.
+ */
+import { type Balancer, isEven, type Random, type ReadyEndpoint } from "../balancer.ts";
+
+const MAX_WEIGHT = 65_535;
+/** The least weight against the largest: bounds how many endpoints a pick may skip. */
+const MIN_SHARE = 1 / 64;
+
+/** Makes the policy. Each set of endpoints begins at a random place, so that clients do not all begin with the same one. */
+export function roundRobin(options: { readonly random?: Random | undefined } = {}): Balancer {
+  const { random = Math.random } = options;
+  const balancer: Balancer = (ready) => {
+    const { length } = ready;
+    let position = Math.floor(random() * length);
+    if (isEven(ready)) {
+      return () => {
+        position = position + 1 < length ? position + 1 : 0;
+        return ready[position] as ReadyEndpoint;
+      };
+    }
+    const largest = ready.reduce((most, { weight }) => Math.max(most, weight), 0);
+    const scaled = Uint16Array.from(ready, ({ weight }) => Math.max(weight / largest, MIN_SHARE) * MAX_WEIGHT);
+    let round = 0;
+    return () => {
+      for (;;) {
+        position++;
+        if (position >= length) {
+          position = 0;
+          round++;
+        }
+        const weight = scaled[position] as number;
+        // An offset for each endpoint spreads the turns of those with equal weights over the rounds.
+        const phase = (weight * round + ((position * 32_749) & 0xffff)) % MAX_WEIGHT;
+        if (phase >= MAX_WEIGHT - weight) return ready[position] as ReadyEndpoint;
+      }
+    };
+  };
+  return Object.assign(balancer, { policy: "round_robin" });
+}

@@ -1,0 +1,116 @@
+/**
+ * Runs a resolver: again with exponential backoff when it fails, and with its questions for news no more often than once a second.
+ */
+import { Code } from "../call/code.ts";
+import { abortError, RpcError } from "../call/error.ts";
+import { onAbort } from "../call/timer.ts";
+import type { Endpoint, Resolver } from "./endpoint.ts";
+import { startBackgroundTimer } from "./timer.ts";
+
+const INITIAL_BACKOFF_MS = 1_000;
+const BACKOFF_MULTIPLIER = 1.6;
+const MAX_BACKOFF_MS = 30_000;
+const JITTER = 0.2;
+/** The least time between two answers of `next`. */
+const MIN_INTERVAL_MS = 1_000;
+
+export interface ResolutionOwner {
+  onList(endpoints: readonly Endpoint[]): void;
+  /** The resolver has failed, and will run again. */
+  onFailure(error: RpcError): void;
+  onServiceConfig(serviceConfig: unknown): void;
+}
+
+/** One run of a resolver after the other, until it is paused. */
+export class Resolution {
+  readonly #resolver: Resolver;
+  readonly #owner: ResolutionOwner;
+  readonly #random: () => number;
+  #running: AbortController | undefined;
+  #lastNews = Number.NEGATIVE_INFINITY;
+  /** Ends the wait of the resolver for news. */
+  #wake = (): void => {};
+  #backoffMs = INITIAL_BACKOFF_MS;
+
+  constructor(resolver: Resolver, owner: ResolutionOwner, random: () => number) {
+    this.#resolver = resolver;
+    this.#owner = owner;
+    this.#random = random;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  start(): void {
+    if (this.#running !== undefined) return;
+    this.#running = new AbortController();
+    void this.#run(this.#running.signal);
+  }
+
+  pause(): void {
+    this.#running?.abort(new RpcError(Code.Canceled, "the target is not needed"));
+    this.#running = undefined;
+  }
+
+  /** Asks the resolver for news, as after the loss of a connection. */
+  refresh(): void {
+    this.#wake();
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        const { configure, next } = this.#context(signal);
+        for await (const list of this.#resolver({ signal, next, configure })) {
+          if (signal.aborted) return;
+          this.#backoffMs = INITIAL_BACKOFF_MS;
+          this.#owner.onList(list);
+        }
+        return;
+      } catch (reason) {
+        if (signal.aborted) return;
+        this.#owner.onFailure(RpcError.from(reason, Code.Unavailable));
+        const waitMs = this.#backoffMs * (1 + JITTER * (2 * this.#random() - 1));
+        this.#backoffMs = Math.min(this.#backoffMs * BACKOFF_MULTIPLIER, MAX_BACKOFF_MS);
+        await this.#wait(waitMs, signal, false).catch(() => {});
+        if (signal.aborted) return;
+      }
+    }
+  }
+
+  #context(signal: AbortSignal) {
+    return {
+      next: (maxMs: number): Promise<void> => this.#wait(maxMs, signal, true),
+      configure: (serviceConfig: unknown): void => {
+        if (!signal.aborted) this.#owner.onServiceConfig(serviceConfig);
+      },
+    };
+  }
+
+  /** Waits that long, or until it is woken where that is allowed. Rejects when the signal fires. */
+  #wait(maxMs: number, signal: AbortSignal, mayWake: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leastMs = mayWake ? Math.max(0, this.#lastNews + MIN_INTERVAL_MS - performance.now()) : 0;
+      const settle = (how: () => void): void => {
+        stopTimer();
+        unlink();
+        this.#wake = () => {};
+        how();
+      };
+      const done = (): void => {
+        this.#lastNews = performance.now();
+        settle(resolve);
+      };
+      let stopTimer = startBackgroundTimer(Math.max(maxMs, leastMs), done);
+      const unlink = onAbort(signal, () => settle(() => reject(abortError(signal))));
+      if (!mayWake || signal.aborted) return;
+      this.#wake = () => {
+        this.#wake = () => {};
+        const left = this.#lastNews + MIN_INTERVAL_MS - performance.now();
+        stopTimer();
+        stopTimer = startBackgroundTimer(Math.max(0, left), done);
+      };
+    });
+  }
+}

@@ -1,0 +1,446 @@
+/**
+ * A target: the endpoints that a resolver finds, their connections, and the picker that chooses among those that are ready.
+ *
+ *     list changed      by address: unchanged endpoints keep connections, state and counts; new ones connect in the background;
+ *                       removed ones take no new calls, and close when their streams have ended
+ *     list empty        believed after `emptyAfterMs`, because registries publish empty lists when they restart; the first at once
+ *     resolver failed   the last list counts for as long as that takes
+ *     connection lost   out of the picker; connected again; the resolver is asked for news
+ *     no calls          the resolver pauses after `idleTimeoutMs`; the next call resumes it, with the last list
+ */
+import { Code } from "../call/code.ts";
+import { callHook, RpcError, reasonOf } from "../call/error.ts";
+import type { HttpRequest } from "../http/exchange.ts";
+import type { Balancer, Picker } from "./balancer.ts";
+import { countFailure, type EjectionOptions, withoutEjected } from "./ejection.ts";
+import { type ConnectEndpoint, type Endpoint, endpointProblem, type Resolver } from "./endpoint.ts";
+import { type EndpointState, Member, type SlowStart } from "./member.ts";
+import { Resolution } from "./resolution.ts";
+import { chooseSubset } from "./subset.ts";
+import { startBackgroundTimer } from "./timer.ts";
+
+/** A change of a target that people may want to see. Never one for each attempt or call. */
+export type TargetEvent =
+  | { readonly type: "resolved"; readonly endpoints: number }
+  | { readonly type: "resolver failed"; readonly error: RpcError }
+  | { readonly type: "endpoint"; readonly address: string; readonly state: EndpointState; readonly error?: RpcError }
+  | { readonly type: "removed"; readonly address: string }
+  | { readonly type: "invalid endpoint"; readonly problem: string }
+  | { readonly type: "invalid service config"; readonly problem: string };
+
+/** An endpoint of a target, as `transport.endpoints()` shows it. */
+export interface EndpointStatus {
+  readonly address: string;
+  readonly state: EndpointState;
+  /** The weight that policies see, with warm-up and slow start taken into account. */
+  readonly weight: number;
+  /** Streams that are open, and calls that wait for one. */
+  readonly active: number;
+  /** Why it cannot be connected to, or why it was ejected. */
+  readonly lastError: RpcError | undefined;
+}
+
+export interface TargetOptions extends SlowStart {
+  /** The name in error messages. */
+  readonly name: string;
+  readonly balancer: Balancer;
+  /** Endpoints of the list that are used. `undefined`: all. */
+  readonly subset: number | undefined;
+  /** How long an empty list is not believed, in milliseconds. */
+  readonly emptyAfterMs: number;
+  /** Time without calls after which the resolver pauses, in milliseconds. */
+  readonly idleTimeoutMs: number;
+  readonly ejection: EjectionOptions;
+  readonly onEvent?: ((event: TargetEvent) => void) | undefined;
+  readonly onServiceConfig?: ((serviceConfig: unknown) => void) | undefined;
+  /** From 0 to 1. Default: `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** Connections that are made at a time. */
+const MAX_CONNECTING = 10;
+/** The least wait before an endpoint is connected to again, in milliseconds. */
+const MIN_RECONNECT_MS = 100;
+/** How often weights are computed while they grow, in milliseconds. */
+const GROWTH_INTERVAL_MS = 1_000;
+/** Ready endpoints from which on new ones wait for others before they enter the picker, and for how long, in milliseconds. */
+const MANY = 100;
+const BATCH_MS = 10;
+/** How long streams of a removed endpoint may go on, in milliseconds. */
+const REMOVED_GRACE_MS = 15 * 60_000;
+
+export class TargetDriver {
+  /** Chooses an endpoint for a call; `undefined` while none is ready, or the target pauses. */
+  picker: Picker | undefined;
+  /** A call was made since the last look. */
+  used = false;
+  readonly #connect: ConnectEndpoint;
+  readonly #options: TargetOptions;
+  readonly #resolution: Resolution;
+  readonly #seed: number;
+  #balancer: Balancer;
+  #members = new Map<string, Member>();
+  #idle = new Set<Member>();
+  #connecting = 0;
+  #ready: readonly Member[] = [];
+  /** Connections of endpoints that were removed and still have streams. */
+  readonly #leaving = new Map<Member, Promise<void>>();
+  #isResolved = false;
+  #resolverError: RpcError | undefined;
+  #stopHoldDown: (() => void) | undefined;
+  #stopBatch: (() => void) | undefined;
+  #stopGrowth = (): void => {};
+  #stopReturn = (): void => {};
+  #stopIdle = (): void => {};
+  #isStale = false;
+  #isClosed = false;
+  #waiters = new Set<() => void>();
+
+  constructor(resolver: Resolver, connect: ConnectEndpoint, options: TargetOptions) {
+    const { random = Math.random } = options;
+    this.#connect = connect;
+    this.#options = options;
+    this.#balancer = options.balancer;
+    this.#seed = Math.floor(random() * 2 ** 32);
+    this.#resolution = new Resolution(
+      resolver,
+      {
+        onList: (endpoints) => this.#listed(endpoints),
+        onFailure: (error) => this.#resolverFailed(error),
+        onServiceConfig: (config) => this.#configured(config),
+      },
+      random,
+    );
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Resumes the resolver if it pauses. */
+  wake(): void {
+    this.used = true;
+    if (this.#isClosed || this.#resolution.isRunning) return;
+    this.#resolution.start();
+    this.#watchUse();
+    this.#update();
+  }
+
+  /** Replaces the policy. */
+  balanceBy(balancer: Balancer): void {
+    if (balancer === this.#balancer) return;
+    this.#balancer = balancer;
+    this.#changed();
+    this.#connectMore();
+  }
+
+  /** Why no call can be made: no endpoint is ready, nor will one be soon. `undefined` while that is open. */
+  failure(): RpcError | undefined {
+    if (this.#isClosed) return new RpcError(Code.Unavailable, "the transport is closed");
+    if (!this.#isResolved)
+      return this.#resolverError && this.#unavailable(this.#resolverError.rawMessage, this.#resolverError);
+    const members = [...this.#members.values()];
+    if (members.length === 0) return this.#unavailable("it has no endpoints", this.#resolverError);
+    if (members.some(({ state, lastError }) => lastError === undefined || state === "ready")) return undefined;
+    const reasons = members
+      .slice(0, 3)
+      .map(({ endpoint, lastError }) => `${endpoint.address}: ${lastError?.rawMessage}`);
+    const more = members.length > 3 ? ` and ${members.length - 3} more` : "";
+    return this.#unavailable(`${reasons.join("; ")}${more}`, members[0]?.lastError);
+  }
+
+  #unavailable(reason: string, cause: RpcError | undefined): RpcError {
+    return new RpcError(Code.Unavailable, `cannot reach ${this.#options.name}: ${reason}`, { cause });
+  }
+
+  /** Calls back at the next change of what the picker or the failure is. Returns the function that removes the callback. */
+  onChange(callback: () => void): () => void {
+    this.#waiters.add(callback);
+    return () => this.#waiters.delete(callback);
+  }
+
+  /** The ready endpoint that a call should try after those it has tried; `undefined` if it has tried all. */
+  pickOther(request: HttpRequest, tried: ReadonlySet<Member>): Member | undefined {
+    const picked = this.picker?.(request) as Member | undefined;
+    if (picked === undefined || !tried.has(picked)) return picked;
+    const others = this.#ready.filter((member) => !tried.has(member));
+    const { random = Math.random } = this.#options;
+    return others[Math.floor(random() * others.length)];
+  }
+
+  /** A call has been answered. */
+  succeeded(member: Member): void {
+    if (member.failures > 0) member.failures = 0;
+  }
+
+  /** A call has failed in a way that tells of the endpoint, not of the call. */
+  failed(member: Member, error: RpcError): void {
+    if (member.state !== "ready") return;
+    const now = performance.now();
+    if (!countFailure(member, this.#members.values(), this.#options.ejection, now)) return;
+    member.lastError = error;
+    this.#report(member, "ejected", error);
+    this.#changed();
+  }
+
+  /** A call could not be sent to the endpoint at all. */
+  unreachable(member: Member, error: RpcError): void {
+    if (member.state === "ready") this.#failing(member, error);
+  }
+
+  endpoints(): readonly EndpointStatus[] {
+    const now = performance.now();
+    return [...this.#members.values()].map((member) => ({
+      address: member.endpoint.address,
+      state: member.state === "ready" && member.isEjected(now) ? "ejected" : member.state,
+      weight: member.weight,
+      active: member.active,
+      lastError: member.lastError,
+    }));
+  }
+
+  /** Lets running exchanges finish, and ends the resolver first. */
+  async close(): Promise<void> {
+    this.#stop();
+    const all = [...this.#members.values()].map(({ connections }) => connections?.close());
+    await Promise.all([...all, ...this.#leaving.values()]);
+  }
+
+  destroy(reason: RpcError): void {
+    this.#stop();
+    for (const { connections } of [...this.#members.values(), ...this.#leaving.keys()]) connections?.destroy(reason);
+  }
+
+  #stop(): void {
+    this.#isClosed = true;
+    this.#resolution.pause();
+    this.#stopHoldDown?.();
+    this.#stopBatch?.();
+    this.#stopGrowth();
+    this.#stopReturn();
+    this.#stopIdle();
+    for (const member of this.#members.values()) member.stopTimer();
+    this.#idle.clear();
+    // Without a picker, calls that come later learn that the target is closed.
+    this.picker = undefined;
+    this.#notify();
+  }
+
+  /** Pauses the resolver when there was no call for a whole period. */
+  #watchUse(): void {
+    this.used = false;
+    this.#stopIdle = startBackgroundTimer(this.#options.idleTimeoutMs, () => {
+      if (this.used || this.#waiters.size > 0) return this.#watchUse();
+      this.#resolution.pause();
+      this.picker = undefined;
+    });
+  }
+
+  #resolverFailed(error: RpcError): void {
+    if (this.#resolverError === undefined) this.#event({ type: "resolver failed", error });
+    this.#resolverError = error;
+    this.#notify();
+  }
+
+  /** One that is invalid changes nothing. */
+  #configured(serviceConfig: unknown): void {
+    try {
+      this.#options.onServiceConfig?.(serviceConfig);
+    } catch (reason) {
+      this.#event({ type: "invalid service config", problem: reasonOf(reason) });
+    }
+  }
+
+  #listed(given: readonly Endpoint[]): void {
+    this.#resolverError = undefined;
+    const endpoints = new Map<string, Endpoint>();
+    for (const endpoint of given) {
+      const problem = endpointProblem(endpoint);
+      if (problem !== undefined) this.#event({ type: "invalid endpoint", problem });
+      else if (!endpoints.has(endpoint.address)) endpoints.set(endpoint.address, endpoint);
+    }
+    if (endpoints.size === 0 && this.#members.size > 0) {
+      this.#stopHoldDown ??= startBackgroundTimer(this.#options.emptyAfterMs, () => {
+        this.#stopHoldDown = undefined;
+        this.#apply([]);
+      });
+      return;
+    }
+    this.#stopHoldDown?.();
+    this.#stopHoldDown = undefined;
+    this.#apply([...endpoints.values()]);
+  }
+
+  #apply(all: readonly Endpoint[]): void {
+    this.#isResolved = true;
+    const { subset } = this.#options;
+    const chosen = subset === undefined ? all : chooseSubset(all, subset, this.#seed);
+    const members = new Map<string, Member>();
+    for (const endpoint of chosen) {
+      const known = this.#members.get(endpoint.address);
+      const member = known ?? new Member(endpoint);
+      member.endpoint = endpoint;
+      if (known === undefined) this.#idle.add(member);
+      members.set(endpoint.address, member);
+    }
+    for (const [address, member] of this.#members) if (!members.has(address)) this.#remove(member);
+    this.#members = members;
+    this.#event({ type: "resolved", endpoints: all.length });
+    this.#changed();
+    this.#connectMore();
+  }
+
+  #remove(member: Member): void {
+    member.stopTimer();
+    member.state = "idle";
+    this.#idle.delete(member);
+    this.#event({ type: "removed", address: member.endpoint.address });
+    const { connections } = member;
+    if (connections === undefined) return;
+    const stopTimer = startBackgroundTimer(REMOVED_GRACE_MS, () =>
+      connections.destroy(new RpcError(Code.Unavailable, `${member.endpoint.address} is not an endpoint any more`)),
+    );
+    const closed = connections.close().finally(() => {
+      stopTimer();
+      this.#leaving.delete(member);
+    });
+    this.#leaving.set(member, closed);
+  }
+
+  #isMember(member: Member): boolean {
+    return !this.#isClosed && this.#members.get(member.endpoint.address) === member;
+  }
+
+  #connectMore(): void {
+    if (this.#isClosed) return;
+    const { connectAtMost = Number.POSITIVE_INFINITY } = this.#balancer;
+    let ready = 0;
+    if (connectAtMost < this.#members.size) {
+      for (const { state } of this.#members.values()) if (state === "ready") ready++;
+    }
+    for (const member of this.#idle) {
+      if (this.#connecting >= MAX_CONNECTING || ready + this.#connecting >= connectAtMost) return;
+      void this.#connectTo(member);
+    }
+  }
+
+  async #connectTo(member: Member): Promise<void> {
+    this.#idle.delete(member);
+    member.state = "connecting";
+    this.#connecting++;
+    try {
+      const connections = member.open(this.#connect, (isReady) => this.#readiness(member, isReady));
+      await connections.connect();
+      this.#readiness(member, true);
+    } catch (reason) {
+      if (this.#isMember(member) && member.state === "connecting") {
+        this.#failing(member, RpcError.from(reason, Code.Unavailable));
+      }
+    } finally {
+      this.#connecting--;
+      this.#connectMore();
+    }
+  }
+
+  /** A connection was made, or the last one was lost. */
+  #readiness(member: Member, isReady: boolean): void {
+    if (!this.#isMember(member) || isReady === (member.state === "ready")) return;
+    if (isReady) {
+      member.stopTimer();
+      this.#idle.delete(member);
+      member.state = "ready";
+      member.lastError = undefined;
+      member.failures = 0;
+      member.readySince = performance.now();
+      this.#report(member, "ready");
+      this.#added();
+      return;
+    }
+    if (member.state !== "ready") return;
+    member.state = "idle";
+    this.#idle.add(member);
+    this.#report(member, "idle");
+    this.#changed();
+    this.#resolution.refresh();
+    this.#connectMore();
+  }
+
+  #failing(member: Member, error: RpcError): void {
+    if (member.lastError === undefined) this.#report(member, "failing", error);
+    member.state = "failing";
+    member.lastError = error;
+    this.#changed();
+    this.#resolution.refresh();
+    const waitMs = Math.max(member.connections?.backoffMs ?? 0, MIN_RECONNECT_MS);
+    member.stopTimer();
+    member.stopTimer = startBackgroundTimer(waitMs, () => {
+      this.#idle.add(member);
+      this.#connectMore();
+    });
+    this.#connectMore();
+  }
+
+  /** Makes a new picker before the turn ends, once for all changes of the turn. */
+  #changed(): void {
+    if (this.#isStale) return;
+    this.#isStale = true;
+    queueMicrotask(() => {
+      this.#isStale = false;
+      this.#update();
+    });
+  }
+
+  /** The same for an endpoint that others can do without for a moment: a picker costs as much as there are endpoints. */
+  #added(): void {
+    if (this.#ready.length < MANY) this.#changed();
+    else this.#stopBatch ??= startBackgroundTimer(BATCH_MS, () => this.#update());
+  }
+
+  #update(): void {
+    this.#stopBatch?.();
+    this.#stopBatch = undefined;
+    if (this.#isClosed || !this.#resolution.isRunning) return;
+    this.#stopGrowth();
+    const now = performance.now();
+    const wallClock = Date.now();
+    const members = [...this.#members.values()].filter(({ state }) => state === "ready");
+    let grows = false;
+    for (const member of members) grows = member.grow(now, wallClock, this.#options) || grows;
+    const able = withoutEjected(members, now);
+    const weighted = able.filter(({ weight }) => weight > 0);
+    if (weighted.length === 0) for (const member of able) member.weight = 1;
+    this.#ready = weighted.length === 0 ? able : weighted;
+    this.picker = this.#ready.length === 0 ? undefined : this.#balancer(this.#ready);
+    if (grows) this.#stopGrowth = startBackgroundTimer(GROWTH_INTERVAL_MS, () => this.#changed());
+    this.#watchReturns(members, now);
+    this.#notify();
+  }
+
+  /** Makes a new picker when the next endpoint's ejection is over. */
+  #watchReturns(members: readonly Member[], now: number): void {
+    this.#stopReturn();
+    let next = Number.POSITIVE_INFINITY;
+    for (const { ejectedUntil } of members) if (ejectedUntil > now) next = Math.min(next, ejectedUntil);
+    if (next === Number.POSITIVE_INFINITY) return;
+    this.#stopReturn = startBackgroundTimer(next - now + 1, () => {
+      const later = performance.now();
+      for (const member of this.#ready) if (!member.isEjected(later)) member.lastError = undefined;
+      this.#changed();
+    });
+  }
+
+  #notify(): void {
+    const waiters = this.#waiters;
+    this.#waiters = new Set();
+    for (const waiter of waiters) waiter();
+  }
+
+  #report(member: Member, state: EndpointState, error?: RpcError): void {
+    this.#event({ type: "endpoint", address: member.endpoint.address, state, ...(error && { error }) });
+  }
+
+  #event(event: TargetEvent): void {
+    const { onEvent } = this.#options;
+    if (onEvent !== undefined) callHook("the hook onEndpoint", () => onEvent(event));
+  }
+}

@@ -1,0 +1,605 @@
+/** A target: lists and their changes, states of endpoints, what takes calls and when. The clock and the endpoints are the test's. */
+import { Code, Metadata, RpcError } from "triple-es";
+import { type Endpoint, fixed, p2c, pickFirst, type Resolver, roundRobin } from "triple-es/discovery";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { markNotSent, markUnprocessed } from "../../runtime/src/call/attempt.ts";
+import { balance } from "../../runtime/src/discovery/balanced.ts";
+import { TargetDriver, type TargetEvent, type TargetOptions } from "../../runtime/src/discovery/target.ts";
+import { emptyBody, streamBody } from "../../runtime/src/http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
+import { seeded } from "./random.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const settle = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+/** A server that a test takes away and brings back. */
+class FakeServer {
+  isUp = true;
+  connects = 0;
+  isClosed = false;
+  calls = 0;
+  active = 0;
+  backoffMs = 0;
+  onReadiness: (isReady: boolean) => void = () => {};
+  answer: Exchange = async () => response();
+
+  lose(): void {
+    this.isUp = false;
+    this.onReadiness(false);
+  }
+}
+
+const response = (headers: Record<string, string> = {}, status = 200): HttpResponse => ({
+  status,
+  headers: new Metadata(headers),
+  body: emptyBody,
+  trailers: new Metadata(),
+});
+
+const request = (change: Partial<HttpRequest> = {}): HttpRequest => ({
+  method: "POST",
+  path: "/a.B/C",
+  version: "2",
+  headers: new Metadata(),
+  body: emptyBody,
+  signal: undefined,
+  ...change,
+});
+
+/** A resolver whose lists and failures are the test's. */
+class Lists {
+  #news: ((one: readonly Endpoint[] | RpcError) => void) | undefined;
+  #waiting: (readonly Endpoint[] | RpcError)[] = [];
+  runs = 0;
+  readonly resolver: Resolver = ({ signal }) => this.#resolve(signal);
+
+  say(...addresses: (string | Endpoint)[]): void {
+    this.#put(addresses.map((one) => (typeof one === "string" ? { address: one } : one)));
+  }
+  fail(text: string): void {
+    this.#put(new RpcError(Code.Unavailable, text));
+  }
+  #put(one: readonly Endpoint[] | RpcError): void {
+    if (this.#news === undefined) this.#waiting.push(one);
+    else this.#news(one);
+  }
+  async *#resolve(signal: AbortSignal): AsyncGenerator<readonly Endpoint[], void> {
+    this.runs++;
+    while (!signal.aborted) {
+      const one =
+        this.#waiting.shift() ??
+        (await new Promise<readonly Endpoint[] | RpcError>((resolve) => {
+          this.#news = resolve;
+          signal.addEventListener("abort", () => resolve([]));
+        }));
+      this.#news = undefined;
+      if (one instanceof RpcError) throw one;
+      yield one;
+    }
+  }
+}
+
+interface World {
+  readonly target: TargetDriver;
+  readonly exchange: Exchange;
+  readonly lists: Lists;
+  readonly events: TargetEvent[];
+  readonly server: (address: string) => FakeServer;
+  readonly states: () => Record<string, string>;
+}
+
+function createWorld(options: Partial<TargetOptions> = {}, resolver?: Resolver): World {
+  const servers = new Map<string, FakeServer>();
+  const server = (address: string): FakeServer => {
+    const known = servers.get(address) ?? new FakeServer();
+    servers.set(address, known);
+    return known;
+  };
+  const lists = new Lists();
+  const events: TargetEvent[] = [];
+  const target = new TargetDriver(
+    resolver ?? lists.resolver,
+    ({ address }, onReadiness) => {
+      const one = server(address);
+      one.onReadiness = onReadiness;
+      const refused = (): RpcError => markNotSent(new RpcError(Code.Unavailable, `${address} refuses`));
+      return {
+        get active() {
+          return one.active;
+        },
+        get backoffMs() {
+          return one.backoffMs;
+        },
+        async connect() {
+          one.connects++;
+          if (!one.isUp) throw refused();
+        },
+        async exchange(sent) {
+          if (!one.isUp) throw refused();
+          one.calls++;
+          return one.answer(sent);
+        },
+        async close() {
+          one.isClosed = true;
+        },
+        destroy() {
+          one.isClosed = true;
+        },
+      };
+    },
+    {
+      name: "greet",
+      balancer: roundRobin({ random: () => 0 }),
+      subset: undefined,
+      emptyAfterMs: 10_000,
+      idleTimeoutMs: 900_000,
+      warmUpMs: 600_000,
+      slowStartMs: 0,
+      ejection: { failures: 5, ejectionMs: 30_000, maxEjectionMs: 300_000 },
+      onEvent: (event) => events.push(event),
+      random: seeded(1),
+      ...options,
+    },
+  );
+  const states = (): Record<string, string> =>
+    Object.fromEntries(target.endpoints().map(({ address, state }) => [address, state]));
+  return { target, exchange: balance(target, false), lists, events, server, states };
+}
+
+/** The world after its first list, with its endpoints connected. */
+async function listed(addresses: readonly (string | Endpoint)[], options: Partial<TargetOptions> = {}): Promise<World> {
+  const world = createWorld(options);
+  world.lists.say(...addresses);
+  await world.exchange(request());
+  await settle();
+  return world;
+}
+
+const failureOf = (promise: Promise<unknown>): Promise<RpcError> =>
+  promise.then(
+    () => Promise.reject(new Error("the call was expected to fail")),
+    (error: RpcError) => error,
+  );
+
+describe("the first call", () => {
+  it("asks the resolver, waits for a list and for an endpoint, and is answered", async () => {
+    const { exchange, lists, states } = createWorld();
+    const call = exchange(request());
+    await settle(5_000);
+    expect(lists.runs).toBe(1);
+    lists.say("a:1", "b:1");
+    expect((await call).status).toBe(200);
+    expect(states()).toEqual({ "a:1": "ready", "b:1": "ready" });
+  });
+
+  it("fails at once when the resolver does, with its reason, and the next list helps the next call", async () => {
+    const { exchange, lists } = createWorld();
+    lists.fail("SERVFAIL");
+    const error = await failureOf(exchange(request()));
+    expect(error).toMatchObject({ code: Code.Unavailable, rawMessage: "cannot reach greet: SERVFAIL" });
+    lists.say("a:1");
+    await settle(2_000);
+    expect((await exchange(request())).status).toBe(200);
+  });
+
+  it("fails at once for an empty list and for endpoints that cannot be reached, and names these", async () => {
+    const none = createWorld();
+    none.lists.say();
+    expect((await failureOf(none.exchange(request()))).rawMessage).toBe("cannot reach greet: it has no endpoints");
+    const { exchange, lists, server } = createWorld();
+    for (const address of ["a:1", "b:1", "c:1", "d:1"]) server(address).isUp = false;
+    lists.say("a:1", "b:1", "c:1", "d:1");
+    expect((await failureOf(exchange(request()))).rawMessage).toBe(
+      "cannot reach greet: a:1: a:1 refuses; b:1: b:1 refuses; c:1: c:1 refuses and 1 more",
+    );
+  });
+
+  it("waits for an endpoint where it is to wait for ready, and is told why when its deadline passes", async () => {
+    const { exchange, lists, server } = createWorld();
+    server("a:1").isUp = false;
+    lists.say("a:1");
+    const call = exchange(request({ waitForReady: true }));
+    await settle(3_000);
+    server("a:1").isUp = true;
+    await settle(1_000);
+    expect((await call).status).toBe(200);
+    const caller = new AbortController();
+    const second = createWorld();
+    const waiting = failureOf(second.exchange(request({ waitForReady: true, signal: caller.signal })));
+    caller.abort(new RpcError(Code.DeadlineExceeded, "too late"));
+    expect((await waiting).code).toBe(Code.DeadlineExceeded);
+  });
+});
+
+describe("a list", () => {
+  it("keeps the connections of endpoints that stay, and closes those of endpoints that go", async () => {
+    const { lists, server, states } = await listed(["a:1", "b:1"]);
+    lists.say("b:1", "c:1");
+    await settle();
+    expect(states()).toEqual({ "b:1": "ready", "c:1": "ready" });
+    expect([server("a:1").isClosed, server("b:1").isClosed]).toEqual([true, false]);
+    expect(server("b:1").connects).toBe(1);
+  });
+
+  it("gives new weights without connecting anew", async () => {
+    const { target, lists, server } = await listed([{ address: "a:1", weight: 100 }, "b:1"]);
+    lists.say({ address: "a:1", weight: 10 }, "b:1");
+    await settle();
+    expect(target.endpoints().map(({ weight }) => weight)).toEqual([10, 100]);
+    expect(server("a:1").connects).toBe(1);
+  });
+
+  it("gives endpoints of weight 0 calls only where nothing else is ready", async () => {
+    const { exchange, server } = await listed([{ address: "a:1", weight: 0 }, "b:1"]);
+    for (let i = 0; i < 10; i++) await exchange(request());
+    expect(server("a:1").calls).toBe(0);
+    server("b:1").lose();
+    await settle();
+    for (let i = 0; i < 10; i++) await exchange(request());
+    expect(server("a:1").calls).toBe(10);
+  });
+
+  it("that is empty is not believed for ten seconds, nor if another one comes before", async () => {
+    const { exchange, lists, states, events } = await listed(["a:1"]);
+    lists.say();
+    await settle(9_000);
+    lists.say("a:1");
+    await settle();
+    lists.say();
+    await settle(9_999);
+    expect(states()).toEqual({ "a:1": "ready" });
+    await settle(1);
+    expect(states()).toEqual({});
+    expect((await failureOf(exchange(request()))).rawMessage).toBe("cannot reach greet: it has no endpoints");
+    expect(events.filter(({ type }) => type === "removed")).toEqual([{ type: "removed", address: "a:1" }]);
+  });
+
+  it("loses invalid endpoints with an event, and has each address once", async () => {
+    const { states, events } = await listed(["a:1", "a:1", "nowhere", { address: "b:1", weight: Number.NaN }]);
+    expect(states()).toEqual({ "a:1": "ready" });
+    expect(events.flatMap((event) => (event.type === "invalid endpoint" ? event.problem : []))).toEqual([
+      'address "nowhere" must be host:port, [v6]:port or unix: and a path',
+      "weight of b:1 must be between 0 and 1,000,000, not NaN",
+    ]);
+  });
+
+  it("that cannot be had leaves the last one in force, with one event however often the resolver fails", async () => {
+    const { exchange, lists, events } = await listed(["a:1"]);
+    for (let i = 0; i < 5; i++) {
+      lists.fail("ECONNREFUSED");
+      await settle(40_000);
+    }
+    expect(lists.runs).toBe(6);
+    expect((await exchange(request())).status).toBe(200);
+    expect(events.filter(({ type }) => type === "resolver failed")).toHaveLength(1);
+  });
+
+  it("is asked for again after 1 s, then 1.6 times as long, up to half a minute", async () => {
+    const { exchange, lists } = createWorld({ random: () => 0.5 });
+    const runs: number[] = [];
+    for (let i = 0; i < 9; i++) lists.fail("away");
+    failureOf(exchange(request())).catch(() => {});
+    for (const ms of [0, 999, 1, 1_600, 2_560, 4_096, 6_554, 10_486, 16_778, 26_844, 29_000, 1_000]) {
+      await settle(ms);
+      runs.push(lists.runs);
+    }
+    expect(runs).toEqual([1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10]);
+  });
+
+  it("of 10,000 endpoints is applied at once, ten connections at a time", async () => {
+    const all = Array.from(
+      { length: 10_000 },
+      (_, index) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}:1`,
+    );
+    const { states, events } = await listed(all, { subset: 20 });
+    expect(Object.keys(states())).toHaveLength(20);
+    expect(events[0]).toEqual({ type: "resolved", endpoints: 10_000 });
+    const { exchange, lists, server } = createWorld();
+    lists.say(...all);
+    const call = exchange(request());
+    await settle();
+    await call;
+    const connected = all.filter((address) => server(address).connects > 0);
+    expect(connected.length).toBeGreaterThan(0);
+  });
+});
+
+describe("an endpoint", () => {
+  it("takes no calls from the turn in which its connection is lost, and is connected again", async () => {
+    const { exchange, server, states } = await listed(["a:1", "b:1"]);
+    server("a:1").onReadiness(false);
+    await Promise.resolve();
+    const before = server("a:1").calls;
+    await exchange(request());
+    await exchange(request());
+    expect(server("a:1").calls - before).toBeLessThanOrEqual(1);
+    await settle();
+    expect(states()["a:1"]).toBe("ready");
+    expect(server("a:1").connects).toBe(2);
+  });
+
+  it("that cannot be reached is tried again after the backoff of its connections, and not before", async () => {
+    const { server, states } = await listed(["a:1", "b:1"]);
+    server("a:1").backoffMs = 1_000;
+    server("a:1").lose();
+    await settle(5_000);
+    expect(states()["a:1"]).toBe("failing");
+    expect(server("a:1").connects).toBeLessThanOrEqual(1 + 6);
+    server("a:1").isUp = true;
+    await settle(1_000);
+    expect(states()["a:1"]).toBe("ready");
+  });
+
+  it("gets its share little by little where it says since when it serves", async () => {
+    const { target } = await listed([{ address: "a:1", since: Date.now() }, "b:1"]);
+    expect(target.endpoints()[0]?.weight).toBe(1);
+    await settle(300_000);
+    expect(target.endpoints()[0]?.weight).toBeCloseTo(50, 0);
+    await settle(300_000);
+    expect(target.endpoints()[0]?.weight).toBe(100);
+    expect(vi.getTimerCount()).toBe(1);
+  });
+
+  it("starts slowly after an outage where that is wanted", async () => {
+    const { target, server } = await listed(["a:1", "b:1"], { slowStartMs: 10_000 });
+    await settle(10_000);
+    expect(target.endpoints().map(({ weight }) => weight)).toEqual([100, 100]);
+    server("a:1").onReadiness(false);
+    await settle(5_000);
+    expect(target.endpoints()[0]?.weight).toBeCloseTo(50, 0);
+  });
+
+  it("that is ready costs no timer", async () => {
+    await listed(["a:1", "b:1", "c:1"]);
+    // That of the pause without calls.
+    expect(vi.getTimerCount()).toBe(1);
+  });
+});
+
+describe("ejection", () => {
+  const away = (): Exchange => async () => {
+    throw new RpcError(Code.Unavailable, "reset");
+  };
+  const call = (exchange: Exchange): Promise<unknown> => exchange(request()).catch(() => {});
+
+  it("takes an endpoint out after five failures in a row, for half a minute, then a minute", async () => {
+    const { exchange, server, states, events } = await listed(["a:1", "b:1"]);
+    server("a:1").answer = away();
+    for (let i = 0; i < 12; i++) await call(exchange);
+    await settle();
+    expect(states()).toEqual({ "a:1": "ejected", "b:1": "ready" });
+    const { calls } = server("a:1");
+    for (let i = 0; i < 10; i++) await call(exchange);
+    expect(server("a:1").calls).toBe(calls);
+    await settle(30_001);
+    expect(states()["a:1"]).toBe("ready");
+    for (let i = 0; i < 12; i++) await call(exchange);
+    await settle(31_000);
+    expect(states()["a:1"]).toBe("ejected");
+    await settle(30_000);
+    expect(states()["a:1"]).toBe("ready");
+    expect(events.filter((event) => event.type === "endpoint" && event.state === "ejected")).toHaveLength(2);
+  });
+
+  it.each<[string, HttpResponse]>([
+    ["trailers only", response({ "grpc-status": "14" })],
+    ["HTTP status 503", response({}, 503)],
+  ])("counts answers that are unavailable: %s", async (_, answer) => {
+    const { exchange, server, states } = await listed(["a:1", "b:1"]);
+    server("a:1").answer = async () => answer;
+    for (let i = 0; i < 12; i++) await call(exchange);
+    expect(states()["a:1"]).toBe("ejected");
+  });
+
+  it("does not count other failures, and forgets them with one success", async () => {
+    const { exchange, server, states } = await listed(["a:1", "b:1"]);
+    let calls = 0;
+    server("a:1").answer = async () => {
+      calls++;
+      if (calls % 5 === 0) return response();
+      throw new RpcError(Code.Unavailable, "reset");
+    };
+    server("b:1").answer = async () => {
+      throw new RpcError(Code.Internal, "broken");
+    };
+    for (let i = 0; i < 60; i++) await call(exchange);
+    expect(states()).toEqual({ "a:1": "ready", "b:1": "ready" });
+  });
+
+  it("leaves at least half of the endpoints in", async () => {
+    const { exchange, server, states } = await listed(["a:1", "b:1", "c:1", "d:1", "e:1"]);
+    for (const address of ["a:1", "b:1", "c:1", "d:1", "e:1"]) server(address).answer = away();
+    for (let i = 0; i < 100; i++) await call(exchange);
+    expect(Object.values(states()).filter((state) => state === "ejected")).toHaveLength(2);
+  });
+
+  it("is ignored where fewer than half of the endpoints are left", async () => {
+    const { exchange, server, states } = await listed(["a:1", "b:1", "c:1"]);
+    server("a:1").answer = away();
+    for (let i = 0; i < 20; i++) await call(exchange);
+    expect(states()["a:1"]).toBe("ejected");
+    server("b:1").lose();
+    server("c:1").lose();
+    await settle();
+    server("a:1").answer = async () => response();
+    expect((await exchange(request())).status).toBe(200);
+  });
+});
+
+describe("a request that no server has processed", () => {
+  it("goes to another endpoint, whatever its connection says", async () => {
+    const { exchange, server } = await listed(["a:1", "b:1", "c:1"]);
+    server("a:1").isUp = false;
+    server("b:1").answer = async () => {
+      throw markUnprocessed(new RpcError(Code.Unavailable, "refused stream"));
+    };
+    for (let i = 0; i < 9; i++) expect((await exchange(request())).status).toBe(200);
+    expect(server("c:1").calls).toBeGreaterThanOrEqual(9);
+  });
+
+  it("is tried on the same endpoint again, after a wait, where there is no other", async () => {
+    const { exchange, server } = await listed(["a:1"]);
+    let calls = 0;
+    server("a:1").answer = async () => {
+      if (++calls < 4) throw markUnprocessed(new RpcError(Code.Unavailable, "going away"));
+      return response();
+    };
+    const call = exchange(request());
+    await settle(1_000);
+    expect((await call).status).toBe(200);
+    expect(calls).toBe(4);
+  });
+
+  it("fails in the end with the endpoints it has tried and their reasons", async () => {
+    const { exchange, server } = await listed(["a:1", "b:1"]);
+    for (const address of ["a:1", "b:1"]) {
+      server(address).answer = async () => {
+        throw markUnprocessed(new RpcError(Code.Unavailable, "refused stream"));
+      };
+    }
+    const failure = failureOf(exchange(request()));
+    await settle(2_000);
+    const { code, rawMessage } = await failure;
+    expect(code).toBe(Code.Unavailable);
+    expect(rawMessage).toMatch(/^no endpoint has taken the call: .:1: refused stream; .:1: refused stream$/);
+  });
+
+  it("has its stream of messages sent again from the start", async () => {
+    const { exchange, server } = await listed(["a:1", "b:1"]);
+    const seen: string[] = [];
+    const read: Exchange = async ({ body }) => {
+      for await (const chunk of body) seen.push(new TextDecoder().decode(chunk));
+      return response();
+    };
+    let refused = 0;
+    const refusing: Exchange = async ({ body }) => {
+      if (refused++ > 0) return read(request({ body }));
+      const chunks = body[Symbol.asyncIterator]();
+      await chunks.next();
+      await chunks.return?.();
+      throw markUnprocessed(new RpcError(Code.Unavailable, "refused stream"));
+    };
+    server("a:1").answer = refusing;
+    server("b:1").answer = refusing;
+    const chunks = (async function* () {
+      yield new TextEncoder().encode("one");
+      yield new TextEncoder().encode("two");
+    })();
+    expect((await exchange(request({ body: streamBody(chunks) }))).status).toBe(200);
+    expect(seen).toEqual(["one", "two"]);
+  });
+});
+
+describe("a request that was sent", () => {
+  it("is never sent to another endpoint", async () => {
+    const { exchange, server } = await listed(["a:1", "b:1"]);
+    const lost = new RpcError(Code.Unavailable, "the connection was lost");
+    for (const address of ["a:1", "b:1"]) {
+      server(address).answer = async () => {
+        throw lost;
+      };
+    }
+    const before = server("a:1").calls + server("b:1").calls;
+    expect(await failureOf(exchange(request()))).toBe(lost);
+    expect(server("a:1").calls + server("b:1").calls).toBe(before + 1);
+  });
+});
+
+describe("pick first", () => {
+  it("connects to one endpoint, and to the next when that is lost", async () => {
+    const { exchange, server } = await listed(["a:1", "b:1", "c:1"], { balancer: pickFirst() });
+    expect([server("a:1").connects, server("b:1").connects, server("c:1").connects]).toEqual([1, 0, 0]);
+    server("a:1").lose();
+    await settle();
+    expect((await exchange(request())).status).toBe(200);
+    expect([server("b:1").connects, server("c:1").connects]).toEqual([1, 0]);
+  });
+});
+
+describe("a target without calls", () => {
+  it("pauses its resolver, and resumes it with the next call, which goes by the last list", async () => {
+    const { exchange, lists, server } = await listed(["a:1"]);
+    await settle(900_000);
+    await exchange(request());
+    await settle(899_000);
+    expect(lists.runs).toBe(1);
+    await settle(902_000);
+    expect(lists.runs).toBe(1);
+    expect(vi.getTimerCount()).toBe(0);
+    const { calls } = server("a:1");
+    expect((await exchange(request())).status).toBe(200);
+    expect(server("a:1").calls).toBe(calls + 1);
+    expect(lists.runs).toBe(2);
+  });
+});
+
+describe("the end of a target", () => {
+  it("ends the resolver, the connections and the timers, and refuses calls", async () => {
+    const { target, exchange, lists, server } = await listed(["a:1", "b:1"]);
+    server("a:1").lose();
+    await settle();
+    await target.close();
+    lists.say("c:1");
+    await settle(60_000);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(server("b:1").isClosed).toBe(true);
+    expect((await failureOf(exchange(request()))).rawMessage).toBe("the transport is closed");
+  });
+
+  it("ends calls that wait for an endpoint", async () => {
+    const { target, exchange } = createWorld();
+    const call = failureOf(exchange(request({ waitForReady: true })));
+    await settle();
+    await target.close();
+    expect((await call).rawMessage).toBe("the transport is closed");
+  });
+});
+
+describe("what a resolver is told", () => {
+  it("is to look again when the time is over, or a connection is lost, once a second at most", async () => {
+    const looks: number[] = [];
+    const resolver: Resolver = async function* ({ next }) {
+      for (;;) {
+        looks.push(performance.now());
+        yield [{ address: "a:1" }];
+        await next(5_000);
+      }
+    };
+    const { exchange, server } = createWorld({}, resolver);
+    const start = performance.now();
+    await exchange(request());
+    await settle(5_000);
+    for (let i = 0; i < 10; i++) {
+      server("a:1").onReadiness(false);
+      await settle(100);
+    }
+    expect(looks.map((at) => at - start)).toEqual([0, 5_000, 6_000]);
+  });
+});
+
+describe("fixed endpoints", () => {
+  it("are what they are", async () => {
+    const { exchange, states } = createWorld(
+      { balancer: p2c({ random: seeded(9) }) },
+      fixed(["a:1", { address: "b:1", weight: 50 }]),
+    );
+    await exchange(request());
+    await settle();
+    expect(Object.keys(states())).toEqual(["a:1", "b:1"]);
+  });
+
+  it("are refused where they are invalid", () => {
+    expect(() => fixed([])).toThrow("fixed needs at least one endpoint");
+    expect(() => fixed(["http://a:1"])).toThrow(
+      'address "http://a:1" must be host:port, [v6]:port or unix: and a path',
+    );
+    expect(() => fixed([{ address: "a:1", weight: -1 }])).toThrow(TypeError);
+    expect(() => fixed([{ address: "a:1", since: Number.NaN }])).toThrow("since of a:1 must be a time in milliseconds");
+  });
+});

@@ -1,0 +1,187 @@
+/** Transports to several servers, over sockets: rolling restarts, servers that vanish, names and TLS. */
+import { Code, RpcError } from "triple-es";
+import { consistentHash, fixed, roundRobin } from "triple-es/discovery";
+import { type BalancedTransportOptions, createTransport } from "triple-es/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { failureOf, freePort, startServer } from "../support/server.ts";
+
+const connect = (options: BalancedTransportOptions) => {
+  const transport = createTransport(options);
+  onTestFinished(() => transport.close());
+  return { transport, client: createGreetServiceClient(transport) };
+};
+
+/** Servers that answer with their index. */
+const startServers = (count: number) =>
+  Promise.all(Array.from({ length: count }, (_, index) => startServer({ greet: () => ({ greeting: `${index}` }) })));
+
+const addressesOf = (servers: readonly { readonly port: number }[]): string[] =>
+  servers.map(({ port }) => `127.0.0.1:${port}`);
+
+describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
+  it("all endpoints are used", async () => {
+    const servers = await startServers(3);
+    const { client, transport } = connect({ resolver: fixed(addressesOf(servers)), balancer: roundRobin(), protocol });
+    await client.greet({});
+    await expect
+      .poll(() => transport.endpoints().map(({ state }) => state), { timeout: 10_000 })
+      .toEqual(["ready", "ready", "ready"]);
+    const answers = new Map<string, number>();
+    for (let i = 0; i < 30; i++) {
+      const { greeting } = await client.greet({});
+      answers.set(greeting, (answers.get(greeting) ?? 0) + 1);
+    }
+    expect([...answers.values()]).toEqual([10, 10, 10]);
+  });
+
+  it("no call is lost over HTTP/2 while servers restart one after the other", async () => {
+    const seen = new Map<string, number>();
+    const handler = {
+      greet: ({ name }: { readonly name: string }) => {
+        seen.set(name, (seen.get(name) ?? 0) + 1);
+        return { greeting: name };
+      },
+    };
+    const servers = await Promise.all([startServer(handler), startServer(handler), startServer(handler)]);
+    const { client } = connect({
+      resolver: fixed(addressesOf(servers)),
+      protocol,
+      httpVersion: "2",
+      maxBackoffMs: 100,
+    });
+    let isOver = false;
+    let calls = 0;
+    const failures: unknown[] = [];
+    const callers = Array.from({ length: 8 }, async () => {
+      while (!isOver) {
+        const name = `call ${calls++}`;
+        await client.greet({ name }).catch((error: unknown) => failures.push(error));
+        await new Promise(setImmediate);
+      }
+    });
+    for (const { server, port } of servers) {
+      const at = calls;
+      await expect.poll(() => calls, { timeout: 10_000 }).toBeGreaterThan(at + 50);
+      await server.close();
+      const gone = calls;
+      await expect.poll(() => calls, { timeout: 10_000 }).toBeGreaterThan(gone + 50);
+      await startServer(handler, {}, port);
+    }
+    isOver = true;
+    await Promise.all(callers);
+    expect(failures).toEqual([]);
+    expect([...seen.values()].filter((times) => times > 1)).toEqual([]);
+    expect(seen.size).toBe(calls);
+  });
+});
+
+describe("a transport with a resolver", () => {
+  it("sends calls past an endpoint that nobody listens on", async () => {
+    const [server] = await startServers(1);
+    const dead = `127.0.0.1:${await freePort()}`;
+    const { client, transport } = connect({ resolver: fixed([dead, ...addressesOf(server ? [server] : [])]) });
+    for (let i = 0; i < 5; i++) expect((await client.greet({})).greeting).toBe("0");
+    await expect.poll(() => transport.endpoints()[0]?.state, { timeout: 10_000 }).toBe("failing");
+    expect(transport.endpoints()[0]?.lastError?.rawMessage).toContain("ECONNREFUSED");
+  });
+
+  it("fails fast where no endpoint can be reached, and says why", async () => {
+    const dead = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+    const { client } = connect({ resolver: fixed(dead), authority: "greet.test" });
+    const error = await failureOf(client.greet({}));
+    expect(error).toMatchObject({ code: Code.Unavailable });
+    expect(error.rawMessage).toMatch(/^cannot reach greet\.test: 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
+  });
+
+  it("retries by policy on top of its picks", async () => {
+    let calls = 0;
+    const { port } = await startServer({
+      greet() {
+        if (++calls < 3) throw new RpcError(Code.Unavailable, "not yet");
+        return { greeting: "at last" };
+      },
+    });
+    const { client } = connect({
+      resolver: fixed([`127.0.0.1:${port}`]),
+      retry: { applies: () => true, initialBackoffMs: 1 },
+    });
+    expect((await client.greet({})).greeting).toBe("at last");
+  });
+
+  it("sends a key to one endpoint by consistent hashing", async () => {
+    const servers = await startServers(3);
+    const { client, transport } = connect({
+      resolver: fixed(addressesOf(servers)),
+      balancer: consistentHash({ header: "x-user" }),
+    });
+    await client.greet({});
+    await expect
+      .poll(() => transport.endpoints().every(({ state }) => state === "ready"), { timeout: 10_000 })
+      .toBe(true);
+    const ask = async (user: string): Promise<string> =>
+      (await client.greet({}, { headers: { "x-user": user } })).greeting;
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ask("ann")));
+    expect(new Set(answers).size).toBe(1);
+  });
+
+  it("takes the policy, retries and time limits of a service config that comes with the endpoints", async () => {
+    let calls = 0;
+    const { port } = await startServer({
+      greet() {
+        if (++calls < 2) throw new RpcError(Code.Aborted, "conflict");
+        return { greeting: "at last" };
+      },
+    });
+    const retryPolicy = {
+      maxAttempts: 2,
+      initialBackoff: "0.001s",
+      maxBackoff: "1s",
+      backoffMultiplier: 2,
+      retryableStatusCodes: ["ABORTED"],
+    };
+    const problems: string[] = [];
+    const { client } = connect({
+      async *resolver({ configure }) {
+        configure({ loadBalancingConfig: [{ round_robin: {} }], methodConfig: [{ name: [{}], retryPolicy }] });
+        configure("{ not JSON");
+        yield [{ address: `127.0.0.1:${port}` }];
+      },
+      onEndpoint: (event) => event.type === "invalid service config" && problems.push(event.problem),
+    });
+    // The first call resolves, and begins before the config is known.
+    await failureOf(client.greet({}));
+    calls = 0;
+    expect((await client.greet({})).greeting).toBe("at last");
+    expect(problems).toEqual([expect.stringContaining("the service config is not JSON")]);
+  });
+
+  it.skipIf(!hasOpenssl)(
+    "verifies certificates against its authority, whatever the address (needs openssl)",
+    async () => {
+      const { ca, server } = createCertificates();
+      const { port } = await startServer({}, { tls: server });
+      const resolver = fixed([`127.0.0.1:${port}`]);
+      for (const protocol of ["grpc", "http-rpc"] as const) {
+        const { client } = connect({ resolver, protocol, authority: "localhost", tls: { ca } });
+        expect((await client.greet({ name: "Dubbo" })).greeting).toBe("Hello, Dubbo!");
+        const other = connect({ resolver, protocol, authority: "other.test", tls: { ca } });
+        expect((await failureOf(other.client.greet({}))).code).toBe(Code.Unavailable);
+      }
+    },
+  );
+
+  it.each<[Partial<BalancedTransportOptions>, string]>([
+    [{ baseUrl: "http://localhost:1" as never }, "baseUrl and resolver exclude each other"],
+    [{ resolver: "dns" as never }, "resolver must be a function"],
+    [{ balancer: "p2c" as never }, "balancer must be a function"],
+    [{ subset: 0 }, "subset must be an integer of 1 or more, not 0"],
+    [{ emptyAfterMs: -1 }, "emptyAfterMs must be 0 or more, not -1"],
+    [{ ejection: { failures: Number.NaN } }, "ejection.failures must be 0 or more, not NaN"],
+    [{ authority: "a/b" }, 'authority "a/b" must be a host, or a host and a port'],
+    [{ serviceConfig: { loadBalancingConfig: [{ xds: {} }] } }, "loadBalancingConfig: none of xds is known"],
+  ])("refuses %o", (options, message) => {
+    expect(() => createTransport({ resolver: fixed(["a:1"]), ...options })).toThrow(message);
+  });
+});
