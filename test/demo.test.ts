@@ -49,12 +49,12 @@ describe("the demo", () => {
     expect(shown.filter((text) => !stdout.includes(text))).toEqual([]);
   });
 
-  it("writes no colours where nobody looks", async () => {
+  it("writes no colours without a terminal", async () => {
     expect((await demo(["--help"])).stdout).not.toContain("\u001b");
     expect((await demo([])).stdout).not.toContain("\u001b");
   });
 
-  it("says so, and goes on, where there is no curl", async () => {
+  it("reports a missing curl, and continues", async () => {
     const { code, stdout } = await demo([], { ...process.env, PATH: "/nonexistent" });
     expect(stdout).toContain("skipped: there is no curl on this machine");
     expect(stdout).toContain("11 answers right, 0 wrong, 1 skipped");
@@ -149,7 +149,7 @@ describe("the demo with --serve", () => {
     },
   );
 
-  it("stops when the npm that runs it is told to", async () => {
+  it("stops when the npm that runs it receives a signal", async () => {
     const { address } = await serve("npm", ["run", "--silent", "demo", "--"], copyOfRoot());
     const output = (serving as ChildProcess).stdout;
     serving?.kill("SIGTERM");
@@ -158,7 +158,7 @@ describe("the demo with --serve", () => {
     await expect(fetch(`http://${address}/`)).rejects.toThrow();
   });
 
-  it("says so when its port is taken", async () => {
+  it("reports a port that is in use", async () => {
     const { address } = await serve();
     const port = address.slice("localhost:".length);
     const { code, stderr } = await demo(["--serve", "--port", port]);

@@ -285,7 +285,7 @@ describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
     expect(types).toEqual([web, web, rpc, web]);
   });
 
-  it("makes no streams over HTTP RPC alone, and says so", async () => {
+  it("fails streams over HTTP RPC with a clear error", async () => {
     const client = await reach({}, { protocol: "http-rpc" });
     for (const call of [client.greetEach({}), client.greetTogether(arriving()), client.greetOnArrival(arriving())]) {
       const error = await failureOf(call);
@@ -305,11 +305,11 @@ describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
 });
 
 describe("a transport on fetch", () => {
-  it("refuses a protocol that is none", () => {
+  it("refuses an unknown protocol", () => {
     expect(() => connect("/", { protocol: "grpc" as never })).toThrow(/protocol.*grpc-web/);
   });
 
-  it("ends a stream as unavailable when the server goes away, and goes on when it is back", async () => {
+  it("ends a stream as unavailable when the server goes away, and works again when it is back", async () => {
     const { server, port, baseUrl } = await startServer({
       async *greetEach() {
         yield { greeting: "one" };
@@ -327,7 +327,7 @@ describe("a transport on fetch", () => {
     expect(await greetings(client.greetEach({ names: ["Ada"] }))).toEqual(["Hello, Ada!"]);
   });
 
-  it("fails as unavailable where nobody listens", async () => {
+  it("fails as unavailable if no server listens", async () => {
     const baseUrl = `http://127.0.0.1:${await freePort()}`;
     const error = await failureOf(connect(baseUrl).greet({}));
     expect([error.code, error.status]).toEqual([Code.Unavailable, Status.ChannelInactive]);
@@ -455,7 +455,7 @@ describe("a handler of requests", () => {
     expect(await response.json()).toEqual({ status: Status.ServiceError, message: "who are you?" });
   });
 
-  it("hides the errors nobody meant for the caller, and tells the hook", async () => {
+  it("hides unexpected errors from the caller, and reports them to the hook", async () => {
     const onError = vi.fn();
     const router = createRouter({ onError }).add(GreetServiceDef, {
       ...greeter,
@@ -499,7 +499,7 @@ describe("a handler of requests", () => {
     expect(await response.json()).toMatchObject({ status: Status.ServerTimeout });
   });
 
-  it("has a signal that fires with the request's own, but not behind the response, as Deno's does", async () => {
+  it("has a signal that fires with the request's own, but not after the response, unlike Deno's", async () => {
     const signals: AbortSignal[] = [];
     const answering = handle({
       greet: ({ name }, { signal }) => {

@@ -39,7 +39,7 @@ describe("memory", () => {
     expect(isFlat(fitSlope(samples(0)))).toBe(true);
   });
 
-  it.each([16, 24, 200])("is not flat if a call leaves %i bytes behind", (bytes) => {
+  it.each([16, 24, 200])("is not flat if a call leaks %i bytes", (bytes) => {
     expect(isFlat(fitSlope(samples(bytes)))).toBe(false);
   });
 

@@ -137,7 +137,7 @@ describe.each(Object.entries(FRAMEWORKS))("%s", (_, serve) => {
     expect((await failureOf(client.greet({}, { timeoutMs: 30 }))).code).toBe(Code.DeadlineExceeded);
   });
 
-  it("tells the handler that the caller has gone", async () => {
+  it("notifies the handler that the caller has gone", async () => {
     const { greet, started, ended } = waiting();
     const client = await reach({ greet });
     const controller = new AbortController();

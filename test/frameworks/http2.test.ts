@@ -118,7 +118,7 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
     expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
   });
 
-  it("tells the handler that the caller has gone", async () => {
+  it("notifies the handler that the caller has gone", async () => {
     const { greet, started, ended } = waiting();
     const greeter = connectGreeter(await serve(greetRouter({ greet })));
     const controller = new AbortController();
@@ -161,7 +161,7 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
   });
 });
 
-describe("a body that somebody else has read", () => {
+describe("a body that other middleware has read", () => {
   it("makes an error that says what to change", async () => {
     const handle = nodeHandler(greetRouter());
     const baseUrl = await listen(

@@ -134,7 +134,7 @@ describe("a response", () => {
   });
 });
 
-describe("a failure that the server tells", () => {
+describe("an error that the server reports", () => {
   it.each([200, 404, 408, 415, 500, 503])("in headers alone is read with HTTP status %i", async (status) => {
     const fields = { ...headers, "grpc-status": "2", "grpc-message": "broken", why: "fire" };
     const error = await failure({ status, headers: fields });
@@ -196,7 +196,7 @@ describe("a failure that the server tells", () => {
     expect((await failureOf(client.greetTogether(arriving()))).code).toBe(Code.NotFound);
   });
 
-  it("counts for more than what is wrong with its body", async () => {
+  it("takes precedence over errors in its body", async () => {
     const body = {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new RpcError(Code.Unavailable, "reset")) }),
     };
@@ -249,7 +249,7 @@ describe("a response that is not gRPC's", () => {
     expect([asked, left.mock.calls.length]).toEqual([0, 1]);
   });
 
-  it("is in a codec nobody asked for", async () => {
+  it("is in a codec that was not requested", async () => {
     expect(await failure({ headers: { "content-type": "application/grpc+json" }, body: hi, trailers })).toMatchObject({
       code: Code.Internal,
       rawMessage: expect.stringContaining("application/grpc+json"),

@@ -186,7 +186,7 @@ describe("a failure without messages", () => {
     });
   });
 
-  it("of an unknown encoding tells the known ones", async () => {
+  it("of an unknown encoding names the known ones", async () => {
     const answer = await exchange(grpcRequest({ headers: { "grpc-encoding": "snappy" } }));
     expect(answer.headers.get("grpc-accept-encoding")).toBe(nodeCompressions.map(({ name }) => name).join(","));
   });
@@ -200,7 +200,7 @@ describe("a failure without messages", () => {
     });
   });
 
-  it("of an interceptor is hidden as a handler's is, and told once", async () => {
+  it("of an interceptor is hidden like a handler's, and reported once", async () => {
     const secret = new Error("password is 1234");
     const { exchange, errors } = routeGreeter({}, { interceptors: [() => () => Promise.reject(secret)] });
     expect(await call({}, exchange)).toEqual({
@@ -213,7 +213,7 @@ describe("a failure without messages", () => {
 });
 
 describe("a failure after messages", () => {
-  it("is told in the trailers", async () => {
+  it("is reported in the trailers", async () => {
     const { exchange } = routeGreeter({
       async *greetEach() {
         yield { greeting: "a" };
@@ -226,7 +226,7 @@ describe("a failure after messages", () => {
     expect(answer.headers.has("grpc-status")).toBe(false);
   });
 
-  it("of a later request is told likewise", async () => {
+  it("of a later request is reported likewise", async () => {
     const body = joined(named("Ada"), envelope(greetRequest("Bob"), 7));
     expect(await call({ path: path("GreetOnArrival"), body })).toEqual({
       status: "13",

@@ -112,7 +112,7 @@ describe("a request with a timeout", () => {
     return [answer.trailers.get("grpc-status") ?? answer.headers.get("grpc-status"), left];
   }
 
-  it("tells the handler how much is left", async () => {
+  it("gives the handler the remaining time", async () => {
     const [status, left] = await outcome("3000m");
     expect(status).toBe("0");
     expect(left).toBeGreaterThan(2000);

@@ -262,7 +262,7 @@ describe("a response of gRPC-Web", () => {
     expect(late.code).toBe(Code.PermissionDenied);
   });
 
-  it("is what it is for messages made with create too", async () => {
+  it("is the same for messages made with create", async () => {
     const client = withBody(joined(hello, trailers(OK)));
     expect((await client.greet(create(GreetRequestSchema, { name: "Ada" }))).greeting).toBe("Hello!");
   });

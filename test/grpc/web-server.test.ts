@@ -132,7 +132,7 @@ describe("an error of gRPC-Web", () => {
     expect((await outcome(answer)).trailers).toContain(status);
   });
 
-  it("tells the encodings that are supported in a header", async () => {
+  it("names the supported encodings in a header", async () => {
     const { exchange } = routeGreeter({}, { compressions: nodeCompressions });
     const answer = await exchange(webRequest({ headers: { "grpc-encoding": "bzip2" } }));
     expect(answer.headers.get("grpc-accept-encoding")).toContain("gzip");

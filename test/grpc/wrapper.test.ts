@@ -99,7 +99,7 @@ describe("a wrapper", () => {
     expect(decodeWrapper(bytesOf(request))).toEqual(wrapper);
   });
 
-  it("is what the schema of Dubbo says", () => {
+  it("is encoded by Dubbo's schema", () => {
     const args = [Uint8Array.of(1), new Uint8Array(0)];
     const request = { serializeType: "hessian4", values: args, types: ["int", "[B"] };
     const message = create(TripleRequestWrapperSchema, { serializeType: "hessian4", args, argTypes: request.types });
@@ -117,7 +117,7 @@ describe("a wrapper", () => {
     expect(hexOf(encodeWrapper(wrapper))).toBe("0a0012001a00");
   });
 
-  it("may have fields that nobody knows", () => {
+  it("may have unknown fields", () => {
     const strange = "22 01 78 28 05 31 0000000000000000 3d 00000000";
     expect(decodeWrapper(bytesOf(`0a0161 ${strange} 12014e 1a0162`))).toMatchObject({
       serializeType: "a",
@@ -295,7 +295,7 @@ describe("a server", () => {
     });
   });
 
-  it("keeps what a handler hides hidden, though an exception of Java led to it", async () => {
+  it("keeps a hidden error hidden, even if an exception of Java caused it", async () => {
     const hiding = createRouter({ serializations: [hessian2], onError: () => {} }).add(ShopDef, {
       ...shop,
       find: () => {
@@ -457,7 +457,7 @@ describe("a client", () => {
     expect(seen).toBe(expected);
   });
 
-  it("tells errors of a bounded length, whatever the server says", async () => {
+  it("reports errors of bounded length, whatever the server sends", async () => {
     const call = recorded.find(({ path }) => path.endsWith("/greet")) as Recorded;
     const wrapper = { serializeType: "x".repeat(1_000_000), values: [Uint8Array.of(0x4e)], types: ["void"] };
     const strange = answering({ ...call, response: hexOf(framed(encodeWrapper(wrapper))) });
@@ -500,7 +500,7 @@ describe("a client", () => {
     await expect(failed).rejects.toMatchObject({ code: Code.Unknown });
   });
 
-  it("tells of an exception that it cannot read", async () => {
+  it("reports an exception that it cannot decode", async () => {
     const call = recorded.find(({ path }) => path.endsWith("/fail")) as Recorded;
     const { transport } = answering({ ...call, response: hexOf(framed(bytesOf("0a026b6f"))) });
     const failed = createInterfaceClient(PlainDef, transport)["fail"]?.("", 7);

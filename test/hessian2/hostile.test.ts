@@ -50,7 +50,7 @@ describe("Hessian 2", () => {
     any: fc.oneof(fc.string(), fc.boolean(), fc.bigInt({ min: 0n, max: 10n }), fc.constant(null)),
   });
 
-  it("reads what it has written", () => {
+  it("decodes its own output", () => {
     fc.assert(
       fc.property(value, (given) => {
         expect(hessian2.decode(EVERYTHING, hessian2.encode(EVERYTHING, given))).toEqual(given);
@@ -84,7 +84,7 @@ describe("Hessian 2", () => {
     }
   });
 
-  it("refuses what goes on behind the value", () => {
+  it("refuses bytes after the value", () => {
     expect(() => hessian2.decode("int", hex("91 91"))).toThrow("the value ends at byte 1, and the data goes on");
   });
 
@@ -187,7 +187,7 @@ describe("Hessian 2", () => {
     expect(() => hessian2.decode(type, hex(bytes))).toThrow(Error);
   });
 
-  it("reads exceptions that lead to each other, have odd fields, or are none", () => {
+  it("decodes exceptions with circular causes or unusual fields, and refuses other objects", () => {
     const throwable = (name: string, cause: string): string =>
       `43 ${text(name)} 92 ${text("cause")} ${text("odd")} ${cause}`;
     // The inner exception has the outer one for its cause; the odd field is an object of a class that nobody declared.
@@ -211,7 +211,7 @@ describe("Hessian 2", () => {
     );
   });
 
-  it("refuses to write what goes on for ever", () => {
+  it("refuses to encode an infinite value", () => {
     let deep: unknown[] = [];
     for (let i = 0; i < 1000; i += 1) deep = [deep];
     expect(() => hessian2.encode(ANY, deep)).toThrow("more than 200 levels deep");

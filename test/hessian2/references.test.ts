@@ -96,7 +96,7 @@ describe("reading", () => {
     expect(read).toEqual({ n: 2, name: "sub", x: null });
   });
 
-  it("counts what is made of nothing", () => {
+  it("counts values that are created for missing fields", () => {
     const fields = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}`, ANY] as const));
     const Wide: JavaClass = { name: "W", fields };
     const strict = createHessian2({ classes: [Wide], limits: { maxValues: 1000 } });

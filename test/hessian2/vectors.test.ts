@@ -155,7 +155,7 @@ describe("Hessian 2 of Dubbo for Java", () => {
     expect(hexOf(hessian2.encode("java.lang.Object", 1.5))).toBe("5f000005dc");
   });
 
-  it("reads what is there twice, or in itself, as one object", () => {
+  it("reads repeated and recursive references as one object", () => {
     const [one, two] = hessian2.decode(
       { list: { class: () => Address } },
       bytesOf("list with one object twice"),
@@ -166,7 +166,7 @@ describe("Hessian 2 of Dubbo for Java", () => {
     expect(boss.name).toBe("Ada");
   });
 
-  it("writes what is there twice once, and the same bytes as Java does", () => {
+  it("writes a repeated object once, in the same bytes as Java", () => {
     const shared = { number: 1, street: "shared" };
     const bytes = hessian2.encode({ list: { class: () => Address } }, [shared, shared]);
     expect(hexOf(bytes)).toBe(recorded["list with one object twice"]);

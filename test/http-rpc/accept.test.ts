@@ -47,7 +47,7 @@ describe("a client of http-rpc", () => {
     );
   });
 
-  it("sends no accept unless it is told to", async () => {
+  it("sends no accept by default", async () => {
     const answer = response({ headers: { "content-type": "application/proto" }, body: greetResponse("hi") });
     const { client, requests } = wireClient(createHttpRpcClient, answer);
     await client.greet({});

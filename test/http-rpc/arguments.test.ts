@@ -60,7 +60,7 @@ describe("a body in JSON", () => {
     expect(await answerTo(body)).toEqual([400, { status: 25, message: expect.any(String) }]);
   });
 
-  it("tells how many arguments there were", async () => {
+  it("reports the number of arguments", async () => {
     expect(await answerTo("[{},{},{}]")).toEqual([
       400,
       { status: 40, message: expect.stringContaining("3 arguments") },
@@ -176,7 +176,7 @@ describe("a client", () => {
     expect(text("object")).toBe('{"name":"Ada"}');
   });
 
-  it("sends what a server reads, whatever it is", () => {
+  it("sends every message in a form that a server reads", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "grapheme" }),

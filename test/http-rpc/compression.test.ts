@@ -81,7 +81,7 @@ describe("a body", () => {
     }
   });
 
-  it("in an encoding of a server that has none is refused without a list", async () => {
+  it("in any encoding is refused without a list by a server without compressions", async () => {
     const answer = await routeGreeter({}, { compressions: [] }).exchange(
       rpcRequest({ headers: { "content-encoding": "gzip" } }),
     );

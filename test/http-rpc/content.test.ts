@@ -29,7 +29,7 @@ describe("a method", () => {
     expect(JSON.stringify(answer.body)).toContain("Ada");
   });
 
-  it.each(BODIES)("refuses %s where it is not, and says what there is", async (kind, contentType, body) => {
+  it.each(BODIES)("refuses %s if it is not enabled, and names the supported types", async (kind, contentType, body) => {
     const bodies = EVERY_BODY.filter((one) => one !== kind);
     const { status, body: error, response } = await routeParameters({ bodies })("all", contentType, body);
     expect(status).toBe(415);
@@ -94,7 +94,7 @@ describe("accept", () => {
     expect([answer.status, answer.contentType, answer.body]).toEqual([200, "text/plain; charset=utf-8", "Ada"]);
   });
 
-  it("of nothing there is ends in 406 before the method is called, and says what there is", async () => {
+  it("of unsupported types ends in 406 before the method is called, and names the supported types", async () => {
     const called: unknown[] = [];
     const greet = (message: object) => {
       called.push(message);

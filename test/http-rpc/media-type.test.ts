@@ -85,7 +85,7 @@ describe("accept", () => {
     expect(qualityOf(accept, mediaType)).toBe(quality);
   });
 
-  it("is served with what it wants most, and of equals with the first", () => {
+  it("is served with the type it prefers, and of equal ones with the first", () => {
     const types = ["application/json", "application/proto"];
     expect(chooseMediaType("application/proto, application/json;q=0.9", types)).toBe("application/proto");
     expect(chooseMediaType("application/*", types)).toBe("application/json");

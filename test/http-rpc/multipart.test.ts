@@ -232,7 +232,7 @@ describe("the parts of a body", () => {
     expect((await bounded("all", CONTENT_TYPE, multipart(part, part, part))).status).toBe(413);
   });
 
-  it("must not be none", async () => {
+  it("must not be empty", async () => {
     expect(await send("all", CONTENT_TYPE, multipart())).toMatchObject({
       status: 400,
       body: { status: 40, message: "the body has no parts; a multipart body has at least one" },

@@ -98,7 +98,7 @@ describe("a form, multipart or text body, without any option", () => {
     });
   });
 
-  it("is served to everybody where a service switches the protection off", async () => {
+  it("is served to all origins if a service turns the protection off", async () => {
     const send = routeParameters({ csrf: false });
     const headers = { "tri-protocol-version": undefined, "sec-fetch-site": "cross-site" };
     expect((await send("all", FORM, "fullName=Ada", headers)).status).toBe(200);

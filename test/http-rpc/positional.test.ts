@@ -160,7 +160,7 @@ describe("values in JSON", () => {
     expect(written(type, value)).toBe(text);
   });
 
-  it("leave what is missing as Java does, and ignore what is too much", () => {
+  it("leave missing fields as Java does, and ignore unknown ones", () => {
     const value = read({ class: () => Everything }, '{"int":5,"more":1}');
     expect(value).toMatchObject({ int: 5, long: 0n, flag: false, char: "\0", text: null, user: null });
   });
@@ -217,7 +217,7 @@ describe("a client of sub-protocol A", () => {
     ]);
   });
 
-  it("is told that streams are for the other sub-protocol", async () => {
+  it("learns that streams need the other sub-protocol", async () => {
     const transport = createInMemoryTransport(createRouter({ serializations: [hessian2] }), { protocol: "http-rpc" });
     const each = createShopClient(transport).count(1, 2)[Symbol.asyncIterator]();
     await expect(each.next()).rejects.toThrow("HTTP RPC is unary only");

@@ -141,14 +141,17 @@ describe("the path", () => {
     );
   });
 
-  it.each(["GreetEach", "GreetTogether", "GreetOnArrival"])("of %s needs sub-protocol B, and says so", async (name) => {
-    const answer = await exchange(rpcRequest({ path: `/greet.v1.GreetService/${name}` }));
-    expect([answer.status, answer.headers.get("accept-post")]).toEqual([
-      415,
-      expect.stringContaining("application/grpc"),
-    ]);
-    expect(await jsonOf(answer)).toMatchObject({ code: "unimplemented", message: expect.stringContaining("gRPC") });
-  });
+  it.each(["GreetEach", "GreetTogether", "GreetOnArrival"])(
+    "of %s is refused with a hint at sub-protocol B",
+    async (name) => {
+      const answer = await exchange(rpcRequest({ path: `/greet.v1.GreetService/${name}` }));
+      expect([answer.status, answer.headers.get("accept-post")]).toEqual([
+        415,
+        expect.stringContaining("application/grpc"),
+      ]);
+      expect(await jsonOf(answer)).toMatchObject({ code: "unimplemented", message: expect.stringContaining("gRPC") });
+    },
+  );
 });
 
 describe("tri-protocol-version", () => {
@@ -285,7 +288,7 @@ describe("the headers", () => {
     expect(await outcome({ headers: { [name]: value } })).toEqual([400, 40]);
   });
 
-  it.each(["cookie", "referer", "user-agent"])("may bring text of others as %s", async (name) => {
+  it.each(["cookie", "referer", "user-agent"])("may contain non-ASCII text in %s", async (name) => {
     expect(await outcome({ headers: { [name]: "grün; a=é" } })).toEqual([200]);
   });
 

@@ -231,7 +231,7 @@ describe("a status of the specification", () => {
     expect(errors).toEqual([secret]);
   });
 
-  it("is not told from an error that only looks like one", async () => {
+  it("is not confused with an error that only looks like one", async () => {
     expect(await failure(503, { status: 99, message: "m" })).toMatchObject({
       code: Code.Unavailable,
       status: undefined,

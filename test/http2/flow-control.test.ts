@@ -96,7 +96,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  it("has its trailers behind all data that waits, and the reset of an unread request behind those", () => {
+  it("has its trailers after all queued data, and the reset of an unread request after those", () => {
     const server = new RecordedServer();
     server.receive(settings([Setting.InitialWindowSize, 2]), headers(1, REQUEST));
     server.requests[0]?.stream?.respond(200, NONE, Buffer.from("abcd"), TRAILERS, true);
@@ -106,7 +106,7 @@ describe("what is sent", () => {
     expect(server.requests[0]).toMatchObject({ closed: 1, reset: undefined });
   });
 
-  it("of many small pieces leaves in one frame, of a large piece in frames of 16 KiB, in order", () => {
+  it("of many small chunks is sent in one frame, of a large chunk in frames of 16 KiB, in order", () => {
     const { server, streams } = responding(
       1,
       windowUpdate(0, 2 ** 20),

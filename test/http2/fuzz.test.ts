@@ -68,7 +68,7 @@ const SCENES: Readonly<Record<string, () => RecordedServer | RecordedClient>> = 
 };
 
 describe.each(Object.entries(SCENES))("%s", (_name, make) => {
-  it("survives any bytes, and sends nothing behind its GOAWAY", () => {
+  it("survives any bytes, and sends nothing after its GOAWAY", () => {
     fc.assert(
       fc.property(input, (chunks) => {
         const side = make();

@@ -330,7 +330,7 @@ describe("a cache of blocks", () => {
     expect(cache.find(other, 0, 100, 0)).toBeUndefined();
   });
 
-  it("gives up for a while on a peer that never repeats itself, and forgets when told", () => {
+  it("is disabled for a while for a peer that never repeats a block, and can be cleared", () => {
     const cache = new BlockCache<string>();
     cache.keep(bytes, 0, 4, 0, "block", 10);
     expect(cache.held).toBeGreaterThan(0);

@@ -95,7 +95,7 @@ describe("a request", () => {
 });
 
 describe("a unary response", () => {
-  it("is its headers, data and trailers, behind one another", () => {
+  it("is its headers, data and trailers, one after another", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST, END));
     server.requests[0]?.stream?.respond(200, NONE, Buffer.from("abc"), TRAILERS, true);
@@ -168,7 +168,7 @@ describe("a unary response", () => {
 });
 
 describe("a reset", () => {
-  it("of the peer is heard once, and answered with nothing", () => {
+  it("of the peer is reported once, and not answered", () => {
     const client = new RecordedClient();
     const heard = client.open(undefined, false);
     client.bytes();
@@ -180,7 +180,7 @@ describe("a reset", () => {
     expect(client.bytes()).toHaveLength(0);
   });
 
-  it("of ours sends the HEADERS that stand before it, because they change the peer's tables", () => {
+  it("of ours sends the HEADERS queued before it, because they change the peer's tables", () => {
     const client = new RecordedClient();
     const heard = client.open();
     heard.stream?.reset(ErrorCode.Cancel);
@@ -192,7 +192,7 @@ describe("a reset", () => {
     ]);
   });
 
-  it("from inside every callback leaves nothing behind", () => {
+  it("from inside every callback leaves no state", () => {
     for (const name of ["onResponse", "onData", "onEnd", "onInformational"] as const) {
       const client = new RecordedClient();
       const heard = new Heard();
@@ -207,7 +207,7 @@ describe("a reset", () => {
 });
 
 describe("a graceful shutdown", () => {
-  it("has two steps: what the client sent before it heard of the first is still served (section 6.8)", () => {
+  it("has two steps: requests sent before the client received the first are still served (section 6.8)", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST, END));
     server.connection.goAway(ErrorCode.NoError, false);

@@ -131,7 +131,7 @@ describe("a request", () => {
     expect(server.requests[0]).toMatchObject({ ended: true, bytes: Buffer.from("abc") });
   });
 
-  it("is told of trailers, which must end it and have no pseudo-header fields", () => {
+  it("receives trailers, which must end it and have no pseudo-header fields", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST), headers(1, ["x-a", "1"], END));
     expect(server.requests[0]).toMatchObject({ ended: true, trailers: ["x-a", "1"] });
@@ -195,7 +195,7 @@ describe("a response", () => {
     expect([heard.closed, heard.ended, client.over]).toEqual([1, false, undefined]);
   });
 
-  it("comes behind interim responses, with data and trailers", () => {
+  it("follows interim responses, with data and trailers", () => {
     const { heard } = receive(
       headers(1, [":status", "100"]),
       headers(1, [":status", "103", "link", "a"]),

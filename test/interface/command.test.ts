@@ -57,7 +57,7 @@ describe("a run", () => {
     expect(files()).toEqual(["deep/er/other_triple.ts", "greeter_triple.ts"]);
   });
 
-  it("leaves alone what is as it should be", () => {
+  it("does not touch files that are up to date", () => {
     run(...all);
     const path = join(folder, "gen/greeter_triple.ts");
     utimesSync(path, 1, 1);
@@ -84,7 +84,7 @@ describe("a run", () => {
     expect(run(...all).stdout).toBe("1 file written, 0 unchanged, 1 file removed\n");
   });
 
-  it("leaves alone what it cannot know to be its own, though no contract of it is there", () => {
+  it("keeps files that it may not have generated, even without their contract", () => {
     run(...all);
     const head = readFileSync(join(folder, "gen/greeter_triple.ts"), "utf8").split("\n").slice(0, 2);
     const gone = (path: string): string => `${head.join("\n").replace("../contracts/greeter.ts", path)}\n`;
@@ -125,7 +125,7 @@ describe("a run", () => {
     expect(run(...all)).toEqual(ok("1 file written, 0 unchanged\n"));
   });
 
-  it("takes for the root what all patterns have in common, be they relative or absolute, in any order", () => {
+  it("uses the common folder of all patterns as the root, relative or absolute, in any order", () => {
     write("more/other.ts", greeter.replaceAll("Greeter", "Other"));
     const relative = ["../contracts/*.ts", "../more/*.ts"];
     const absolute = [join(folder, "contracts/*.ts"), join(folder, "more/*.ts")];
@@ -141,7 +141,7 @@ describe("a run", () => {
     expect(files()).toEqual(["contracts/greeter_triple.ts", "more/other_triple.ts"]);
   });
 
-  it("writes nothing if one contract has a mistake, and tells of all of them", () => {
+  it("writes nothing if one contract has an error, and reports all errors", () => {
     write("contracts/bad.ts", "/** @service a.B */ export interface B { b(a: symbol): Promise<never> }\n");
     const { status, stderr } = run(...all);
     expect(status).toBe(1);
@@ -152,7 +152,7 @@ describe("a run", () => {
     expect(existsSync(join(folder, "gen"))).toBe(false);
   });
 
-  it("warns and goes on", () => {
+  it("warns and continues", () => {
     write("contracts/greeter.ts", greeter.replace("name: string", "name: any"));
     const { status, stderr } = run(...all);
     expect(status).toBe(0);
@@ -160,7 +160,7 @@ describe("a run", () => {
     expect(files()).toEqual(["greeter_triple.ts"]);
   });
 
-  it("reads neither what it wrote nor what a pattern leaves out", () => {
+  it("reads neither its own output nor files that a pattern excludes", () => {
     write("contracts/draft.ts", "not TypeScript at all");
     const args = ["contracts/**/*.ts", "!contracts/draft.ts", "--out", "contracts"];
     expect(run(...args)).toEqual(ok("1 file written, 0 unchanged\n"));
@@ -209,7 +209,7 @@ describe("a run", () => {
 });
 
 describe("a check", () => {
-  it("fails for what is missing, different or stale, and writes nothing", () => {
+  it("fails for missing, different or outdated files, and writes nothing", () => {
     expect(run(...all, "--check")).toEqual({ status: 1, stdout: "", stderr: "gen/greeter_triple.ts is missing\n" });
     expect(existsSync(join(folder, "gen"))).toBe(false);
     run(...all);
@@ -343,13 +343,13 @@ describe("the executable", () => {
     expect(start("interface", "--out").stderr).toMatch(/^triple-es: --out needs a value.*\ntriple-es: no contracts/);
   });
 
-  it("tells what the disk has against it", () => {
+  it("reports errors of the file system", () => {
     write("gen", "a file");
     const { status, stderr } = start("interface", ...all);
     expect([status, stderr]).toEqual([1, expect.stringMatching(/^triple-es: E(?:NOTDIR|EXIST)[^\n]*\n$/)]);
   });
 
-  it("tells of what is too deep for the compiler", { timeout: 30_000 }, () => {
+  it("reports nesting that is too deep for the compiler", { timeout: 30_000 }, () => {
     const nested = (type: string): string => greeter.replace("name: string", `name: ${type}`);
     const TOO_DEEP = "this is nested too deeply for the compiler; declare parts of it under names of their own";
     write("contracts/greeter.ts", nested(`string${"[]".repeat(9_000)}`));

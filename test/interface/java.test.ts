@@ -281,7 +281,7 @@ describe("a Java class", () => {
 });
 
 describe("a Java method", () => {
-  it("declares what it throws, and has each parameter once", () => {
+  it("declares its exceptions, and has each parameter once", () => {
     const reading = read({ "a.ts": UNUSUAL });
     expect(reading.problems).toEqual([]);
     const text = java(reading).find(({ path }) => path === "a/S.java")?.text;

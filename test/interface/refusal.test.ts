@@ -240,7 +240,7 @@ describe("data", () => {
     expect(declared(twice)).toEqual(["6:19: error: a.D is already the name of another type of the contracts"]);
   });
 
-  it("does not change the type of what it inherits", () => {
+  it("does not change the type of inherited fields", () => {
     const text =
       "/** @class a.B */ export interface B { a: unknown }\n/** @class a.D */ export interface D extends B { a: string }";
     expect(declared(text)).toEqual(["6:19: error: D declares a with another type than what it extends"]);
@@ -437,11 +437,11 @@ interface B extends A { ${b} }`;
 });
 
 describe("a contract", () => {
-  it("that does not parse is told of by the compiler's words", () => {
+  it("that does not parse is reported with the compiler's message", () => {
     expect(problemsOf("/** @service a.S */ export interface S { m(: void }")[0]).toMatch(/^1:44: error: .+ expected/);
   });
 
-  it("hears of everything in one run, in the order of files and lines", () => {
+  it("reports everything in one run, ordered by file and line", () => {
     const text = "/** @service a.S */ export interface S {\n  m(a: symbol): never;\n  n(b: [string]): void;\n}";
     const { problems } = read({ "b.ts": text.replace("a.S", "b.S"), "a.ts": text });
     expect(problems.map((line) => line.replace(/: error.*/, ""))).toEqual([

@@ -124,7 +124,7 @@ describe.each(subProtocols)("over %s", (_, open) => {
     expect(await client.arrays([1], ["a", "b"], [[3]], [null])).toEqual([1, 2, 3, 9].map((ms) => new Date(ms)));
   });
 
-  it("objects keep their classes, with what they inherit and their type arguments", async () => {
+  it("objects keep their classes, with inherited fields and type arguments", async () => {
     const ann: Person = {
       ...{ id: 1n, name: "Ann", age: 30, favourite: "RED", friends: null, groups: null },
       address: { street: "Main", zip: "123" },
@@ -172,7 +172,7 @@ describe.each(subProtocols)("over %s", (_, open) => {
     await expect(client.mix("PINK" as "RED", "SMALL")).rejects.toThrow('"PINK" is not a value of fixture.enums.Color');
   });
 
-  it("overloads are told apart by their arguments", async () => {
+  it("overloads are distinguished by their arguments", async () => {
     const handler: OverloadsHandler = {
       say: (word) => word,
       sayTimes: (word, times) => word.repeat(times),
@@ -189,7 +189,7 @@ describe.each(subProtocols)("over %s", (_, open) => {
     expect(await (client as unknown as Promise<unknown>)).toBe(client);
   });
 
-  it("parameters may be called like those of ours", async () => {
+  it("parameters may have the names of generated ones", async () => {
     const handler: NamesHandler = {
       own: (options, context, transport, { requestHeaders }) =>
         (options + context + transport).length + requestHeaders.size,

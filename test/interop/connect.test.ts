@@ -81,7 +81,7 @@ describe.each(["proto", "json"] as const)("a gRPC server of Connect, in %s", (co
     expect(await greetings(client.greetOnArrival(arriving("Ada", "Bob")))).toEqual(["Hello, Ada!", "Hello, Bob!"]);
   });
 
-  it("tells of an error with its details, and of metadata", async () => {
+  it("reports an error with its details, and metadata", async () => {
     const baseUrl = await start((_, { requestHeader, responseTrailer }) => {
       responseTrailer.set("x-echo", requestHeader.get("x-echo") ?? "");
       const error = new ConnectError(failing.message, ConnectCode.FailedPrecondition, { "x-why": "because" });

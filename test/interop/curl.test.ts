@@ -54,7 +54,7 @@ describe.skipIf(spawnSync("curl", ["--version"]).status !== 0)("curl (needs curl
     expect(fromBinary(GreetResponseSchema, output).greeting).toBe("Hello, Ada!");
   });
 
-  it("sees an error as an HTTP status and a body that tells why", async () => {
+  it("receives an error as an HTTP status and a body with the reason", async () => {
     const { baseUrl } = await startServer({
       greet: () => {
         throw new RpcError(Code.PermissionDenied, "not you");
@@ -64,7 +64,7 @@ describe.skipIf(spawnSync("curl", ["--version"]).status !== 0)("curl (needs curl
     expect(output.toString()).toBe('{"status":70,"message":"not you"}\n1.1 403 application/json');
   });
 
-  it("is told of a path that is not there, and of a verb that is not POST", async () => {
+  it("gets errors for an unknown path and for a verb other than POST", async () => {
     const { baseUrl } = await startServer();
     const missing = (
       await curl(...about, ...JSON_TYPE, "-d", "[{}]", `${baseUrl}/greet.v1.GreetService/Gone`)

@@ -165,7 +165,7 @@ describe("a client of grpc-js", () => {
     expect(await left.promise).toBeLessThanOrEqual(101);
   });
 
-  it("cancels a call, and the handler hears of it", async () => {
+  it("cancels a call, and the handler is notified", async () => {
     const running = signalled();
     const reason = signalled<unknown>();
     const client = await connect({
@@ -192,7 +192,7 @@ describe("a client of grpc-js", () => {
     expect((await greet(client, { name })).greeting).toBe(`gzip${name}`);
   });
 
-  it("is told of a method that is not there", async () => {
+  it("is told that a method does not exist", async () => {
     const { port } = await startServer();
     const client = new GreetService(`127.0.0.1:${port}`, credentials.createInsecure());
     onTestFinished(() => client.close());
@@ -255,7 +255,7 @@ describe("a server of grpc-js", () => {
     expect(await greetings(greeter.greetOnArrival(arriving("Ada", "Bob")))).toEqual(["Hello, Ada!", "Hello, Bob!"]);
   });
 
-  it("tells of an error with its code, message and metadata", async () => {
+  it("receives an error with its code, message and metadata", async () => {
     const headers = { "x-bytes-bin": Uint8Array.of(0, 255) };
     const error = await failureOf(connectGreeter(await start()).greet({ name: "nobody" }, { headers }));
     expect([error.code, error.rawMessage]).toEqual([Code.NotFound, "100 % née"]);
@@ -263,7 +263,7 @@ describe("a server of grpc-js", () => {
     expect(findDetails(error, GreetRequestSchema)).toEqual([]);
   });
 
-  it("hears of our deadline and of our cancellation", async () => {
+  it("learns of our deadline and our cancellation", async () => {
     const cancelled = signalled();
     const deadline = signalled<unknown>();
     const greeter = connectGreeter(

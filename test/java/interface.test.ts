@@ -46,7 +46,7 @@ describe.each(transports)("a service without IDL over %s", (_name, open) => {
     expect(await client.sayHi("a", "b")).toBe("none");
   });
 
-  it("tells overloads apart", async () => {
+  it("distinguishes overloads", async () => {
     const client = createShopClient(open());
     expect((await client.find(5n))?.name).toBe("by id");
     expect((await client.findByName("Bob"))?.name).toBe("Bob");
@@ -63,7 +63,7 @@ describe.each(transports)("a service without IDL over %s", (_name, open) => {
     );
   });
 
-  it("hides a result that is none from the caller", async () => {
+  it("hides an invalid result from the caller", async () => {
     const seen: unknown[] = [];
     const wrong = createRouter({ serializations: [hessian2], onError: (error) => seen.push(error) }).add(ShopDef, {
       ...shop,
@@ -75,7 +75,7 @@ describe.each(transports)("a service without IDL over %s", (_name, open) => {
     expect(String(seen[0])).toContain('the result: "much" is not a valid double');
   });
 
-  it("sends what a handler throws", async () => {
+  it("sends the exception that a handler throws", async () => {
     const error = await caught(createShopClient(open()).find(-1n));
     expect(error.code).toBe(Code.Unknown);
     expect(error.rawMessage).toBe("com.acme.NoSuchUserException: no user -1");
@@ -124,7 +124,7 @@ describe("sub-protocol B", () => {
     expect(await each(client.upper(from("a", "b")))).toEqual(["A", "B"]);
   });
 
-  it("carries an exception of Java as what it is", async () => {
+  it("carries an exception of Java with its class", async () => {
     const error = await caught(client.find(-1n));
     expect(error).toBeInstanceOf(JavaException);
     expect(findException(error)).toMatchObject({

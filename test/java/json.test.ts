@@ -117,7 +117,7 @@ describe("dates", () => {
   });
 });
 
-describe("what a message costs", () => {
+describe("the cost of a message", () => {
   const shared = (depth: number): unknown => {
     let value: unknown[] = [];
     for (let i = 0; i < depth; i += 1) value = [value, value];
@@ -128,7 +128,7 @@ describe("what a message costs", () => {
     ["msgpack", msgpack],
   ] as const;
 
-  it.each(both)("is bounded in %s, though what is there twice is written twice", (_name, serialization) => {
+  it.each(both)("is bounded in %s, although repeated objects are written repeatedly", (_name, serialization) => {
     expect(() => serialization.encode(ANY, shared(40))).toThrow("the limit of 250000 lists, maps and objects");
     const text = "x".repeat(2 ** 20);
     expect(() =>
@@ -266,13 +266,13 @@ describe("overloads in JSON", () => {
     expect(await called(path, body)).toBe(expected);
   });
 
-  it("are told apart by the names in XML as well", async () => {
+  it("are distinguished by the names in XML as well", async () => {
     const xml = "<find><customer>Ann</customer><limit>1</limit></find>";
     expect(await called("find", xml, "application/xml")).toBe("findLimit");
     expect(await called("find", "<find><customer>5</customer></find>", "application/xml")).toBe("findCustomer");
   });
 
-  it("say what is wrong with the one that is named, and are refused where two are meant", async () => {
+  it("report errors in the named one, and are refused if two match", async () => {
     expect(await called("find", '{"customer":"Ann","limit":"x"}')).toMatchObject({
       status: 25,
       message: expect.stringContaining('argument "limit": "x" is not a valid int'),

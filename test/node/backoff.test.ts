@@ -56,7 +56,7 @@ describe("the wait before the next attempt", () => {
     expect(waits(8, 3_000)).toEqual([0, 1_000, 1_600, 2_560, 3_000, 3_000, 3_000, 3_000]);
   });
 
-  it("is at most five seconds for a minute, and goes on from there", () => {
+  it("is at most five seconds for a minute, and grows from there", () => {
     const all = waits(40, 120_000);
     expect(all.slice(0, 7)).toEqual([0, 1_000, 1_600, 2_560, 4_096, 5_000, 5_000]);
     const later = all.findIndex((wait) => wait > 5_000);
@@ -248,7 +248,7 @@ describe.each([
     await started;
   });
 
-  it("may say so itself, without a deadline too, while others on the transport fail at once", async () => {
+  it("may wait by its own option, even without a deadline, while others on the transport fail at once", async () => {
     const { baseUrl, started } = await startLater(300);
     const client = connectGreeter(baseUrl, protocol);
     const waiting = client.greet({ name: "Ada" }, { waitForReady: true });

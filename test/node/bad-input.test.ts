@@ -239,7 +239,7 @@ describe("over HTTP/1.1, the server", () => {
     expect(errorOf(answer)).toMatchObject({ status: 40 });
   });
 
-  it("answers what is no request with an error body", async () => {
+  it("answers an invalid request with an error body", async () => {
     const { port } = await startServer();
     const connection = await Http1Connection.open(port);
     connection.write("NONSENSE\r\n\r\n");
@@ -363,7 +363,7 @@ describe("over HTTP/1.1, the server", () => {
     expect((await connection.answer()).status).toBe(200);
   });
 
-  it("answers a body that is announced too long before it comes, and goes on behind it", async () => {
+  it("refuses a body by its content-length before it arrives, and serves the next request", async () => {
     const { port } = await startServer({}, { maxMessageBytes: LIMIT });
     const connection = await Http1Connection.open(port);
     const head = `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n`;
@@ -384,7 +384,7 @@ describe("over HTTP/1.1, the server", () => {
     expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
   });
 
-  it("answers headers beyond what it parses with 431 and closes the connection", async () => {
+  it("answers headers beyond the parser's limit with 431 and closes the connection", async () => {
     const { port } = await startServer();
     const connection = await Http1Connection.open(port);
     const answer = await connection.post(GREET, { ...JSON_TYPE, "x-long": "x".repeat(64 * 1024) }, "[{}]");

@@ -74,7 +74,7 @@ describe.each(TRANSPORTS)("a unary call over $protocol, HTTP/$httpVersion", (opt
     expect(warnings).toEqual([]);
   });
 
-  it("tells the handler how much time is left, and nothing where there is no limit", async () => {
+  it("gives the handler the remaining time, and undefined without a deadline", async () => {
     const left = async (timeoutMs?: number): Promise<number | undefined> => {
       let seen: number | undefined;
       const running = await startServer({
@@ -192,7 +192,7 @@ describe("a unary call that is given up while its response is arriving", () => {
 });
 
 describe("a deadline on the server alone", () => {
-  it("ends a call of sub-protocol A with status 31 and HTTP status 408, though the handler goes on", async () => {
+  it("ends a call of sub-protocol A with status 31 and HTTP status 408, even if the handler continues", async () => {
     const { port } = await startServer({ greet: () => new Promise(() => {}) });
     const connection = await Http1Connection.open(port);
     const headers = { "content-type": "application/json", "tri-service-timeout": "20" };

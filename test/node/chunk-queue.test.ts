@@ -52,7 +52,7 @@ describe("a queue of chunks", () => {
     expect(chunks.reduce((sum, { byteLength }) => sum + byteLength, 0)).toBe(160_000);
   });
 
-  it("leaves what it has handed out as it is", () => {
+  it("does not change bytes that it has returned", () => {
     const queue = new ChunkQueue();
     queue.push(view(0, 10));
     queue.push(view(10, 10));

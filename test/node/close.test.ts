@@ -97,7 +97,7 @@ describe("closing a server", () => {
     await closed;
   });
 
-  it("does not wait for connections that have said nothing yet, or half of what they are", async () => {
+  it("does not wait for connections that have sent nothing yet, or half a preface", async () => {
     const { server, port } = await startServer();
     await openSocket(port);
     (await openSocket(port)).write("PRI * HT");
@@ -228,7 +228,7 @@ describe("closing a server", () => {
     },
   );
 
-  it("tells clients of HTTP/2 at once, finishes what they have, and takes no more of them", async () => {
+  it("sends GOAWAY to HTTP/2 clients at once, finishes their running calls, and accepts no new ones", async () => {
     const running = signalled();
     const gate = signalled();
     let started = 0;

@@ -43,7 +43,7 @@ describe.each(named)("%s", (_name, compression) => {
     await expect((async () => compression.decompress(bomb, 1_000_000))()).rejects.toThrow(RangeError);
   });
 
-  it("refuses what is not its own, and never as too large", async () => {
+  it("refuses data in another format, and never as too large", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 60 }), async (bytes) => {
         const result = await (async () => compression.decompress(bytes, 2 ** 20))().catch((error: unknown) => error);

@@ -125,7 +125,7 @@ describe("limits", () => {
     );
   });
 
-  it("in milliseconds decide how often connections are looked at", () => {
+  it("in milliseconds determine how often connections are checked", () => {
     expect(sweepIntervalMs(resolveLimits())).toBe(1_000);
     expect(sweepIntervalMs(resolveLimits({ messageIdleMs: 500 }))).toBe(50);
     expect(sweepIntervalMs(resolveLimits({ messageIdleMs: 1 }))).toBe(5);
@@ -214,7 +214,7 @@ describe("a connection", () => {
     expect(guarded.ended).toBeUndefined();
   });
 
-  it("that takes nothing of what is written for stallTimeoutMs loses its socket", () => {
+  it("that reads nothing for stallTimeoutMs loses its socket", () => {
     const guarded = new Guarded({ stallTimeoutMs: 5_000 });
     guarded.call();
     for (let i = 0; i < 10; i++) {
@@ -351,7 +351,7 @@ describe("over a socket", () => {
     vi.useRealTimers();
   });
 
-  it("a client is told how many streams it may open, and is refused more", async () => {
+  it("a client learns how many streams it may open, and further ones are refused", async () => {
     const { port } = await startServer({}, { limits: { maxStreams: 2 } });
     const openThree = (connection: RawConnection): void => {
       for (const stream of [1, 3, 5]) {
@@ -392,7 +392,7 @@ describe("over a socket", () => {
     expect(started).toBe(3);
   });
 
-  it("a client that cancels too much is told why its connection ends", async () => {
+  it("a client that cancels too often learns why its connection ends", async () => {
     const { port } = await startServer({}, { limits: { cancelBurst: 2, cancelsPerSecond: 0.001 } });
     const connection = await RawConnection.open(port);
     for (const stream of [1, 3, 5]) {

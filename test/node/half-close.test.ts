@@ -57,7 +57,7 @@ describe("a client that has ended its side", () => {
     expect(await converse(socket, request("Ada"))).toContain('{"greeting":"Hello, Ada!"}');
   });
 
-  it("is told of the failure of a handler that gives up with its signal", async () => {
+  it("receives the error of a handler that stops with its signal", async () => {
     const { port } = await startServer({
       greet: async (_, { signal }) => {
         throw await aborted(signal);
@@ -66,7 +66,7 @@ describe("a client that has ended its side", () => {
     expect(await converse(open(port), request("Ada"))).toMatch(/^HTTP\/1\.1 499 /);
   });
 
-  it("gets an answer to half a request, or none, and no handler runs", async () => {
+  it("gets a response to half a request, or none, and no handler runs", async () => {
     let calls = 0;
     const { port } = await startServer({
       greet: () => {

@@ -108,7 +108,7 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
     },
   );
 
-  it("says of headers over the limit that they are, and takes as many as a server of ours may send", async () => {
+  it("reports headers over the limit, and accepts as many as our server may send", async () => {
     const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n";
     const error = await greet(await startHttp1(`${head}x-long: ${"x".repeat(65 * 1024)}\r\n\r\n{}`));
     expect(error).toMatchObject({

@@ -19,21 +19,21 @@ describe.each([
   { protocol: "http-rpc", httpVersion: "1.1" },
   { protocol: "http-rpc", httpVersion: "2" },
 ] as const)("over $protocol, HTTP/$httpVersion", (options) => {
-  it("calls that are answered leave nothing behind", async () => {
+  it("answered calls leave nothing in memory", async () => {
     const { baseUrl } = await startServer();
     const greeter = connectGreeter(baseUrl, options);
     for (let call = 1; call <= CALLS; call++) await greeter.greet({ name: "Ada" });
     expect(bodies()).toBeLessThan(KEPT);
   });
 
-  it("calls that fail leave nothing behind", async () => {
+  it("failed calls leave nothing in memory", async () => {
     const { baseUrl } = await startServer({ greet: () => Promise.reject(new RpcError(Code.NotFound, "by the test")) });
     const greeter = connectGreeter(baseUrl, options);
     for (let call = 1; call <= CALLS; call++) await failureOf(greeter.greet({}));
     expect(bodies()).toBeLessThan(KEPT);
   });
 
-  it("calls that are cancelled leave nothing behind", async () => {
+  it("cancelled calls leave nothing in memory", async () => {
     const { baseUrl } = await startServer({
       greet: (_request, { signal }) =>
         new Promise((_, reject) =>
@@ -46,7 +46,7 @@ describe.each([
   });
 });
 
-it("streams leave nothing behind", async () => {
+it("streams leave nothing in memory", async () => {
   const { baseUrl } = await startServer();
   const greeter = connectGreeter(baseUrl);
   for (let call = 1; call <= CALLS; call++) await greetings(greeter.greetOnArrival(arriving("Ada", "Grace")));

@@ -54,7 +54,7 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
   });
 });
 
-it("a client that goes on and on with a body that was refused loses its HTTP/1.1 connection", async () => {
+it("a client that keeps sending a refused body loses its HTTP/1.1 connection", async () => {
   const { port } = await startServer({}, { maxMessageBytes: MIB });
   const socket = await openSocket(port);
   socket.resume();

@@ -25,7 +25,7 @@ describe("a memory budget", () => {
     expect(large.take(512 * KIB)).toBe(true);
   });
 
-  it("forgets what a closed connection holds, and gives it nothing more", () => {
+  it("forgets the memory of a closed connection, and grants it no more", () => {
     const budget = new MemoryBudget(MIB);
     const share = new MemoryShare(budget, () => {});
     share.take(100);
@@ -35,7 +35,7 @@ describe("a memory budget", () => {
     expect([budget.held, share.take(1)]).toEqual([0, false]);
   });
 
-  it("has every connection that holds memory end what is stalled before it refuses an amount", () => {
+  it("ends stalled exchanges of all connections that hold memory before it refuses an amount", () => {
     const budget = new MemoryBudget(MIB);
     const asked = new Set<number>();
     const stalled = 5;

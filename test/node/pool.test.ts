@@ -40,7 +40,7 @@ const endWithOk = ({ connection, id }: RawStream): boolean =>
   connection.write(frame(Type.headers, Flag.endHeaders | Flag.endStream, id, block(["grpc-status", "0"])));
 const turn = (ms = 20): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe("a call that the server has not looked at", () => {
+describe("a call that the server has not processed", () => {
   const refusals: [name: string, refuse: (stream: RawStream) => void][] = [
     ["is above the last stream of a GOAWAY", (stream) => goAway(stream, 0)],
     ["is above the last stream of a GOAWAY with an error", (stream) => goAway(stream, 0, Reset.calm)],
@@ -113,7 +113,7 @@ describe("a call that the server has not looked at", () => {
   });
 });
 
-describe("a call that the server may have looked at is not made again when", () => {
+describe("a call that the server may have processed is not retried when", () => {
   it.each<[name: string, end: (stream: RawStream) => void, code: Code]>([
     ["it is reset", (stream) => reset(stream, Reset.internal), Code.Internal],
     ["the connection is lost", ({ connection }) => connection.socket.destroy(), Code.Unavailable],
@@ -131,7 +131,7 @@ describe("a call that the server may have looked at is not made again when", () 
 });
 
 describe("a server that goes away", () => {
-  it("finishes what it has, while new calls go to the connection that was made before they came", async () => {
+  it("finishes its running calls, while new calls use a connection that was opened in advance", async () => {
     const server = await startRawServer((stream) =>
       stream.connectionIndex === 0 ? goAway(stream, stream.id) : greet(stream),
     );
@@ -317,7 +317,7 @@ describe("closing a transport", () => {
     expect(server.connections).toHaveLength(1);
   });
 
-  it("lets a call be made again that the server has not looked at", async () => {
+  it("allows a transparent retry of a call that the server has not processed", async () => {
     const seen = signalled<RawStream>();
     const server = await startRawServer((stream) => (server.streams.length > 1 ? greet(stream) : seen.resolve(stream)));
     const transport = openTransport(server.baseUrl);
@@ -386,7 +386,7 @@ describe("a Unix socket", () => {
     expect((await connectGreeter(`unix://${path}`, options).greet({ name: "Bob" })).greeting).toBe("Hello, Bob!");
   });
 
-  it("that nobody listens on is named in the error", async () => {
+  it("without a listener is named in the error", async () => {
     const { code, rawMessage } = await failureOf(connectGreeter("unix:/nonexistent/triple.sock").greet({}));
     expect([code, rawMessage]).toEqual([Code.Unavailable, expect.stringContaining("/nonexistent/triple.sock")]);
   });

@@ -45,7 +45,7 @@ describe("one cleartext port", () => {
     expect((await connection.answer()).body.toString()).toBe('{"greeting":"Hello, Ada!"}');
   });
 
-  it("tells an HTTP/1.1 method that starts like the HTTP/2 preface from it", async () => {
+  it("distinguishes an HTTP/1.1 method that starts like the HTTP/2 preface", async () => {
     const { port } = await startServer();
     const connection = await Http1Connection.open(port);
     connection.write("P");
@@ -76,7 +76,7 @@ describe("one cleartext port", () => {
     expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nconnection: close\r\n/);
   });
 
-  it("closes a connection that speaks garbage after the HTTP/2 preface, and goes on serving others", async () => {
+  it("closes a connection with garbage after the HTTP/2 preface, and keeps serving others", async () => {
     const { port, baseUrl } = await startServer();
     const socket = await openSocket(port);
     socket.resume();
@@ -203,7 +203,7 @@ describe("listening", () => {
     await second.close();
   });
 
-  it("tells its address only while there is one", async () => {
+  it("has an address only while it listens", async () => {
     expect(() => createServer().address).toThrow("the server does not listen on a port");
     const { server, port } = await startServer();
     expect(server.address).toEqual({ address: "127.0.0.1", family: "IPv4", port });
@@ -249,7 +249,7 @@ describe("listening", () => {
     expect(status).toBe(200);
   });
 
-  it("tells a client that asks first to go on with its body", async () => {
+  it("answers expect: 100-continue", async () => {
     const { port } = await startServer();
     const outgoing = request({
       port,

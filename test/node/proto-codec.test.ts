@@ -59,7 +59,7 @@ describe("a message", () => {
     expect(right).toEqual(values.map(() => true));
   });
 
-  it("with text that is no Unicode is mended as protobuf-es does", () => {
+  it("with invalid Unicode is encoded as protobuf-es does", () => {
     encodes(StringValueSchema, create(StringValueSchema, { value: "a\ud800b".repeat(30) }));
   });
 
@@ -126,7 +126,7 @@ describe("left to protobuf-es are", () => {
   });
 });
 
-it("what is no message is a mistake", () => {
+it("refuses values that are not messages", () => {
   for (const given of [undefined, null, [], "text"]) {
     expect(() => nodeProtoCodec.encode(StringValueSchema, given as never)).toThrow("must be an object");
   }

@@ -31,7 +31,7 @@ async function* all(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array, v
   yield* chunks;
 }
 
-describe("small pieces", () => {
+describe("small chunks", () => {
   it("that come without a pause are written at once", async () => {
     const sink = new Sink();
     const chunks = pieces(100, 10);
@@ -64,7 +64,7 @@ describe("small pieces", () => {
   });
 });
 
-it("a large piece is not copied", async () => {
+it("a large chunk is not copied", async () => {
   const sink = new Sink();
   const [small, large] = [new Uint8Array(10), new Uint8Array(100_000)];
   await pump(streamBody(all([small, large, small])), sink);
@@ -93,7 +93,7 @@ it("a body runs only so far ahead of a stream that is slow", async () => {
   expect(ahead).toBeLessThanOrEqual(2 * 16 * 1024 + 200);
 });
 
-it("all pieces arrive in order, whatever their sizes and the pauses between them", async () => {
+it("all chunks arrive in order, whatever their sizes and the pauses between them", async () => {
   const piece = fc.record({ size: fc.integer({ min: 0, max: 40_000 }), pause: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 12 }), fc.boolean(), async (list, slow) => {

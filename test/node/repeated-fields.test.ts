@@ -96,7 +96,7 @@ describe("over HTTP/2", () => {
     },
   );
 
-  it("a value that reads like the name of a cookie is none", () => {
+  it("a value that looks like the name of a cookie is not treated as one", () => {
     expect([...readFields([":path", "/", "x-own", "cookie", "cookie", "a=1", "cookie", "cookie"])]).toEqual([
       ["x-own", "cookie"],
       ["cookie", "a=1; cookie"],

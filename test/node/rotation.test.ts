@@ -9,7 +9,7 @@ import { connectGreeter, greetings, type RunningServer, startPeer, startServer }
 const ROTATIONS = 20;
 const CALLERS = 20;
 
-it("a server that is replaced while calls pour in loses none of them, and handles none twice", async () => {
+it("a server that is replaced under load loses no call, and handles none twice", async () => {
   const handled = new Map<string, number>();
   const count = (name: string): void => void handled.set(name, (handled.get(name) ?? 0) + 1);
   const start = (): Promise<RunningServer> =>

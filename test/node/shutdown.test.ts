@@ -19,7 +19,7 @@ async function* one(then: Promise<unknown>): AsyncGenerator<{ name: string }, vo
 }
 
 describe("a handler that waits for more requests when its server ends", () => {
-  it.each(["greetTogether", "greetOnArrival"] as const)("in %s is told, and its caller with it", async (method) => {
+  it.each(["greetTogether", "greetOnArrival"] as const)("in %s is notified, and so is its caller", async (method) => {
     const [waiting, over] = [signalled(), signalled()];
     const seen: unknown[] = [];
     async function read(requests: AsyncIterable<unknown>): Promise<void> {
@@ -74,7 +74,7 @@ describe("a handler that waits for more requests when its server ends", () => {
     await closed;
   });
 
-  it("and listens to its signal hears of it there", async () => {
+  it("is notified by its signal", async () => {
     const waiting = signalled();
     const { server, baseUrl } = await startServer({
       async greetTogether(_requests, { signal }) {

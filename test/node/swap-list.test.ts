@@ -24,7 +24,7 @@ it("contains what was added and not removed, in any sequence of both", () => {
   );
 });
 
-it("whoever leaves before their turn is not met, and whoever is met may leave", () => {
+it("a member that is removed before its turn is skipped, and the current member may be removed", () => {
   const [a, b, c] = [{ index: 0 }, { index: 0 }, { index: 0 }];
   const list = new SwapList();
   for (const member of [a, b, c]) list.add(member);

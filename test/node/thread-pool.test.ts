@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { inThreadPool, MAX_IN_THREAD_POOL } from "../../runtime/src/node/thread-pool.ts";
 
-it("begins pieces of work in order, as many at a time as may be, whether they end well or not", async () => {
+it("starts jobs in order, up to the concurrency limit, whether they succeed or fail", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.record({ turns: fc.nat(3), fails: fc.boolean() }), { maxLength: 20 }), async (all) => {
       let running = 0;

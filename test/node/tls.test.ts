@@ -41,7 +41,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     return socket;
   }
 
-  it("reports handshakes that fail to onTlsError, and goes on when that throws", async () => {
+  it("reports failed handshakes to onTlsError, and survives its errors", async () => {
     const failures: [Error, string | undefined][] = [];
     const printed = vi.spyOn(console, "error").mockImplementation(() => {});
     const { port, baseUrl } = await startServer(
@@ -171,7 +171,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     },
   );
 
-  it("a server that asks for certificates believes no expired one, and no session that began with what it refuses", async () => {
+  it("a server that requests certificates trusts no expired one, and resumes no session of a refused one", async () => {
     const { port, baseUrl } = await startMutual();
     const old = connectGreeter(baseUrl, { tls: { ca, ...expired } });
     expect((await failureOf(old.greet({}))).code).toBe(Code.Unavailable);
@@ -246,7 +246,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     await expect(shake("Eve")).rejects.toThrow();
   });
 
-  it("a server may choose by callbacks which certificate it shows, and what it speaks", async () => {
+  it("a server may select its certificate and protocol by callbacks", async () => {
     const SNICallback: TlsOptions["SNICallback"] = (_, answer) => answer(null, createSecureContext(identity));
     const { port, baseUrl } = await startServer({}, { tls: { SNICallback, ALPNCallback: () => "h2" } });
     const greeter = connectGreeter(baseUrl.replace("127.0.0.1", "localhost"), { tls: { ca } });
@@ -254,7 +254,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     expect((await handshake(port, { servername: "localhost", ALPNProtocols: ["h2"] })).alpnProtocol).toBe("h2");
   });
 
-  it("a client that speaks cleartext gets an error, and the server goes on", async () => {
+  it("a cleartext client gets an error, and the server keeps working", async () => {
     const { port, baseUrl } = await start();
     for (const protocol of ["grpc", "http-rpc"] as const) {
       const error = await failureOf(connectGreeter(`http://127.0.0.1:${port}`, { protocol }).greet({}));
@@ -275,7 +275,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     }
   });
 
-  it("that has not come about does not hold up closing the server, which lets calls finish all the same", async () => {
+  it("that is incomplete does not delay closing the server, which still lets calls finish", async () => {
     const running = signalled();
     const gate = signalled();
     let started = 0;

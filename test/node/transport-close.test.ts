@@ -110,7 +110,7 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
     expect(await failed).toMatchObject(CLOSED);
   });
 
-  it("is closed at the end of the grace period though an interceptor holds a call back, which fails when it goes on", async () => {
+  it("is closed at the end of the grace period even if an interceptor holds a call back, which then fails", async () => {
     const { baseUrl } = await startServer();
     const gate = signalled();
     const waiting: Interceptor = (next) => async (request) => {
@@ -124,7 +124,7 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
     expect(await failed).toMatchObject(CLOSED);
   });
 
-  it("is closed at the end of the grace period though its connection has not come about", async () => {
+  it("is closed at the end of the grace period even if its connection has not been established", async () => {
     const connected = signalled();
     const port = await startPeer(() => connected.resolve());
     const transport = openTransport(`https://127.0.0.1:${port}`, options);
@@ -134,13 +134,16 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
     expect((await failed).code).toBe(Code.Unavailable);
   });
 
-  it.each([-1, Number.NaN, "5s", null])("is not closed with the grace period %s, and goes on", async (graceMs) => {
-    const { baseUrl } = await startServer();
-    const transport = openTransport(baseUrl, options);
-    const message = `graceMs must be 0 or more milliseconds, not ${graceMs}`;
-    await expect(transport.close({ graceMs: graceMs as never })).rejects.toThrow(new TypeError(message));
-    expect((await createGreetServiceClient(transport).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
-  });
+  it.each([-1, Number.NaN, "5s", null])(
+    "is not closed with the grace period %s, and keeps working",
+    async (graceMs) => {
+      const { baseUrl } = await startServer();
+      const transport = openTransport(baseUrl, options);
+      const message = `graceMs must be 0 or more milliseconds, not ${graceMs}`;
+      await expect(transport.close({ graceMs: graceMs as never })).rejects.toThrow(new TypeError(message));
+      expect((await createGreetServiceClient(transport).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    },
+  );
 });
 
 describe("a stream that an interceptor has not read", () => {
@@ -203,7 +206,7 @@ it.each([-1, Number.NaN, "5s", null])("a server is not closed with the grace per
   expect(told).toBe(0);
 });
 
-it("a server waits for its calls as long as they like, if it is told to", async () => {
+it("a server waits for its calls without a limit if the grace period is infinite", async () => {
   const [begun, finish] = [signalled(), signalled()];
   const { server, baseUrl } = await startServer({
     async greet() {

@@ -168,7 +168,7 @@ it("a client that closes its window below what is on its way gets the rest when 
   await expect.poll(received).toBeGreaterThan(50_000);
 });
 
-it("a client that ends its side of the connection has its running handler told", async () => {
+it("a half-close by the client fires the signal of its running handler", async () => {
   let reason: unknown;
   const { port } = await startServer({
     greet: async (_, { signal }) => {
@@ -183,29 +183,32 @@ it("a client that ends its side of the connection has its running handler told",
   await connection.end();
 });
 
-it.each([Reset.none, Reset.cancel])("a reset with code %i in the middle of a request is not its end", async (code) => {
-  const failure = signalled<unknown>();
-  const handled: string[] = [];
-  const { port } = await startServer({
-    greet: () => {
-      handled.push("unary");
-      return {};
-    },
-    greetTogether: async (requests) => {
-      try {
-        for await (const { name } of requests) handled.push(name);
-        handled.push("the end");
-      } catch (reason) {
-        failure.resolve(reason);
-      }
-      return {};
-    },
-  });
-  const connection = await RawConnection.open(port);
-  connection.write(call("GreetTogether"), message(0));
-  connection.write(head(fieldsWithout(), Flag.endHeaders, STREAM + 2), message(0, STREAM + 2));
-  await expect.poll(() => handled).toEqual(["Ada"]);
-  for (const stream of [STREAM, STREAM + 2]) connection.write(frame(Type.reset, 0, stream, words(code)));
-  expect(await failure.promise).toMatchObject({ code: Code.Canceled });
-  expect(handled).toEqual(["Ada"]);
-});
+it.each([Reset.none, Reset.cancel])(
+  "a reset with code %i in the middle of a request does not count as its end",
+  async (code) => {
+    const failure = signalled<unknown>();
+    const handled: string[] = [];
+    const { port } = await startServer({
+      greet: () => {
+        handled.push("unary");
+        return {};
+      },
+      greetTogether: async (requests) => {
+        try {
+          for await (const { name } of requests) handled.push(name);
+          handled.push("the end");
+        } catch (reason) {
+          failure.resolve(reason);
+        }
+        return {};
+      },
+    });
+    const connection = await RawConnection.open(port);
+    connection.write(call("GreetTogether"), message(0));
+    connection.write(head(fieldsWithout(), Flag.endHeaders, STREAM + 2), message(0, STREAM + 2));
+    await expect.poll(() => handled).toEqual(["Ada"]);
+    for (const stream of [STREAM, STREAM + 2]) connection.write(frame(Type.reset, 0, stream, words(code)));
+    expect(await failure.promise).toMatchObject({ code: Code.Canceled });
+    expect(handled).toEqual(["Ada"]);
+  },
+);

@@ -55,7 +55,7 @@ describe("comments", () => {
     expect(file).toContain("\n};\n\nexport const SDef:");
   });
 
-  it("lose blank lines around them and spaces behind them", () => {
+  it("lose surrounding blank lines and trailing spaces", () => {
     expect(docOf("//\n// Text.   \n// \t\n//")).toBe(
       "  /**\n   * Text.\n   *\n   * @generated from rpc a.v1.S.R\n   */\n",
     );

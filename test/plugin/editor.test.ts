@@ -124,7 +124,7 @@ export class Greeter implements GreetServiceHandler {
       expect(info.tags).toEqual([{ name: "generated", text: "from rpc a.v1.GreetService.Greet" }]);
     });
 
-    it("strikes out what is deprecated", async () => {
+    it("strikes out deprecated methods", async () => {
       for (const [text, part, documentation] of [
         ["client.hail", "hail", "Use Greet."],
         // The author's text stands at the interfaces only.

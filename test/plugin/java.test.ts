@@ -21,7 +21,7 @@ describe("java_names", () => {
     ]);
   });
 
-  it("takes the proto package where there is no Java package, and no package where there is none", () => {
+  it("uses the proto package without a Java package, and no package without either", () => {
     expect(javaOf("package a.v1;")[0]).toContain('service: "a.v1.S"');
     expect(javaOf("")[0]).toContain('service: "S"');
   });

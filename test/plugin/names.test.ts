@@ -70,7 +70,7 @@ describe("exports", () => {
 });
 
 describe("imports", () => {
-  it("step aside for what the file exports and for what its signatures need of the language", () => {
+  it("avoid exports of the file and types of the language", () => {
     const file = generate(`
       service Service { rpc R(Promise) returns (CallOptions); }
       message Promise {}

@@ -31,7 +31,7 @@ describe("options", () => {
     "rewrite_imports, map_imports, bootstrap_wkt, parts, init_types, messages, server_base, fakes, java_names, " +
     "descriptors, codecs, proto_source_map, runtime_import";
 
-  it("that are wrong are all told at once, with the right ones", () => {
+  it("that are invalid are reported all at once, with the valid ones", () => {
     expect(refusal("target=go,speed=11,runtime_import=,part=client,fakes=maybe")).toBe(
       'invalid options: "target=go": target must be ts, js, dts, or several of them joined with +; there is no "speed"; ' +
         '"runtime_import=": runtime_import needs a value; there is no "part", did you mean "parts"?; ' +

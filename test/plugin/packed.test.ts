@@ -58,7 +58,7 @@ describe("the packed plugin", () => {
     expect(spawnSync(bin, ["--version"], { encoding: "utf8" }).stdout).toBe(`protoc-gen-triple-es v${version}\n`);
   });
 
-  it("has a second command, which says what it needs", () => {
+  it("has a second command, which names its requirements", () => {
     const bin = join(folder, "node_modules/.bin/triple-es");
     expect(spawnSync(bin, ["--version"], { encoding: "utf8" }).stdout).toMatch(/^triple-es v\d/);
     const { status, stderr } = spawnSync(bin, ["interface", "*.ts", "--out", "gen"], { cwd: folder, encoding: "utf8" });
@@ -68,7 +68,7 @@ describe("the packed plugin", () => {
     ]);
   });
 
-  it("generates under buf what the sources generate", () => {
+  it("generates the same output under buf as the sources", () => {
     mkdirSync(join(folder, "proto"));
     symlinkSync(join(root, "fixtures/proto/fixture"), join(folder, "proto/fixture"));
     writeFileSync(

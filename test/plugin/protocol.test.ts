@@ -77,7 +77,7 @@ describe("errors in the response", () => {
     expect(error).toBe("a.proto: public_dependency 7 is not the index of one of its 0 imports");
   });
 
-  it("name identifiers that are none", () => {
+  it("name invalid identifiers", () => {
     const error = refusal(
       changed((file) => {
         for (const service of file.service) service.name = "1S";

@@ -89,7 +89,7 @@ describe("a hedged call", () => {
     expect(attempts.map(isCancelled)).toEqual([true, false, true]);
   });
 
-  it("goes on at once after an error that is not fatal, and begins the delay anew", async () => {
+  it("continues at once after an error that is not fatal, and restarts the delay", async () => {
     const { call, attempts } = pending({});
     const outcome = outcomeOf(call(unary()));
     await vi.advanceTimersByTimeAsync(40);
@@ -134,7 +134,7 @@ describe("a hedged call", () => {
     expect(outcome.value).toBeDefined();
   });
 
-  it("makes no further attempts where the server says so, and waits for those that run", async () => {
+  it("makes no further attempts after pushback to stop, and waits for running ones", async () => {
     const { call, attempts } = pending({});
     const outcome = outcomeOf(call(unary()));
     await vi.advanceTimersByTimeAsync(50);

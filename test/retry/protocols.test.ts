@@ -68,7 +68,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(calls).toBe(1);
   });
 
-  it("what is not a failure of the server is not retried", async () => {
+  it("an error that is not the server's is not retried", async () => {
     let calls = 0;
     const client = connect(protocol, {
       greet() {
@@ -185,7 +185,7 @@ describe("grpc-js", () => {
   const PATH = "/greet.v1.GreetService/Greet";
   const asIs = (bytes: Buffer): Buffer => bytes;
 
-  it("as a client is told of attempts and pushed back by our server", async () => {
+  it("as a client receives attempt counts and pushback from our server", async () => {
     const seen: (string | undefined)[] = [];
     const { port } = await startServer({
       greet(_, { requestHeaders }) {
@@ -206,7 +206,7 @@ describe("grpc-js", () => {
     expect(seen).toEqual([undefined, "1"]);
   });
 
-  it("as a server is told of attempts and pushes our client back", async () => {
+  it("as a server receives attempt counts from our client and pushes it back", async () => {
     const seen: MetadataValue[][] = [];
     const definition: ServiceDefinition = {
       greet: {

@@ -52,7 +52,7 @@ describe("a call that fails as unavailable", () => {
     expect(requests).toHaveLength(2);
   });
 
-  it.each([2, 4, 5])("is attempted %d times at most, where the policy says so", async (maxAttempts) => {
+  it.each([2, 4, 5])("is attempted %d times at most, by its policy", async (maxAttempts) => {
     const { call, requests } = scripted(...Array.from({ length: 9 }, () => unavailable()));
     await settle(retrying(call, { maxAttempts, budget: { maxTokens: 100, tokenRatio: 1 } }));
     expect(requests).toHaveLength(maxAttempts);
@@ -170,7 +170,7 @@ describe("the wait before an attempt", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("does not come where it would be longer than what is left of the deadline", async () => {
+  it("is not made if its delay exceeds the remaining deadline", async () => {
     const { call, requests } = scripted(unavailable({ "grpc-retry-pushback-ms": "200" }));
     const outcome = outcomeOf(retrying(call)(unary({ timeoutMs: 200 })));
     await vi.advanceTimersByTimeAsync(0);
@@ -269,7 +269,7 @@ describe("the budget", () => {
 });
 
 describe("the hook onRetry", () => {
-  it("is told of each further attempt, and harms no call", async () => {
+  it("is called for each further attempt, and its errors affect no call", async () => {
     const printed = vi.spyOn(console, "error").mockImplementation(() => {});
     const { call } = scripted(unavailable());
     const onRetry = vi.fn(() => {

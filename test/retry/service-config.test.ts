@@ -38,7 +38,7 @@ describe("a method config", () => {
     });
   });
 
-  it("is none where no name fits", () => {
+  it("is undefined if no name matches", () => {
     expect(parseServiceConfig("{}").methodConfigOf(method("a.A", "One"))).toBeUndefined();
   });
 });
@@ -182,7 +182,7 @@ describe("calls under a config", () => {
     own.context.close();
   });
 
-  it("wait for ready, unless they say so themselves", async () => {
+  it("wait for ready, unless a call overrides it", async () => {
     const { call, requests } = configured(all({ waitForReady: true }), "answers");
     await call(unary());
     expect(requests[0]?.context.waitForReady).toBe(true);

@@ -150,7 +150,7 @@ describe.each(Object.keys(WAITS))("a handler that waits by %s", (name) => {
       expect(onError).not.toHaveBeenCalled();
     });
 
-    it("tells its caller of a shutdown as unavailable, which can be tried elsewhere", async () => {
+    it("reports a shutdown to its caller as unavailable, which can be retried elsewhere", async () => {
       const { call, begun, finished, close, onError } = await start();
       const failure = call();
       await begun;
@@ -220,7 +220,7 @@ describe("requests of a client", () => {
   });
 });
 
-describe("an AbortError of a handler whose call goes on", () => {
+describe("an AbortError of a handler whose call continues", () => {
   it.each(["grpc", "http-rpc"] as const)("is a failure like any other, over %s", async (protocol) => {
     const onError = vi.fn();
     const own = AbortSignal.abort();

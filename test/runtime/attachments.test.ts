@@ -18,7 +18,7 @@ describe("attachments", () => {
     ]);
   });
 
-  it("are read as Dubbo for Java sends them, without what is the protocol's", () => {
+  it("are read as Dubbo for Java sends them, without fields of the protocol", () => {
     // Recorded from 3.3.6.
     const metadata = Metadata.fromRaw([
       ...["tri-consumer-appname", "interop-client", "timeout", "3000", "grpc-timeout", "3000000u"],

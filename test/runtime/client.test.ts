@@ -130,7 +130,7 @@ describe("options", () => {
     expect((await requestOf(defaults, options)).selector).toEqual(expected);
   });
 
-  it("select what the service definition says unless they say otherwise", async () => {
+  it("select version and group of the service definition by default", async () => {
     const seen: unknown[] = [];
     const call: Call = async ({ selector }) => {
       seen.push(selector);
@@ -247,7 +247,7 @@ describe("an answer of the wrong kind", () => {
 });
 
 describe("a stream", () => {
-  it("starts when it is read, so that one that nobody reads holds nothing", async () => {
+  it("starts when it is read, so that an unread one holds no resources", async () => {
     const call = vi.fn<Call>(async () => streamOf(greetingsOf("a")));
     const responses = client(call).greetEach({ names: [] });
     expect(call).not.toHaveBeenCalled();
@@ -304,7 +304,7 @@ describe("a stream", () => {
     expect(signal?.aborted).toBe(false);
   });
 
-  it.each(["an interceptor that forgets return", "a unary answer"])("tells of %s", async (mistake) => {
+  it.each(["an interceptor that forgets return", "a unary answer"])("reports %s", async (mistake) => {
     const call = (async () => (mistake === "a unary answer" ? { stream: false } : undefined)) as unknown as Call;
     await expect(greetings(client(call).greetEach({}))).rejects.toMatchObject({
       code: Code.Internal,

@@ -27,7 +27,7 @@ describe.each<[string, Codec]>([
     expect(findCodec(codec)).toBe(codec);
   });
 
-  it("gives back what it was given", () => {
+  it("decodes what it encodes", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "grapheme" })), (names) => {
         const message = create(GreetEachRequestSchema, { names });
@@ -57,7 +57,7 @@ describe("JSON", () => {
     expect(camel).toMatchObject({ typeUrl: "t", jsonName: "j" });
   });
 
-  it("has durations of at most 9 digits behind the point, and says so", () => {
+  it("refuses durations of more than 9 digits after the point", () => {
     expect(jsonCodec.decode(DurationSchema, bytesOf('"1.123456789s"'))).toMatchObject({ nanos: 123_456_789 });
     expect(() => jsonCodec.decode(DurationSchema, bytesOf('"1.1234567890s"'))).toThrow(
       "a google.protobuf.Duration has at most 9 digits behind the decimal point",
@@ -68,7 +68,7 @@ describe("JSON", () => {
     expect(text(jsonCodec.encode(FieldSchema, { typeUrl: "t", jsonName: "", number: 0 }))).toBe('{"typeUrl":"t"}');
   });
 
-  it("may have fields nobody knows, at any depth", () => {
+  it("may have unknown fields, at any depth", () => {
     const decoded = jsonCodec.decode(TypeSchema, bytesOf('{"name":"T","new":[1],"fields":[{"name":"f","x":{}}]}'));
     expect(decoded).toMatchObject({ name: "T", fields: [{ name: "f" }] });
   });

@@ -78,7 +78,7 @@ describe("negotiation", () => {
     }
   });
 
-  it("still tells lists apart after more of them than it remembers", () => {
+  it("distinguishes lists even after more of them than its cache holds", () => {
     const negotiate = createNegotiation(ours);
     for (let i = 0; i < 1000; i++) {
       expect(negotiate(`x${i}, ${ours[i % 3]?.name}`)).toBe(ours[i % 3]);
@@ -134,7 +134,7 @@ describe("negotiation", () => {
 });
 
 describe("a list of compressions", () => {
-  it("is found by name and told in order", () => {
+  it("is found by name and listed in order", () => {
     expect(findCompression(ours, "br")).toBe(ours[1]);
     expect(findCompression(ours, "zstd")).toBeUndefined();
     expect(encodingList(ours, ", ")).toBe("gzip, br, deflate");

@@ -53,13 +53,13 @@ describe("a preflight", () => {
     });
   });
 
-  it("is answered before anything else is looked at", async () => {
+  it("is answered before any other check", async () => {
     expect((await preflight({ origins: "*" }, { "content-type": "application/grpc" }, "/nothing/Here")).status).toBe(
       204,
     );
   });
 
-  it("tells of credentials and of the age that were asked for", async () => {
+  it("has the configured credentials and maximum age", async () => {
     const { headers } = await preflight({ origins: [APP], credentials: true, maxAge: 0 });
     expect(headers.get("access-control-allow-credentials")).toBe("true");
     expect(headers.get("access-control-max-age")).toBe("0");
@@ -78,7 +78,7 @@ describe("a preflight", () => {
     },
   );
 
-  it("that asks for no headers, or for nonsense, is granted none", async () => {
+  it("that asks for no headers, or for invalid ones, is granted none", async () => {
     for (const wanted of [undefined, "", "a b", "a\r\nb", "é"]) {
       const { status, headers } = await preflight({ origins: [APP] }, { "access-control-request-headers": wanted });
       expect([status, headers.has("access-control-allow-headers")]).toEqual([204, false]);
@@ -107,7 +107,7 @@ describe("an answer", () => {
     });
   });
 
-  it("for every origin says so, and does not vary", async () => {
+  it("for every origin is a wildcard, and has no vary", async () => {
     const { headers } = await call({ origins: "*" });
     expect(headers.get("access-control-allow-origin")).toBe("*");
     expect(headers.has("vary")).toBe(false);

@@ -92,7 +92,7 @@ describe("onAbort", () => {
     expect(callback).not.toHaveBeenCalled();
   });
 
-  it("listens to a signal once for all who wait for it, and not at all when nobody does any more", () => {
+  it("listens to a signal once for all callbacks, and removes the listener after the last", () => {
     const controller = new AbortController();
     const { signal } = controller;
     const added = vi.spyOn(signal, "addEventListener");
@@ -144,7 +144,7 @@ describe("a deadline", () => {
     expect(work).not.toHaveBeenCalled();
   });
 
-  it("is told as the milliseconds left, never below 0", () => {
+  it("is exposed as the milliseconds left, never below 0", () => {
     const context = open({ timeoutMs: 100 });
     expect(context.timeoutMs()).toBe(100);
     vi.advanceTimersByTime(30);
@@ -153,7 +153,7 @@ describe("a deadline", () => {
     expect(context.timeoutMs()).toBe(0);
   });
 
-  it.each([undefined, Number.POSITIVE_INFINITY])("of %s is none", async (timeoutMs) => {
+  it.each([undefined, Number.POSITIVE_INFINITY])("of %s means no deadline", async (timeoutMs) => {
     const context = open({ timeoutMs });
     expect(context.timeoutMs()).toBeUndefined();
     expect(context.signal).toBeUndefined();
@@ -214,7 +214,7 @@ describe("the signal", () => {
     context.close();
   });
 
-  it("is not made unless somebody asks", async () => {
+  it("is made on first use only", async () => {
     let made = 0;
     const { AbortController: Original } = globalThis;
     const peer = exchange();
@@ -419,7 +419,7 @@ describe("context values", () => {
     expect(values.delete(key).get(key)).toBe("nobody");
   });
 
-  it("tell a value that is undefined from none", () => {
+  it("distinguish an undefined value from a missing one", () => {
     const maybe = createContextKey<string | undefined>("default");
     expect(createContextValues().set(maybe, undefined).get(maybe)).toBeUndefined();
   });

@@ -114,7 +114,7 @@ describe.each(["grpc", "http-rpc"])("over %s", (protocol) => {
   });
 });
 
-it("is told of a handler that fails when it is stopped", async () => {
+it("is called for a handler that fails when it is stopped", async () => {
   const told: unknown[] = [];
   const hook = signalled();
   const { baseUrl } = await startServer(

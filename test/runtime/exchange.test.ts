@@ -28,7 +28,7 @@ describe("a whole body", () => {
   });
 });
 
-describe("a body in pieces", () => {
+describe("a body in chunks", () => {
   it("joins to the same bytes however it is cut", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 10 })), async (chunks) => {

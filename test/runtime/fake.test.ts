@@ -94,7 +94,7 @@ describe("a fake client", () => {
     expect((await createFakeThingsService(new Fake()).hTTPGet({})).title).toBe("own");
   });
 
-  it("fails as the function fails, and as unimplemented where there is none", async () => {
+  it("fails as the function fails, and as unimplemented without a function", async () => {
     const failure = new RpcError(Code.NotFound, "no such thing");
     const client = createFakeThingsService({
       find: () => Promise.reject(failure),
@@ -109,7 +109,7 @@ describe("a fake client", () => {
     await expect(readAll(client.sync(stream()))).rejects.toMatchObject({ code: Code.Unimplemented });
   });
 
-  it("says what is wrong with functions that are none and with answers that are none", async () => {
+  it("reports invalid functions and invalid responses", async () => {
     expect(() => createFakeClient(ThingsServiceDef, { find: 1 } as never)).toThrow(
       "find of a fake fixture.options.v1.ThingsService must be a function",
     );

@@ -160,7 +160,7 @@ describe("anything else that is thrown", () => {
     expect(errors).toEqual([secret]);
   });
 
-  it("after the first message is hidden and told once too", async () => {
+  it("after the first message is hidden and reported once too", async () => {
     const { client, errors } = connect({
       async *greetEach() {
         yield { greeting: "a" };
@@ -179,7 +179,7 @@ describe("anything else that is thrown", () => {
     expect(errors).toEqual([thrown]);
   });
 
-  it("includes streams that are none", async () => {
+  it("includes responses that are not streams", async () => {
     const { client, errors } = connect({ greetEach: (() => ({})) as unknown as GreetServiceHandler["greetEach"] });
     expect((await failureOf(client.greetEach({}))).code).toBe(Code.Unknown);
     expect(errors).toHaveLength(1);
@@ -187,7 +187,7 @@ describe("anything else that is thrown", () => {
 });
 
 describe.each<Protocol>(["grpc", "http-rpc"])("an answer that cannot be encoded (%s)", (protocol) => {
-  it("is an internal error, told once", async () => {
+  it("is an internal error, reported once", async () => {
     const { client, errors } = connect(
       {
         greet: () => ({
@@ -268,7 +268,7 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
     expect([metadata.get("trail"), bytes(metadata, "trail-bin"), metadata.get("own")]).toEqual(["2", [3], own]);
   });
 
-  it("whose name is the protocol's is refused, and told as a failure of the handler's side", async () => {
+  it("with a reserved name is refused, and reported as an error of the handler", async () => {
     const { client, errors } = connect(
       {
         greet: (_request, { responseHeaders }) => {

@@ -65,7 +65,7 @@ describe("List", () => {
 });
 
 describe("Watch", () => {
-  it("tells the status now and each change, once", async () => {
+  it("sends the current status and each change, once", async () => {
     const router = createRouter().add(GreetServiceDef, greeter);
     const health = addHealth(router);
     const abort = new AbortController();
@@ -78,7 +78,7 @@ describe("Watch", () => {
     await expect(next()).rejects.toMatchObject({ code: Code.Canceled });
   });
 
-  it("tells a service that becomes known", async () => {
+  it("sends the status of a service that is added later", async () => {
     const router = createRouter();
     const health = addHealth(router);
     const next = watch(connect(router), "acme.Late");
@@ -88,7 +88,7 @@ describe("Watch", () => {
     expect(await known).toBe(SERVING);
   });
 
-  it("leaves nothing behind on the server when the client goes away", async () => {
+  it("leaves no listeners on the server when the client goes away", async () => {
     const server = createServer();
     let ended = 0;
     const health = addHealth(server, {
@@ -111,7 +111,7 @@ describe("Watch", () => {
     await server.close({ graceMs: 60_000 });
   });
 
-  it("ends when the server closes, which is told first", async () => {
+  it("ends when the server closes, after the final status", async () => {
     const server = createServer().add(GreetServiceDef, greeter);
     addHealth(server);
     await server.listen({ port: 0, host: "127.0.0.1" });

@@ -132,7 +132,7 @@ describe.each(["grpc", "http-rpc"] as const)("an interceptor (%s)", (protocol) =
     expect(seen).toEqual(["2"]);
   });
 
-  it("may answer without asking anybody", async () => {
+  it("may answer without calling next", async () => {
     const answering: Interceptor = () => async () => ({
       stream: false,
       message: { greeting: "cached" },

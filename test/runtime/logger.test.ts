@@ -132,7 +132,7 @@ describe("a call that fails", () => {
 const outcomes = (calls: readonly FinishedCall[]) =>
   Object.fromEntries(calls.map(({ side, code, error }) => [side, [code, error?.rawMessage]]));
 
-describe("a call that fails behind the last interceptor of a server", () => {
+describe("a call that fails after the last interceptor of a server", () => {
   const secret = new Error("not today");
   const unspeakable = {
     get greeting(): string {
@@ -214,7 +214,7 @@ describe("a call that fails behind the last interceptor of a server", () => {
   });
 });
 
-it("a client's interceptor that returns nothing is reported, and its caller is told why", async () => {
+it("a client's interceptor that returns nothing is reported, and its caller gets the reason", async () => {
   const calls: FinishedCall[] = [];
   const logger = createClientLogger((call) => calls.push(call));
   const interceptors: Interceptor[] = [logger, () => async () => undefined as never];
@@ -287,7 +287,7 @@ describe("a stream that its reader leaves", () => {
       .toEqual(["client GreetEach server_streaming canceled", "server GreetEach server_streaming canceled"]);
   });
 
-  it("is not reported if nobody begins to read it, because it was never made", async () => {
+  it("is not reported if it is never read, because it was never made", async () => {
     const { client, calls } = connect();
     client.greetEach({ names: ["Ada"] });
     await new Promise((resolve) => setImmediate(resolve));

@@ -26,14 +26,17 @@ async function read(messages: AsyncIterable<unknown>): Promise<void> {
 }
 
 describe("a handler's answer", () => {
-  it.each([undefined, null, "abc", 5, []])("%j is no message: the call fails, and the hook is told", async (answer) => {
-    const { client, onError } = connect({ greet: () => answer });
-    expect((await failureOf(client.greet({}))).code).toBe(Code.Internal);
-    expect(onError).toHaveBeenCalledExactlyOnceWith(
-      expect.objectContaining({ message: expect.stringContaining("greet.v1.GreetResponse must be an object") }),
-      GREET,
-    );
-  });
+  it.each([undefined, null, "abc", 5, []])(
+    "%j is not a message: the call fails, and the hook is called",
+    async (answer) => {
+      const { client, onError } = connect({ greet: () => answer });
+      expect((await failureOf(client.greet({}))).code).toBe(Code.Internal);
+      expect(onError).toHaveBeenCalledExactlyOnceWith(
+        expect.objectContaining({ message: expect.stringContaining("greet.v1.GreetResponse must be an object") }),
+        GREET,
+      );
+    },
+  );
 
   it.each([undefined, [], {}])("%j is no stream", async (answer) => {
     const { client, onError } = connect({ greetEach: () => answer });
@@ -182,7 +185,7 @@ describe("a service", () => {
   });
 });
 
-it("a value under a key that nobody has set is the key's default", async () => {
+it("a value under a key that was not set is the key's default", async () => {
   const key = createContextKey("nobody");
   const { client } = connect({
     greet: (_: object, context: { values: { get(k: typeof key): string } }) => ({ greeting: context.values.get(key) }),

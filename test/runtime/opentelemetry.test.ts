@@ -204,7 +204,7 @@ describe("a call that fails", () => {
     }
   });
 
-  it("tells the server's span, and nobody else, what was hidden", async () => {
+  it("records a hidden error on the server's span only", async () => {
     const client = connect({
       // biome-ignore lint/correctness/useYield: it fails before it yields
       async *greetEach() {

@@ -123,7 +123,7 @@ describe("a file", () => {
   });
 });
 
-it("tells the numbers of extensions", async () => {
+it("lists the numbers of extensions", async () => {
   const [some, none] = await ask(
     { case: "allExtensionNumbersOfType", value: "fixture.proto2.v1.CallRequest" },
     { case: "allExtensionNumbersOfType", value: "greet.v1.GreetRequest" },
@@ -132,7 +132,7 @@ it("tells the numbers of extensions", async () => {
   expect(none?.value).toMatchObject({ baseTypeName: "greet.v1.GreetRequest", extensionNumber: [] });
 });
 
-it("says what it does not know, and goes on", async () => {
+it("reports unknown symbols, and keeps the stream open", async () => {
   const answers = await ask(
     { case: "fileContainingSymbol", value: "acme.Shop" },
     { case: "fileByFilename", value: "../../etc/passwd" },

@@ -135,7 +135,7 @@ describe("the protocol", () => {
     expect(await ask(router, undefined)).toEqual(["last", "true"]);
   });
 
-  it("says itself that there is nothing behind a path", async () => {
+  it("answers for paths without a handler itself", async () => {
     const router = createRouterWith({ ...settings, protocols: [answering("one", () => true)] });
     expect(await ask(router, "a/1", "/nothing")).toEqual(["one", "false"]);
   });

@@ -19,7 +19,7 @@ it("have the names of the specification, and the one Dubbo adds", () => {
   ]);
 });
 
-it.each(["grpc", "http-rpc"] as const)("reach a handler, and a server behind it: %s", async (protocol) => {
+it.each(["grpc", "http-rpc"] as const)("reach a handler, and the server that it calls: %s", async (protocol) => {
   const seen: unknown[] = [];
   const behind = await startServer({
     greet: (_, { requestHeaders }) => {

@@ -18,7 +18,7 @@ const ways = (cleartext: Record<string, string | undefined>, tls: Record<string,
 ];
 const good = { unary: undefined, cancel: undefined };
 
-test("a cell that fails once passes at the second try, which is told", async () => {
+test("a cell that fails once passes at the second try, which is reported", async () => {
   const result = await runTable(tableOf([ways(good, { ...good, cancel: "late" }), ways(good, good)]));
   expect(problemsOf(result)).toEqual([]);
   expect(result.retried).toEqual(["Table, us → them, TLS: cancel FAILED: late"]);

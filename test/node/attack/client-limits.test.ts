@@ -217,7 +217,7 @@ function attackClient(certificates?: Certificates): void {
   });
 }
 
-describe("a client goes on when a server", () => attackClient());
+describe("a client keeps working when a server", () => attackClient());
 
 describe.skipIf(!hasOpenssl)("over TLS (needs openssl), too, when a server", () => {
   if (hasOpenssl) attackClient(createCertificates());

@@ -117,7 +117,7 @@ function attacks(certificates?: Certificates): void {
   });
 }
 
-describe("a client goes on running when a server", () => attacks());
+describe("a client keeps running when a server", () => attacks());
 
 describe.skipIf(!hasOpenssl)("over TLS (needs openssl), too, when a server", () => {
   if (hasOpenssl) attacks(createCertificates());
