@@ -10,15 +10,16 @@ import { fitSlope, isFlat, type Sample } from "./soak/slope.ts";
 it("a small soak ends with every call as it should be, and no handler left", async () => {
   const main = fileURLToPath(new URL("soak/main.ts", import.meta.url));
   const flags = ["--expose-gc", "--conditions=triple-source", "--import", "tsx"];
-  const child = spawn(process.execPath, [...flags, main, "--unary=5000", "--cancelled=500"]);
+  const child = spawn(process.execPath, [...flags, main, "--unary=5000", "--streams=500", "--cancelled=500"]);
   const output = child.stdout.toArray();
   const errors = child.stderr.toArray();
   await once(child, "close");
   expect(String(Buffer.concat(await errors))).toBe("");
   const lines = String(Buffer.concat(await output)).split("\n");
   expect(lines.filter((line) => /^unary +5000 /.test(line))).toHaveLength(1);
+  expect(lines.filter((line) => /^streams +500 /.test(line))).toHaveLength(1);
   expect(lines.filter((line) => /^cancelled +500 /.test(line))).toHaveLength(1);
-  expect(lines.filter((line) => /: (NOT )?(flat|FLAT)$/.test(line))).toHaveLength(4);
+  expect(lines.filter((line) => /: (NOT )?(flat|FLAT)$/.test(line))).toHaveLength(6);
 }, 60_000);
 
 describe("memory", () => {

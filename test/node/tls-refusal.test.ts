@@ -35,8 +35,11 @@ describe.skipIf(!hasOpenssl)("a client whose TLS is refused (needs openssl)", ()
       const { code, rawMessage } = await failureOf(
         connectGreeter(baseUrl, { ...options, tls: { ca }, maxBackoffMs: 0 }).greet({}),
       );
-      const alert = version === "TLSv1.2" ? "sslv3 alert handshake failure" : "tlsv13 alert certificate required";
-      expect([code, rawMessage]).toEqual([Code.Unavailable, `connection to 127.0.0.1:${port} failed: ${alert}`]);
+      // The name of the alert in OpenSSL 3.0, and in later versions.
+      const alert =
+        version === "TLSv1.2" ? "(sslv3|ssl/tls) alert handshake failure" : "tlsv13 alert certificate required";
+      expect(code).toBe(Code.Unavailable);
+      expect(rawMessage).toMatch(new RegExp(`^connection to 127\\.0\\.0\\.1:${port} failed: ${alert}$`));
     }
     const trusted = connectGreeter(baseUrl, { ...options, tls: { ca, ...client } });
     expect((await trusted.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");

@@ -1,5 +1,5 @@
 /**
- * The calls of the soak: many that are answered, and many that are given up at random points.
+ * The calls of the soak: many that are answered, streams that are read to their ends, and calls that are cancelled at random points.
  */
 import { Code, RpcError } from "triple-es";
 import { createTransport } from "triple-es/node";
@@ -7,6 +7,8 @@ import { createGreetServiceClient, type GreetServiceClient } from "../../example
 
 /** Calls that run at a time. */
 const CONCURRENCY = 50;
+/** Names in a request whose stream of responses ends. With fewer it goes on until it is cancelled. */
+export const STREAM_MESSAGES = 10;
 /** A connection is closed by the server for more cancelled calls than these and a few per second. */
 const CANCELS_PER_TRANSPORT = 500;
 
@@ -16,6 +18,19 @@ export async function callMany(client: GreetServiceClient, calls: number): Promi
     const name = `caller ${index}`;
     const { greeting } = await client.greet({ name });
     if (greeting !== `Hello, ${name}!`) throw new Error(`call ${index} was answered with ${greeting}`);
+  });
+}
+
+/** Reads so many streams to their ends, on one transport. Throws if one has not all its messages. */
+export async function streamMany(client: GreetServiceClient, streams: number): Promise<void> {
+  const names = Array.from({ length: STREAM_MESSAGES }, (_, i) => `caller ${i}`);
+  await inParallel(streams, async (index) => {
+    let received = 0;
+    for await (const { greeting } of client.greetEach({ names })) {
+      if (greeting !== `Hello, ${names[received]}!`) throw new Error(`stream ${index} had ${greeting} at ${received}`);
+      received++;
+    }
+    if (received !== STREAM_MESSAGES) throw new Error(`stream ${index} ended after ${received} messages`);
   });
 }
 

@@ -1,7 +1,8 @@
 /**
- * Makes a million calls and gives up a hundred thousand, and tells whether memory stays as it is.
+ * Makes a million calls, reads a hundred thousand streams and cancels a hundred thousand calls, and tells whether memory stays
+ * as it is.
  *
- *     npm run soak [-- --unary=1000000 --cancelled=100000]
+ *     npm run soak [-- --unary=1000000 --streams=100000 --cancelled=100000]
  */
 import { parseArgs } from "node:util";
 import { fitSlope, isFlat, SMALLEST_LEAK_BYTES } from "./slope.ts";
@@ -14,6 +15,7 @@ const MAX_RESIDENT_GROWTH_BYTES = 64 * MIB;
 const { values } = parseArgs({
   options: {
     unary: { type: "string", default: "1000000" },
+    streams: { type: "string", default: "100000" },
     cancelled: { type: "string", default: "100000" },
   },
 });
@@ -23,6 +25,7 @@ console.log(`node ${process.version}; memory after garbage collection, in MiB: h
 console.log("phase          calls     client          server");
 const soak = await runSoak({
   unaryCalls: Number(values.unary),
+  streams: Number(values.streams),
   cancelledCalls: Number(values.cancelled),
   looks: 20,
   onLook: (phase, { calls, client, server }) => {
@@ -46,5 +49,8 @@ function judge(phase: keyof Soak, side: "client" | "server"): boolean {
 }
 
 console.log(`flat: less than ${SMALLEST_LEAK_BYTES} bytes a call, with a confidence of 95 %`);
-const verdicts = (["unary", "cancelled"] as const).flatMap((phase) => [judge(phase, "client"), judge(phase, "server")]);
+const verdicts = (["unary", "streams", "cancelled"] as const).flatMap((phase) => [
+  judge(phase, "client"),
+  judge(phase, "server"),
+]);
 process.exitCode = verdicts.includes(false) ? 1 : 0;

@@ -4,6 +4,7 @@
  */
 import { createServer } from "triple-es/node";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { STREAM_MESSAGES } from "./load.ts";
 import { type Memory, readMemory } from "./memory.ts";
 
 export interface ServerState extends Memory {
@@ -42,7 +43,7 @@ const server = createServer({ onError: (error) => errors.push(String(error)) }).
     running++;
     try {
       for (const name of names) yield { greeting: `Hello, ${name}!` };
-      await aborted(signal);
+      if (names.length < STREAM_MESSAGES) await aborted(signal);
     } finally {
       running--;
     }

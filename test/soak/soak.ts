@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createTransport } from "triple-es/node";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { callMany, cancelMany, createRandom } from "./load.ts";
+import { callMany, cancelMany, createRandom, streamMany } from "./load.ts";
 import { type Memory, readMemory } from "./memory.ts";
 import type { ServerState } from "./server.ts";
 
@@ -20,19 +20,21 @@ export interface Look {
 
 export interface Soak {
   readonly unary: readonly Look[];
+  readonly streams: readonly Look[];
   readonly cancelled: readonly Look[];
 }
 
 export interface SoakOptions {
   readonly unaryCalls: number;
+  readonly streams: number;
   readonly cancelledCalls: number;
   /** Number of memory samples in each phase. */
   readonly looks: number;
   readonly onLook?: (phase: keyof Soak, look: Look) => void;
 }
 
-/** Runs both phases. Throws if a call does not end as it should, a handler goes on, or something is thrown on the side. */
-export async function runSoak({ unaryCalls, cancelledCalls, looks, onLook }: SoakOptions): Promise<Soak> {
+/** Runs all phases. Throws if a call does not end as it should, a handler goes on, or something is thrown on the side. */
+export async function runSoak({ unaryCalls, streams, cancelledCalls, looks, onLook }: SoakOptions): Promise<Soak> {
   const child = fork(fileURLToPath(new URL("server.ts", import.meta.url)), {
     execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],
   });
@@ -40,7 +42,7 @@ export async function runSoak({ unaryCalls, cancelledCalls, looks, onLook }: Soa
     const [port] = (await once(child, "message")) as [number];
     const baseUrl = `http://127.0.0.1:${port}`;
     const random = createRandom(1);
-    const soak: Record<keyof Soak, Look[]> = { unary: [], cancelled: [] };
+    const soak: Record<keyof Soak, Look[]> = { unary: [], streams: [], cancelled: [] };
     const phase = async (name: keyof Soak, total: number, make: (calls: number) => Promise<void>): Promise<void> => {
       const step = Math.ceil(total / looks);
       for (let calls = step; calls <= total; calls += step) {
@@ -53,6 +55,7 @@ export async function runSoak({ unaryCalls, cancelledCalls, looks, onLook }: Soa
     const transport = createTransport({ baseUrl });
     const client = createGreetServiceClient(transport);
     await phase("unary", unaryCalls, (calls) => callMany(client, calls));
+    await phase("streams", streams, (calls) => streamMany(client, calls));
     await transport.close();
     await phase("cancelled", cancelledCalls, (calls) => cancelMany(baseUrl, calls, random));
     return soak;
