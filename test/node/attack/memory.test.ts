@@ -11,7 +11,7 @@ import { createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
-import { Flag, frame, RawConnection, request, settings, Type } from "../../support/frames.ts";
+import { Flag, frame, RawConnection, request, settings, Type, words } from "../../support/frames.ts";
 import { openSocket, secure } from "../../support/server.ts";
 import type { Health, Orders } from "./victim.ts";
 
@@ -36,6 +36,7 @@ describe.each([
 ])("over %s, the memory of a server stays within its budget when", (_, overTls) => {
   const attacks: [name: string, run: (port: number) => Promise<unknown>][] = [
     ["20 HTTP/2 connections with windows of zero ask for 60 answers of 1 MiB each", windowsOfZero],
+    ["20 HTTP/2 connections with open windows ask for 100 answers of 1 MiB each and read nothing", unreadSockets],
     ["200 HTTP/1.1 connections ask for 4 MiB each and read nothing", unreadAnswers],
     ["20,000 requests for 256 KiB are pipelined and nothing is read", unreadPipeline],
     ["100 uploads of 4 MiB stop at their last byte over HTTP/2", heldStreams],
@@ -61,6 +62,18 @@ describe.each([
       const call = (id: number): Buffer =>
         Buffer.concat([frame(Type.headers, Flag.endHeaders, id, request()), message(id, named("big"))]);
       for (let k = 0; k < 60; k++) connection.write(call(ODD(k)));
+    }
+  }
+
+  async function unreadSockets(port: number): Promise<void> {
+    for (let i = 0; i < 20; i++) {
+      const connection = await RawConnection.open(port, settings([INITIAL_WINDOW_SIZE, 0x7fffffff]), overTls);
+      connection.socket.pause();
+      connection.write(frame(Type.windowUpdate, 0, 0, words(0x7fff0000)));
+      for (let k = 0; k < 100; k++) {
+        const id = ODD(k);
+        connection.write(frame(Type.headers, Flag.endHeaders, id, request()), message(id, named("big")));
+      }
     }
   }
 
