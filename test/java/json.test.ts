@@ -307,3 +307,12 @@ it.each(['{1 : "a"}', '{1\n:"a"}', '{1\t:"a"}', '{1\r\n\t :"a"}'])(
     expect(read({ map: ["java.lang.Integer", "java.lang.String"] }, text)).toEqual(new Map([[1, "a"]]));
   },
 );
+
+it.each([
+  ["{}", 250_001, "250000 lists, maps and objects"],
+  ["1", 1_000_002, "1000000 values"],
+])("text with too many of %s is refused before it is parsed", (value, count, limit) => {
+  const text = Array.from({ length: count }, () => value).join(",");
+  expect(() => read(ANY, `[${text}, and no JSON`)).toThrow(`more than the limit of ${limit}`);
+  expect(() => read(ANY, `["${"{,".repeat(500_000)}", and no JSON`)).toThrow(SyntaxError);
+});

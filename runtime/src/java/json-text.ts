@@ -3,6 +3,7 @@
  * would round, and integer keys of a map have no quotes. Such text is rewritten before it is parsed.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
+import { Cost } from "./cost.ts";
 
 /** A number of JSON text that a JavaScript number cannot represent. It is not accepted for a string. */
 export class ExactNumber {
@@ -28,6 +29,7 @@ const NUMBER_MARK = "#";
 
 /** The value of JSON text, in which numbers that would lose digits are instances of {@link ExactNumber}. */
 export function parseExactJson(text: string): JsonValue {
+  if (text.length > MIN_COUNTED_LENGTH) countValues(text);
   if (!LONG_NUMBER.test(text) && !BARE_KEY.test(text)) return JSON.parse(text) as JsonValue;
   const quoted = quoteKeys(text, false);
   if (quoted !== undefined) return JSON.parse(quoted) as JsonValue;
@@ -35,6 +37,20 @@ export function parseExactJson(text: string): JsonValue {
     if (typeof value !== "string") return value;
     return value.startsWith(NUMBER_MARK) ? new ExactNumber(value.slice(1)) : value.slice(1);
   }) as JsonValue;
+}
+
+/** Shorter text has fewer values than the limits. */
+const MIN_COUNTED_LENGTH = 256 * 1024;
+
+/** Counts the values of text before they are made, which takes far longer. Text that is not JSON may pass: the parser refuses it. */
+function countValues(text: string): void {
+  const cost = new Cost();
+  for (let i = 0; i < text.length; i += 1) {
+    const character = text.charCodeAt(i);
+    if (character === 0x22) i = closingQuote(text, i);
+    else if (character === 0x2c) cost.addValues(1);
+    else if (character === 0x5b || character === 0x7b) cost.addContainer();
+  }
 }
 
 /**
