@@ -17,6 +17,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { GeneratedCodec } from "../call/method.ts";
 import { assertOneOf } from "../call/option.ts";
+import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, MAX_JSON_DEPTH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-syntax.ts";
 import { checkWireNames } from "./wire-name.ts";
 
 /**
@@ -42,7 +43,7 @@ export interface Codec {
     maxDecodedBytes: number,
     generated?: GeneratedCodec,
   ): object | Promise<object>;
-  /** Encodes a message into bytes that have room in front, for what a protocol puts there. Not needed, but saves a copy. */
+  /** Encodes a message after `headroom` reserved bytes, so that a protocol adds its prefix without a copy. Optional. */
   encodeWithHeadroom?(headroom: number, type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
   /** Only codecs that write JSON text have this: sub-protocol A puts such values into its array of arguments. */
   readonly values?: JsonValues;
@@ -138,9 +139,6 @@ export function parseJson(bytes: Uint8Array): JsonValue {
   return JSON.parse(decoder.decode(bytes)) as JsonValue;
 }
 
-/** JSON that is nested deeper than this is refused: what follows it down would run out of stack. */
-const MAX_JSON_DEPTH = 100;
-
 /**
  * The value of JSON text. Throws on bytes that are not UTF-8, and on arrays and objects more than 100 levels deep; a byte
  * order mark is skipped.
@@ -169,14 +167,7 @@ function checkDepth(text: string): void {
   }
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
-/** Where the string that starts there ends. */
+/** The index of the closing quote of the string that starts there. */
 function endOfString(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i += 1) {
     const character = text.charCodeAt(i);

@@ -1,7 +1,7 @@
 /**
  * Compressions of message bytes, and the choice between them. The wire name of a compression is an encoding.
  */
-import { parseWishes } from "./quality-values.ts";
+import { parseQualityValues } from "./quality-values.ts";
 
 /** A way to make bytes smaller. Public and stable: register your own beside the built-in ones. */
 export interface Compression {
@@ -26,14 +26,14 @@ export function encodingList(compressions: readonly Compression[], separator: st
   return compressions.map((compression) => compression.name).join(separator);
 }
 
-/** Different lists of wishes that are remembered. Peers have few; an attacker's many must not fill the memory. */
+/** Maximum number of cached lists. Peers send few different ones; those of an attacker must not fill the memory. */
 const MAX_REMEMBERED = 100;
 
-/** Finds the compression a peer would like best among ours; `undefined` for identity. */
+/** Selects the supported compression that a peer prefers; `undefined` for identity. */
 export type Negotiation = (acceptEncoding: string | undefined) => Compression | undefined;
 
 /**
- * Makes the negotiation for a list of compressions. Equal wishes are settled by the order of the list.
+ * Makes the negotiation for a list of compressions. Among equal preferences, the order of the list decides.
  *
  *     Accept-Encoding = [ coding [ ";" "q=" qvalue ] *( "," coding [ ";" "q=" qvalue ] ) ]
  */
@@ -50,17 +50,17 @@ export function createNegotiation(compressions: readonly Compression[]): Negotia
 }
 
 function choose(compressions: readonly Compression[], acceptEncoding: string): Compression | undefined {
-  const wishes = new Map(parseWishes(acceptEncoding).map(({ name, quality }) => [name, quality]));
-  const wildcard = wishes.get("*") ?? 0;
+  const preferences = new Map(parseQualityValues(acceptEncoding).map(({ name, quality }) => [name, quality]));
+  const wildcard = preferences.get("*") ?? 0;
   let best: Compression | undefined;
   let bestQuality = 0;
   for (const compression of compressions) {
-    const quality = wishes.get(compression.name) ?? wildcard;
+    const quality = preferences.get(compression.name) ?? wildcard;
     if (quality > bestQuality) {
       best = compression;
       bestQuality = quality;
     }
   }
-  const identity = wishes.get(IDENTITY);
+  const identity = preferences.get(IDENTITY);
   return identity !== undefined && identity > bestQuality ? undefined : best;
 }

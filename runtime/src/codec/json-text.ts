@@ -6,23 +6,23 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { reasonOf } from "../call/error.ts";
 import { nextStep } from "../call/time-slice.ts";
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  MAX_JSON_DEPTH,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from "./json-syntax.ts";
 import { Memory, tooMuchMemory } from "./memory.ts";
 
-/** JSON that is nested deeper than this is rejected, as in small messages. */
-const MAX_DEPTH = 100;
 /** Bytes that are parsed in one step, and at most as many again if a part ends with a large element: a few milliseconds. */
 const PART_BYTES = 16 * 1024;
 /** Bytes that are scanned in one step. */
 const SCAN_BYTES = 64 * 1024;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 
 /** A byte order mark between tokens is an error; only the one at the beginning is skipped. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -80,7 +80,8 @@ class Scan {
       else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
         memory += Memory.slot + (byte === OPEN_OBJECT ? Memory.map : Memory.list);
         this.#open.push(at);
-        if (this.#open.length > MAX_DEPTH) throw new Error(`the JSON is nested more than ${MAX_DEPTH} levels deep`);
+        if (this.#open.length > MAX_JSON_DEPTH)
+          throw new Error(`the JSON is nested more than ${MAX_JSON_DEPTH} levels deep`);
       } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) this.#close(at, byte);
     }
     this.#at = at;

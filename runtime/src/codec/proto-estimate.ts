@@ -8,7 +8,7 @@ import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { Memory } from "./memory.ts";
 
 /** Deeper messages are rejected, as protobuf-es does by default and every Protobuf library. */
-const MAX_DEPTH = 100;
+const MAX_MESSAGE_DEPTH = 100;
 
 /** How the value of a field is read. */
 const Read = { varint: 0, fixed32: 1, fixed64: 2, text: 3, bytes: 4, message: 5, group: 6, closedEnum: 7 } as const;
@@ -213,7 +213,8 @@ export class ProtoEstimator {
 
   #child(shape: MessageShape, end: number, until: "end" | "group"): number {
     this.#depth += 1;
-    if (this.#depth > MAX_DEPTH) throw new Error(`the message is nested more than ${MAX_DEPTH} levels deep`);
+    if (this.#depth > MAX_MESSAGE_DEPTH)
+      throw new Error(`the message is nested more than ${MAX_MESSAGE_DEPTH} levels deep`);
     const memory = this.fields(shape, end, until);
     this.#depth -= 1;
     return memory;

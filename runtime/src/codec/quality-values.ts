@@ -1,27 +1,28 @@
 /**
- * Quality values: how much a peer wants each of several things, in `accept` and in `accept-encoding`.
+ * Quality values: the preferences of a peer in `accept` and `accept-encoding` (RFC 9110, section 12.4.2).
  */
 
-/** One item of a list of wishes. */
-export interface Wish {
+/** One item of a list of preferences. */
+export interface Preference {
   /** In lower case, without parameters. */
   readonly name: string;
-  /** 1 gladly, 0 not at all. */
+  /** The quality value, 0 (not acceptable) to 1. */
   readonly quality: number;
 }
 
-/** More wishes than this are not read: nobody has that many, and an attacker's list must not cost us time. */
-const MAX_WISHES = 32;
+/** Maximum number of items that are read, far above legitimate lists: an attacker's list must not cost time. */
+const MAX_PREFERENCES = 32;
 
 //     weight = OWS ";" OWS "q=" qvalue
 //     qvalue = ( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )
-// As others do, spaces around "=", more digits and none before the point are let pass: Java asks for "*; q=.2".
+// As in other implementations, spaces around "=", more digits and none before the point are accepted: Java sends
+// "*; q=.2".
 const IS_WEIGHT = /^\s*q\s*=/i;
 const WEIGHT = /^\s*q\s*=\s*(0(?:\.[0-9]*)?|\.[0-9]+|1(?:\.0*)?)\s*$/i;
 
-/** The wishes of a list, in order. One whose quality is none is not understood, and left out. */
-export function parseWishes(list: string): Wish[] {
-  return list.split(",", MAX_WISHES).flatMap((item) => {
+/** Parses a list, in order. Items with an invalid quality value are left out. */
+export function parseQualityValues(list: string): Preference[] {
+  return list.split(",", MAX_PREFERENCES).flatMap((item) => {
     const [name = "", ...parameters] = item.split(";");
     const weight = parameters.find((parameter) => IS_WEIGHT.test(parameter));
     const quality = weight === undefined ? "1" : WEIGHT.exec(weight)?.[1];

@@ -1,7 +1,6 @@
 /**
  * The server engine for platforms that answer a `Request` with a `Response`: Bun, Deno, Cloudflare Workers, Hono, Next and others.
  */
-
 import type { Metadata } from "../call/metadata.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Body } from "../http/body.ts";

@@ -1,7 +1,7 @@
 /**
  * Media types: parsing of `content-type`, and content negotiation by `accept` (RFC 9110, section 12.5.1).
  */
-import { parseWishes } from "../codec/quality-values.ts";
+import { parseQualityValues } from "../codec/quality-values.ts";
 
 export const JSON_TYPE = "application/json";
 
@@ -62,12 +62,12 @@ export function qualityOf(accept: string, mediaType: string): number {
   const ranges = ["*/*", `${mediaType.slice(0, mediaType.indexOf("/"))}/*`, mediaType];
   let specificity = -1;
   let quality = 0;
-  for (const wish of parseWishes(accept)) {
+  for (const preference of parseQualityValues(accept)) {
     // Java sends the range of all types as a single asterisk.
-    const found = wish.name === "*" ? 0 : ranges.indexOf(wish.name);
+    const found = preference.name === "*" ? 0 : ranges.indexOf(preference.name);
     if (found <= specificity) continue;
     specificity = found;
-    quality = wish.quality;
+    quality = preference.quality;
   }
   return quality;
 }

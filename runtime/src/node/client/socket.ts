@@ -7,7 +7,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { abortError } from "../../call/error.ts";
 import { onAbort, startTimer } from "../../call/timer.ts";
-import { CLOSED_BY_PEER, connectionError, connectTimeout, type Silence } from "../io/error.ts";
+import { CLOSED_BY_PEER, connectionError, connectTimeout, ignore, type Silence } from "../io/error.ts";
 
 /** The server that a transport connects to. */
 export interface Target {
@@ -100,9 +100,6 @@ export function hostOf({ hostname }: URL): string {
 function guardSocket<S extends Socket>(socket: S): S {
   return socket.on("error", ignore);
 }
-
-/** The owner of the socket has a listener of its own, or has no use for the socket any more. */
-function ignore(): void {}
 
 /** A `servername` that is given as `undefined` must not replace the default. */
 function withoutUndefined<T extends object>(options: T | undefined): Partial<T> {

@@ -5,6 +5,9 @@ import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 
+/** A listener for events whose report comes another way: an `error` without a listener would end the program. */
+export function ignore(): void {}
+
 /** gRPC's mapping of HTTP/2 error codes of RST_STREAM. All others, undefined ones included, are internal. */
 const CODE_OF_RESET: Readonly<Record<number, Code>> = {
   [ErrorCode.RefusedStream]: Code.Unavailable,

@@ -13,8 +13,8 @@ const MAX_UNSENT_BYTES = 1024 * 1024;
 const SLAB_BYTES = 64 * 1024;
 /** Slabs that are kept for the next turn, of all connections together. */
 const MAX_FREE_SLABS = 32;
-/** How long a peer may take to read why a connection is over, and end it too, in milliseconds. */
-const FAREWELL_MS = 1_000;
+/** Time in which a peer may read the reason of a close and close its side, in milliseconds. */
+const CLOSE_GRACE_MS = 1_000;
 
 const freeSlabs: Uint8Array[] = [];
 
@@ -48,7 +48,7 @@ export class Http2Socket implements OutputOwner {
   #unsentBefore = 0;
   #isPaused = false;
   #error: Error | undefined;
-  #farewell: NodeJS.Timeout | undefined;
+  #forceClose: NodeJS.Timeout | undefined;
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -69,7 +69,7 @@ export class Http2Socket implements OutputOwner {
       this.#error = error;
     });
     socket.on("close", () => {
-      clearTimeout(this.#farewell);
+      clearTimeout(this.#forceClose);
       connection.lost(this.#error?.message ?? "the peer closed the connection");
       owner.onClose(this.#error);
     });
@@ -158,6 +158,6 @@ export class Http2Socket implements OutputOwner {
 
   #finish(): void {
     this.socket.end();
-    this.#farewell ??= setTimeout(() => this.socket.destroy(), FAREWELL_MS).unref();
+    this.#forceClose ??= setTimeout(() => this.socket.destroy(), CLOSE_GRACE_MS).unref();
   }
 }

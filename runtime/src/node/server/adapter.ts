@@ -8,6 +8,7 @@ import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import type { Body } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { ignore } from "../io/error.ts";
 import { discard } from "../io/pump.ts";
 import { setHead } from "./adapter-headers.ts";
 import { failHttp2, Http2Request, respondHttp2 } from "./adapter-http2.ts";
@@ -46,9 +47,6 @@ export function createNodeHandler(exchange: Exchange, { pathOf, serves }: Mount)
       .catch(() => pair.fail());
   };
 }
-
-/** For errors that another event reports too; without a listener they would end the process. */
-const ignore = (): void => {};
 
 /** One request and its response, whichever version of HTTP they have. */
 interface Pair {

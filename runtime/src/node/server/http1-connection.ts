@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { RpcError } from "../../call/error.ts";
 import type { ReadableBody } from "../io/body.ts";
+import { ignore } from "../io/error.ts";
 import { type MemoryBudget, MemoryShare, outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import { type ErrorResponse, writeErrorResponse } from "./http1-errors.ts";
 
@@ -143,8 +144,6 @@ export class Http1Connection {
     this.socket.destroy();
   }
 }
-
-const ignore = (): void => {};
 
 function onClosed(response: ServerResponse, callback: () => void): void {
   if (response.closed) callback();

@@ -9,6 +9,7 @@ import type { Body } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { clientGone } from "../../http/exchange.ts";
 import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
+import { ignore } from "../io/error.ts";
 import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
 import { OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
@@ -153,9 +154,6 @@ function flushed(socket: Socket): Promise<void> {
     else socket.write("", () => resolve());
   });
 }
-
-/** For errors that another event reports too; without a listener they would end the process. */
-const ignore = (): void => {};
 
 /** A request as `node:http` hands it out. */
 export class Http1Request implements HttpRequest {
