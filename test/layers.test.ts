@@ -81,7 +81,9 @@ function folderOf(file: string): string {
 
 function generatedFolder(module: string): string {
   if (module.endsWith("_triple")) return "gen/services";
-  return module.endsWith("_codec") ? "gen/codecs" : "gen/messages";
+  if (!module.endsWith("_codec")) return "gen/messages";
+  // Codecs of the runtime's own services belong to them; those of well-known types are an entry point.
+  return module.startsWith("gen/google/protobuf/") ? "gen/codecs" : "gen/services";
 }
 
 /** A module in the root that the table does not name is an entry point. A folder that it does not name has no layer. */
@@ -127,7 +129,8 @@ function objectionToRuntime(from: string, to: string): string | undefined {
   if (!to.startsWith(RUNTIME)) return objectionToPackage(from, to);
   const target = folderOf(to);
   if (folder === "gen/services") {
-    return ["stub", "gen/messages"].includes(target) ? undefined : "generated services import stub.ts and messages";
+    const allowed = ["stub", "gen/messages", "gen/services"].includes(target);
+    return allowed ? undefined : "generated services import stub.ts, messages and their codecs";
   }
   if (folder === target && folder.includes("/")) return undefined;
   const [layer, targetLayer] = [layerOf(from), layerOf(to)];

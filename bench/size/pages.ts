@@ -11,19 +11,19 @@ import { build } from "esbuild";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 const CALL = '.greet({ name: "page" }).then(console.log);';
-/** Programs of one page each. The first one's client needs code generated with an option of its own. */
+/** Programs of one page each, with code that is generated for pages: without codecs, and for the first one without protobuf. */
 const PAGES = {
   "triple-es/json": (generated: string) => `
     import { createTransport } from "triple-es/json";
     import { createGreetServiceClient } from "${generated}/greet/v1/greet_triple.ts";
     createGreetServiceClient(createTransport({ baseUrl: "/" }))${CALL}`,
-  "triple-es/proto": () => `
+  "triple-es/proto": (generated: string) => `
     import { createTransport } from "triple-es/proto";
-    import { createGreetServiceClient } from "./examples/gen/greet/v1/greet_triple.ts";
+    import { createGreetServiceClient } from "${generated}/pb/greet/v1/greet_triple.ts";
     createGreetServiceClient(createTransport({ baseUrl: "/" }))${CALL}`,
-  "triple-es/fetch": () => `
+  "triple-es/fetch": (generated: string) => `
     import { createTransport } from "triple-es/fetch";
-    import { createGreetServiceClient } from "./examples/gen/greet/v1/greet_triple.ts";
+    import { createGreetServiceClient } from "${generated}/pb/greet/v1/greet_triple.ts";
     createGreetServiceClient(createTransport({ baseUrl: "/" }))${CALL}`,
   "@connectrpc/connect-web": () => `
     import { createClient } from "@connectrpc/connect";
@@ -46,7 +46,7 @@ export async function measureSizes(): Promise<Sizes> {
   // Below the repository's modules, where what it imports is found.
   const generated = mkdtempSync(join(ROOT, "node_modules/.triple-es-size-"));
   try {
-    generatePlainClient(generated);
+    generateClients(generated);
     const sizes = Object.entries(PAGES).map(async ([name, page]) => [name, await sizeOf(page(generated))] as const);
     return Object.fromEntries(await Promise.all(sizes)) as unknown as Sizes;
   } finally {
@@ -54,12 +54,18 @@ export async function measureSizes(): Promise<Sizes> {
   }
 }
 
-function generatePlainClient(out: string): void {
-  const plugin = { local: ["node", "--import", "tsx", "src/main.ts"], out, strategy: "all" };
+function generateClients(out: string): void {
+  const plugin = { local: ["node", "--import", "tsx", "src/main.ts"], strategy: "all" };
+  const opt = ["target=ts", "import_extension=ts"];
+  const pb = `${out}/pb`;
   const template = {
     version: "v2",
     inputs: [{ directory: "proto", paths: ["proto/greet"] }],
-    plugins: [{ ...plugin, opt: ["target=ts", "import_extension=ts", "messages=json"] }],
+    plugins: [
+      { ...plugin, out, opt: [...opt, "messages=json"] },
+      { ...plugin, out: pb, opt },
+      { local: ["node", "node_modules/@bufbuild/protoc-gen-es/bin/protoc-gen-es"], out: pb, opt },
+    ],
   };
   const buf = join(ROOT, "node_modules/@bufbuild/buf/bin/buf");
   const { status, stderr } = spawnSync(process.execPath, [buf, "generate", "--template", JSON.stringify(template)], {

@@ -12,4 +12,5 @@ export {
   type Transport,
   type UnaryMethod,
 } from "./client/client.ts";
+export * from "./codec/binary/generated.ts";
 export type { HandlerContext } from "./server/handler.ts";

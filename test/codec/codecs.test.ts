@@ -9,7 +9,7 @@ import { fileOfBytes, randomFile } from "./schemas.ts";
 import { mutate, randomMessage, randomOf } from "./values.ts";
 
 /** Schemas of one run, and messages of each. A longer run: `CODEC_SCHEMAS=5000 npx vitest run test/codec`. */
-const SCHEMAS = Number(process.env["CODEC_SCHEMAS"] ?? 40);
+const SCHEMAS = Number(process.env["CODEC_SCHEMAS"] ?? 200);
 const MESSAGES = 20;
 const INTEGERS: ReadonlySet<ScalarType> = new Set([3, 4, 5, 6, 7, 13, 15, 16, 17, 18]);
 const seed = process.env["CODEC_SEED"];

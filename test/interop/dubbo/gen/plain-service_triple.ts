@@ -166,7 +166,7 @@ export interface PlainServiceClient {
   boss(name: string, options?: CallOptions): Promise<User>;
 
   /**
-   * What it was given, whatever that is.
+   * Returns its argument unchanged.
    *
    * @generated from method com.example.interop.PlainService.echo
    */
@@ -319,7 +319,7 @@ export interface PlainServiceHandler {
   boss(name: string, context: HandlerContext): User | Promise<User>;
 
   /**
-   * What it was given, whatever that is.
+   * Returns its argument unchanged.
    *
    * @generated from method com.example.interop.PlainService.echo
    */
