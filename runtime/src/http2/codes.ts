@@ -71,7 +71,7 @@ export function viewOf(bytes: Uint8Array, start: number, end: number): Uint8Arra
   return new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start);
 }
 
-/** What the peer did that ends the whole connection (RFC 9113, section 5.4.1). Never leaves the engine. */
+/** A connection error (RFC 9113, section 5.4.1). Never leaves the engine. */
 export class ConnectionError extends Error {
   readonly code: number;
   constructor(code: number, message: string) {

@@ -23,11 +23,11 @@ export class SendWindow {
  * stop the peer, more often would cost frames.
  */
 export class ReceiveWindow {
-  /** What the peer may still send. */
+  /** Bytes that the peer may still send. */
   left: number;
-  /** What the reader may have unread. */
+  /** Bytes that may be received and unread. */
   size: number;
-  /** What was consumed and is not announced. */
+  /** Bytes that were consumed and not announced by WINDOW_UPDATE. */
   credit = 0;
 
   constructor(size: number) {

@@ -5,7 +5,7 @@
 import { ConnectionError, DEFAULT_MAX_FRAME_SIZE, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType } from "./codes.ts";
 import type { Output } from "./output.ts";
 
-/** What a type of frame must be like. */
+/** Rules for the length and the stream of a type of frame. */
 interface FrameRule {
   readonly name: string;
   /** Whether it belongs to a stream, to the connection (0), or to either. */

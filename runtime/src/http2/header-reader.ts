@@ -15,7 +15,7 @@ interface KnownBlock {
 
 /** Reads the blocks of one connection, all of them: each may change what the next one means. */
 export class HeaderReader {
-  /** Why the last block is none; `undefined` if it is one. */
+  /** The reason for which the last block is invalid; `undefined`: it is valid. */
   problem: "malformed" | "too large" | undefined;
   /** Table size updates in the last block. */
   updates = 0;

@@ -11,7 +11,7 @@ import type { Output } from "./output.ts";
 /** A header block is larger than the peer takes (SETTINGS_MAX_HEADER_LIST_SIZE). Nothing of it has been sent. */
 export class HeadersTooLarge extends TypeError {}
 
-/** What a block begins with. */
+/** The pseudo-header fields at the start of a block. */
 interface FirstLine {
   readonly status: number;
   readonly method: string;

@@ -1,5 +1,5 @@
 /**
- * What a peer may do that is legal, or nearly so, and no honest peer does often: every frame that makes work without
+ * Limits of legal or nearly legal behaviour that honest peers seldom show: every frame that makes work without
  * progress has a weight, and a connection that has spent its tokens is closed with ENHANCE_YOUR_CALM.
  */
 
@@ -33,7 +33,7 @@ export const MAX_CONTINUATIONS = 8;
 export const MAX_SETTINGS = 32;
 /** Interim responses (1xx) of a stream. */
 export const MAX_INTERIM_RESPONSES = 10;
-/** What headers of open streams and bodies that wait to be sent may take up on a connection. */
+/** Bytes of headers of open streams and of bodies that wait to be sent, per connection. */
 export const MAX_BUFFERED_BYTES: number = 64 * 1024 * 1024;
 
 /** SETTINGS and PING acknowledgements and resets that the peer makes necessary and does not read (CVE-2019-9512, -9514, -9515). */
@@ -117,7 +117,7 @@ export class Meters {
     return this.#owed > MAX_OWED ? "too many answers that are not read" : undefined;
   }
 
-  /** What was owed has left. */
+  /** Acknowledgements and resets that were owed have been sent. */
   paid(): void {
     this.#owed = 0;
   }

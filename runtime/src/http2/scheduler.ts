@@ -17,7 +17,7 @@ const DIRECT_BYTES = 64 * 1024;
 /** A window that forces frames to be smaller than this makes work without progress (CVE-2019-9511). */
 const DRIBBLE_BYTES = 256;
 
-/** What the scheduler tells its connection. */
+/** The connection of a scheduler. */
 export interface SchedulerOwner {
   /** The last frame of a stream has been written. */
   onSent(stream: Stream): void;

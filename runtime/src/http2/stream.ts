@@ -28,7 +28,7 @@ export const State = {
 } as const;
 export type State = (typeof State)[keyof typeof State];
 
-/** What a received frame leads to. */
+/** The reaction to a received frame. */
 export const Action = {
   /** It is about the stream. */
   Accept: 0,

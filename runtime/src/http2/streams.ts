@@ -19,7 +19,7 @@ const CONNECTION_WINDOW_BYTES: number = 1024 * 1024;
 const MAX_CONNECTION_WINDOW_BYTES: number = 4 * 1024 * 1024;
 
 export abstract class Streams implements StreamOwner, SchedulerOwner {
-  /** How often output was taken. */
+  /** Number of times that output was taken. */
   protected takes = 0;
   protected readonly live: StreamTable = new StreamTable();
   protected readonly closedStreams: ClosedStreams = new ClosedStreams();
@@ -28,7 +28,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   protected readonly scheduler: Scheduler;
   protected readonly meters: Meters;
   protected readonly receiveWindow: ReceiveWindow = new ReceiveWindow(DEFAULT_WINDOW_SIZE);
-  /** What the headers of open streams take up. */
+  /** Size of the header blocks of open streams. */
   protected blockBytes = 0;
   /** Streams whose windows are to be announced. */
   #announcing: Stream[] = [];
@@ -93,7 +93,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
       return;
     }
     this.headers.check(trailers);
-    // What was found to be right must not change while it waits.
+    // A list that has been checked must not change while it waits.
     stream.trailersAfterQueue = trailers.frozen ? trailers : { raw: [...trailers.raw], frozen: false };
   }
 
@@ -121,7 +121,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.exceed(this.meters.glitch(Glitch.Dribble));
   }
 
-  /** Resets a stream that nobody needs to be told of. */
+  /** Sends RST_STREAM without notifying a sink. */
   protected sendReset(streamId: number, code: number): void {
     writeRstStream(this.output, streamId, code);
     this.exceed(this.meters.owe());
@@ -145,7 +145,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.closedStreams.add(stream.id, state);
     this.scheduler.drop(stream);
     this.blockBytes -= stream.blockSize;
-    // What came in full may be read yet; what was reset will not be.
+    // A complete body may still be read; that of a stream that was reset will not be.
     if (state !== State.Ended && stream.unconsumed > 0) {
       this.credit(stream.unconsumed);
       stream.unconsumed = 0;

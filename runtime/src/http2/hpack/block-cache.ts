@@ -4,7 +4,7 @@
  */
 
 const SLOTS = 16;
-/** What is kept of a connection: blocks of so many bytes, which make headers of so many (RFC 9113, section 10.5.1). */
+/** Limits of the cache: bytes of an encoded block, and size of its headers (RFC 9113, section 10.5.1). */
 const MAX_ENCODED_BYTES = 512;
 const MAX_DECODED_BYTES = 2_048;
 /** After so many misses in a row it is not tried any more, until so many blocks have passed. */
@@ -13,12 +13,12 @@ const PAUSE_BLOCKS = 1_024;
 
 interface Slot<Block> {
   readonly bytes: Uint8Array;
-  /** Of the tables, when the block was decoded. */
+  /** Generation of the tables when the block was decoded. */
   readonly generation: number;
   readonly block: Block;
 }
 
-/** What blocks of one connection were decoded to. Shared between connections, it would tell each what others send. */
+/** Decoded blocks of one connection. Shared between connections, the cache would be an oracle for what others send. */
 export class BlockCache<Block> {
   readonly #slots: (Slot<Block> | undefined)[] = new Array<Slot<Block> | undefined>(SLOTS).fill(undefined);
   #misses = 0;

@@ -8,10 +8,10 @@ import { decodeHuffman, maxDecodedLength } from "./huffman.ts";
 import { compressionError, IntegerReader } from "./integer.ts";
 import { FIRST_DYNAMIC_INDEX, STATIC_TABLE } from "./static-table.ts";
 
-/** What the rules of messages say about fields, as numbers that mean something to who made the rules. */
+/** Rules of messages about fields. Kinds are numbers that the module with the rules defines. */
 export interface FieldRules {
   nameKind(name: string): number;
-  /** Of a field whose name is of that kind. */
+  /** The kind of a field whose name is of that kind. */
   fieldKind(nameKind: number, value: string): number;
 }
 
@@ -61,10 +61,10 @@ export const decodeLatin1: Latin1Decoder = (bytes, start, end) => {
 };
 
 export class Decoder {
-  /** Of the last block: its fields and their size, those that were not kept included. */
+  /** Fields and size of the last block, including fields that were not kept. */
   count = 0;
   size = 0;
-  /** Of the last block: its table size updates. */
+  /** Table size updates of the last block. */
   updates = 0;
   /** Whether the last block has changed nothing, and has no fields that were not kept: the same bytes mean the same again. */
   repeatable = false;
@@ -74,7 +74,7 @@ export class Decoder {
   readonly #limits: DecoderLimits;
   readonly #latin1: Latin1Decoder;
   readonly #integers = new IntegerReader();
-  /** Where strings in Huffman code are decoded to; as large as the largest so far. */
+  /** Memory that strings in Huffman code are decoded to; as large as the largest so far. */
   #scratch = new Uint8Array(256);
 
   constructor(rules: FieldRules, limits: DecoderLimits, latin1: Latin1Decoder = decodeLatin1) {
@@ -134,7 +134,7 @@ export class Decoder {
     let at = integers.at;
     let name: string;
     let nameKind: number;
-    // What is beyond the limits is not made, unless later blocks may refer to it.
+    // Strings beyond the limits are not made, unless later blocks may refer to them.
     const isWanted = isIndexing || !this.overLimit;
     if (index > 0) ({ name, nameKind } = this.#entry(index));
     else {
@@ -163,7 +163,7 @@ export class Decoder {
     return this.count <= this.#limits.maxFields && this.size <= this.#limits.maxBytes;
   }
 
-  /** A string (RFC 7541, section 5.2), which ends at `at` of the integers. One that nobody wants is passed over. */
+  /** A string (RFC 7541, section 5.2), which ends at `at` of the integers. One that is not wanted is skipped. */
   #string(bytes: Uint8Array, start: number, end: number, isWanted: boolean): string {
     const integers = this.#integers;
     if (start >= end) throw compressionError("a string is cut off by the end of the header block");

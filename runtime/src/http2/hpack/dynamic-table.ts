@@ -3,16 +3,16 @@
  * which leave when there is no space.
  */
 
-/** What every entry costs beside its name and value (RFC 7541, section 4.1). */
+/** Overhead of an entry beside its name and value (RFC 7541, section 4.1). */
 export const ENTRY_OVERHEAD_BYTES = 32;
 
 /** A field as the tables have it, with what was found out about it when it came. */
 export interface Entry {
   readonly name: string;
   readonly value: string;
-  /** Of name and value, and {@link ENTRY_OVERHEAD_BYTES}. */
+  /** Length of name and value, and {@link ENTRY_OVERHEAD_BYTES}. */
   readonly size: number;
-  /** What the rules of messages say about the name, and about name and value together. */
+  /** Kinds of the name, and of name and value together, by the rules of messages. */
   readonly nameKind: number;
   readonly kind: number;
 }
@@ -24,7 +24,7 @@ export class DynamicTable {
   maxBytes: number;
   #bytes = 0;
   #ring: (Entry | undefined)[] = new Array<Entry | undefined>(16).fill(undefined);
-  /** Where the next entry goes. */
+  /** Position of the next entry. */
   #next = 0;
   length = 0;
 

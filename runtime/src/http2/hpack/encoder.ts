@@ -14,7 +14,7 @@ export interface FieldList {
   readonly frozen: boolean;
 }
 
-/** What a name is known by in the tables. */
+/** A field name in the static table. */
 interface KnownName {
   /** The index of an entry with this name in the static table; 0: none. */
   readonly staticIndex: number;
@@ -36,7 +36,7 @@ interface Inserted {
   readonly first: number;
 }
 
-/** What a list became the last time, ready to be copied. */
+/** The encoded form of a list, ready to be copied. */
 interface Memo {
   readonly list: FieldList | undefined;
   readonly generation: number;
@@ -46,7 +46,7 @@ interface Memo {
 
 const MEMOS = 8;
 const NO_MEMO: Memo = { list: undefined, generation: -1, bytes: undefined };
-/** What integers and the bits before them may take for a field, and size updates for a block. */
+/** Upper bounds for the integers of a field, and for the size updates of a block. */
 const FIELD_OVERHEAD_BYTES = 12;
 const BLOCK_OVERHEAD_BYTES = 16;
 /** Fields of values that may well be secret are never indexed, not even by proxies (RFC 7541, section 7.1.3). */
@@ -147,7 +147,7 @@ export class Encoder {
     const before = this.#generation;
     const { raw } = list;
     let next = at;
-    // What is sent twice is sent often.
+    // A list that is sent twice is likely to be sent often.
     const isIndexing = memo !== undefined;
     for (let i = 0; i < raw.length; i += 2) {
       next = this.#writeField(out, next, raw[i] as string, raw[i + 1] as string, isIndexing);

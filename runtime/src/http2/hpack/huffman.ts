@@ -119,7 +119,7 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number, out
   return length;
 }
 
-/** How many bytes a text takes in Huffman code. Its characters are Latin-1. */
+/** Length of a Latin-1 text in Huffman code, in bytes. */
 export function huffmanLength(text: string): number {
   codes ??= makeCodes();
   let bits = 0;

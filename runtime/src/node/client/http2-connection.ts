@@ -19,20 +19,20 @@ import type { Connection, ConnectionOwner } from "./connection.ts";
 import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
 import type { Target } from "./socket.ts";
 
-/** How often what limits count is refilled, in milliseconds. */
+/** Interval at which the token buckets of the engine's limits are refilled, in milliseconds. */
 const TICK_MS = 1_000;
 
-/** Told how a connection has begun. */
+/** Notified of the result of the handshake: the server's SETTINGS frame, or a failure. */
 export interface HandshakeOwner {
   onReady(): void;
-  /** Before `onReady`: the connection has failed. `cause`: what is known of it, beside what the socket said. */
+  /** The connection failed before `onReady`. `cause`: the reason, if it is not an error of the socket. */
   onFailed(cause: Error | undefined): void;
 }
 
 /**
- * Ends in one of three ways, the mildest first. The server goes away: no new streams. `close`: the same, and the socket closes
- * after the last stream. `destroy`: at once, with all streams. `#hold` and `#letGo` end nothing: they are about whether the
- * program may end.
+ * A connection ends in one of three ways. GOAWAY of the server: no new streams. `close`: the same, and the socket closes after
+ * the last stream. `destroy`: all streams and the socket end at once. `#hold` and `#letGo` end nothing: they ref and unref the
+ * socket, so that running exchanges keep the program alive and idle connections do not.
  */
 export class Http2Connection implements Connection, ConnectionHandler, SocketOwner, ExchangeOwner {
   readonly collecting: Collecting = new Collecting();
@@ -40,19 +40,19 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   readonly #engine: ClientConnection;
   readonly #io: Http2Socket;
   readonly #socket: Socket;
-  /** The name of the other end in messages. */
+  /** The name of the server in error messages. */
   readonly #peer: string;
   readonly #owner: ConnectionOwner;
   readonly #stopTicks: () => void;
   #handshake: HandshakeOwner | undefined;
-  /** Why the connection ended. */
+  /** The reason for which the connection ended, if it is known. */
   #reason: RpcError | undefined;
-  /** Streams and pings under way, which keep the program running. */
+  /** Open streams and unacknowledged PINGs, which keep the program alive. */
   #holds = 0;
   #isClosing = false;
   readonly #closed: Promise<void>;
   #onClosed!: () => void;
-  /** Those who wait for the answer to the ping that is out. */
+  /** Callers of {@link ping} that wait for the acknowledgement of the PING in flight. */
   #pings: { readonly resolve: () => void; readonly reject: (reason: RpcError) => void }[] = [];
 
   constructor(socket: Socket, { origin, peer }: Target, owner: ConnectionOwner, handshake: HandshakeOwner) {
@@ -103,7 +103,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     handshake.onReady();
   }
 
-  /** A server that goes away lets open streams finish, or says why it does not. */
+  /** GOAWAY without an error lets open streams finish; with one, they fail (RFC 9113, section 6.8). */
   #onGoAway(code: number): void {
     this.#owner.onUnusable(this);
     if (code !== ErrorCode.NoError) {
@@ -148,7 +148,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     return hostileServer(code === ErrorCode.EnhanceYourCalm ? text : `broke the rules of HTTP/2: ${text}`);
   }
 
-  /** Why the connection is over, for those whose calls were on it. */
+  /** The error of exchanges that were on the connection when it ended. */
   lost(): RpcError {
     return this.#reason ?? connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.#peer);
   }
@@ -187,7 +187,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
         if (!isSettled)
           reject(new RpcError(Code.Unavailable, `${this.#peer} did not answer a ping within ${timeoutMs} ms`));
       };
-      // An answer may be waiting to be read, if it was this program that had no time: one turn later it has been.
+      // If the event loop was blocked, the acknowledgement may wait to be read: one turn later it has been.
       const stopTimer = startTimer(timeoutMs, () => setImmediate(noAnswer));
       waiting.resolve = () => {
         isSettled = true;
@@ -212,7 +212,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   close(): Promise<void> {
     if (this.#socket.destroyed) return Promise.resolve();
     this.#isClosing = true;
-    // Whoever waits for the end must not be left behind by a program that has nothing else to do.
+    // The caller waits for the end: the program must not exit before it.
     this.#socket.ref();
     this.#engine.goAway(ErrorCode.NoError, true);
     if (this.streams === 0) this.#end();
@@ -226,7 +226,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#end();
   }
 
-  /** Ends the socket once what waits has been written. The server is not waited for. */
+  /** Ends the socket after its output has been written, without waiting for the server. */
   #end(): void {
     this.#io.end();
   }

@@ -16,12 +16,12 @@ import type { Stream } from "../../http2/stream.ts";
 import { hostileServer, resetError } from "../io/error.ts";
 import { type Collecting, IncomingBody, OutgoingBody } from "../io/http2-body.ts";
 
-/** What an exchange asks of its connection, and tells it. */
+/** The connection of an exchange. */
 export interface ExchangeOwner {
   readonly collecting: Collecting;
-  /** This side has ended the connection. */
+  /** Whether this side has destroyed the connection. */
   readonly isDestroyed: boolean;
-  /** Why the connection has ended. */
+  /** The error of exchanges that were on the connection when it ended. */
   lost(): RpcError;
   onExchangeClosed(): void;
 }
@@ -48,13 +48,13 @@ export class Http2Exchange implements StreamSink {
     });
   }
 
-  /** Has the signal give up the call until the stream closes. */
+  /** Cancels the exchange when the signal fires, until the stream closes. */
   follow(signal: AbortSignal): void {
     if (this.stream.closed) return;
     this.#unlink = onAbort(signal, (error) => this.#fail(error));
   }
 
-  /** Sends a body that comes in pieces, and ends the request. */
+  /** Sends a body in chunks, and ends the request. */
   send(body: Body): void {
     const { stream } = this;
     const outgoing = new OutgoingBody(body, stream);
@@ -71,7 +71,7 @@ export class Http2Exchange implements StreamSink {
     );
   }
 
-  /** Gives the call up. */
+  /** Fails the exchange and resets the stream with CANCEL. */
   #fail(reason: RpcError): void {
     this.#reject(reason);
     this.#body?.fail(reason);
@@ -94,12 +94,12 @@ export class Http2Exchange implements StreamSink {
     this.#isEnded = true;
     if (trailers !== undefined) this.#received?.setTrailers(trailers);
     this.#body?.end();
-    // The end of the response is the end of the call, however much of the request is yet to come.
+    // The end of the response ends the exchange, even if the request has not been sent in full.
     if (this.#outgoing !== undefined || this.stream.unsent > 0) this.stream.reset(ErrorCode.Cancel);
   }
 
   onReset(code: number, by: ResetBy, isUnprocessed: boolean): void {
-    // A response that is complete may have its stream reset too: nobody reads the rest of the request.
+    // After a complete response a server may reset the stream: it does not read the rest of the request (section 8.1).
     if (this.#isEnded) return;
     const error = this.#errorOf(code, by);
     if (isUnprocessed) markUnprocessed(error);

@@ -1,5 +1,5 @@
 /**
- * A socket and the HTTP/2 connection on it: what is received goes in, and what a turn brings leaves in one write.
+ * A socket and the HTTP/2 connection on it: received bytes go in, and the output of a turn of the event loop leaves in one write.
  */
 import type { Socket } from "node:net";
 import type { Connection } from "../../http2/connection.ts";
@@ -39,7 +39,7 @@ export interface SocketOwner {
 
 export class Http2Socket implements OutputOwner {
   readonly socket: Socket;
-  /** Whether the socket ends once all that waits has been written. */
+  /** Whether the socket ends after its output has been written. */
   #ends = false;
   #connection: Connection | undefined;
   #owner: SocketOwner | undefined;
@@ -82,7 +82,7 @@ export class Http2Socket implements OutputOwner {
     this.wake();
   }
 
-  /** Ends the socket, once what waits has been written. A peer that does not end it too loses it a second later. */
+  /** Ends the socket after its output has been written. It is destroyed a second later if the peer does not end it too. */
   end(): void {
     if (this.#ends) return;
     this.#ends = true;
@@ -111,7 +111,7 @@ export class Http2Socket implements OutputOwner {
     const segments = connection.take(HIGH_WATER_BYTES - socket.writableLength);
     if (segments.bytes > 0) this.#write(segments);
     this.#account();
-    // A socket that could not take it all says "drain". This one could, and others have their turn first.
+    // A socket that applies backpressure emits "drain". This one does not: the next round waits for other callbacks of the loop.
     if (connection.hasMore && socket.writableLength < HIGH_WATER_BYTES && !socket.writableNeedDrain) {
       this.#isScheduled = true;
       setImmediate(this.#flush);

@@ -96,13 +96,13 @@ class Batch {
   };
 }
 
-/** Cancels a body that nobody will read. One that has not begun is started first, because only then does it clean up. */
+/** Cancels a body that will not be read. One that has not begun is started first, because only then does it clean up. */
 export async function discard(body: Body): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
   try {
     await iterator.next();
     await iterator.return?.();
   } catch {
-    // The peer is gone: there is nobody to report it to.
+    // The peer is gone: the error has no receiver.
   }
 }
