@@ -45,12 +45,12 @@ const flags: Readonly<Record<string, Flag>> = {
   root: {
     type: "string",
     usage: "--root contracts",
-    meaning: "the folder that --out stands for; default: the deepest that all patterns have in common",
+    meaning: "the folder that --out corresponds to; default: the deepest common folder of all patterns",
   },
   project: {
     type: "string",
     usage: "--project tsconfig.json",
-    meaning: "whose paths and module resolution contracts are read with; default: those of bundlers",
+    meaning: "a tsconfig with the paths and module resolution of contracts; default: those of bundlers",
   },
   java: { type: "boolean", usage: "--java", meaning: "print the Java side, or write it to --out" },
   check: { type: "boolean", usage: "--check", meaning: "write nothing, and fail if --out is not up to date" },
@@ -93,8 +93,8 @@ export function readArguments(args: readonly string[]): Arguments | "help" {
   if (patterns.every((pattern) => pattern.startsWith("!")))
     mistakes.push("no contracts are given, such as ./contracts/**/*.ts");
   if (!values.has("out") && !values.has("java")) mistakes.push("--out is missing: the folder to write to");
-  if (!values.has("out") && values.has("check")) mistakes.push("--check needs --out, the folder to look at");
-  if (values.has("java") && values.has("target")) mistakes.push("--target does not go with --java");
+  if (!values.has("out") && values.has("check")) mistakes.push("--check needs --out, the folder to check");
+  if (values.has("java") && values.has("target")) mistakes.push("--target cannot be used with --java");
   if (mistakes.length > 0) throw new ArgumentsError(mistakes.join("\n"));
   return {
     patterns,

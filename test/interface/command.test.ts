@@ -278,8 +278,8 @@ describe("a mistake", () => {
     [["a.ts", "--out", "a", "--check=no"], "--check takes no value"],
     [["a.ts", "--out", "a", "--target", "tsx"], "--target must be ts, js, dts, or js+dts, not tsx"],
     [["a.ts", "--out", "a", "--import-extension", ".js"], "--import-extension must be js, ts or none, not .js"],
-    [["a.ts", "--java", "--check"], "--check needs --out, the folder to look at"],
-    [["a.ts", "--java", "--target", "ts"], "--target does not go with --java"],
+    [["a.ts", "--java", "--check"], "--check needs --out, the folder to check"],
+    [["a.ts", "--java", "--target", "ts"], "--target cannot be used with --java"],
     [["!a.ts", "--out", "gen"], "no contracts are given, such as ./contracts/**/*.ts"],
     [["a.ts", "b/*.ts", "--out", "gen"], "no file matches a.ts\nno file matches b/*.ts"],
   ])("%j is answered: %s", (args, message) => {
