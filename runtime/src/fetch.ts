@@ -2,13 +2,13 @@
  * Entry point `triple-es/fetch`: clients in browsers, and servers that answer a `Request` with a `Response`. It speaks sub-protocol A, and
  * sub-protocol B in the framing of gRPC-Web: fetch can neither read nor write trailers.
  */
-import { type Call, type Interceptor, intercept } from "./call/call.ts";
+import { type Call, type ContextValues, type Interceptor, intercept } from "./call/call.ts";
 import type { HttpRpcPayload } from "./call/method.ts";
 import { assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
 import { type Codec, findCodec } from "./codec/codec.ts";
 import { connectFetch, type FetchOptions, withReasons } from "./fetch/exchange.ts";
-import { createFetchHandler, type FetchHandler } from "./fetch/handler.ts";
+import { createFetchHandler, type FetchHandler, type FetchPeer } from "./fetch/handler.ts";
 import { createGrpcWebCall } from "./grpc/web-client.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { pathsBelow } from "./http/path-prefix.ts";
@@ -19,7 +19,7 @@ import { resolveUnaryOptions } from "./protocol/options.ts";
 import type { Router } from "./server/router.ts";
 
 export { connectFetch, type FetchOptions } from "./fetch/exchange.ts";
-export type { FetchHandler } from "./fetch/handler.ts";
+export type { FetchHandler, FetchPeer } from "./fetch/handler.ts";
 
 export interface FetchTransportOptions extends FetchOptions {
   /**
@@ -78,14 +78,27 @@ export function withStreams(
   return (request) => (request.stream || protocol ? web(request) : unary(request));
 }
 
-export interface FetchHandlerOptions {
+export interface FetchHandlerOptions<Platform extends readonly unknown[] = readonly unknown[]> {
   /**
    * The path prefix under which methods are served, such as `/api`, if the framework does not remove it. Default: none.
    */
   readonly prefix?: string | undefined;
+  /**
+   * Makes the values of each call's context, from the request and what the platform passes after it, such as `env` in Workers. Called
+   * when interceptors or the handler first read `context.values`. Default: no values.
+   */
+  readonly values?: ((request: Request, ...platform: Platform) => ContextValues) | undefined;
+  /**
+   * Reads the address of the client, which a `Request` does not have, such as `info.remoteAddr` in Deno. Called when `context.peer` is
+   * first read. Default: the address is `undefined`.
+   */
+  readonly peer?: ((request: Request, ...platform: Platform) => FetchPeer) | undefined;
 }
 
 /** Makes a handler that serves the methods of a router over sub-protocol A and gRPC-Web. It never rejects. */
-export function fetchHandler(router: Router, options: FetchHandlerOptions = {}): FetchHandler {
-  return createFetchHandler((request) => router.exchange(request), pathsBelow(options.prefix));
+export function fetchHandler<Platform extends readonly unknown[] = readonly unknown[]>(
+  router: Router,
+  options: FetchHandlerOptions<Platform> = {},
+): FetchHandler<Platform> {
+  return createFetchHandler((request) => router.exchange(request), pathsBelow(options.prefix), options);
 }

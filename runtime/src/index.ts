@@ -51,6 +51,7 @@ export { descriptorOf } from "./call/descriptor.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
 export type { GeneratedCodec, Payload, PayloadMethod, ProtoMethod } from "./call/method.ts";
+export type { Peer, PeerCertificate, PeerTls } from "./call/peer.ts";
 export type { RetryEvent, RetryOptions } from "./client/attempt-policy.ts";
 export {
   type BidiStreamingMethod,

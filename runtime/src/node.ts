@@ -3,7 +3,7 @@
  */
 import "./call/inspect.ts";
 import type { AddressInfo } from "node:net";
-import { type Interceptor, intercept } from "./call/call.ts";
+import { type ContextValues, type Interceptor, intercept } from "./call/call.ts";
 import { type CloseOptions, gracePeriod } from "./call/context.ts";
 import { callHook } from "./call/error.ts";
 import { assertOneOf } from "./call/option.ts";
@@ -19,6 +19,7 @@ import { boundedJsonCodec, decodedLimit, findBoundedCodec } from "./codec/large-
 import { checkWireNames } from "./codec/wire-name.ts";
 import type { EndpointStatus } from "./discovery/target.ts";
 import { createGrpcClient } from "./grpc/client.ts";
+import type { Exchange, HttpRequest } from "./http/exchange.ts";
 import { pathsBelow } from "./http/path-prefix.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter as createPortableRouter, type Router, type RouterOptions } from "./index.ts";
@@ -27,8 +28,9 @@ import { type ConnectOptions, createConnector } from "./node/client/connector.ts
 import { createTargetConnector, type DiscoveryOptions } from "./node/client/target-connector.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
-import { createNodeHandler, type NodeHandler } from "./node/server/adapter.ts";
+import { createNodeHandler, type NodeHandler, type NodeRequest } from "./node/server/adapter.ts";
 import { Listener, type ListenerOptions, type ListenOptions } from "./node/server/listener.ts";
+import { type TrustProxyOptions, withTrustedProxies } from "./node/server/trusted-proxies.ts";
 import type { HeaderLimitsInit } from "./protocol/header-limits.ts";
 import { resolveClientOptions, type WrapperContentType } from "./protocol/options.ts";
 import { isServed } from "./server/router.ts";
@@ -42,8 +44,23 @@ export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } f
 export type { NodeHandler, NodeRequest, NodeResponse } from "./node/server/adapter.ts";
 export type { ConnectionLimits } from "./node/server/limits.ts";
 export type { ListenOptions, TlsErrorHook } from "./node/server/listener.ts";
+export type { TrustProxyOptions } from "./node/server/trusted-proxies.ts";
 
-export interface ServerOptions extends RouterOptions, ListenerOptions {}
+/** The head of a request, from which `values` makes the values of its call. */
+export type RequestHead = Pick<HttpRequest, "path" | "headers" | "authority" | "peer">;
+
+export interface ServerOptions extends RouterOptions, ListenerOptions {
+  /**
+   * Makes the values of each call's context, from the head of its request. Called when interceptors or the handler first read
+   * `context.values`. A call fails as `unknown` if it throws. Default: no values.
+   */
+  readonly values?: ((request: RequestHead) => ContextValues) | undefined;
+  /**
+   * Proxies whose header names the client: `context.peer` then has the client's address. Default: none, the address is that of the
+   * connection, and the headers are ignored. Only the address is taken from them.
+   */
+  readonly trustProxy?: TrustProxyOptions | undefined;
+}
 
 /** A server: a router that listens on a socket. */
 export interface Server extends Router {
@@ -78,7 +95,13 @@ export function createRouter(options: RouterOptions = {}): Router {
 /** Makes a server that speaks both sub-protocols. Add services to it, then listen. */
 export function createServer(options: ServerOptions = {}): Server {
   const router = createRouter(options);
-  const listener = new Listener(router.exchange, options);
+  const { values, trustProxy } = options;
+  const valued: Exchange =
+    values === undefined
+      ? router.exchange
+      : (request) => router.exchange(Object.assign(request, { values: () => values(request) }));
+  const exchange = trustProxy === undefined ? valued : withTrustedProxies(valued, trustProxy);
+  const listener = new Listener(exchange, options);
   const closing = new Set<() => void>();
   const server: Server = {
     exchange: router.exchange,
@@ -115,6 +138,13 @@ export interface NodeHandlerOptions {
    * that a handler is mounted at.
    */
   readonly prefix?: string | undefined;
+  /**
+   * Makes the values of each call's context, from the request of the server, with all that its middleware has added, such as
+   * `request.user`. Called when interceptors or the handler first read `context.values`. Default: no values.
+   */
+  readonly values?: ((request: NodeRequest) => ContextValues) | undefined;
+  /** As that of {@link ServerOptions}. Default: none. */
+  readonly trustProxy?: TrustProxyOptions | undefined;
 }
 
 /**
@@ -127,7 +157,9 @@ export interface NodeHandlerOptions {
  */
 export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): NodeHandler {
   const pathOf = pathsBelow(options.prefix);
-  return createNodeHandler(router.exchange, { pathOf, serves: (path) => isServed(router, path) });
+  const { values, trustProxy } = options;
+  const exchange = trustProxy === undefined ? router.exchange : withTrustedProxies(router.exchange, trustProxy);
+  return createNodeHandler(exchange, { pathOf, serves: (path) => isServed(router, path), values });
 }
 
 export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion" | "maxHeaderBytes"> {

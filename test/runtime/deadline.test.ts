@@ -27,7 +27,7 @@ const run = <T>(context: OpenContext, work: () => Promise<T>): Promise<T> =>
 
 /** The context of a call on a server, which ends with its exchange. */
 const serve = (peer: Pick<HttpRequest, "signal" | "waitUntil">, timeoutMs?: number): ServerContext =>
-  new ServerContext(peer, timeoutMs);
+  new ServerContext(peer as HttpRequest, timeoutMs);
 
 const never = new Promise<never>(() => {});
 

@@ -24,7 +24,7 @@ import {
   GreetServiceDef,
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { arriving, failureOf, greeter, greetings } from "../support/server.ts";
+import { arriving, connectGreeter, failureOf, greeter, greetings, startServer } from "../support/server.ts";
 
 const spans = new InMemorySpanExporter();
 const tracers = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
@@ -65,6 +65,19 @@ async function bothSpans(): Promise<{ client: ReadableSpan; server: ReadableSpan
 const activeSpanId = () => trace.getActiveSpan()?.spanContext().spanId ?? "none";
 
 describe("a call", () => {
+  it("has the client's address in the span of a server that listens", async () => {
+    const { baseUrl } = await startServer({}, { interceptors: [createServerTelemetry()] });
+    await connectGreeter(baseUrl).greet({ name: "Ada" });
+    await expect.poll(() => spans.getFinishedSpans().length).toBe(1);
+    expect(spans.getFinishedSpans()[0]?.attributes).toMatchObject({
+      "client.address": "127.0.0.1",
+      "client.port": expect.any(Number),
+      "network.transport": "tcp",
+      "network.protocol.name": "http",
+      "network.protocol.version": "2",
+    });
+  });
+
   it.each(["grpc", "http-rpc"] as const)("has a span at each end, in one trace: %s", async (protocol) => {
     const client = connect({}, { baseUrl: "http://[::1]:50051/path" }, protocol);
     await client.greet({ name: "Ada" });

@@ -20,6 +20,8 @@ export interface Certificates {
   /** For 127.0.0.1 and localhost. */
   readonly server: Certificate;
   readonly client: Certificate;
+  /** Of a client with names beside its common name: shop.example and spiffe://example/shop. */
+  readonly named: Certificate;
   /** A certificate that no trusted authority has signed. */
   readonly stranger: Certificate;
   /** Trusted once, for a day that is long over. */
@@ -76,12 +78,14 @@ export function createCertificates(): Certificates {
     selfSigned("ca");
     signed("server", "subjectAltName=DNS:localhost,IP:127.0.0.1");
     signed("client", "extendedKeyUsage=clientAuth");
+    signed("named", "subjectAltName=DNS:shop.example,URI:spiffe://example/shop\nextendedKeyUsage=clientAuth");
     selfSigned("stranger");
     expired("expired");
     return {
       ca: read("ca").cert,
       server: read("server"),
       client: read("client"),
+      named: read("named"),
       stranger: read("stranger"),
       expired: read("expired"),
     };

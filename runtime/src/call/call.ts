@@ -4,6 +4,7 @@
  */
 import type { Metadata } from "./metadata.ts";
 import type { BodyKind, Method } from "./method.ts";
+import type { Peer } from "./peer.ts";
 
 export type { BodyKind, Method, MethodKind } from "./method.ts";
 
@@ -62,6 +63,8 @@ export interface CallContext {
    */
   readonly waitForReady?: boolean | undefined;
   readonly values: ContextValues;
+  /** On a server, the client of the call. `undefined` on a client. */
+  readonly peer?: Peer | undefined;
 }
 
 interface CallRequestBase {

@@ -76,8 +76,13 @@ export class OpenContext implements CallContext {
   }
 
   get values(): ContextValues {
-    this.#values ??= createContextValues();
+    this.#values ??= this.makeValues();
     return this.#values;
+  }
+
+  /** Makes the values of a context that was given none. */
+  protected makeValues(): ContextValues {
+    return createContextValues();
   }
 
   /**

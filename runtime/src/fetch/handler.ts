@@ -1,19 +1,39 @@
 /**
  * The server engine for platforms that answer a `Request` with a `Response`: Bun, Deno, Cloudflare Workers, Hono, Next and others.
  */
+import type { ContextValues } from "../call/call.ts";
 import type { Metadata } from "../call/metadata.ts";
+import type { PeerConnection } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Body } from "../http/body.ts";
 import { clientGone, type Exchange, type HttpRequest } from "../http/exchange.ts";
 import { readBody, readHeaders } from "./message.ts";
 
 /** Answers a `Request` with a `Response`, as Bun, Deno, Hono and many others want it. */
-export type FetchHandler = (request: Request) => Promise<Response>;
+export type FetchHandler<Platform extends readonly unknown[] = readonly unknown[]> = (
+  request: Request,
+  ...platform: Platform
+) => Promise<Response>;
+
+/** Makes of a request what its call needs to know beside it. */
+export interface RequestReading<Platform extends readonly unknown[]> {
+  readonly values?: ((request: Request, ...platform: Platform) => ContextValues) | undefined;
+  readonly peer?: ((request: Request, ...platform: Platform) => FetchPeer) | undefined;
+}
+
+/** The address of a client, as the platform tells it. */
+export type FetchPeer = Partial<Pick<PeerConnection, "address" | "port">>;
 
 /** Makes a handler that serves an exchange. `pathOf` takes the path of a method out of the path of a URL. */
-export function createFetchHandler(exchange: Exchange, pathOf: (target: string) => string): FetchHandler {
-  return async (request) => {
+export function createFetchHandler<Platform extends readonly unknown[]>(
+  exchange: Exchange,
+  pathOf: (target: string) => string,
+  { values, peer }: RequestReading<Platform>,
+): FetchHandler<Platform> {
+  return async (request, ...platform) => {
     const received = new FetchRequest(request, new URL(request.url), pathOf);
+    if (values !== undefined) received.values = () => values(request, ...platform);
+    if (peer !== undefined) received.readPeer = () => peer(request, ...platform);
     const response = await exchange(received);
     const { whole } = response.body;
     if (whole !== undefined) received.close();
@@ -59,6 +79,8 @@ class FetchRequest implements HttpRequest {
   readonly authority: string;
   readonly headers: Metadata;
   readonly body: Body;
+  values: (() => ContextValues) | undefined;
+  readPeer: (() => FetchPeer) | undefined;
   readonly #request: Request;
   #controller: AbortController | undefined;
   #unlink = (): void => {};
@@ -71,6 +93,11 @@ class FetchRequest implements HttpRequest {
     this.headers = readHeaders(request.headers);
     this.body = readBody(request.body, request, () => "the body of the request ended early");
     this.#request = request;
+  }
+
+  get peer(): PeerConnection {
+    const { address, port } = this.readPeer?.() ?? {};
+    return { address, port, protocol: "h1", tls: undefined };
   }
 
   /** A signal of its own, made on first use: that of the request also fires on success in Deno, which warns when it is read. */

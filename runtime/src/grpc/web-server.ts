@@ -1,9 +1,10 @@
 /**
  * gRPC-Web, server half: answers requests of pages over HTTP/1.1 and HTTP/2 as sub-protocol B, with the trailers at the end of the body.
  */
-import type { Handler } from "../call/call.ts";
+import type { ContextValues, Handler } from "../call/call.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
+import type { PeerConnection } from "../call/peer.ts";
 import { type Body, concat, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
@@ -62,6 +63,14 @@ class WebRequest implements HttpRequest {
 
   get signal(): AbortSignal | undefined {
     return this.#received.signal;
+  }
+
+  get peer(): PeerConnection | undefined {
+    return this.#received.peer;
+  }
+
+  get values(): (() => ContextValues) | undefined {
+    return this.#received.values;
   }
 
   waitUntil(work: Promise<unknown>): void {

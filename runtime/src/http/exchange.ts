@@ -2,9 +2,11 @@
  * The language of the wire: one HTTP request and its response as plain values. Engines transport them, protocols make
  * and read them. Both ends use the same types, so a server's exchange can stand in for a network.
  */
+import type { ContextValues } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
+import type { PeerConnection } from "../call/peer.ts";
 import type { Body } from "./body.ts";
 
 export interface HttpRequest {
@@ -19,6 +21,10 @@ export interface HttpRequest {
   readonly authority?: string | undefined;
   readonly headers: Metadata;
   readonly body: Body;
+  /** On a server, the connection that the request arrived on. */
+  readonly peer?: PeerConnection | undefined;
+  /** On a server, makes the values of the call's context. Default: none. */
+  readonly values?: (() => ContextValues) | undefined;
   /**
    * Fires when the sender cancels or is lost. Engines make it on demand; `undefined` if nothing can abort the exchange.
    */

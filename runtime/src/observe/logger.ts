@@ -18,6 +18,8 @@ export interface FinishedCall {
   readonly code: string;
   /** Time from the first interceptor to the last message, in milliseconds. */
   readonly durationMs: number;
+  /** On a server, the IP address of the client, if it has one. */
+  readonly clientAddress: string | undefined;
   /** The error of a failed call. On a server its `cause` is the error that was hidden from the peer, if any. */
   readonly error: RpcError | undefined;
 }
@@ -53,7 +55,9 @@ function createLogger(side: FinishedCall["side"], report: CallReporter): Interce
       ended(error) {
         const { service, name: method, kind } = request.method;
         const code = error === undefined ? "ok" : codeName(error.code);
-        const call = { side, service, method, kind, code, durationMs: performance.now() - start, error };
+        const durationMs = performance.now() - start;
+        const clientAddress = request.context.peer?.address;
+        const call = { side, service, method, kind, code, durationMs, clientAddress, error };
         callHook("a logger", () => report(call, request));
       },
     });

@@ -23,6 +23,7 @@ import type { CallRequest, Interceptor } from "../call/call.ts";
 import { Code, codeName } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { type Metadata, TripleHeader } from "../call/metadata.ts";
+import type { Peer } from "../call/peer.ts";
 import { VERSION } from "../version.ts";
 import { observe } from "./observer.ts";
 
@@ -93,7 +94,8 @@ export function createServerTelemetry(options: TelemetryOptions = {}): Intercept
   return (next) => (request) => {
     const parent = propagation.extract(context.active(), request.headers, metadataGetter);
     const known = { ...attributes, "rpc.method": methodName(request) };
-    const span = tracer.startSpan(known["rpc.method"], { kind: SpanKind.SERVER, attributes: known }, parent);
+    const ofSpan = { ...known, ...clientAttributes(request.context.peer) };
+    const span = tracer.startSpan(known["rpc.method"], { kind: SpanKind.SERVER, attributes: ofSpan }, parent);
     const active = trace.setSpan(parent, span);
     const isError = ({ code }: RpcError): boolean => SERVER_ERRORS.has(code);
     return observe(next, request, record({ span, histogram, known, active, isError }));
@@ -150,6 +152,19 @@ function serverAttributes(baseUrl: string | undefined): Attributes {
   const { hostname, port, protocol } = new URL(baseUrl);
   const address = hostname.replace(/^\[|\]$/g, "");
   return { "server.address": address, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
+}
+
+/** The client, for spans alone: there are too many of them for metrics. */
+function clientAttributes(peer: Peer | undefined): Attributes {
+  if (peer?.address === undefined) return {};
+  const { address, port, protocol } = peer;
+  return {
+    "client.address": address,
+    "network.transport": "tcp",
+    "network.protocol.name": "http",
+    "network.protocol.version": protocol === "h2" ? "2" : "1.1",
+    ...(port !== undefined && { "client.port": port }),
+  };
 }
 
 function setDefault(headers: Metadata, name: string, value: string): void {

@@ -1,10 +1,12 @@
 /**
  * The context of a call on a server: it ends with its exchange, and records how the call was answered.
  */
+import type { ContextValues } from "../call/call.ts";
 import { Status } from "../call/code.ts";
 import { OpenContext } from "../call/context.ts";
 import type { RpcError } from "../call/error.ts";
 import type { AnsweredContext } from "../call/outcome.ts";
+import type { Peer } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 
@@ -15,7 +17,8 @@ export class ServerContext extends OpenContext implements AnsweredContext {
    * The exchange of the call. Its signal is made on first use, and fires when the client cancels or is lost, or the
    * server shuts down.
    */
-  readonly #exchange: Pick<HttpRequest, "signal" | "waitUntil">;
+  readonly #exchange: HttpRequest;
+  #peer: Peer | undefined;
   #removeListener: (() => void) | undefined;
   #closed = false;
   /** The step of the call that may still run when the call ends early. */
@@ -23,7 +26,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   #answer: RpcError | "ok" | undefined;
   #listeners: readonly AnswerListener[] | undefined;
 
-  constructor(exchange: Pick<HttpRequest, "signal" | "waitUntil">, timeoutMs: number | undefined) {
+  constructor(exchange: HttpRequest, timeoutMs: number | undefined) {
     super({ timeoutMs, timeoutStatus: Status.ServerTimeout });
     this.#exchange = exchange;
   }
@@ -35,6 +38,23 @@ export class ServerContext extends OpenContext implements AnsweredContext {
       this.#removeListener = onAbort(this.#exchange.signal, (error) => controller.abort(error));
     }
     return controller.signal;
+  }
+
+  /** Made on first use: most calls do not ask for it. */
+  get peer(): Peer {
+    const { version, headers, authority, peer } = this.#exchange;
+    this.#peer ??= {
+      ...(peer ?? { address: undefined, port: undefined, protocol: version === "2" ? "h2" : "h1", tls: undefined }),
+      authority: authority ?? headers.get("host"),
+    };
+    return this.#peer;
+  }
+
+  protected override makeValues(): ContextValues {
+    const values = this.#exchange.values?.();
+    if (values === undefined) return super.makeValues();
+    if (typeof values?.get === "function" && typeof values.set === "function") return values;
+    throw new TypeError("the option values must return what createContextValues makes");
   }
 
   /** Settles as `work` does, or rejects when the call ends early, whichever comes first; then closes the context. */

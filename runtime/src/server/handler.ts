@@ -18,6 +18,7 @@ import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError } from "../call/outcome.ts";
+import type { Peer } from "../call/peer.ts";
 import { type HandlerOptions, interceptHandler } from "./interceptors.ts";
 
 /** The context of a call as its handler sees it, with the metadata of the response. */
@@ -34,6 +35,8 @@ export interface HandlerContext extends CallContext {
   readonly responseHeaders: Metadata;
   /** Trailing metadata of the response. */
   readonly responseTrailers: Metadata;
+  /** The client of the call: its address, and the identity that TLS has verified. */
+  readonly peer: Peer;
   /** Sends the leading metadata now, before the first message. Only streaming calls can; it has no effect on others. */
   readonly sendHeaders: () => void;
 }
@@ -163,6 +166,15 @@ export function unimplemented({ method }: Pick<HandlerContext, "method">): never
   throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
 }
 
+/** The peer in a context that no server has made, such as that of an interceptor. */
+const UNKNOWN_PEER: Peer = {
+  address: undefined,
+  port: undefined,
+  protocol: "h2",
+  authority: undefined,
+  tls: undefined,
+};
+
 class OpenHandlerContext implements HandlerContext {
   readonly #request: CallRequest;
   readonly responseHeaders = new Metadata();
@@ -184,6 +196,9 @@ class OpenHandlerContext implements HandlerContext {
   }
   get values(): ContextValues {
     return this.#request.context.values;
+  }
+  get peer(): Peer {
+    return this.#request.context.peer ?? UNKNOWN_PEER;
   }
   get requestHeaders(): Metadata {
     return this.#request.headers;

@@ -3,11 +3,13 @@
  */
 import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
 import type { Metadata } from "../../call/metadata.ts";
+import type { PeerConnection } from "../../call/peer.ts";
 import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
 import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
 import { discardRest } from "../io/discard.ts";
 import { discard, pump } from "../io/pump.ts";
 import { readFields, setHead, toHttp2Headers } from "./adapter-headers.ts";
+import { peerOf } from "./peer.ts";
 import type { ExchangeSignals } from "./signals.ts";
 
 /** Reading of a request. Before its response, a stream closes only by a reset, whatever its code. */
@@ -25,6 +27,7 @@ export class Http2Request implements HttpRequest {
   readonly authority: string | undefined;
   readonly headers: Metadata;
   readonly body: ReadableBody;
+  readonly peer: PeerConnection | undefined;
   readonly #stream: ServerHttp2Stream;
   readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
@@ -35,6 +38,8 @@ export class Http2Request implements HttpRequest {
     this.authority = headers[":authority"];
     this.headers = readFields(rawHeaders);
     this.body = new ReadableBody(stream, REQUEST_BODY);
+    // A stream that has closed has no session.
+    this.peer = stream.session && peerOf(stream.session.socket, "h2");
     this.#stream = stream;
     this.#signals = signals;
   }

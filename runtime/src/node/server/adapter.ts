@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { ContextValues } from "../../call/call.ts";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import type { Body } from "../../http/body.ts";
@@ -26,10 +27,12 @@ export interface Mount {
   readonly pathOf: (target: string) => string;
   /** Whether the path is served here, where `next` could serve it too. */
   readonly serves: (path: string) => boolean;
+  /** Makes the values of a call's context from its request. */
+  readonly values?: ((request: NodeRequest) => ContextValues) | undefined;
 }
 
 /** Makes a handler that answers with the exchange. */
-export function createNodeHandler(exchange: Exchange, { pathOf, serves }: Mount): NodeHandler {
+export function createNodeHandler(exchange: Exchange, { pathOf, serves, values }: Mount): NodeHandler {
   const signals = new ExchangeSignals();
   return (incoming, outgoing, next) => {
     const path = pathOf(incoming.url ?? "");
@@ -41,6 +44,7 @@ export function createNodeHandler(exchange: Exchange, { pathOf, serves }: Mount)
     outgoing.on("error", ignore);
     const pair = pairOf(incoming, outgoing, signals, path);
     const request = incoming.readableDidRead ? withoutBody(pair.request) : pair.request;
+    if (values !== undefined) Object.assign(request, { values: () => values(incoming) });
     exchange(request)
       .then((response) => pair.respond(response))
       // Such as a header that Node will not send: the call has failed, and the peer must not wait for it.
@@ -82,8 +86,8 @@ async function respondHttp1(incoming: IncomingMessage, outgoing: ServerResponse,
 }
 
 /** A request whose body another handler has read. */
-function withoutBody({ method, path, version, authority, headers, signal }: HttpRequest): HttpRequest {
-  return { method, path, version, authority, headers, signal, body: CONSUMED };
+function withoutBody({ method, path, version, authority, headers, peer, signal }: HttpRequest): HttpRequest {
+  return { method, path, version, authority, headers, peer, signal, body: CONSUMED };
 }
 
 const consumed = (): RpcError =>

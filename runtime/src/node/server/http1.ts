@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { Metadata } from "../../call/metadata.ts";
+import type { PeerConnection } from "../../call/peer.ts";
 import type { Body } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { clientGone } from "../../http/exchange.ts";
@@ -15,6 +16,7 @@ import { discard, pump } from "../io/pump.ts";
 import { OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
 import { Http1Connection } from "./http1-connection.ts";
 import { errorResponseFor, NO_EXPECTATION, NO_TUNNEL, sendErrorResponse, validateRequest } from "./http1-errors.ts";
+import { peerOf } from "./peer.ts";
 import { ExchangeSignals } from "./signals.ts";
 
 /** Time for the headers, and for a whole request, to arrive; and how long a connection may be idle. */
@@ -120,6 +122,7 @@ export function serveHttp1(
   return {
     accept(socket) {
       const connection = new Http1Connection(socket, budget);
+      peerOf(socket, "h1");
       connections.add(connection);
       sweeping ??= setInterval(sweep, Math.min(SWEEP_INTERVAL_MS, stallTimeoutMs / 10)).unref();
       socket.once("close", () => {
@@ -181,6 +184,10 @@ export class Http1Request implements HttpRequest {
     this.incoming = incoming;
     this.outgoing = outgoing;
     this.#signals = signals;
+  }
+
+  get peer(): PeerConnection {
+    return peerOf(this.incoming.socket, "h1");
   }
 
   get signal(): AbortSignal {

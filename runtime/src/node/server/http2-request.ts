@@ -3,6 +3,7 @@
  */
 import type { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
+import type { PeerConnection } from "../../call/peer.ts";
 import { type Body, concat, emptyBody, wholeBody } from "../../http/body.ts";
 import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
 import { ErrorCode } from "../../http2/codes.ts";
@@ -31,6 +32,7 @@ export interface RequestOwner {
   readonly connection: ServerConnection;
   readonly exchange: Exchange;
   readonly memory: MemoryShare;
+  readonly peer: PeerConnection;
   readonly collecting: Collecting;
   readonly requests: SwapList<ServedRequest>;
   /** The reason why the server aborts its requests, once it does. */
@@ -87,6 +89,10 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
   /** RFC 9110, section 10.1.1. */
   #continue(): void {
     if (this.headers.get("expect") === "100-continue") this.stream.sendInformational(100, NO_HEADERS);
+  }
+
+  get peer(): PeerConnection {
+    return this.#owner.peer;
   }
 
   get signal(): AbortSignal {

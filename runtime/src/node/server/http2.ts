@@ -5,6 +5,7 @@ import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Status } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
+import type { PeerConnection } from "../../call/peer.ts";
 import { startTimer } from "../../call/timer.ts";
 import { clientGone, type Exchange, type HttpResponse } from "../../http/exchange.ts";
 import { ErrorCode } from "../../http2/codes.ts";
@@ -21,6 +22,7 @@ import { hasOneHost } from "./host.ts";
 import { ConnectionGuard } from "./http2-guard.ts";
 import { type RequestOwner, ServedRequest } from "./http2-request.ts";
 import { type Limits, sweepIntervalMs } from "./limits.ts";
+import { peerOf } from "./peer.ts";
 
 /** Time for a client to acknowledge the first GOAWAY of a graceful shutdown, before the second one names the last stream. */
 const LEAVE_MS = 1_000;
@@ -82,6 +84,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   readonly memory: MemoryShare;
   readonly collecting: Collecting = new Collecting();
   readonly requests: SwapList<ServedRequest> = new SwapList();
+  readonly peer: PeerConnection;
   readonly #service: Service;
   readonly #socket: Http2Socket;
   readonly #onClosed: (connection: ServedConnection) => void;
@@ -96,6 +99,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     this.#onClosed = onClosed;
     // Clients may half-close the connection after their requests, and expect the responses nevertheless.
     socket.allowHalfOpen = true;
+    this.peer = peerOf(socket, "h2");
     this.#socket = new Http2Socket(socket);
     this.connection = new ServerConnection(this, {
       output: this.#socket,

@@ -1,0 +1,86 @@
+/**
+ * Addresses of clients behind proxies, from the headers `x-forwarded-for` and `forwarded` (RFC 7239). A client can send them too, so
+ * only what trusted proxies have added counts: from the right, up to the first address that is not a trusted proxy's.
+ */
+import { BlockList, isIP } from "node:net";
+import type { PeerConnection } from "../../call/peer.ts";
+import type { Exchange, HttpRequest } from "../../http/exchange.ts";
+import { withoutMapping } from "./peer.ts";
+
+export interface TrustProxyOptions {
+  /** Addresses of the proxies, such as `10.0.0.7`, and networks, such as `10.0.0.0/8` or `::1/128`. */
+  readonly addresses: readonly string[];
+  /** The header that they append the address of their client to; the other one is ignored. Default: `x-forwarded-for`. */
+  readonly header?: "x-forwarded-for" | "forwarded" | undefined;
+}
+
+/** Makes the peers of requests those that trusted proxies name. Throws a `TypeError` for an invalid option. */
+export function withTrustedProxies(exchange: Exchange, options: TrustProxyOptions): Exchange {
+  const { addresses, header = "x-forwarded-for" } = options;
+  if (header !== "x-forwarded-for" && header !== "forwarded") {
+    throw new TypeError(`trustProxy.header must be "x-forwarded-for" or "forwarded", not "${header}"`);
+  }
+  const trusted = listOf(addresses);
+
+  function clientOf({ headers }: HttpRequest, peer: PeerConnection): PeerConnection {
+    let { address, port } = peer;
+    const named = headers.getAll(header).flatMap((value) => value.split(","));
+    // A Unix socket has no address, and no client but those of this machine.
+    while (named.length > 0 && (address === undefined || isTrusted(trusted, address))) {
+      address = readAddress(named.pop() as string, header);
+      port = undefined;
+      // An unknown client: what is further left may be of its own making.
+      if (address === undefined) break;
+    }
+    return { address, port, protocol: peer.protocol, tls: peer.tls };
+  }
+
+  return (request) => {
+    const { peer } = request;
+    if (peer !== undefined) {
+      let client: PeerConnection | undefined;
+      const get = (): PeerConnection => {
+        client ??= clientOf(request, peer);
+        return client;
+      };
+      Object.defineProperty(request, "peer", { get });
+    }
+    return exchange(request);
+  };
+}
+
+function listOf(addresses: readonly string[]): BlockList {
+  if (!Array.isArray(addresses) || addresses.length === 0) {
+    throw new TypeError('trustProxy takes { addresses: ["10.0.0.0/8"] }');
+  }
+  const list = new BlockList();
+  for (const entry of addresses) {
+    const [address = "", bits, more] = String(entry).split("/");
+    const version = isIP(address);
+    const length = bits === undefined ? (version === 4 ? 32 : 128) : Number(bits);
+    const isNetwork = /^\d+$/.test(bits ?? "0") && length <= (version === 4 ? 32 : 128) && more === undefined;
+    if (version === 0 || !isNetwork) {
+      throw new TypeError(`trustProxy: "${entry}" is neither an IP address nor a network such as 10.0.0.0/8`);
+    }
+    list.addSubnet(address, length, version === 4 ? "ipv4" : "ipv6");
+  }
+  return list;
+}
+
+function isTrusted(list: BlockList, address: string): boolean {
+  return list.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
+}
+
+/**
+ * The address of an entry; `undefined` for anything else, such as `unknown` or `_hidden`.
+ *
+ *     x-forwarded-for → address / address ":" port / "[" IPv6 "]" [ ":" port ]
+ *     forwarded       → … "for=" value …           ; quoted where it has a colon
+ */
+function readAddress(entry: string, header: string): string | undefined {
+  const text = header === "forwarded" ? (/(?:^|;)\s*for\s*=\s*"?([^";]*)/i.exec(entry)?.[1] ?? "") : entry;
+  const trimmed = text.trim();
+  const address =
+    isIP(trimmed) > 0 ? trimmed : (/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(trimmed) ?? []).slice(1).join("");
+  return isIP(address) > 0 ? withoutMapping(address) : undefined;
+}
