@@ -11,3 +11,4 @@ export { p2c } from "./discovery/policy/p2c.ts";
 export { pickFirst } from "./discovery/policy/pick-first.ts";
 export { roundRobin } from "./discovery/policy/round-robin.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";
+export { type DnsOptions, dns } from "./node/dns.ts";

@@ -24,7 +24,11 @@ export const DEFAULT_WEIGHT = 100;
  * Finds the endpoints of a target: yields a complete list with every step. It throws when it cannot know them, and is run again after a
  * backoff; meanwhile the last list counts. One that returns has no news any more.
  */
-export type Resolver = (context: ResolverContext) => AsyncIterable<readonly Endpoint[]>;
+export interface Resolver {
+  (context: ResolverContext): AsyncIterable<readonly Endpoint[]>;
+  /** The `:authority` of requests, unless the transport has its own. Default: the address of the endpoint. */
+  readonly authority?: string;
+}
 
 export interface ResolverContext {
   /** Fires when the target is not needed any more, or not for the time being. */

@@ -19,7 +19,7 @@ export interface DiscoveryOptions {
   readonly resolver: Resolver;
   /**
    * The `:authority` of requests, whose host is the name that a certificate must have and that errors show: `greet.example.com`. With `tls`
-   * connections are encrypted. Default: the address of each endpoint.
+   * connections are encrypted. Default: that of the resolver, the name for `dns`, else the address of each endpoint.
    */
   readonly authority?: string | undefined;
   /** Chooses the endpoint of a call. Default: `p2c()`, the less loaded of two drawn by weight. */
@@ -53,7 +53,7 @@ export function createTargetConnector(
   options: DiscoveryOptions & EndpointOptions,
   given: ServiceConfig | undefined,
 ): TargetConnector {
-  const { resolver, authority, balancer: own, subset, onEndpoint } = options;
+  const { resolver, balancer: own, subset, onEndpoint } = options;
   const { emptyAfterMs = 10_000, idleTimeoutMs = 15 * 60_000, warmUpMs = 10 * 60_000, slowStartMs = 0 } = options;
   if (typeof resolver !== "function") throw new TypeError("resolver must be a function, such as fixed and dns make");
   if (own !== undefined && typeof own !== "function")
@@ -61,6 +61,7 @@ export function createTargetConnector(
   if (subset !== undefined && !(Number.isInteger(subset) && subset >= 1)) {
     throw new TypeError(`subset must be an integer of 1 or more, not ${subset}`);
   }
+  const { authority = resolver.authority } = options;
   const { failures = 5, ejectionMs = 30_000, maxEjectionMs = 300_000 } = options.ejection ?? {};
   checkAmounts({ emptyAfterMs, warmUpMs, slowStartMs, "ejection.failures": failures });
   checkAmounts({ "ejection.ejectionMs": ejectionMs, "ejection.maxEjectionMs": maxEjectionMs });
@@ -68,7 +69,7 @@ export function createTargetConnector(
     own ?? (config && findPolicy(config.loadBalancing)) ?? fallback;
   const fallback = p2c();
   let serviceConfig = given;
-  const target = new TargetDriver(resolver, createEndpointConnector(options), {
+  const target = new TargetDriver(resolver, createEndpointConnector({ ...options, authority }), {
     name: authority ?? "the service",
     balancer: balancerOf(given),
     subset,

@@ -1,0 +1,205 @@
+/** The resolver of DNS names, judged by dnsmasq: addresses, SRV records, TTLs, failures, and service configs in TXT records. */
+import fc from "fast-check";
+import { dns, type Endpoint, type Resolver } from "triple-es/discovery";
+import { createTransport } from "triple-es/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { parseServiceConfig } from "../../runtime/src/client/service-config.ts";
+import { chooseServiceConfig } from "../../runtime/src/node/service-config-record.ts";
+import { hasDnsmasq, startDns } from "../support/dnsmasq.ts";
+import { failureOf, startServer } from "../support/server.ts";
+
+/** Runs a resolver until the test is over: its lists, its service configs, and why it failed. */
+function run(resolver: Resolver) {
+  const end = new AbortController();
+  onTestFinished(() => end.abort());
+  const seen: { lists: (readonly Endpoint[])[]; configs: unknown[]; error: Error | undefined; waits: number[] } = {
+    lists: [],
+    configs: [],
+    error: undefined,
+    waits: [],
+  };
+  const context = {
+    signal: end.signal,
+    configure: (config: unknown) => seen.configs.push(config),
+    next: (maxMs: number) => {
+      seen.waits.push(maxMs);
+      return new Promise<void>((resolve) => setTimeout(resolve, maxMs).unref());
+    },
+  };
+  const done = (async () => {
+    for await (const list of resolver(context)) seen.lists.push(list);
+  })().catch((error: Error) => {
+    seen.error = error;
+  });
+  return { seen, done };
+}
+
+function isArray(json: string): boolean {
+  try {
+    return Array.isArray(JSON.parse(json));
+  } catch {
+    return false;
+  }
+}
+
+/** The first list of a resolver. */
+async function firstOf(resolver: Resolver): Promise<string[]> {
+  const { seen, done } = run(resolver);
+  await expect.poll(() => seen.lists.length + (seen.error ? 1 : 0), { timeout: 15_000 }).toBeGreaterThan(0);
+  if (seen.error !== undefined) await done.then(() => Promise.reject(seen.error));
+  return (seen.lists[0] ?? []).map(({ address }) => address).sort();
+}
+
+describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
+  it("have their addresses for endpoints, of both families or one", async () => {
+    const { address } = await startDns({ "greet.test": ["127.0.0.1", "127.0.0.2", "::1"] });
+    const servers = [address];
+    expect(await firstOf(dns("greet.test:50051", { servers }))).toEqual([
+      "127.0.0.1:50051",
+      "127.0.0.2:50051",
+      "[::1]:50051",
+    ]);
+    expect(await firstOf(dns("greet.test:50051", { servers, family: 6 }))).toEqual(["[::1]:50051"]);
+    expect(await firstOf(dns("greet.test:50051", { servers, family: 4 }))).toHaveLength(2);
+  });
+
+  it("are asked for again when their TTL is over", async () => {
+    const server = await startDns({ "greet.test": ["127.0.0.1"] });
+    const { seen } = run(dns("greet.test:1", { servers: [server.address] }));
+    await expect.poll(() => seen.lists.length, { timeout: 10_000 }).toBe(1);
+    await server.setHosts({ "greet.test": ["127.0.0.1", "127.0.0.3"] });
+    await expect.poll(() => seen.lists.at(-1), { timeout: 10_000 }).toHaveLength(2);
+    expect(seen.waits.every((ms) => ms === 1_000)).toBe(true);
+  });
+
+  it("that do not exist have no endpoints, and a server that is away or refuses is a failure", async () => {
+    const server = await startDns({});
+    const servers = [server.address];
+    expect(await firstOf(dns("nobody.test:1", { servers }))).toEqual([]);
+    await expect(firstOf(dns("greet.example:1", { servers }))).rejects.toThrow(
+      "the DNS does not answer for greet.example: EREFUSED",
+    );
+    await server.kill();
+    await expect(firstOf(dns("away.test:1", { servers }))).rejects.toThrow(
+      /the DNS does not answer for away.test: E(CONNREFUSED|TIMEOUT)/,
+    );
+  });
+
+  it("without a port are those of SRV records: of the lowest priority, with their weights", async () => {
+    const records = [
+      "srv-host=_grpc._tcp.greet.test,one.test,50051,0,10",
+      "srv-host=_grpc._tcp.greet.test,two.test,50052,0,30",
+      "srv-host=_grpc._tcp.greet.test,three.test,50053,5,10",
+    ];
+    const hosts = { "one.test": ["127.0.0.1"], "two.test": ["127.0.0.2"], "three.test": ["127.0.0.3"] };
+    const { address } = await startDns(hosts, records);
+    for (const name of ["greet.test", "_grpc._tcp.greet.test"]) {
+      const resolver = dns(name, { servers: [address] });
+      expect(resolver.authority).toBe("greet.test");
+      const { seen } = run(resolver);
+      await expect.poll(() => seen.lists.length, { timeout: 10_000 }).toBe(1);
+      expect([...(seen.lists[0] ?? [])].sort((a, b) => (a.address < b.address ? -1 : 1))).toEqual([
+        { address: "127.0.0.1:50051", weight: 10 },
+        { address: "127.0.0.2:50052", weight: 30 },
+      ]);
+    }
+  });
+
+  it("of no SRV records have no endpoints", async () => {
+    const { address } = await startDns({ "greet.test": ["127.0.0.1"] });
+    expect(await firstOf(dns("greet.test", { servers: [address] }))).toEqual([]);
+  });
+
+  it("bring a service config where that is wanted", async () => {
+    const config = { loadBalancingConfig: [{ round_robin: {} }] };
+    const choices = [
+      { clientLanguage: ["go"], serviceConfig: {} },
+      { clientLanguage: ["node"], percentage: 100, serviceConfig: config },
+    ];
+    // dnsmasq takes commas for the ends of strings, and joins none.
+    const text = `grpc_config=${JSON.stringify(choices)}`.replaceAll('"', '\\"');
+    const { address } = await startDns({ "greet.test": ["127.0.0.1"] }, [
+      `txt-record=_grpc_config.greet.test,"${text}"`,
+    ]);
+    const { seen } = run(dns("greet.test:1", { servers: [address], serviceConfig: true }));
+    await expect.poll(() => seen.lists.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    expect(seen.configs[0]).toEqual(config);
+    const without = run(dns("greet.test:1", { servers: [address] }));
+    await expect.poll(() => without.seen.lists.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    expect(without.seen.configs).toEqual([]);
+  });
+
+  it("lead a transport to new servers without a connection lost, and to the last ones when the DNS is away", async () => {
+    const handlerOf = (greeting: string) => ({ greet: () => ({ greeting }) });
+    const first = await startServer(handlerOf("first"));
+    const dnsServer = await startDns({ "one.test": ["127.0.0.1"] }, [
+      `srv-host=_grpc._tcp.greet.test,one.test,${first.port},0,0`,
+    ]);
+    const transport = createTransport({ resolver: dns("greet.test", { servers: [dnsServer.address] }) });
+    onTestFinished(() => transport.close());
+    const client = createGreetServiceClient(transport);
+    expect((await client.greet({})).greeting).toBe("first");
+    await dnsServer.kill();
+    const second = await startServer(handlerOf("second"));
+    expect((await client.greet({})).greeting).toBe("first");
+    await dnsServer.restart([
+      `srv-host=_grpc._tcp.greet.test,one.test,${first.port},0,0`,
+      `srv-host=_grpc._tcp.greet.test,one.test,${second.port},0,0`,
+    ]);
+    await expect.poll(async () => (await client.greet({})).greeting, { timeout: 30_000, interval: 20 }).toBe("second");
+    expect(transport.endpoints().map(({ lastError }) => lastError)).toEqual([undefined, undefined]);
+  }, 40_000);
+
+  it("that fail at first fail calls at once, with the reason", async () => {
+    const { address } = await startDns({});
+    const transport = createTransport({ resolver: dns("greet.example:1", { servers: [address] }) });
+    onTestFinished(() => transport.close());
+    const error = await failureOf(createGreetServiceClient(transport).greet({}));
+    expect(error.rawMessage).toBe("cannot reach greet.example:1: the DNS does not answer for greet.example: EREFUSED");
+  });
+});
+
+describe("names of the system", () => {
+  it("are resolved by it: localhost and addresses", async () => {
+    expect(await firstOf(dns("localhost:50051", { family: 4 }))).toEqual(["127.0.0.1:50051"]);
+    expect(await firstOf(dns("10.0.0.1:50051"))).toEqual(["10.0.0.1:50051"]);
+    expect(await firstOf(dns("[::1]:50051"))).toEqual(["[::1]:50051"]);
+  });
+
+  it.each(["", "http://a:1", "a:0", "a:70000", "a b", "[::1]", "a:1/b"])("dns(%j) is refused", (name) => {
+    expect(() => dns(name)).toThrow(`dns("${name}") must be a name with a port`);
+  });
+});
+
+describe("a service config in a TXT record", () => {
+  const record = (choices: unknown): string[][] => [["v=spf1"], ["grpc_config=", JSON.stringify(choices)]];
+
+  it("is that of the first choice for this client: by language, host and share", () => {
+    const choices = [
+      { clientLanguage: ["go", "java"], serviceConfig: 1 },
+      { clientHostname: ["other"], serviceConfig: 2 },
+      { percentage: 20, serviceConfig: 3 },
+      { clientLanguage: [], clientHostname: ["here"], serviceConfig: 4 },
+    ];
+    expect(chooseServiceConfig(record(choices), "here", () => 0.1)).toBe(3);
+    expect(chooseServiceConfig(record(choices), "here", () => 0.2)).toBe(4);
+    expect(chooseServiceConfig(record(choices), "elsewhere", () => 0.2)).toBeUndefined();
+    expect(chooseServiceConfig([["v=spf1"]], "here", () => 0)).toBeUndefined();
+  });
+
+  it("of any text is none, a config, or text that is refused where configs are read", () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.jsonValue().map((value) => JSON.stringify(value)),
+    );
+    fc.assert(
+      fc.property(text, (given) => {
+        const config = chooseServiceConfig([[`grpc_config=${given}`]], "here", () => 0.5);
+        if (!isArray(given)) expect(() => parseServiceConfig(config)).toThrow(TypeError);
+        else if (config !== undefined)
+          expect(JSON.parse(given)).toContainEqual(expect.objectContaining({ serviceConfig: config }));
+      }),
+    );
+  });
+});
