@@ -12,7 +12,10 @@ export interface Contest {
   readonly subject: "server" | "client" | "codec";
   readonly load: Load;
   readonly entrants: readonly string[];
-  /** Who serves clients, from the folder `servers`; `same`: each entrant its own. Default: `http2-bytes`, which costs least. */
+  /**
+   * The entrant that serves clients, from the folder `servers`; `same`: each entrant its own. Default: `http2-bytes`,
+   * the cheapest.
+   */
   readonly server?: string;
   /** The most that a message of ours may cost in CPU, as a multiple of what it costs a peer. */
   readonly goals: Readonly<Record<string, number>>;

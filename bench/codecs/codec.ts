@@ -4,7 +4,7 @@ import { echoProto } from "../echo.ts";
 import type { Load, Tally } from "../load/load.ts";
 import { orderProto } from "../order.ts";
 
-/** How a codec encodes its own form of a message, and decodes bytes. */
+/** A codec of the contest: encodes its own form of a message, and decodes bytes. */
 export interface Codec<Message> {
   readonly message: Message;
   readonly encode: (message: Message) => Uint8Array;

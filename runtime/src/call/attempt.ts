@@ -37,7 +37,7 @@ export function markUnprocessed(error: RpcError): RpcError {
 }
 
 /**
- * Whether the server has certainly not processed the exchange that failed with this error, so that a transparent retry
+ * Reports whether the server has not processed the exchange that failed with this error, so that a transparent retry
  * is safe: the stream was never opened, it was refused (REFUSED_STREAM), or its id is above the last one of a GOAWAY
  * (RFC 9113, sections 6.8 and 8.7; gRFC A6).
  */

@@ -26,7 +26,7 @@ export class ReplayBody implements Body {
     this.#source = source;
   }
 
-  /** Whether everything that was read so far can be read again. */
+  /** True if everything that was read so far can be read again. */
   get replayable(): boolean {
     return this.#recording;
   }

@@ -15,7 +15,7 @@ export interface Orders {
   readonly tls?: Certificate | undefined;
   /** Other limits than the short ones of these tests. */
   readonly limits?: ConnectionLimits | undefined;
-  /** Whether to collect garbage over and over, in order to know the peak of live memory. */
+  /** True to collect garbage continuously, which reveals the peak of live memory. */
   readonly watchMemory?: boolean | undefined;
 }
 
