@@ -34,7 +34,6 @@ export const ours = "triple";
 const plain = "triple-plain";
 
 const grpcEntrants = ["http2-bytes", "http2-protobuf", "grpc-js", "connect-node", ours];
-const grpcServerGoals = { "http2-bytes": 1.25, "http2-protobuf": 1.25, "grpc-js": 1, [plain]: 0.75 };
 const codecEntrants = ["protobuf-es", "protobufjs", ours];
 
 export const contests: readonly Contest[] = [
@@ -60,7 +59,7 @@ export const contests: readonly Contest[] = [
     subject: "server",
     load: { protocol: "grpc", codec: "proto", method: "echo", connections: 4, inFlight: 32 },
     entrants: [...grpcEntrants, plain],
-    goals: grpcServerGoals,
+    goals: { "grpc-js": 0.11, "http2-bytes": 0.18, [plain]: 0.75 },
   },
   {
     name: "b-server-order",
@@ -76,7 +75,15 @@ export const contests: readonly Contest[] = [
     subject: "server",
     load: { protocol: "grpc", codec: "proto", method: "echo", connections: 1, inFlight: 1 },
     entrants: grpcEntrants,
-    goals: grpcServerGoals,
+    goals: { "grpc-js": 0.45 },
+  },
+  {
+    name: "b-server-100x1",
+    title: "B, server, 100 connections x 1 stream",
+    subject: "server",
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 100, inFlight: 1 },
+    entrants: ["http2-bytes", "grpc-js", ours],
+    goals: { "grpc-js": 0.15 },
   },
   {
     name: "b-server-stream",
@@ -84,7 +91,7 @@ export const contests: readonly Contest[] = [
     subject: "server",
     load: { protocol: "grpc", codec: "proto", method: "repeat", connections: 4, inFlight: 4 },
     entrants: grpcEntrants,
-    goals: { "grpc-js": 0.25 },
+    goals: { "grpc-js": 0.08 },
   },
   {
     name: "a-server-json",
