@@ -106,6 +106,19 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     }
   });
 
+  it("are asked for once a second by a process, however many transports use them", async () => {
+    const { address } = await startDns({ "greet.test": ["127.0.0.1"] });
+    const lists = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const { seen } = run(dns("greet.test:1", { servers: [address] }));
+        await expect.poll(() => seen.lists.length, { timeout: 10_000 }).toBeGreaterThan(0);
+        return seen.lists[0];
+      }),
+    );
+    // The same answer, not an equal one.
+    expect(new Set(lists).size).toBe(1);
+  });
+
   it("of no SRV records have no endpoints", async () => {
     const { address } = await startDns({ "greet.test": ["127.0.0.1"] });
     expect(await firstOf(dns("greet.test", { servers: [address] }))).toEqual([]);
