@@ -4,6 +4,11 @@
  */
 
 const SIZE = 16 * 1024;
+/**
+ * Large messages that fill less than this fraction of the memory that was reserved for them are copied out of it: text is
+ * reserved three times its length, and a response that nobody reads must not hold more memory than its size.
+ */
+const LEAST_FILLED = 3 / 4;
 
 export class Slab {
   protected bytes: Uint8Array = new Uint8Array(SIZE);
@@ -23,10 +28,14 @@ export class Slab {
   /** The bytes of the message, headroom included. */
   finish(): Uint8Array {
     const result = this.bytes.subarray(this.start, this.pos);
-    this.start = this.pos;
+    if (this.bytes.length <= SIZE) {
+      this.start = this.pos;
+      return result;
+    }
     // Small messages do not keep the memory of a large one.
-    if (this.bytes.length > SIZE) this.#allocate(SIZE);
-    return result;
+    const reserved = this.bytes.length;
+    this.#allocate(SIZE);
+    return result.length < reserved * LEAST_FILLED ? result.slice() : result;
   }
 
   protected reserve(size: number): void {
