@@ -4,8 +4,12 @@ import {
   CodeGeneratorRequestSchema,
   type FileDescriptorProto,
   FileDescriptorSetSchema,
+  file_google_protobuf_any,
+  file_google_protobuf_api,
+  file_google_protobuf_source_context,
   file_google_protobuf_struct,
   file_google_protobuf_timestamp,
+  file_google_protobuf_type,
   file_google_protobuf_wrappers,
 } from "@bufbuild/protobuf/wkt";
 import type { MessageCodec } from "triple-es/codec";
@@ -22,7 +26,15 @@ export interface Loaded {
   readonly codecOf: (message: DescMessage) => Codec;
 }
 
-const dependencies = [file_google_protobuf_struct, file_google_protobuf_timestamp, file_google_protobuf_wrappers];
+const dependencies = [
+  file_google_protobuf_any,
+  file_google_protobuf_source_context,
+  file_google_protobuf_type,
+  file_google_protobuf_api,
+  file_google_protobuf_struct,
+  file_google_protobuf_timestamp,
+  file_google_protobuf_wrappers,
+];
 
 /** Generates the codecs of a file that imports nothing but well-known types. */
 export function load(file: FileDescriptorProto): Loaded {

@@ -33,6 +33,7 @@ const WELL_KNOWN = [
   ["google.protobuf.Int64Value", "wrappers"],
   ["google.protobuf.BytesValue", "wrappers"],
   ["google.protobuf.BoolValue", "wrappers"],
+  ["google.protobuf.Api", "api"],
 ] as const;
 
 const scalarTypes = [

@@ -157,10 +157,10 @@ export function codecFile(
 /** The constant for a message: what method constants refer to. */
 export const codecName = (shape: string): string => `${shape}Codec`;
 
-/** Codecs of well-known types are in the runtime, as their messages are in protobuf-es. */
+/** Codecs of well-known types are in the runtime, as their messages are in protobuf-es, some of them in modules of their own. */
 export function codecModule(message: DescMessage, { pb, options }: Pick<Tools, "pb" | "options">): string {
   const { from } = pb.type(message);
-  if (from !== WELL_KNOWN) return from.replace(/_pb\.js$/, "_codec.js");
+  if (from !== WELL_KNOWN && !from.startsWith(`${WELL_KNOWN}/`)) return from.replace(/_pb\.js$/, "_codec.js");
   return isPackage(options.runtimeImport) ? `${options.runtimeImport}/wkt` : `./${message.file.name}_codec.js`;
 }
 
