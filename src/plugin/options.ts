@@ -11,9 +11,9 @@ export interface OwnOptions {
   readonly serverBase: boolean;
   readonly fakes: boolean;
   readonly javaNames: boolean;
-  /** Whether a method refers to its descriptor. */
+  /** True if a method refers to its descriptor. */
   readonly descriptors: boolean;
-  /** Whether to write a codec for the messages of each file. */
+  /** True if a codec is generated for the messages of each file. */
   readonly codecs: boolean;
   /** The relative path from the output folder to the root of the proto files, for source maps. */
   readonly protoSourceMap: string | undefined;

@@ -10,7 +10,7 @@ import { emptyMessage } from "./proto-estimate.ts";
 export interface JsonShape {
   /** Memory of an empty message. */
   readonly empty: number;
-  /** Whether JSON has an object with the message's fields. The well-known messages have forms of their own. */
+  /** True if JSON has an object with the message's fields. The well-known messages have forms of their own. */
   readonly plain: boolean;
   /** Fields by the names that JSON has for them: that of the proto file, and lowerCamel. */
   readonly fields: ReadonlyMap<string, DescField>;

@@ -160,7 +160,7 @@ class JsonSteps {
     await this.merge(inside, message[localName] as Fields, value);
   }
 
-  /** Whether a value is made in steps of its own. */
+  /** Reports whether a value is made in steps of its own. */
   #isLarge(type: DescMessage | undefined, value: JsonValue): boolean {
     if (typeof value !== "object" || value === null) return false;
     return (
@@ -168,7 +168,10 @@ class JsonSteps {
     );
   }
 
-  /** What a field has for a large value. Of `google.protobuf.Struct` that is the JSON, which is checked as it would be made. */
+  /**
+   * The value of a field for a large JSON value. For `google.protobuf.Struct` it is the JSON itself, checked as if it
+   * were converted.
+   */
   async #message(type: DescMessage, value: JsonValue): Promise<unknown> {
     const message = create(type);
     await this.merge(type, message as Fields, value);

@@ -110,7 +110,7 @@ export function estimateJsonText(bytes: Uint8Array): number {
 const partsOfObjects = new WeakMap<object, readonly JsonObject[]>();
 const largeArrays = new WeakSet<object>();
 
-/** Whether a value is an array or object that was parsed in parts. */
+/** Reports whether a value is an array or object that was parsed in parts. */
 export function isLargeJson(value: JsonValue): boolean {
   return typeof value === "object" && value !== null && (partsOfObjects.has(value) || largeArrays.has(value));
 }
@@ -203,7 +203,7 @@ class Parts {
       if (turn !== undefined) await turn;
       if (onPart({ start: from, end: to }) === 0) throw unexpected(to);
     };
-    /** Where the elements begin that have not been given out, and the last of them. */
+    /** The range of elements that have not been returned: the index of the first and of the last one. */
     let partStart = start + 1;
     let elementStart = partStart;
     let depth = 0;

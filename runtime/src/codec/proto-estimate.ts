@@ -10,7 +10,7 @@ import { Memory } from "./memory.ts";
 /** Deeper messages are rejected, as protobuf-es does by default and every Protobuf library. */
 const MAX_MESSAGE_DEPTH = 100;
 
-/** How the value of a field is read. */
+/** Encodings of a field's value. */
 const Read = { varint: 0, fixed32: 1, fixed64: 2, text: 3, bytes: 4, message: 5, group: 6, closedEnum: 7 } as const;
 
 interface FieldShape {
@@ -18,9 +18,9 @@ interface FieldShape {
   readonly read: (typeof Read)[keyof typeof Read];
   /** Memory of one value, beside that of its contents. */
   readonly each: number;
-  /** Whether values without lengths of their own may stand together behind one. */
+  /** True if values may be packed: several after one length. */
   readonly packable: boolean;
-  /** Of messages and entries of maps. */
+  /** The shape of a message or of a map entry. */
   readonly child: MessageShape | undefined;
   /** Values that are known, of an enum that has no others. */
   readonly known: ReadonlySet<number> | undefined;
@@ -139,7 +139,7 @@ function scalarMemory(scalar: ScalarType, listed: boolean): number {
 
 /** Reads fields one after another. What is malformed makes some estimate; decoding it says what is wrong. */
 export class ProtoEstimator {
-  /** Where the next field begins. */
+  /** Offset of the next field. */
   position: number;
   readonly #bytes: Uint8Array;
   readonly #limit: number;

@@ -29,7 +29,7 @@ export interface Balancer {
 /** A source of random numbers from 0 to below 1. Default: `Math.random`. */
 export type Random = () => number;
 
-/** Whether all endpoints have one weight, as most have. */
+/** Reports whether all endpoints have one weight, as most have. */
 export function isEven(ready: readonly ReadyEndpoint[]): boolean {
   return ready.every(({ weight }) => weight === ready[0]?.weight);
 }

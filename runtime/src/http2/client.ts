@@ -67,7 +67,7 @@ export class ClientConnection extends Connection {
     return this.live.size + this.#waiting.length;
   }
 
-  /** Whether {@link open} would take a request. */
+  /** True if {@link open} would take a request. */
   get isOpen(): boolean {
     return this.state === "open";
   }
@@ -171,7 +171,7 @@ export class ClientConnection extends Connection {
     return this.closedStreams.stateOf(streamId);
   }
 
-  /** Whether the server cannot have processed a stream: it says so, or nothing of the stream has left yet. */
+  /** Reports whether the server cannot have processed a stream: it says so, or nothing of the stream has left yet. */
   protected isUnprocessed(stream: Stream): boolean {
     return stream.id === 0 || stream.id > this.peerLastStreamId || stream.takes === this.takes;
   }

@@ -16,7 +16,7 @@ import { type FrameHandler, Receiver } from "./receiver.ts";
 import { PeerSettings } from "./settings.ts";
 import { Action, ON_RESET, ON_WINDOW, State, type Stream } from "./stream.ts";
 
-/** What both roles are made with. */
+/** Options of a connection in either role. */
 export interface ConnectionOptions {
   readonly output: OutputOwner;
   readonly limits?: EngineLimits | undefined;
@@ -24,7 +24,7 @@ export interface ConnectionOptions {
   readonly latin1?: Latin1Decoder | undefined;
 }
 
-/** What a PING of ours begins with, by kind. */
+/** First bytes of our PINGs, by kind. */
 const PING_MARKS: Readonly<Record<PingKind, number>> = { keepalive: 0x74726b61, shutdown: 0x74727364 };
 
 export abstract class Connection extends DataStreams implements FrameHandler {
@@ -87,7 +87,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     return this.state === "over";
   }
 
-  /** Whether the preface, a header block or a frame other than DATA has begun and is not whole. */
+  /** True if the preface, a header block or a frame other than DATA has begun and is not whole. */
   get isMidway(): boolean {
     return this.receiver.isMidway;
   }
@@ -97,7 +97,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     return this.receiver.completed;
   }
 
-  /** Whether our SETTINGS wait for their acknowledgement (RFC 9113, section 6.5.3). */
+  /** True if our SETTINGS wait for their acknowledgement (RFC 9113, section 6.5.3). */
   get awaitsSettingsAck(): boolean {
     return this.settingsOwed > 0;
   }
@@ -153,7 +153,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     return segments;
   }
 
-  /** Whether more DATA could be taken. */
+  /** True if more DATA could be taken. */
   get hasMore(): boolean {
     return this.scheduler.isWaiting;
   }
@@ -215,7 +215,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     return block;
   }
 
-  /** Why the block that was read last is none. */
+  /** The problem of the last block that was read. */
   protected get problem(): "malformed" | "too large" | undefined {
     return this.#reader.problem;
   }

@@ -12,7 +12,7 @@ export abstract class DataStreams extends Streams {
   /** The stream of the DATA frame that is coming in; `undefined`: nobody wants it. */
   #dataStream: Stream | undefined;
 
-  /** What is known of a stream that is not open. */
+  /** The state of a stream that is not open. */
   protected abstract stateOf(streamId: number): State;
 
   onDataStart(streamId: number, length: number): void {

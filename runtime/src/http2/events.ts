@@ -42,7 +42,7 @@ export interface ServerHandler extends ConnectionHandler {
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void;
 }
 
-/** Where bytes go. */
+/** Receiver of output. */
 export interface OutputOwner {
   /** There is output where there was none: `take` it, once this turn has brought all it will. */
   wake(): void;

@@ -8,7 +8,7 @@ import type { Output } from "./output.ts";
 /** Rules for the length and the stream of a type of frame. */
 interface FrameRule {
   readonly name: string;
-  /** Whether it belongs to a stream, to the connection (0), or to either. */
+  /** True if it belongs to a stream, to the connection (0), or to either. */
   readonly scope: "stream" | "connection" | "either";
   readonly min: number;
   readonly max: number;

@@ -1,6 +1,6 @@
 /**
- * What makes a header block a request, a response or trailers (RFC 9113, section 8). A block that is none of them is
- * malformed, which is an error of its stream (section 8.1.1).
+ * Validation of header blocks as requests, responses or trailers (RFC 9113, section 8). A block that is none of them is
+ * malformed, a stream error (section 8.1.1).
  */
 import type { FieldRules, FieldSink } from "./hpack/decoder.ts";
 
@@ -8,12 +8,12 @@ import type { FieldRules, FieldSink } from "./hpack/decoder.ts";
 export interface HeaderBlock {
   /** name, value, name, value …: without pseudo-header fields, and with all cookies in one field, unless they are too large. */
   readonly fields: readonly string[];
-  /** Of a request, `""` in others: its pseudo-header fields. A CONNECT has neither path nor scheme. */
+  /** Pseudo-header fields of a request, `""` in other blocks. A CONNECT has neither path nor scheme. */
   readonly method: string;
   readonly path: string;
   readonly authority: string;
   readonly scheme: string;
-  /** Of a response, 0 in others. */
+  /** Status of a response, 0 in other blocks. */
   readonly status: number;
   /** -1: not given. */
   readonly contentLength: number;
@@ -23,12 +23,12 @@ export interface HeaderBlock {
   memo: unknown;
 }
 
-/** What a block is read as. */
+/** Kinds of header blocks. */
 export const BlockKind = {
   Request: 0,
   Response: 1,
   Trailers: 2,
-  /** Of a message that is not wanted. */
+  /** A message that is discarded. */
   Ignored: 3,
 } as const;
 export type BlockKind = (typeof BlockKind)[keyof typeof BlockKind];
@@ -57,7 +57,7 @@ const NAME_KINDS: ReadonlyMap<string, number> = new Map([
   ["cookie", Kind.Cookie],
   ["host", Kind.Host],
   ["te", Kind.Te],
-  // Of the connection, and not of a message (RFC 9113, section 8.2.2).
+  // Connection-specific fields, which must not be part of a message (RFC 9113, section 8.2.2).
   ["connection", Kind.Malformed],
   ["proxy-connection", Kind.Malformed],
   ["keep-alive", Kind.Malformed],
@@ -77,7 +77,7 @@ const PATH = /^(?:\/[!-~]*|\*)$/;
 const AUTHORITY = /^[!-?A-~]*$/;
 const DIGITS = /^[0-9]{1,16}$/;
 
-/** Whether a value has none of the characters that end a field or hide in it, nor a space at either end. */
+/** Reports whether a value has none of the characters that end a field or hide in it, nor a space at either end. */
 function isValue(value: string): boolean {
   const { length } = value;
   if (length === 0) return true;
@@ -129,7 +129,7 @@ export function checkOutgoing(fields: readonly string[]): void {
     const name = fields[i] as string;
     const nameKind = MESSAGE_RULES.nameKind(name);
     const isPseudo = nameKind >= Kind.Method && nameKind <= Kind.Status;
-    // What HTTP/1.1 upgraded with (RFC 7540, section 3.2.1) is of the connection too.
+    // Fields of the HTTP/1.1 upgrade (RFC 7540, section 3.2.1) are connection-specific too.
     if (
       isPseudo ||
       name === "http2-settings" ||
@@ -154,7 +154,7 @@ const MAX_JOINED_BYTES: number = 16 * 1024;
 
 /** Makes blocks of decoded fields, one after another. */
 export class BlockBuilder implements FieldSink {
-  /** Of the block that was made last, if it is malformed. */
+  /** The problem of the last block, if it is malformed. */
   problem: string | undefined;
   #blockKind: BlockKind = BlockKind.Ignored;
   #fields: string[] = [];

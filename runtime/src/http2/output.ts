@@ -13,10 +13,10 @@ export const NO_SEGMENTS: Segments = { parts: [], slabs: [], bytes: 0 };
 export class Output {
   /** Bytes that wait to be taken. */
   bytes = 0;
-  /** Where to write, after {@link reserve}. */
+  /** Position for writing, after {@link reserve}. */
   slab: Uint8Array = new Uint8Array(0);
   at = 0;
-  /** Where the segment begins that is being written. */
+  /** Start of the segment that is being written. */
   #start = 0;
   #parts: Uint8Array[] = [];
   #slabs: Uint8Array[] = [];
@@ -45,7 +45,7 @@ export class Output {
     this.#start = 0;
   }
 
-  /** What has been written ends here. */
+  /** Sets the end of the written bytes. */
   commit(at: number): void {
     this.bytes += at - this.at;
     this.at = at;

@@ -38,14 +38,14 @@ export class Receiver {
   /** The beginning of a frame that is not whole: the nine bytes, then all of it. */
   readonly #header = new Uint8Array(FRAME_HEADER_BYTES);
   #held: Uint8Array = NO_BYTES;
-  /** How much of the preface, the header or the payload has come. */
+  /** Received bytes of the preface, the header or the payload. */
   #got = 0;
   #type = 0;
   #flags = 0;
   #streamId = 0;
   #length = 0;
   #isFirst = true;
-  /** Of a DATA frame: what is yet to come. */
+  /** Remaining bytes of a DATA frame. */
   #dataLeft = 0;
   #paddingLeft = 0;
   /** The header block that is in progress: its stream, and what has come of it. 0: none. */
@@ -62,7 +62,7 @@ export class Receiver {
     this.#phase = expectsPreface ? Phase.Preface : Phase.Header;
   }
 
-  /** Whether the preface, a header block or a frame other than DATA has begun and is not whole. */
+  /** True if the preface, a header block or a frame other than DATA has begun and is not whole. */
   get isMidway(): boolean {
     return this.#blockStreamId !== 0 || this.#got > 0 || this.#phase === Phase.Payload || this.#phase === Phase.Preface;
   }
@@ -153,7 +153,7 @@ export class Receiver {
     else this.#phase = Phase.PadLength;
   }
 
-  /** What may come at all, whatever its type is. */
+  /** Checks that apply to frames of every type. */
   #checkOrder(type: number, flags: number, streamId: number): void {
     if (this.#isFirst) {
       this.#isFirst = false;

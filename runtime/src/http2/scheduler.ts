@@ -122,7 +122,7 @@ export class Scheduler {
     }
   }
 
-  /** Whether there are frames to write once there is a budget. */
+  /** True if there are frames to write once there is a budget. */
   get isWaiting(): boolean {
     return this.#first !== undefined && this.window.left > 0;
   }

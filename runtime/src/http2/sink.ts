@@ -1,10 +1,10 @@
 /**
- * What a stream tells the one who uses it. These are calls and not event objects, which would be an allocation for every
+ * Callbacks of a stream for its user. They are calls instead of event objects, which would cost an allocation for every
  * frame.
  */
 import type { HeaderBlock } from "./messages.ts";
 
-/** Who a stream tells of what comes in on it: on a server the request, on a client the exchange. */
+/** Receives the events of a stream: on a server the request, on a client the exchange. */
 export interface StreamSink {
   /** An interim response (1xx) has come. Clients only. */
   onInformational(block: HeaderBlock): void;

@@ -80,7 +80,10 @@ export const ON_WINDOW: readonly Action[] = [
   IgnoreGlitch,
 ];
 
-/** How many closed streams are remembered: those that we reset, on which honest peers may still send, and others. */
+/**
+ * Number of closed streams that are remembered: those that this side has reset, on which honest peers may still send,
+ * and others.
+ */
 const REMEMBERED_RESETS = 256;
 const REMEMBERED_OTHERS = 64;
 
@@ -89,7 +92,7 @@ class IdRing {
   readonly #size: number;
   #ids: number[] | undefined;
   #next = 0;
-  /** Whether ids have left. */
+  /** True if ids have been evicted. */
   hasForgotten = false;
 
   constructor(size: number) {
@@ -108,7 +111,7 @@ class IdRing {
   }
 }
 
-/** How the last streams ended. */
+/** The last closed streams and the way in which they ended. */
 export class ClosedStreams {
   readonly #resets = new IdRing(REMEMBERED_RESETS);
   /** Ids, negative where the peer has reset the stream. */
@@ -130,7 +133,7 @@ export class ClosedStreams {
   }
 }
 
-/** What a stream asks of its connection. */
+/** The interface of a stream to its connection. */
 export interface StreamOwner {
   sendInformational(stream: Stream, status: number, headers: FieldList): void;
   respond(
@@ -178,17 +181,17 @@ export class Stream {
   readonly owner: StreamOwner;
   readonly sendWindow: SendWindow;
   readonly receiveWindow: ReceiveWindow;
-  /** What was received and not consumed. */
+  /** Bytes received and not consumed. */
   unconsumed = 0;
   /** It is on the list of streams whose windows are to be announced. */
   isAnnouncing = false;
-  /** What waits to be sent, and how much of the first chunk of it has been. */
+  /** Chunks that wait to be sent, and the number of sent bytes of the first one. */
   queue: Uint8Array[] = NO_CHUNKS;
   queueOffset = 0;
   /** It is in the ring of the scheduler, which leads to the next one. */
   isQueued = false;
   next: Stream | undefined;
-  /** What follows the queue: the end, or trailers and the end. */
+  /** True if the queue is followed by the end, or by trailers and the end. */
   endsAfterQueue = false;
   trailersAfterQueue: FieldList | undefined;
   /** `sendData` has returned false. */
@@ -202,9 +205,9 @@ export class Stream {
   expected = -1;
   received = 0;
   isHead = false;
-  /** What its headers take up. */
+  /** Size of its headers. */
   blockSize = 0;
-  /** How often output had been taken when its HEADERS were written. */
+  /** Number of times that output had been taken when its HEADERS were written. */
   takes = 0;
   /** Between the header block and the end of the chunk that it came in. */
   early: Uint8Array[] | undefined;

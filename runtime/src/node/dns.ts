@@ -163,7 +163,7 @@ class Query {
     return mayBeSystem ? this.#systemAddresses(host) : NO_ADDRESSES;
   }
 
-  /** What the system makes of a name: by /etc/hosts, search domains and all else that it is configured for. */
+  /** The system's resolution of a name: by /etc/hosts, search domains and its other configuration. */
   async #systemAddresses(host: string): Promise<Addresses> {
     const { family = 0 } = this.#options;
     const found = await answerOf(lookup(host, { all: true, family }), host);
@@ -181,7 +181,7 @@ class Query {
 
 const NO_ADDRESSES: Addresses = { hosts: [], ttlMs: UNKNOWN_TTL_MS };
 
-/** What answers that there is nothing, in the codes of c-ares and getaddrinfo. All other errors are failures of the DNS. */
+/** Codes of c-ares and getaddrinfo for a name without records. All other errors are failures of the DNS. */
 const NOTHING: ReadonlySet<string | undefined> = new Set(["ENOTFOUND", "ENODATA"]);
 
 async function answerOf<Record>(records: Promise<Record[]>, name: string): Promise<Record[]> {

@@ -95,7 +95,7 @@ function decodeMessage(field: MessageField & { fieldKind: "message" }, names: Co
   }
 }
 
-/** Where the message ends: after its length, or at the end of a group, which is told by its negative field number. */
+/** The end of the message: by its length, or at the end of a group, which is selected by the negative field number. */
 function endOf(field: MessageField): string {
   return field.fieldKind !== "map" && field.delimitedEncoding ? String(-field.number) : "reader.end()";
 }

@@ -22,8 +22,8 @@ export function representationOf(field: MessageField): "message" | "json" | "wra
 export const isImplicit = (field: DescField): boolean => field.presence === Presence.IMPLICIT;
 
 /**
- * Whether defaults are on the prototype of messages, where protobuf-es keeps those of fields with presence: always in
- * proto2, never in proto3, and in editions where a scalar or enum field outside of oneofs has presence.
+ * Reports whether defaults are on the prototype of messages, where protobuf-es keeps those of fields with presence:
+ * always in proto2, never in proto3, and in editions where a scalar or enum field outside of oneofs has presence.
  */
 export function hasPrototype(message: DescMessage): boolean {
   const { edition } = message.file;

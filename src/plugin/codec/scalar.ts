@@ -36,7 +36,7 @@ export const wireTypeOf = (type: ScalarType): number => scalars[type].wireType;
 
 export const isLong = (type: ScalarType): boolean => /64$/.test(scalars[type].name);
 
-/** Whether protobuf-es types a map with such keys as an object with numbers for keys. */
+/** Reports whether protobuf-es types a map with such keys as an object with numbers for keys. */
 export const keyIsNumber = (type: ScalarType): boolean =>
   wireTypeOf(type) !== LENGTH_DELIMITED && type !== ScalarType.BOOL && !isLong(type);
 

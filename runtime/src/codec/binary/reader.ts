@@ -66,7 +66,7 @@ export class MessageReader extends ScalarReader {
     return addUnknown(fields, tag, varint32(value));
   }
 
-  /** Whether the tag ends the group that was entered with `-no`. A tag that ends another group is an error. */
+  /** Reports whether the tag ends the group that was entered with `-no`. A tag that ends another group is an error. */
   endsGroup(tag: number, no: number): boolean {
     if ((tag & 7) !== END_GROUP) return false;
     checkEndGroup(tag, no);

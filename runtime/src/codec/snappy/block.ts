@@ -10,7 +10,7 @@ const maxCompressedLength = (length: number): number => 32 + length + Math.floor
 /** The densest element there is: a copy of 64 bytes in three. */
 const MAX_EXPANSION = 64 / 3;
 
-/** How an element begins: the two low bits of its tag. */
+/** Types of elements: the two low bits of the tag. */
 const LITERAL = 0;
 const COPY_1 = 1;
 const COPY_2 = 2;

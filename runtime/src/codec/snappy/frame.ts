@@ -17,7 +17,7 @@ const MAX_CHUNK_BYTES = 65_536;
 /** The chunk that every stream begins with: kind 255, six bytes, "sNaPpY". No block can begin like that. */
 const IDENTIFIER = Uint8Array.of(0xff, 6, 0, 0, 0x73, 0x4e, 0x61, 0x50, 0x70, 0x59);
 
-/** Whether the bytes are a framed stream rather than a block. */
+/** Reports whether the bytes are a framed stream rather than a block. */
 export function isFramed(bytes: Uint8Array): boolean {
   return bytes.byteLength >= IDENTIFIER.byteLength && IDENTIFIER.every((byte, i) => bytes[i] === byte);
 }
@@ -80,7 +80,7 @@ function join(pieces: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-/** What CRC-32C makes of each byte; the polynomial is 0x1edc6f41 with its bits the other way round. */
+/** The table of CRC-32C for each byte, with the reflected polynomial 0x1edc6f41. */
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;

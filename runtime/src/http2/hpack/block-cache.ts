@@ -26,10 +26,7 @@ export class BlockCache<Block> {
   /** Bytes that are kept, decoded ones estimated. */
   held = 0;
 
-  /**
-   * What the same bytes were decoded to, if that is still what they mean: no entry of the tables has come, gone or moved
-   * since.
-   */
+  /** The decoded form of the same bytes, if it is still valid: no table entry was added, evicted or moved since. */
   find(bytes: Uint8Array, start: number, end: number, generation: number): Block | undefined {
     if (this.#pause > 0) {
       this.#pause--;

@@ -66,7 +66,10 @@ export class Decoder {
   size = 0;
   /** Table size updates of the last block. */
   updates = 0;
-  /** Whether the last block has changed nothing, and has no fields that were not kept: the same bytes mean the same again. */
+  /**
+   * True if the last block has changed nothing, and has no fields that were not kept: the same bytes mean the
+   * same again.
+   */
   repeatable = false;
   readonly #table = new DynamicTable(DEFAULT_HEADER_TABLE_SIZE);
   readonly #static: readonly Entry[];
@@ -89,7 +92,7 @@ export class Decoder {
     return this.#table.generation;
   }
 
-  /** Whether the last block has passed the limits, and is not complete for that. */
+  /** True if the last block has passed the limits, and is not complete for that. */
   get overLimit(): boolean {
     return this.count > this.#limits.maxFields || this.size > this.#limits.maxBytes;
   }

@@ -42,7 +42,7 @@ const FAILS = 0x2_0000;
 interface Decoding {
   /** By state and four bits. A state is an inner node of the tree of codes; 0 is its root. */
   readonly steps: Int32Array;
-  /** Whether a string may end in a state: fewer than eight bits since the last symbol, all of them 1. */
+  /** True if a string may end in a state: fewer than eight bits since the last symbol, all of them 1. */
   readonly mayEnd: Uint8Array;
 }
 

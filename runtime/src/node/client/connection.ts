@@ -14,7 +14,7 @@ export interface Connection {
   readonly streams: number;
   /** Streams that the server allows at a time. */
   readonly maxStreams: number;
-  /** Whether new streams may be opened. Once false it stays false. */
+  /** True if new streams may be opened. Once false it stays false. */
   readonly open: boolean;
   /** Makes one exchange. If the server has certainly not processed it, it rejects with an error that `isUnprocessed`. */
   readonly exchange: Exchange;

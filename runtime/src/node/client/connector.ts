@@ -15,7 +15,7 @@ import type { Target } from "./socket.ts";
 export interface ClientTlsOptions extends SecureContextOptions {
   /** The name that the server's certificate must have. Default: the host of the base URL. */
   readonly servername?: string | undefined;
-  /** Whether to refuse servers whose certificate cannot be trusted. Default: true. */
+  /** True if servers with an untrusted certificate are refused. Default: true. */
   readonly rejectUnauthorized?: boolean | undefined;
 }
 
@@ -26,9 +26,10 @@ export interface ConnectionOptions {
   /** Time without calls after which a connection is closed. Default: 15 minutes. */
   readonly idleTimeoutMs?: number | undefined;
   /**
-   * Whether calls wait for a server that cannot be connected to, as long as their deadlines allow, instead of failing as
-   * unavailable: attempts go on with exponential backoff while a call waits. A call's own `waitForReady` comes first. The same
-   * as gRPC's wait for ready, which is off by default too: a caller that can ask another server is not held up. Default: false.
+   * True if calls wait for a server that cannot be connected to, as long as their deadlines allow, instead of failing
+   * as unavailable: attempts go on with exponential backoff while a call waits. A call's own `waitForReady` comes
+   * first. The same as gRPC's wait for ready, which is off by default too: a caller that can ask another server is not
+   * held up. Default: false.
    */
   readonly waitForReady?: boolean | undefined;
   /**

@@ -26,7 +26,7 @@ export interface Http1Options {
   readonly connectTimeoutMs: number;
   /** Time without a call after which a connection is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** Whether requests that do not say so themselves wait for a server that cannot be connected to. */
+  /** True if requests that do not say so themselves wait for a server that cannot be connected to. */
   readonly waitForReady: boolean;
   /** Between attempts to connect for requests that wait. All others make one attempt each. */
   readonly backoff: Backoff;
@@ -51,7 +51,7 @@ export function connectHttp1(
     port: addressOf(target).port,
     ...(socketPath === undefined ? {} : { socketPath }),
   };
-  /** Whether the server is known to speak HTTP in the way it is spoken to. */
+  /** True if the server is known to speak HTTP in the way it is spoken to. */
   let answered = false;
   let closed = false;
   /** The exchanges that are under way, each with the means to end it. */

@@ -19,7 +19,7 @@ const root = new AsyncResource("TRIPLE_SOCKET", { requireManualDestroy: true });
 
 /** Makes connections to a server. A connection may take `connectTimeoutMs` to be made, TLS included. */
 export function connectHttp2(target: Target, connectTimeoutMs: number): Connect {
-  /** Whether the server is known to speak HTTP/2 in the way it is spoken to. */
+  /** True if the server is known to speak HTTP/2 in the way it is spoken to. */
   let answered = false;
   const connectOnce = async (owner: ConnectionOwner, signal: AbortSignal): Promise<Connection> => {
     const connection = await connectSocket(target, connectTimeoutMs, answered, owner, signal);

@@ -19,7 +19,7 @@ import { type Collecting, IncomingBody, OutgoingBody } from "../io/http2-body.ts
 /** The connection of an exchange. */
 export interface ExchangeOwner {
   readonly collecting: Collecting;
-  /** Whether this side has destroyed the connection. */
+  /** True if this side has destroyed the connection. */
   readonly isDestroyed: boolean;
   /** The error of exchanges that were on the connection when it ended. */
   lost(): RpcError;

@@ -24,12 +24,12 @@ export interface PoolOptions {
   readonly pingIntervalMs: number | undefined;
   /** Time limit for the acknowledgement of a PING, in milliseconds. */
   readonly pingTimeoutMs: number;
-  /** Whether requests that do not say so themselves wait for a server that cannot be connected to. */
+  /** True if requests that do not say so themselves wait for a server that cannot be connected to. */
   readonly waitForReady: boolean;
   readonly backoff: Backoff;
   /** Is told when there is a connection again, and when the last one was lost. Not of the end of an idle one. */
   readonly onReadiness?: ((isReady: boolean) => void) | undefined;
-  /** Whether requests may go to other servers: then only one transparent retry is made here. */
+  /** True if requests may go to other servers: then only one transparent retry is made here. */
   readonly hasAlternatives?: boolean | undefined;
 }
 

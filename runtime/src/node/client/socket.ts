@@ -15,7 +15,7 @@ export interface Target {
   readonly origin: URL;
   /** Path of the Unix domain socket to connect to, instead of the origin's host and port. */
   readonly socketPath: string | undefined;
-  /** Where to connect to, where it is not the host and port of the origin. */
+  /** Address to connect to, if it is not the host and port of the origin. */
   readonly address?: { readonly host: string; readonly port: number } | undefined;
   /** For `https` origins: what `node:tls` takes. */
   readonly tls: ConnectionOptions | undefined;
@@ -80,7 +80,10 @@ export function createAgent({ origin, address, tls }: Target, idleTimeoutMs: num
   return agent;
 }
 
-/** Whether a connection to a server that has never answered ended before it sent anything, handshakes of TLS aside. */
+/**
+ * Reports whether a connection to a server that has never answered ended before it sent anything, handshakes of TLS
+ * aside.
+ */
 export function silenceOf({ origin, tls }: Target, socket: Socket): Silence | undefined {
   const overTls = origin.protocol === "https:";
   if (!overTls && socket.bytesRead > 0) return undefined;

@@ -14,9 +14,12 @@ export interface ReadableBodyOptions {
   readonly lost: () => RpcError;
   /** Called when the reader is not interested in the rest. */
   readonly cancel: () => void;
-  /** Whether a stream that ended did so because it was cut off: Node ends streams that are reset as if all had come. */
+  /**
+   * Reports whether a stream that ended did so because it was cut off: Node ends streams that are reset as if all had
+   * come.
+   */
   readonly cutOff: (stream: Readable) => boolean;
-  /** Whether the engine waits for somebody to read the end of the stream. Default: false. */
+  /** True if the engine waits for somebody to read the end of the stream. Default: false. */
   readonly readEnd?: boolean;
 }
 
@@ -42,7 +45,7 @@ export class ReadableBody implements Body {
   readonly whole = undefined;
   /** Bytes received so far, of a body that is read as a whole. */
   received = 0;
-  /** Whether the end has been received, of a body that is read as a whole. */
+  /** True if the end has been received, of a body that is read as a whole. */
   ended = false;
   /** Bytes taken from the memory budget and not released. */
   #taken = 0;
@@ -67,7 +70,7 @@ export class ReadableBody implements Body {
     return this.#options.readEnd ?? false;
   }
 
-  /** Whether a reader waits for the whole of the body. */
+  /** True if a reader waits for the whole of the body. */
   get collecting(): boolean {
     return this.#waiting !== undefined;
   }
@@ -204,8 +207,9 @@ function push(this: Carrier, chunk: Uint8Array | null): boolean {
 }
 
 /**
- * Whether the end of a stream may have been pushed already and its event is yet to come. Node has no public property for
- * it; without the private one, the event decides. Listening always would cost: a second listener makes Node allocate a list.
+ * Reports whether the end of a stream may have been pushed already and its event is yet to come. Node has no public
+ * property for it; without the private one, the event decides. Listening always would cost: a second listener makes
+ * Node allocate a list.
  */
 function mayHaveEnded(stream: Readable & { _readableState?: { ended?: boolean } }): boolean {
   return stream._readableState?.ended !== false;

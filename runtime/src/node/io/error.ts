@@ -65,8 +65,8 @@ export function connectTimeout(timeoutMs: number, peer: string): RpcError {
 }
 
 /**
- * Whether nothing listens at an address of this machine: a loopback address or a Unix domain socket. To try again costs
- * no network and next to no time then.
+ * Reports whether nothing listens at an address of this machine: a loopback address or a Unix domain socket. To try
+ * again costs no network and next to no time then.
  */
 export function isRefusedLocally(cause: unknown): boolean {
   const { code, address, errors } = (cause ?? {}) as NodeJS.ErrnoException & { address?: string; errors?: unknown[] };
@@ -89,7 +89,7 @@ const SPEAKS_TLS = new Error("the server speaks TLS (try https://)");
 /** Circumstances under which a server that has never answered may have ended a connection without a word. */
 export interface Silence {
   readonly overTls: boolean;
-  /** Whether the client has shown a certificate. Node, for one, refuses it without an alert. */
+  /** True if the client has shown a certificate. Node, for one, refuses it without an alert. */
   readonly hasCertificate: boolean;
 }
 
@@ -100,7 +100,7 @@ export function closedSilently({ overTls, hasCertificate }: Silence): Error {
   return new ClosedByPeer(" before it sent anything, as one may that refuses the client's certificate");
 }
 
-/** Whether the server ended the connection, in order or not. */
+/** Reports whether the server ended the connection, in order or not. */
 export function isClosedByPeer(cause: unknown): boolean {
   if (cause instanceof ClosedByPeer) return true;
   const { code } = (cause ?? {}) as NodeJS.ErrnoException;

@@ -113,7 +113,7 @@ export class IncomingBody implements Body, Indexed {
     return this.#take();
   }
 
-  /** Whether a reader waits for the whole of the body. */
+  /** True if a reader waits for the whole of the body. */
   get collecting(): boolean {
     return this.#waiting !== undefined;
   }

@@ -39,7 +39,7 @@ export interface SocketOwner {
 
 export class Http2Socket implements OutputOwner {
   readonly socket: Socket;
-  /** Whether the socket ends after its output has been written. */
+  /** True if the socket ends after its output has been written. */
   #ends = false;
   #connection: Connection | undefined;
   #owner: SocketOwner | undefined;

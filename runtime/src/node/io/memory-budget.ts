@@ -47,7 +47,7 @@ export class MemoryBudget {
     return this.#held;
   }
 
-  /** Whether little is left for large amounts. */
+  /** True if little is left for large amounts. */
   get short(): boolean {
     return this.#held > this.#limitOfLarge * SHORT_FRACTION;
   }
@@ -90,7 +90,7 @@ export class MemoryBudget {
   }
 }
 
-/** What one connection holds of the budget. */
+/** The share of one connection in the budget. */
 export class MemoryShare implements Indexed {
   index = 0;
   /** Bytes taken and not released. Only the budget sets it. */
@@ -116,7 +116,7 @@ export class MemoryShare implements Indexed {
     return false;
   }
 
-  /** Whether little of the budget is left: calls must be started by {@link admit} then. */
+  /** True if little of the budget is left: calls must be started by {@link admit} then. */
   get short(): boolean {
     return this.#budget.short;
   }

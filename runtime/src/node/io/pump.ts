@@ -51,9 +51,9 @@ export async function pump(body: Body, stream: Writable, memory?: MemoryShare): 
 
 /** Joins the chunks of one turn, so that many small messages cost one write. A single chunk is written in the same turn. */
 class Batch {
-  /** Whether the stream applies backpressure, until it emits "drain". */
+  /** True if the stream applies backpressure, until it emits "drain". */
   blocked = false;
-  /** Whether the memory budget had no space for what the stream has not sent. */
+  /** True if the memory budget had no space for what the stream has not sent. */
   refused = false;
   readonly #stream: Writable;
   readonly #memory: MemoryShare | undefined;

@@ -25,7 +25,7 @@ export type NodeHandler = (request: NodeRequest, response: NodeResponse, next?: 
 export interface Mount {
   /** The path of a request target, without the prefix that the handler is mounted under. */
   readonly pathOf: (target: string) => string;
-  /** Whether the path is served here, where `next` could serve it too. */
+  /** Reports whether the path is served here, where `next` could serve it too. */
   readonly serves: (path: string) => boolean;
   /** Makes the values of a call's context from its request. */
   readonly values?: ((request: NodeRequest) => ContextValues) | undefined;

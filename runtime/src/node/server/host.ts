@@ -4,8 +4,8 @@
 import type { HeaderBlock } from "../../http2/messages.ts";
 
 /**
- * Whether `host` and `:authority` agree, or one of them is missing. Serving a request where they differ lets it bypass checks of
- * the host. The answer is stored with the block, which many requests may share.
+ * Reports whether `host` and `:authority` agree, or one of them is missing. Serving a request where they differ lets it
+ * bypass checks of the host. The answer is stored with the block, which many requests may share.
  */
 export function hasOneHost(block: HeaderBlock): boolean {
   block.memo ??= agree(block);

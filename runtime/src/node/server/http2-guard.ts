@@ -23,7 +23,7 @@ const MIB = 1024 * 1024;
 export interface WatchedRequest extends Indexed {
   readonly stream: Stream;
   readonly incoming: IncomingBody | undefined;
-  /** Whether its response has been handed over in full. */
+  /** True if its response has been handed over in full. */
   readonly hasResponded: boolean;
   /** Made by the first sweep that finds the request; most end before. */
   progress?: Progress;

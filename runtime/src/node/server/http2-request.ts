@@ -37,7 +37,7 @@ export interface RequestOwner {
   readonly requests: SwapList<ServedRequest>;
   /** The reason why the server aborts its requests, once it does. */
   readonly aborted: RpcError | undefined;
-  /** Whether the memory budget has so many bytes for a response. */
+  /** Reports whether the memory budget has so many bytes for a response. */
   fits(bytes: number): boolean;
   /** Counts the output that waits to be sent towards the memory budget. Returns false if it does not fit. */
   holdOutput(): boolean;
@@ -59,14 +59,14 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
   /** Bytes of a whole body that are taken from the memory budget. */
   #taken = 0;
   #controller: AbortController | undefined;
-  /** Whether the response has been handed over, or never will be. */
+  /** True if the response has been handed over, or never will be. */
   #isOver = false;
   #outgoing: OutgoingBody | undefined;
   /** Settles when the work that goes on after the response has ended, if there is any. */
   #lingering: Promise<unknown> | undefined;
   /** While the rest of a request is discarded. */
   #discarding: NodeJS.Timeout | undefined;
-  /** Whether the end of the response is sent when that is over. */
+  /** True if the end of the response is sent when that is over. */
   #endsLater = false;
 
   constructor(owner: RequestOwner, stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]) {

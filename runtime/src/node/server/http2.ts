@@ -175,7 +175,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     for (const request of this.requests) request.abort(reason);
   }
 
-  /** Whether the memory budget has so many bytes for a response. */
+  /** Reports whether the memory budget has so many bytes for a response. */
   fits(bytes: number): boolean {
     if (!this.memory.take(bytes)) return false;
     this.memory.release(bytes);

@@ -210,8 +210,9 @@ export class Listener {
 }
 
 /**
- * Whether a request line that has arrived whole has more than one space between its parts (RFC 9112, section 3: SP is one
- * octet). llhttp accepts them and does not tell, so that only the first request of a connection can be refused for it.
+ * Reports whether a request line that has arrived whole has more than one space between its parts (RFC 9112, section 3:
+ * SP is one octet). llhttp accepts them and does not tell, so that only the first request of a connection can be
+ * refused for it.
  */
 function hasSpaces(head: Buffer): boolean {
   const end = head.indexOf("\n");

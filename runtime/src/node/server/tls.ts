@@ -4,7 +4,7 @@
 import type { TlsOptions } from "node:tls";
 import { reportFailure } from "../../call/error.ts";
 
-/** How long a new connection may take to say what it is, TLS included, in milliseconds. */
+/** Time in which a new connection must identify its protocol, TLS handshake included, in milliseconds. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Options as a user gave them, with defaults, and with callbacks whose failure costs a connection and not the process. */
@@ -34,7 +34,7 @@ export function resolveTlsOptions(options: TlsOptions): TlsOptions {
   return resolved;
 }
 
-/** What the callback returns; nothing, which refuses the connection, if it throws. */
+/** The result of the callback; `undefined`, which refuses the connection, if it throws. */
 function attempt<T>(name: string, callback: () => T): T | undefined {
   try {
     return callback();
