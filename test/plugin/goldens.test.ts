@@ -10,7 +10,7 @@ const standard = "target=ts,import_extension=ts";
 /** The folders of output, each with its parameter and the proto files that are generated into it. */
 const folders: readonly [folder: string, parameter: string, protos: RegExp][] = [
   ["fixtures/gen", standard, /^(fixture|grpc)\//],
-  ["examples/gen", standard, /^greet\//],
+  ["examples/gen", `${standard},codecs=true`, /^greet\//],
   ...optionFolders().map(([name, parameter]): [string, string, RegExp] => [
     `fixtures/options/gen/${name}`,
     parameter,

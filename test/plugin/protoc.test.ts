@@ -36,17 +36,19 @@ describe.skipIf(protoc.status !== 0)(
       );
 
     it.each([
-      ["proto", "greet/v1/greet", "examples/gen"],
-      ["fixtures/proto", "fixture/comments/v1/comments", "fixtures/gen"],
-      ["fixtures/proto", "fixture/imports/v1/imports", "fixtures/gen"],
-      ["fixtures/proto", "fixture/names/v1/names", "fixtures/gen"],
-      ["fixtures/proto", "fixture/proto2/v1/proto2", "fixtures/gen"],
-    ])("generates what buf generates: %s/%s", (source, name, golden) => {
-      const { status, stderr } = run(join(root, source), `${name}.proto`, "target=ts,import_extension=ts");
+      ["proto", "greet/v1/greet", "examples/gen", ",codecs=true", ["_triple.ts", "_codec.ts"]],
+      ["fixtures/proto", "fixture/comments/v1/comments", "fixtures/gen", "", ["_triple.ts"]],
+      ["fixtures/proto", "fixture/imports/v1/imports", "fixtures/gen", "", ["_triple.ts"]],
+      ["fixtures/proto", "fixture/names/v1/names", "fixtures/gen", "", ["_triple.ts"]],
+      ["fixtures/proto", "fixture/proto2/v1/proto2", "fixtures/gen", "", ["_triple.ts"]],
+    ])("generates what buf generates: %s/%s", (source, name, golden, options, suffixes) => {
+      const { status, stderr } = run(join(root, source), `${name}.proto`, `target=ts,import_extension=ts${options}`);
       expect(stderr).toBe("");
       expect(status).toBe(0);
-      const path = `${name}_triple.ts`;
-      expect(readFileSync(join(folder, path), "utf8")).toBe(readFileSync(join(root, golden, path), "utf8"));
+      for (const suffix of suffixes) {
+        const path = `${name}${suffix}`;
+        expect(readFileSync(join(folder, path), "utf8")).toBe(readFileSync(join(root, golden, path), "utf8"));
+      }
     });
 
     it("reports our errors as its own", () => {
