@@ -1,2 +1,3 @@
-// Stands in for the TypeScript compiler in the bundled plugin. The plugin kit imports one to turn TypeScript into other
-// targets, which this plugin prints itself; loading it would take longer than generating the code.
+// This empty module replaces the TypeScript compiler in the bundled plugin. The plugin kit imports the compiler to convert
+// TypeScript to other targets. This plugin prints those targets itself, and loading the compiler would take longer than
+// generating the code.

@@ -1,6 +1,6 @@
 /**
  * Decodes large messages of Protobuf's JSON format within a budget of memory. Lists, maps and the messages in them are
- * decoded in steps that leave the event loop its turns.
+ * decoded in steps; between steps the event loop can run other work.
  */
 import {
   create,
@@ -32,14 +32,14 @@ import { isLargeJson, membersInParts } from "./json-text.ts";
 import { Memory, STEP_BYTES, tooMuchMemory } from "./memory.ts";
 import { emptyMessage } from "./proto-estimate.ts";
 
-/** Reads a value of JSON into a message, to which it adds what is there. */
+/** Merges a JSON value into a message: the fields that the value contains are added to it. */
 export type MergeJson = (type: DescMessage, message: Message, value: JsonValue) => void;
 
 type Fields = Message & Record<string, unknown>;
 
 /**
- * Decodes a value in steps. A step throws resource_exhausted before it makes more than the limit. `stepBytes`: memory that is
- * taken in a step.
+ * Decodes a value in steps. Throws `resource_exhausted` before the memory of the message, by estimate, exceeds
+ * `maxDecodedBytes`. `stepBytes` is the approximate memory that one step allocates.
  */
 export async function decodeJsonInSteps(
   type: DescMessage,
@@ -96,8 +96,8 @@ class JsonSteps {
   }
 
   /**
-   * The members of an object that are fields. `undefined` if one, or a oneof, is named more than once: an error, which steps
-   * would not notice.
+   * The members of an object that are fields. `undefined` if a field or a oneof is set more than once. That is an error,
+   * which decoding in steps would not detect.
    */
   async #known(type: DescMessage, object: JsonObject): Promise<[string, JsonValue][] | undefined> {
     const { fields } = jsonShape(type);
@@ -110,7 +110,7 @@ class JsonSteps {
         const [key] = member;
         const field = fields.get(key);
         if (field === undefined) {
-          // An extension; the registry knows which.
+          // The key names an extension, which is looked up in the registry.
           if (key.startsWith("[")) known.push(member);
           continue;
         }
@@ -129,7 +129,7 @@ class JsonSteps {
     if (field?.fieldKind === "map" && isObject(value)) {
       const { message: inside, localName } = field;
       const set = async (name: string, one: JsonValue): Promise<void> => {
-        // An empty one tells what protobuf-es makes of the key.
+        // An entry with an empty value is merged to find out how protobuf-es converts the key.
         const entry = create(type) as Fields;
         this.#mergeJson(type, entry, { [key]: { [name]: Array.isArray(one) ? [] : {} } });
         const [known = name] = Object.keys(entry[localName] as object);
@@ -160,7 +160,7 @@ class JsonSteps {
     await this.merge(inside, message[localName] as Fields, value);
   }
 
-  /** Reports whether a value is made in steps of its own. */
+  /** Reports whether a value is large enough to be decoded in steps of its own. */
   #isLarge(type: DescMessage | undefined, value: JsonValue): boolean {
     if (typeof value !== "object" || value === null) return false;
     return (
@@ -184,12 +184,15 @@ class JsonSteps {
     const isList = Array.isArray(value);
     const inside = create(isList ? ListValueSchema : StructSchema);
     await this.merge(isList ? ListValueSchema : StructSchema, inside as unknown as Fields, value);
-    // A struct inside of a value is a message, and not the JSON that it is as a field.
+    // Inside a `google.protobuf.Value` a struct is a message; as a field it is plain JSON.
     made.kind = { case: isList ? "listValue" : "structValue", value: inside } as Value["kind"];
     return made;
   }
 
-  /** Items of a list, as many in a step as it may make. `addLarge` takes one that is large, which is made in steps as well. */
+  /**
+   * Decodes the items of a list, in each step as many as `stepBytes` allows. `addLarge` decodes a large item in steps of its
+   * own.
+   */
   async #items(
     items: readonly JsonValue[],
     mergePart: (part: JsonValue[]) => void,
@@ -218,7 +221,7 @@ class JsonSteps {
     await flush();
   }
 
-  /** Entries of a map, in the same way. */
+  /** Decodes the entries of a map in the same way. */
   async #entries(
     object: JsonObject,
     mergePart: (part: JsonObject) => void,
@@ -263,7 +266,7 @@ class JsonSteps {
   }
 }
 
-/** Types whose large values are made in steps. */
+/** Well-known types whose large values are decoded in steps. */
 const CUT = new Set([ListValueSchema.typeName, StructSchema.typeName, ValueSchema.typeName] as string[]);
 
 function isCut(type: DescMessage | undefined): type is DescMessage {

@@ -7,7 +7,7 @@ import { Metadata } from "../../call/metadata.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
 import { DEFAULT_FIELD_LIMITS, headerListSize } from "../../protocol/header-limits.ts";
 
-/** The fields of a received header block; the pseudo-headers come first in it. */
+/** Reads the fields of a received header block, without the pseudo-headers that it starts with. */
 export function readFields(raw: string[]): Metadata {
   let start = 0;
   while (raw[start]?.startsWith(":")) start += 2;
@@ -16,9 +16,11 @@ export function readFields(raw: string[]): Metadata {
   return Metadata.fromRaw(first < 0 || fields.indexOf("cookie", first + 1) < 0 ? fields : joinCookies(fields));
 }
 
-/** HTTP/2 may carry every cookie in a field of its own; together they are one, with semicolons (RFC 9113, section 8.2.3). */
+/**
+ * HTTP/2 may send each cookie in a separate field. They are joined into one field with semicolons (RFC 9113, section 8.2.3).
+ */
 function joinCookies(fields: string[]): string[] {
-  // Too many are not joined: the protocols count fields, and refuse them.
+  // Fields larger than the default limit are not joined, so that the protocols count each of them and refuse the request.
   if (headerListSize(fields) > DEFAULT_FIELD_LIMITS.bytes) return fields;
   const cookies: string[] = [];
   const others: string[] = [];
@@ -32,8 +34,9 @@ function joinCookies(fields: string[]): string[] {
 }
 
 /**
- * The names that HTTP defines. A list of values in one such field means the same as several fields (RFC 9110, section
- * 5.3), while Node throws for several of some of them. The exceptions are those whose values have commas of their own.
+ * The names that HTTP defines. A list of values in one such field means the same as several fields (RFC 9110, section 5.3),
+ * but Node throws if some of these names occur more than once. `cookie` and `set-cookie` are left out, because their values
+ * are not lists separated by commas.
  */
 const LISTED_NAMES: ReadonlySet<string> = new Set(
   Object.entries(constants)
@@ -42,7 +45,7 @@ const LISTED_NAMES: ReadonlySet<string> = new Set(
     .filter((name) => name !== "cookie" && name !== "set-cookie"),
 );
 
-/** The forms of metadata that many messages share. Node copies what it is given, so they can be used again. */
+/** Converted headers of metadata that many messages share. Node copies them, so they can be reused. */
 const sharedHeaders = new WeakMap<Metadata, OutgoingHttpHeaders>();
 
 /** Metadata as Node sends it. Others may be sending the same object: only pseudo-headers may be set on it, every time. */
@@ -76,7 +79,7 @@ function convertHeaders(metadata: Metadata): OutgoingHttpHeaders {
 /** Fields that earlier middleware may have set too: ours are appended. */
 const SHARED_FIELDS = new Set(["set-cookie", "vary"]);
 
-/** Sets the head field by field: fields of middleware stay, and its hooks are called. */
+/** Sets the status, and the headers one at a time, so that headers set by middleware remain and its hooks are called. */
 export function setHead(outgoing: ServerResponse | Http2ServerResponse, { status, headers }: HttpResponse): void {
   outgoing.statusCode = status;
   for (const [name, value] of Object.entries(toHttp2Headers(headers))) {

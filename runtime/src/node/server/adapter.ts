@@ -1,6 +1,6 @@
 /**
- * Adapter for existing servers of `node:http` and `node:http2`, such as Express: every pair of request and response is an
- * exchange. The owner of the server listens, limits and closes.
+ * Adapter for existing servers of `node:http` and `node:http2`, such as Express: each pair of request and response becomes an
+ * exchange. Listening, limits and shutdown are left to the owner of the server.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
@@ -25,13 +25,13 @@ export type NodeHandler = (request: NodeRequest, response: NodeResponse, next?: 
 export interface Mount {
   /** The path of a request target, without the prefix that the handler is mounted under. */
   readonly pathOf: (target: string) => string;
-  /** Reports whether the path is served here, where `next` could serve it too. */
+  /** Reports whether this handler serves the path. It is asked only if there is a `next` to pass other requests to. */
   readonly serves: (path: string) => boolean;
   /** Makes the values of a call's context from its request. */
   readonly values?: ((request: NodeRequest) => ContextValues) | undefined;
 }
 
-/** Makes a handler that answers with the exchange. */
+/** Makes a handler that answers requests by calling the exchange. */
 export function createNodeHandler(exchange: Exchange, { pathOf, serves, values }: Mount): NodeHandler {
   const signals = new ExchangeSignals();
   return (incoming, outgoing, next) => {
@@ -47,7 +47,8 @@ export function createNodeHandler(exchange: Exchange, { pathOf, serves, values }
     if (values !== undefined) Object.assign(request, { values: () => values(incoming) });
     exchange(request)
       .then((response) => pair.respond(response))
-      // Such as a header that Node will not send: the call has failed, and the peer must not wait for it.
+      // Responding can fail, for example if Node refuses to send a header. The response is then aborted, so that the peer
+      // does not wait for it.
       .catch(() => pair.fail());
   };
 }
@@ -56,7 +57,7 @@ export function createNodeHandler(exchange: Exchange, { pathOf, serves, values }
 interface Pair {
   readonly request: HttpRequest;
   respond(response: HttpResponse): Promise<void> | void;
-  /** Ends the response without an answer. */
+  /** Aborts the response. */
   fail(): void;
 }
 

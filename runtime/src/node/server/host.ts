@@ -22,7 +22,7 @@ function agree({ fields, authority, scheme }: HeaderBlock): boolean {
   return true;
 }
 
-/** Lower case, without the default port of the scheme (RFC 3986, sections 6.2.2.1 and 6.2.3). */
+/** Converts a host to lower case and removes the default port of the scheme (RFC 3986, sections 6.2.2.1 and 6.2.3). */
 function normalizeHost(host: string, scheme: string): string {
   return host.toLowerCase().replace(scheme === "https" ? /:(?:443)?$/ : /:(?:80)?$/, "");
 }
