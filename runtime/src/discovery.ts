@@ -1,6 +1,6 @@
 /**
- * The entry point of service discovery: resolvers, which find the endpoints of a target, and policies, which choose one for each call.
- * Transports of `triple-es/node` take them as the options `resolver` and `balancer`.
+ * The entry point of service discovery: resolvers, which find the endpoints of a target, and load balancing policies, which
+ * choose one for each call. Transports of `triple-es/node` accept them as the options `resolver` and `balancer`.
  */
 export type { Balancer, Picker, Random, ReadyEndpoint } from "./discovery/balancer.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";

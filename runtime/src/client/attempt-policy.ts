@@ -30,14 +30,14 @@ export interface HedgingPolicy {
 
 export type AttemptPolicy = RetryPolicy | HedgingPolicy;
 
-/** The event that a call is about to be attempted again. */
+/** Event before each further attempt of a call. */
 export interface RetryEvent {
   readonly method: Method;
   /** The number of the next attempt, from 2 on. */
   readonly attempt: number;
   /** Delay before the attempt, in milliseconds. */
   readonly delayMs: number;
-  /** The error of the last attempt; `undefined` if a hedged one has not been answered yet. */
+  /** The error of the last attempt. `undefined` if a hedged attempt has not been answered yet. */
   readonly error: RpcError | undefined;
 }
 

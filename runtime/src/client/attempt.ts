@@ -1,12 +1,12 @@
 /**
- * One attempt of a call that may be made several times: its request, and the number of earlier attempts in its
- * response.
+ * One attempt of a call that may be made several times: its request, and the number of earlier attempts in its response
+ * headers.
  */
 import { PREVIOUS_ATTEMPTS } from "../call/attempt.ts";
 import type { CallContext, CallRequest, CallResponse, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 
-/** A request that can be sent any number of times. The message is kept as an object, and encoded anew for each attempt. */
+/** A request that can be sent any number of times. The message is kept as an object and encoded again for each attempt. */
 export type RepeatableRequest = UnaryRequest | (Omit<StreamRequest, "messages"> & { readonly sent: readonly object[] });
 
 /** Reads the messages of a request to their end. A unary or server streaming call has exactly one. */
@@ -18,7 +18,7 @@ export async function repeatable(request: CallRequest): Promise<RepeatableReques
   return { stream: true, method, headers, selector, context, sent };
 }
 
-/** The request of the attempt with that number, from 1 on, in a context of its own if given. */
+/** Makes the request of the attempt with that number, from 1 on, in the given context if there is one. */
 export function attemptRequest(
   request: RepeatableRequest,
   number: number,
@@ -37,7 +37,7 @@ async function* eachOf(messages: readonly object[]): AsyncGenerator<object, void
   yield* messages;
 }
 
-/** A response whose headers contain the number of earlier attempts (gRFC A6, "Exposed Retry Metadata"). */
+/** Returns the response with the number of earlier attempts in its headers (gRFC A6, "Exposed Retry Metadata"). */
 export function withAttempts<Response extends CallResponse>(response: Response, number: number): Response {
   if (number === 1) return response;
   return { ...response, headers: new Metadata(response.headers).set(PREVIOUS_ATTEMPTS, String(number - 1)) };

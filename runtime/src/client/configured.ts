@@ -10,7 +10,7 @@ import { attemptCalls } from "./retry.ts";
 import { RetryTokens } from "./retry-budget.ts";
 import { allowedPolicy, type MethodConfig, type ServiceConfig } from "./service-config.ts";
 
-/** Applies the config that is current when a call begins. `onRetry` is called for each further attempt. */
+/** Applies the service config that is current when a call begins. `onRetry` is called for each further attempt. */
 export function configureCalls(
   next: Call,
   current: () => ServiceConfig | undefined,
@@ -32,7 +32,7 @@ export function configureCalls(
   };
 }
 
-/** The tokens of the target. If the throttling changes, the share of remaining tokens is kept. */
+/** Returns the retry tokens of the target. If the throttling changes, the fraction of remaining tokens is kept. */
 function createTokens(current: () => ServiceConfig | undefined): () => RetryTokens | undefined {
   let config: ServiceConfig | undefined;
   let tokens: RetryTokens | undefined;

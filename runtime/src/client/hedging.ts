@@ -1,5 +1,5 @@
 /**
- * Hedging (gRFC A6): attempts of one call beside each other. The first response counts, and so does the first error that is fatal; the
+ * Hedging (gRFC A6): concurrent attempts of one call. The first response or fatal error is the outcome of the call, and the
  * other attempts are cancelled.
  *
  *     answer, fatal error, end of the call   → the outcome; cancel all others
@@ -7,7 +7,7 @@
  *       with pushback of n ms                → the next attempt after n ms
  *       with pushback to stop                → no further attempts
  *     hedging delay over                     → the next attempt, unless the budget is used up
- *     no attempt running, none to come       → the last error
+ *     no attempt running, none left          → the last error
  */
 import { isCommitted } from "../call/attempt.ts";
 import type { Call, CallContext, CallResponse, ContextValues } from "../call/call.ts";
@@ -110,7 +110,7 @@ export function hedge(
   });
 }
 
-/** Ends a response that arrived too late, without reading it. */
+/** Ends a response that arrived after another attempt had won, without reading it. */
 function endUnread(response: CallResponse, context: AttemptContext): void {
   context.cancel();
   if (response.stream) {
@@ -120,7 +120,7 @@ function endUnread(response: CallResponse, context: AttemptContext): void {
   }
 }
 
-/** The context of one attempt: that of the call, and a signal of its own. */
+/** The context of one attempt: the context of the call, with a signal of its own. */
 class AttemptContext implements CallContext {
   readonly #call: CallContext;
   readonly #controller = new AbortController();
@@ -147,18 +147,18 @@ class AttemptContext implements CallContext {
     return this.#call.values;
   }
 
-  /** The attempt is over: its signal does not fire afterwards. */
+  /** Ends the attempt: its signal does not fire afterwards. */
   release(): void {
     this.#unlink();
   }
 
-  /** Another attempt has won. */
+  /** Cancels the attempt, because another one has won. */
   cancel(): void {
     this.release();
     this.#controller.abort(new RpcError(Code.Canceled, "another attempt of the call has answered"));
   }
 
-  /** Keeps the context until the response has ended; a single message ends at once. */
+  /** Keeps the context until the response has ended. A unary response has already ended. */
   until(response: CallResponse): CallResponse {
     if (!response.stream) {
       this.release();

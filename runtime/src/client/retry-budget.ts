@@ -6,10 +6,10 @@
 /** Limit on the retries of a target. */
 export interface RetryBudget {
   /**
-   * Initial and maximum number of tokens, up to 1,000. Each failure takes one; at half of them or fewer, retries stop.
+   * Initial and maximum number of tokens, up to 1,000. Each failure takes one token. Retries stop while half of them or fewer are left.
    */
   readonly maxTokens: number;
-  /** Tokens that a success gives back, counted in thousandths. */
+  /** Tokens that a success returns, in steps of a thousandth. */
   readonly tokenRatio: number;
 }
 
@@ -32,7 +32,7 @@ export class RetryTokens {
     this.#count = this.#max * filled;
   }
 
-  /** The share of tokens that are left, from 0 to 1. */
+  /** The fraction of tokens that are left, from 0 to 1. */
   get filled(): number {
     return this.#count / this.#max;
   }

@@ -24,21 +24,21 @@ import { RetryTokens } from "./retry-budget.ts";
 
 /** Settings for the attempts of a transport's calls. */
 export interface Attempting {
-  /** The policy of the request's method, if it has one. */
+  /** Returns the policy of the request's method, if it has one. */
   readonly policyOf: (request: CallRequest) => AttemptPolicy | undefined;
-  /** The tokens of the target. `undefined`: any number of retries. */
+  /** Returns the retry tokens of the target. `undefined`: retries are not throttled. */
   readonly tokens: () => RetryTokens | undefined;
   readonly onRetry?: RetryOptions["onRetry"];
-  /** From 0 to 1. Default: `Math.random`. */
+  /** A source of random numbers from 0 to 1. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
 const DEFAULT_BUDGET = { maxTokens: 10, tokenRatio: 0.1 };
 
 /**
- * Makes an interceptor that attempts failed calls again, after gRFC A6: after the codes of the policy, as long as no response headers
- * have arrived, within the deadline of the call and within a budget that all calls share. Put it last, and use one for each server.
- * Transports of `triple-es/node` have the option `retry` in its place. Throws a `TypeError` for an invalid option.
+ * Makes an interceptor that retries failed calls (gRFC A6): after an error with one of the policy's codes, if no response headers
+ * have arrived, within the deadline of the call and a budget that all calls share. Put it last, and use one for each server.
+ * Transports of `triple-es/node` have the option `retry` instead. Throws a `TypeError` for an invalid option.
  *
  *     createTransport({ baseUrl, interceptors: [createRetry({ maxAttempts: 4 })] });
  */
@@ -120,9 +120,7 @@ function delayAfter(
   return tokens?.allowsRetry === false ? undefined : backoff.next(pushback);
 }
 
-/**
- * Counts the outcome of a stream whose headers had arrived: a success, or a failure that cannot be retried any more.
- */
+/** Counts the outcome of a stream whose headers have arrived: a success, or a failure that can no longer be retried. */
 function countOutcome(
   messages: AsyncIterable<object>,
   { codes }: AttemptPolicy,

@@ -1,6 +1,6 @@
 /**
- * Service configs in gRPC's JSON (grpc.service_config.ServiceConfig; gRFC A2, A6): per method the time limit, wait for ready and the retry
- * or hedging policy; for all of them the retry budget and the load balancing policy.
+ * Service configs in gRPC's JSON format (grpc.service_config.ServiceConfig; gRFC A2, A6). They set the timeout, wait for ready
+ * and the retry or hedging policy of each method, and the retry throttling and load balancing policy of the target.
  */
 import type { Method } from "../call/call.ts";
 import { type Code, codeFromName, codeFromNumber } from "../call/code.ts";
@@ -9,7 +9,7 @@ import { type RetryBudget, RetryTokens } from "./retry-budget.ts";
 
 /** The service config of one method. */
 export interface MethodConfig {
-  /** Time limit of a call, in milliseconds. If the call's own is shorter, that applies. `undefined`: none. */
+  /** Timeout of a call, in milliseconds. The call's own timeout applies if it is shorter. `undefined`: none. */
   readonly timeoutMs: number | undefined;
   /**
    * True if calls wait for a server unless they set the option themselves. `undefined`: the transport's option applies.
@@ -26,7 +26,7 @@ export interface BalancingConfig {
 
 /** A validated service config. */
 export interface ServiceConfig {
-  /** Finds the config of a method: the one for its name, for its service, or for all methods. */
+  /** Returns the config of a method: that of its name, of its service, or of all methods, in this order. */
   readonly methodConfigOf: (method: Method) => MethodConfig | undefined;
   /** The throttling of retries. `undefined`: none. */
   readonly retryThrottling: RetryBudget | undefined;
@@ -68,7 +68,7 @@ function parseText(text: string): unknown {
   }
 }
 
-/** `service/method`, `service`, or nothing for the default of all methods. */
+/** Returns the key of a name: `service/method`, `service`, or the empty string for the default of all methods. */
 function keyOf({ service = "", method = "" }: Fields, at: string): string {
   if (typeof service !== "string" || typeof method !== "string") {
     throw new TypeError(`${at}.name must have texts for service and method`);
@@ -127,7 +127,7 @@ function maxAttemptsOf({ maxAttempts }: Fields, at: string): number {
   }
 }
 
-/** The policy, unless it must not be used for the method: only idempotent methods are hedged. */
+/** Returns the policy of a method, unless it must not be used: only idempotent methods are hedged. */
 export function allowedPolicy({ policy }: MethodConfig, method: Method): AttemptPolicy | undefined {
   return policy?.hedgingDelayMs !== undefined && !isIdempotent(method) ? undefined : policy;
 }
@@ -154,7 +154,7 @@ function throttlingOf(given: unknown): RetryBudget | undefined {
   return budget;
 }
 
-/** `loadBalancingConfig`, or the older `loadBalancingPolicy` where the former is absent. */
+/** Reads `loadBalancingConfig`, or the older `loadBalancingPolicy` if the former is absent. */
 function balancingOf({ loadBalancingConfig, loadBalancingPolicy }: Fields): BalancingConfig[] {
   if (loadBalancingConfig === undefined && typeof loadBalancingPolicy === "string") {
     return [{ name: loadBalancingPolicy.toLowerCase(), config: {} }];
@@ -169,7 +169,7 @@ function balancingOf({ loadBalancingConfig, loadBalancingPolicy }: Fields): Bala
 }
 
 /**
- * A duration in the JSON of protobuf: seconds with up to nine digits after the point, and an `s`. In milliseconds.
+ * Parses a duration in protobuf's JSON format (seconds with up to nine digits after the point, and an `s`) to milliseconds.
  *
  *     Duration → 1*DIGIT [ "." 1*9DIGIT ] "s"
  */

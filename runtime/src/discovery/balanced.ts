@@ -1,6 +1,6 @@
 /**
- * The exchange with a target: a picker chooses the endpoint of each request, and a request that no server has processed goes on to another
- * one. One that was sent and may have been processed never does; that is for retry policies to decide.
+ * The exchange with a target: a picker chooses the endpoint of each request. A request that no server has processed is sent to
+ * another endpoint (transparent retry). A request that may have been processed is not: retry policies decide about it.
  */
 import { isNotSent, isUnprocessed } from "../call/attempt.ts";
 import { Code } from "../call/code.ts";
@@ -12,10 +12,10 @@ import { ReplayBody } from "../http/replay.ts";
 import type { Member } from "./member.ts";
 import type { TargetDriver } from "./target.ts";
 
-/** The waits before each further pick, in milliseconds, where no endpoint is ready that the request has not tried. */
+/** Delays before each further pick, in milliseconds, while every ready endpoint has already been tried by the request. */
 const REPICK_DELAYS_MS = [0, 20, 100, 500];
 
-/** Makes exchanges with the endpoints of a target. `waitByDefault` applies to requests that do not say whether they wait for one. */
+/** Makes the exchange with the endpoints of a target. `waitByDefault` applies to requests that do not set `waitForReady`. */
 export function balance(target: TargetDriver, waitByDefault: boolean): Exchange {
   function exchange(request: HttpRequest): Promise<HttpResponse> {
     target.used = true;
@@ -24,7 +24,7 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
     return attempt(picker(request) as Member, request);
   }
 
-  /** The first attempt of most requests, and their only one. Not an async function, which would allocate more. */
+  /** Makes the first attempt, which for most requests is the only one. It is not an async function, because that would allocate more. */
   function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
     return member.exchange(unwaiting(request)).then(
       (response) => judge(member, response),
@@ -32,7 +32,7 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
     );
   }
 
-  /** Makes an exchange whose body can be read several times, when there is an endpoint. */
+  /** Waits for a ready endpoint, and makes an exchange whose body can be read several times. */
   async function exchangeSlowly(request: HttpRequest): Promise<HttpResponse> {
     const { body } = request;
     if (body.whole !== undefined) return attempt(await pickWhenReady(request), request);
@@ -66,7 +66,10 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
     }
   }
 
-  /** An endpoint, when there is one. Rejects when there will be none soon, unless the request waits for that too. */
+  /**
+   * Resolves with an endpoint once one is ready. Rejects if none will be ready soon, unless the request waits for that
+   * too (wait for ready).
+   */
   async function pickWhenReady(request: HttpRequest, failed?: ReadonlyMap<Member, unknown>): Promise<Member> {
     const { signal, waitForReady = waitByDefault } = request;
     for (;;) {
@@ -99,7 +102,7 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
     });
   }
 
-  /** Counts what a response tells of its endpoint: that it is overloaded or on its way out, or that it is well. */
+  /** Counts a response as a success of its endpoint, or as a failure if the endpoint is overloaded or shuts down. */
   function judge(member: Member, response: HttpResponse): HttpResponse {
     const { status, headers } = response;
     const isUnavailable =
@@ -113,7 +116,7 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
     return response;
   }
 
-  /** Counts what an error tells of its endpoint. */
+  /** Counts an error as a failure of its endpoint, if the endpoint may have caused it. */
   function note(member: Member, reason: unknown): void {
     const error = RpcError.from(reason);
     if (isNotSent(reason)) target.unreachable(member, error);
@@ -126,7 +129,7 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
 
 const UNAVAILABLE = String(Code.Unavailable);
 
-/** The connections of an endpoint do not wait for it: others may be ready sooner. */
+/** Turns off wait for ready in the connections of the chosen endpoint, because another endpoint may be ready sooner. */
 function unwaiting(request: HttpRequest): HttpRequest {
   return request.waitForReady === true ? { ...request, waitForReady: false } : request;
 }

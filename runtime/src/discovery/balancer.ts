@@ -1,6 +1,6 @@
 /**
- * Balancers: a policy that chooses an endpoint for each call. It makes a picker for a set of ready endpoints, and the picker is called
- * for each call; a change of the set replaces the picker as a whole.
+ * Balancers: load balancing policies, which choose an endpoint for each call. A balancer makes a picker for a set of ready
+ * endpoints, and the picker is called for each call. A change of the set replaces the whole picker.
  */
 import type { HttpRequest } from "../http/exchange.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -8,35 +8,35 @@ import type { Endpoint } from "./endpoint.ts";
 /** An endpoint that takes calls, as policies see it. */
 export interface ReadyEndpoint {
   readonly endpoint: Endpoint;
-  /** Its weight above 0, with warm-up and slow start taken into account. All are 1 where only endpoints of weight 0 are ready. */
+  /** The weight, above 0, after warm-up and slow start. If only endpoints of weight 0 are ready, each of them has weight 1. */
   readonly weight: number;
-  /** Streams that are open, and calls that wait for one. */
+  /** The number of open streams and of calls that wait for a stream. */
   readonly active: number;
 }
 
 /** Chooses the endpoint of a call, in constant or logarithmic time. */
 export type Picker = (request: HttpRequest) => ReadyEndpoint;
 
-/** Makes the picker for ready endpoints, of which there is at least one, in the order of the list. */
+/** Makes the picker for the ready endpoints: at least one, in the order of the resolver's list. */
 export interface Balancer {
   (ready: readonly ReadyEndpoint[]): Picker;
   /** The name in a service config, such as `round_robin`. */
   readonly policy?: string;
-  /** The number of endpoints that are connected at a time. Default: all. */
+  /** The maximum number of endpoints that are connected at a time. Default: all. */
   readonly connectAtMost?: number;
 }
 
-/** A source of random numbers from 0 to below 1. Default: `Math.random`. */
+/** A source of random numbers, at least 0 and less than 1. Default: `Math.random`. */
 export type Random = () => number;
 
-/** Reports whether all endpoints have one weight, as most have. */
+/** Reports whether all endpoints have the same weight, which is the common case. */
 export function isEven(ready: readonly ReadyEndpoint[]): boolean {
   return ready.every(({ weight }) => weight === ready[0]?.weight);
 }
 
 /**
- * Makes a function that draws an index by weight in constant time (alias method of Walker and Vose): each column holds one index up to its
- * threshold, and another one above.
+ * Makes a function that draws an index by weight in constant time (alias method of Walker and Vose): each column yields one
+ * index for values below its threshold, and another index for values above it.
  */
 export function drawByWeight(weights: readonly number[], random: Random): () => number {
   const count = weights.length;

@@ -1,19 +1,19 @@
 /**
- * Outlier ejection (gRFC A50, Envoy's consecutive failures): an endpoint that fails several calls in a row gets none for a while, however
- * well it is connected. At most half of the endpoints are ejected at a time, and where fewer than half are left, ejections are ignored
- * (panic threshold): then it is not the endpoints that fail.
+ * Outlier ejection (gRFC A50, Envoy's consecutive failures): an endpoint that fails several calls in a row gets no calls for a
+ * while, even if it is connected. At most half of the endpoints are ejected at a time. If fewer than half are left, ejections
+ * are ignored (panic threshold), because the cause is then not the single endpoint.
  */
 import type { Member } from "./member.ts";
 
 export interface EjectionOptions {
   /** Failures in a row after which an endpoint is ejected; 0: never. */
   readonly failures: number;
-  /** How long the first time, in milliseconds. The n-th time in a row it is n times as long. */
+  /** Duration of the first ejection, in milliseconds. The n-th ejection in a row lasts n times as long. */
   readonly ejectionMs: number;
   readonly maxEjectionMs: number;
 }
 
-/** Counts a failed call. Returns whether the endpoint is ejected by it. */
+/** Counts a failed call. Returns true if the endpoint is ejected because of it. */
 export function countFailure(
   member: Member,
   members: Iterable<Member>,
@@ -31,14 +31,14 @@ export function countFailure(
   }
   if (ejected * 2 > ready) return false;
   const lastMs = Math.min(ejectionMs * member.ejections, maxEjectionMs);
-  // Good for as long as it was ejected: the count begins anew.
+  // The time since the last ejection is longer than that ejection was: the count starts again.
   member.ejections = now - member.ejectedUntil > lastMs ? 1 : member.ejections + 1;
   member.ejectedUntil = now + Math.min(ejectionMs * member.ejections, maxEjectionMs);
   member.failures = 0;
   return true;
 }
 
-/** The endpoints that take calls: those that are not ejected, or all where these are fewer than half. */
+/** Returns the endpoints that take calls: those that are not ejected, or all if fewer than half are left. */
 export function withoutEjected(ready: readonly Member[], now: number): readonly Member[] {
   const left = ready.filter((member) => !member.isEjected(now));
   return left.length * 2 < ready.length ? ready : left;

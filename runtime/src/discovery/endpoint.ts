@@ -1,28 +1,28 @@
 /**
- * Endpoints of a target, the resolvers that find them, and the connections that calls reach them by.
+ * Endpoints of a target, the resolvers that find them, and the connections that carry calls to them.
  */
 import type { Connections, Exchange } from "../http/exchange.ts";
 
-/** A place where a target is served. Two endpoints with one address are the same endpoint. */
+/** An address that serves a target. Two endpoints with the same address are the same endpoint. */
 export interface Endpoint {
   /** `host:port`, `[v6]:port`, or `unix:` and the path of a socket. */
   readonly address: string;
-  /** Share of calls relative to other endpoints. 0: only where no endpoint with a weight is ready. Default: 100. */
+  /** Share of calls relative to other endpoints. 0: takes calls only if no endpoint with a weight is ready. Default: 100. */
   readonly weight?: number | undefined;
-  /** Since when it serves, in milliseconds since 1970: a new one gets its share little by little. Default: long ago. */
+  /** Time at which it began to serve, in milliseconds since 1970: the weight of a new endpoint grows gradually. Default: long ago. */
   readonly since?: number | undefined;
-  /** Where it runs. Policies may read it. */
+  /** Zone in which it runs. Policies may read it. */
   readonly zone?: string | undefined;
-  /** Other facts that a registry knows, such as `dubbo.tag`. Policies may read them. */
+  /** Other attributes that a registry knows, such as `dubbo.tag`. Policies may read them. */
   readonly attributes?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The weight of endpoints that do not say theirs. */
+/** The weight of endpoints that do not declare one. */
 export const DEFAULT_WEIGHT = 100;
 
 /**
- * Finds the endpoints of a target: yields a complete list with every step. It throws when it cannot know them, and is run again after a
- * backoff; meanwhile the last list counts. One that returns has no news any more.
+ * Finds the endpoints of a target. Each step yields a complete list. If the lookup fails, the resolver throws and is run again
+ * after a backoff; until then the last list stays in use. If it returns, the last list is final.
  */
 export interface Resolver {
   (context: ResolverContext): AsyncIterable<readonly Endpoint[]>;
@@ -31,36 +31,36 @@ export interface Resolver {
 }
 
 export interface ResolverContext {
-  /** Fires when the target is not needed any more, or not for the time being. */
+  /** Fires when the target is no longer needed, or is paused. */
   readonly signal: AbortSignal;
   /**
-   * Resolves after that many milliseconds, or earlier when a connection was lost, but never within a second of the last time. Rejects
-   * when the signal fires.
+   * Waits until the next lookup is due: after `maxMs` milliseconds, or earlier if a connection was lost, but at least one
+   * second after the previous wait ended. Rejects when the signal fires.
    */
   next(maxMs: number): Promise<void>;
-  /** Hands over a service config that came with the endpoints, as JSON text or parsed; `undefined`: there is none any more. */
+  /** Reports a service config that was found with the endpoints, as JSON text or parsed. `undefined`: there is no longer one. */
   configure(serviceConfig: unknown): void;
 }
 
 /** Connections to one endpoint. */
 export interface EndpointConnections extends Connections {
   readonly exchange: Exchange;
-  /** Streams that are open, and calls that wait for one. */
+  /** The number of open streams and of calls that wait for a stream. */
   readonly active: number;
   /** Time until the next attempt to connect may be made, in milliseconds. */
   readonly backoffMs: number;
-  /** Connects ahead of calls. Rejects where that fails. */
+  /** Connects before there are calls. Rejects if that fails. */
   connect(): Promise<void>;
 }
 
-/** Makes the connections to an endpoint. `onReadiness` is told when there is a connection again, and when the last is lost. */
+/** Makes the connections to an endpoint. `onReadiness` is called when there is a connection again, and when the last one is lost. */
 export type ConnectEndpoint = (endpoint: Endpoint, onReadiness: (isReady: boolean) => void) => EndpointConnections;
 
 /** The parts of an address. */
 export type Address = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /**
- * Reads an address; `undefined` for one that is invalid.
+ * Parses an address. Returns `undefined` if it is invalid.
  *
  *     Address → host ":" port / "[" IPv6 "]" ":" port / "unix:" path
  */
@@ -73,7 +73,7 @@ export function parseAddress(address: string): Address | undefined {
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
-/** The violation of an endpoint's format, in words; `undefined` if there is none. */
+/** Describes the first invalid field of an endpoint. Returns `undefined` if all are valid. */
 export function endpointProblem(endpoint: Endpoint): string | undefined {
   const { address, weight = DEFAULT_WEIGHT, since = 0 } = endpoint ?? {};
   if (typeof address !== "string" || parseAddress(address) === undefined) {

@@ -1,16 +1,16 @@
 /**
- * A hash of text for spreading keys and addresses: FNV-1a, with the finalizer of MurmurHash3 so that all of its bits are good. Not for
- * secrets.
+ * A non-cryptographic hash of text that distributes keys and addresses: FNV-1a, with the finalizer of MurmurHash3 so that every
+ * bit of the result is well distributed.
  */
 
-/** The hash of the text, from 0 to 2 ** 32 - 1. */
+/** Returns the hash of the text, from 0 to 2 ** 32 - 1. */
 export function hashText(text: string, seed = 0): number {
   let hash = 0x811c9dc5 ^ seed;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return mix(hash);
 }
 
-/** Spreads a number over 32 bits. */
+/** Mixes the bits of a number over 32 bits (the finalizer of MurmurHash3). */
 export function mix(number: number): number {
   let hash = number ^ (number >>> 16);
   hash = Math.imul(hash, 0x85ebca6b);

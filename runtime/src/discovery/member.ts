@@ -3,9 +3,9 @@
  *
  *     idle        not connected, and not known to be unreachable
  *     connecting  a connection is being made
- *     ready       takes calls; only then a policy sees it
- *     failing     could not be connected to; waits for the backoff of its connections
- *     ejected     ready, but failed too many calls in a row: takes none for a while
+ *     ready       takes calls; policies see endpoints in this state only
+ *     failing     the last connection attempt failed; waits for the backoff of its connections
+ *     ejected     ready, but failed too many calls in a row: takes no calls for a while
  */
 import type { RpcError } from "../call/error.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
@@ -14,27 +14,27 @@ import { type ConnectEndpoint, DEFAULT_WEIGHT, type Endpoint, type EndpointConne
 
 export type EndpointState = "idle" | "connecting" | "ready" | "failing" | "ejected";
 
-/** How long a weight grows from nothing to its full size, in milliseconds. 0: it is full at once. */
+/** Durations in which a weight grows to its full value, in milliseconds. 0: the full value applies at once. */
 export interface SlowStart {
-  /** After an endpoint began to serve, where it says when that was. */
+  /** Growth after the time at which an endpoint began to serve, if the endpoint declares that time (`since`). */
   readonly warmUpMs: number;
-  /** After an endpoint became ready. */
+  /** Growth after the time at which an endpoint became ready. */
   readonly slowStartMs: number;
 }
 
-/** The least share of its weight that a new endpoint has. */
+/** The smallest share of its weight that a new endpoint has. */
 const MIN_SHARE = 0.01;
 
 export class Member implements ReadyEndpoint {
   endpoint: Endpoint;
   state: Exclude<EndpointState, "ejected"> = "idle";
-  /** The weight as of the last picker. */
+  /** The weight when the last picker was made. */
   weight: number = DEFAULT_WEIGHT;
-  /** Why it could not be connected to, or the last call failed that counted; `undefined` since it is ready. */
+  /** The error of the last connection attempt, or of the call that caused the ejection. `undefined` once the endpoint is ready. */
   lastError: RpcError | undefined;
-  /** Failures in a row. */
+  /** The number of failures in a row. */
   failures = 0;
-  /** How often it was ejected, one time soon after the other. */
+  /** The number of ejections in a row, each soon after the one before. */
   ejections = 0;
   ejectedUntil = 0;
   readySince = 0;
@@ -49,7 +49,7 @@ export class Member implements ReadyEndpoint {
     return this.#connections === undefined ? 0 : this.#connections.active;
   }
 
-  /** The connections, if there have been any. An endpoint that is only listed has none. */
+  /** The connections; `undefined` before {@link open}: an endpoint that is only listed has none. */
   get connections(): EndpointConnections | undefined {
     return this.#connections;
   }
@@ -68,7 +68,7 @@ export class Member implements ReadyEndpoint {
     return this.ejectedUntil > now;
   }
 
-  /** Computes the weight at a time. Returns whether it is going to grow. */
+  /** Computes the weight at the given time. Returns true if it will grow further. */
   grow(now: number, wallClock: number, { warmUpMs, slowStartMs }: SlowStart): boolean {
     const { weight = DEFAULT_WEIGHT, since } = this.endpoint;
     const warm = since === undefined || warmUpMs === 0 ? 1 : (wallClock - since) / warmUpMs;

@@ -1,5 +1,5 @@
 /**
- * Runs a resolver: again with exponential backoff when it fails, and with its questions for news no more often than once a second.
+ * Runs a resolver, again with exponential backoff when it fails, and limits its lookups to one per second.
  */
 import { Code } from "../call/code.ts";
 import { abortError, RpcError } from "../call/error.ts";
@@ -11,24 +11,24 @@ const INITIAL_BACKOFF_MS = 1_000;
 const BACKOFF_MULTIPLIER = 1.6;
 const MAX_BACKOFF_MS = 30_000;
 const JITTER = 0.2;
-/** The least time between two answers of `next`. */
+/** The minimum time between two resolutions of `next`. */
 const MIN_INTERVAL_MS = 1_000;
 
 export interface ResolutionOwner {
   onList(endpoints: readonly Endpoint[]): void;
-  /** The resolver has failed, and will run again. */
+  /** Reports that the resolver has failed. It will run again. */
   onFailure(error: RpcError): void;
   onServiceConfig(serviceConfig: unknown): void;
 }
 
-/** One run of a resolver after the other, until it is paused. */
+/** Runs a resolver until it is paused, again after each failure. */
 export class Resolution {
   readonly #resolver: Resolver;
   readonly #owner: ResolutionOwner;
   readonly #random: () => number;
   #running: AbortController | undefined;
   #lastNews = Number.NEGATIVE_INFINITY;
-  /** Ends the wait of the resolver for news. */
+  /** Ends a wait of the resolver in `next` early. */
   #wake = (): void => {};
   #backoffMs = INITIAL_BACKOFF_MS;
 
@@ -49,11 +49,11 @@ export class Resolution {
   }
 
   pause(): void {
-    this.#running?.abort(new RpcError(Code.Canceled, "the target is not needed"));
+    this.#running?.abort(new RpcError(Code.Canceled, "the target is no longer needed"));
     this.#running = undefined;
   }
 
-  /** Asks the resolver for news, as after the loss of a connection. */
+  /** Requests a new lookup, for example after the loss of a connection. */
   refresh(): void {
     this.#wake();
   }
@@ -88,7 +88,7 @@ export class Resolution {
     };
   }
 
-  /** Waits that long, or until it is woken where that is allowed. Rejects when the signal fires. */
+  /** Waits for `maxMs`, or, if `mayWake`, until {@link refresh} is called. Rejects when the signal fires. */
   #wait(maxMs: number, signal: AbortSignal, mayWake: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const leastMs = mayWake ? Math.max(0, this.#lastNews + MIN_INTERVAL_MS - performance.now()) : 0;

@@ -1,11 +1,11 @@
 /**
  * A target: the endpoints that a resolver finds, their connections, and the picker that chooses among those that are ready.
  *
- *     list changed      by address: unchanged endpoints keep connections, state and counts; new ones connect in the background;
- *                       removed ones take no new calls, and close when their streams have ended
- *     list empty        believed after `emptyAfterMs`, because registries publish empty lists when they restart; the first at once
- *     resolver failed   the last list counts for as long as that takes
- *     connection lost   out of the picker; connected again; the resolver is asked for news
+ *     list changed      endpoints are compared by address: known ones keep connections, state and counts; new ones connect in
+ *                       the background; removed ones take no new calls, and close when their streams have ended
+ *     list empty        applied after `emptyAfterMs`, because registries publish empty lists when they restart; the first at once
+ *     resolver failed   the last list stays in use until the resolver succeeds
+ *     connection lost   the endpoint leaves the picker and is reconnected; the resolver is asked for a new lookup
  *     no calls          the resolver pauses after `idleTimeoutMs`; the next call resumes it, with the last list
  */
 import { Code } from "../call/code.ts";
@@ -19,7 +19,7 @@ import { Resolution } from "./resolution.ts";
 import { chooseSubset } from "./subset.ts";
 import { startBackgroundTimer } from "./timer.ts";
 
-/** A change of a target that people may want to see. Never one for each attempt or call. */
+/** A change of a target that is worth reporting. There are no events for single attempts or calls. */
 export type TargetEvent =
   | { readonly type: "resolved"; readonly endpoints: number }
   | { readonly type: "resolver failed"; readonly error: RpcError }
@@ -32,11 +32,11 @@ export type TargetEvent =
 export interface EndpointStatus {
   readonly address: string;
   readonly state: EndpointState;
-  /** The weight that policies see, with warm-up and slow start taken into account. */
+  /** The weight that policies see, after warm-up and slow start. */
   readonly weight: number;
-  /** Streams that are open, and calls that wait for one. */
+  /** The number of open streams and of calls that wait for a stream. */
   readonly active: number;
-  /** Why it cannot be connected to, or why it was ejected. */
+  /** The reason why it cannot be connected to, or why it was ejected. */
   readonly lastError: RpcError | undefined;
 }
 
@@ -44,35 +44,38 @@ export interface TargetOptions extends SlowStart {
   /** The name in error messages. */
   readonly name: string;
   readonly balancer: Balancer;
-  /** Endpoints of the list that are used. `undefined`: all. */
+  /** The number of endpoints of the list that are used. `undefined`: all. */
   readonly subset: number | undefined;
-  /** How long an empty list is not believed, in milliseconds. */
+  /** Time before an empty list replaces the last one, in milliseconds. */
   readonly emptyAfterMs: number;
   /** Time without calls after which the resolver pauses, in milliseconds. */
   readonly idleTimeoutMs: number;
   readonly ejection: EjectionOptions;
   readonly onEvent?: ((event: TargetEvent) => void) | undefined;
   readonly onServiceConfig?: ((serviceConfig: unknown) => void) | undefined;
-  /** From 0 to 1. Default: `Math.random`. */
+  /** A source of random numbers from 0 to 1. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
-/** Connections that are made at a time. */
+/** The maximum number of concurrent connection attempts. */
 const MAX_CONNECTING = 10;
-/** The least wait before an endpoint is connected to again, in milliseconds. */
+/** The minimum delay before an endpoint is connected to again, in milliseconds. */
 const MIN_RECONNECT_MS = 100;
-/** How often weights are computed while they grow, in milliseconds. */
+/** The interval at which growing weights are computed, in milliseconds. */
 const GROWTH_INTERVAL_MS = 1_000;
-/** Ready endpoints from which on new ones wait for others before they enter the picker, and for how long, in milliseconds. */
+/**
+ * With this many ready endpoints or more, new ones are added to the picker in batches, `BATCH_MS` milliseconds after
+ * the first of a batch.
+ */
 const MANY = 100;
 const BATCH_MS = 10;
-/** How long streams of a removed endpoint may go on, in milliseconds. */
+/** The maximum time that streams of a removed endpoint may take to end, in milliseconds. */
 const REMOVED_GRACE_MS = 15 * 60_000;
 
 export class TargetDriver {
-  /** Chooses an endpoint for a call; `undefined` while none is ready, or the target pauses. */
+  /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused. */
   picker: Picker | undefined;
-  /** A call was made since the last look. */
+  /** True if a call was made since the idle timer was last started. */
   used = false;
   readonly #connect: ConnectEndpoint;
   readonly #options: TargetOptions;
@@ -117,7 +120,7 @@ export class TargetDriver {
     return this.#isClosed;
   }
 
-  /** Resumes the resolver if it pauses. */
+  /** Resumes the resolver if it is paused. */
   wake(): void {
     this.used = true;
     if (this.#isClosed || this.#resolution.isRunning) return;
@@ -126,7 +129,7 @@ export class TargetDriver {
     this.#update();
   }
 
-  /** Replaces the policy. */
+  /** Replaces the load balancing policy. */
   balanceBy(balancer: Balancer): void {
     if (balancer === this.#balancer) return;
     this.#balancer = balancer;
@@ -134,7 +137,7 @@ export class TargetDriver {
     this.#connectMore();
   }
 
-  /** Why no call can be made: no endpoint is ready, nor will one be soon. `undefined` while that is open. */
+  /** The reason why no call can be made: no endpoint is ready, and none will be ready soon. `undefined` while an endpoint is expected. */
   failure(): RpcError | undefined {
     if (this.#isClosed) return new RpcError(Code.Unavailable, "the transport is closed");
     if (!this.#isResolved)
@@ -153,13 +156,13 @@ export class TargetDriver {
     return new RpcError(Code.Unavailable, `cannot reach ${this.#options.name}: ${reason}`, { cause });
   }
 
-  /** Calls back at the next change of what the picker or the failure is. Returns the function that removes the callback. */
+  /** Calls back once, at the next change of the picker or of the failure. Returns the function that removes the callback. */
   onChange(callback: () => void): () => void {
     this.#waiters.add(callback);
     return () => this.#waiters.delete(callback);
   }
 
-  /** The ready endpoint that a call should try after those it has tried; `undefined` if it has tried all. */
+  /** Picks a ready endpoint that the call has not tried yet. Returns `undefined` if it has tried all. */
   pickOther(request: HttpRequest, tried: ReadonlySet<Member>): Member | undefined {
     const picked = this.picker?.(request) as Member | undefined;
     if (picked === undefined || !tried.has(picked)) return picked;
@@ -168,12 +171,12 @@ export class TargetDriver {
     return others[Math.floor(random() * others.length)];
   }
 
-  /** A call has been answered. */
+  /** Counts a call that has been answered. */
   succeeded(member: Member): void {
     if (member.failures > 0) member.failures = 0;
   }
 
-  /** A call has failed in a way that tells of the endpoint, not of the call. */
+  /** Counts a failed call whose failure was caused by the endpoint, not by the call. */
   failed(member: Member, error: RpcError): void {
     if (member.state !== "ready") return;
     const now = performance.now();
@@ -183,7 +186,7 @@ export class TargetDriver {
     this.#changed();
   }
 
-  /** A call could not be sent to the endpoint at all. */
+  /** Handles a call that could not be sent to the endpoint at all. */
   unreachable(member: Member, error: RpcError): void {
     if (member.state === "ready") this.#failing(member, error);
   }
@@ -199,7 +202,7 @@ export class TargetDriver {
     }));
   }
 
-  /** Lets running exchanges finish, and ends the resolver first. */
+  /** Ends the resolver, and then waits for running exchanges to finish. */
   async close(): Promise<void> {
     this.#stop();
     const all = [...this.#members.values()].map(({ connections }) => connections?.close());
@@ -221,12 +224,12 @@ export class TargetDriver {
     this.#stopIdle();
     for (const member of this.#members.values()) member.stopTimer();
     this.#idle.clear();
-    // Without a picker, calls that come later learn that the target is closed.
+    // Without a picker, later calls fail because the target is closed.
     this.picker = undefined;
     this.#notify();
   }
 
-  /** Pauses the resolver when there was no call for a whole period. */
+  /** Pauses the resolver after a whole idle period without a call. */
   #watchUse(): void {
     this.used = false;
     this.#stopIdle = startBackgroundTimer(this.#options.idleTimeoutMs, () => {
@@ -242,7 +245,7 @@ export class TargetDriver {
     this.#notify();
   }
 
-  /** One that is invalid changes nothing. */
+  /** Applies a service config. An invalid one is reported and changes nothing. */
   #configured(serviceConfig: unknown): void {
     try {
       this.#options.onServiceConfig?.(serviceConfig);
@@ -298,7 +301,7 @@ export class TargetDriver {
     const { connections } = member;
     if (connections === undefined) return;
     const stopTimer = startBackgroundTimer(REMOVED_GRACE_MS, () =>
-      connections.destroy(new RpcError(Code.Unavailable, `${member.endpoint.address} is not an endpoint any more`)),
+      connections.destroy(new RpcError(Code.Unavailable, `${member.endpoint.address} is no longer an endpoint`)),
     );
     const closed = connections.close().finally(() => {
       stopTimer();
@@ -342,7 +345,7 @@ export class TargetDriver {
     }
   }
 
-  /** A connection was made, or the last one was lost. */
+  /** Handles a new connection, or the loss of the last one. */
   #readiness(member: Member, isReady: boolean): void {
     if (!this.#isMember(member) || isReady === (member.state === "ready")) return;
     if (isReady) {
@@ -380,7 +383,7 @@ export class TargetDriver {
     this.#connectMore();
   }
 
-  /** Makes a new picker before the turn ends, once for all changes of the turn. */
+  /** Makes a new picker before the turn of the event loop ends, once for all changes of the turn. */
   #changed(): void {
     if (this.#isStale) return;
     this.#isStale = true;
@@ -390,7 +393,7 @@ export class TargetDriver {
     });
   }
 
-  /** The same for an endpoint that others can do without for a moment: a picker costs as much as there are endpoints. */
+  /** Adds an endpoint to the picker, after a short delay if there are many: making a picker costs time for each endpoint. */
   #added(): void {
     if (this.#ready.length < MANY) this.#changed();
     else this.#stopBatch ??= startBackgroundTimer(BATCH_MS, () => this.#update());

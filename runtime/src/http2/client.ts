@@ -1,6 +1,5 @@
 /**
- * The client's side of a connection: it opens streams, or lets them wait until the server allows one more, and reads
- * responses.
+ * The client side of a connection: opens streams, queues requests while the server allows no more streams, and reads responses.
  */
 import { ConnectionError, ErrorCode, Setting } from "./codes.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
@@ -14,17 +13,17 @@ import type { StreamSink } from "./sink.ts";
 import { Action, ON_HEADERS, State, Stream } from "./stream.ts";
 import { STREAM_WINDOW_BYTES } from "./streams.ts";
 
-/** Stream ids are never used twice. A connection that has used this many is left before they run out (RFC 9113, section 5.1.1). */
+/** Stream ids are never reused. A connection that has used this many is replaced before they run out (RFC 9113, section 5.1.1). */
 const LAST_STREAM_ID: number = 1.5 * 2 ** 30;
 
-/** A request to open a stream with. */
+/** The head of a request that opens a stream. */
 export interface RequestHead {
   readonly method: string;
   readonly path: string;
   readonly headers: FieldList;
 }
 
-/** A stream cannot be opened: the connection goes away, or has used up its streams. */
+/** A stream cannot be opened, because the connection shuts down or has used up its stream ids. */
 export class NotOpen extends Error {}
 
 export interface ClientOptions extends ConnectionOptions {
@@ -32,7 +31,7 @@ export interface ClientOptions extends ConnectionOptions {
   readonly authority: string;
 }
 
-/** A request whose stream has no id yet: ids must rise in the order in which HEADERS are sent. */
+/** A request whose stream has no id yet: ids must increase in the order in which HEADERS are sent. */
 interface Waiting {
   readonly stream: Stream;
   readonly head: RequestHead;
@@ -62,7 +61,7 @@ export class ClientConnection extends Connection {
     writeWindowUpdate(this.output, 0, this.receiveWindow.announce());
   }
 
-  /** Streams that are open or wait to be. */
+  /** The number of streams that are open or wait to be opened. */
   override get streams(): number {
     return this.live.size + this.#waiting.length;
   }
@@ -73,7 +72,7 @@ export class ClientConnection extends Connection {
   }
 
   /**
-   * Opens a stream for a request. `body`: all or the first part of its body; `isEnd`: there is no more. Throws `NotOpen`, or a
+   * Opens a stream for a request. `body` is all or the first part of its body; `isEnd`: nothing follows. Throws `NotOpen`, or a
    * `TypeError` for a request that cannot be sent.
    */
   open(head: RequestHead, sink: StreamSink, body: Uint8Array | undefined, isEnd: boolean): Stream {
@@ -95,7 +94,7 @@ export class ClientConnection extends Connection {
     return stream;
   }
 
-  /** Throws a `TypeError` for a request line that must not be sent. Most requests have that of the one before. */
+  /** Throws a `TypeError` for a request line that must not be sent. Most requests repeat the previous line, which is not checked again. */
   #checkRequestLine(method: string, path: string): void {
     if (method === this.#checkedMethod && path === this.#checkedPath) return;
     checkRequestLine(method, path);
@@ -117,7 +116,7 @@ export class ClientConnection extends Connection {
     }
   }
 
-  /** Starts what waits, as far as the server allows. */
+  /** Opens waiting streams, as far as the server's limit allows. */
   #startWaiting(): void {
     while (this.#waiting.length > 0 && this.live.size < this.peer.maxStreams && this.state === "open") {
       const { stream, head, isEnd } = this.#waiting.shift() as Waiting;
@@ -144,7 +143,7 @@ export class ClientConnection extends Connection {
   }
 
   protected override close(stream: Stream, state: State): void {
-    // Nobody has heard of a stream that waits.
+    // The server does not know a waiting stream: it is closed without RST_STREAM.
     if (stream.id !== 0) {
       super.close(stream, state);
       return;
@@ -171,7 +170,7 @@ export class ClientConnection extends Connection {
     return this.closedStreams.stateOf(streamId);
   }
 
-  /** Reports whether the server cannot have processed a stream: it says so, or nothing of the stream has left yet. */
+  /** Reports whether the server has certainly not processed a stream: GOAWAY excludes it, or none of its frames has been sent yet. */
   protected isUnprocessed(stream: Stream): boolean {
     return stream.id === 0 || stream.id > this.peerLastStreamId || stream.takes === this.takes;
   }
@@ -197,7 +196,7 @@ export class ClientConnection extends Connection {
 
   protected onHalfLocal(): void {}
 
-  /** RFC 9113, section 8.1: DATA stands behind the header block of a final response. */
+  /** DATA must follow the header block of a final response (RFC 9113, section 8.1). */
   protected override mayReceiveData(stream: Stream): boolean {
     return stream.hasResponse;
   }
@@ -248,7 +247,7 @@ export class ClientConnection extends Connection {
       return;
     }
     stream.hasResponse = true;
-    // RFC 9110, section 8.6: these have a content-length without a body.
+    // Responses to HEAD and with status 204 or 304 may have a content-length without a body (RFC 9110, section 8.6).
     stream.expected = stream.isHead || status === 204 || status === 304 ? -1 : block.contentLength;
     stream.sink.onResponse(block);
     if (isEnd && !stream.closed) this.endRemote(stream, undefined);

@@ -1,6 +1,6 @@
 /**
- * An HTTP/2 connection (RFC 9113) without I/O: bytes come in by `receive`, go out by `take`, and time passes by `tick`. This
- * is what both roles share.
+ * An HTTP/2 connection (RFC 9113) without I/O: `receive` takes input, `take` returns output, and `tick` advances time. This
+ * class contains the part that is common to clients and servers.
  *
  *     open ── goAway, GOAWAY ──> leaving ── fail, lost, last stream ──> over
  */
@@ -20,7 +20,7 @@ import { Action, ON_RESET, ON_WINDOW, State, type Stream } from "./stream.ts";
 export interface ConnectionOptions {
   readonly output: OutputOwner;
   readonly limits?: EngineLimits | undefined;
-  /** The platform's way to make a string of bytes, where it has a fast one. */
+  /** The platform's fast conversion of Latin-1 bytes to a string, if it has one. */
   readonly latin1?: Latin1Decoder | undefined;
 }
 
@@ -29,19 +29,19 @@ const PING_MARKS: Readonly<Record<PingKind, number>> = { keepalive: 0x74726b61, 
 
 export abstract class Connection extends DataStreams implements FrameHandler {
   state: "open" | "leaving" | "over" = "open";
-  /** The last stream that the peer says it has processed, or may yet. */
+  /** The last stream that the peer has processed or may still process, according to its GOAWAY. */
   protected peerLastStreamId: number = MAX_31_BITS;
   protected readonly peer: PeerSettings;
   protected readonly receiver: Receiver;
   protected settingsSeen = false;
-  /** Our SETTINGS that the peer has not acknowledged. */
+  /** The number of our SETTINGS frames that the peer has not acknowledged. */
   protected settingsOwed = 0;
   readonly #handler: ConnectionHandler;
   readonly #reader: HeaderReader;
-  /** The numbers of the pings that are out, by kind. */
+  /** The numbers of the PINGs that wait for their acknowledgement, by kind. */
   readonly #pings = new Map<PingKind, number>();
   #pingCount = 0;
-  /** Frames that DATA of ours may have caused: WINDOW_UPDATE, and PING to measure bandwidth. */
+  /** Number of frames that our DATA may have caused: WINDOW_UPDATE, and PING to measure bandwidth. */
   #caused = 0;
   #hasGoneAway = false;
   #goAways = 0;
@@ -56,9 +56,9 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     this.receiver = new Receiver(this, isServer);
   }
 
-  /** The highest stream of the peer that was processed, for GOAWAY. */
+  /** The highest stream id of the peer that was processed, for GOAWAY. */
   protected abstract readonly lastProcessedId: number;
-  /** Hands out what the chunk has brought. */
+  /** Passes on the requests of the received chunk. */
   protected abstract dispatch(): void;
   protected abstract onPeerReset(stream: Stream, code: number): void;
   protected abstract onSettings(): void;
@@ -73,12 +73,12 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     dependsOn: number,
   ): void;
 
-  /** Streams that are open. */
+  /** The number of open streams. */
   get streams(): number {
     return this.live.size;
   }
 
-  /** Streams that the peer allows at a time. */
+  /** The number of concurrent streams that the peer allows. */
   get peerMaxStreams(): number {
     return this.peer.maxStreams;
   }
@@ -92,7 +92,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     return this.receiver.isMidway;
   }
 
-  /** Frames and header blocks that have come. */
+  /** The number of frames and header blocks that have been received. */
   get framesReceived(): number {
     return this.receiver.completed;
   }
@@ -102,7 +102,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     return this.settingsOwed > 0;
   }
 
-  /** Bytes that are kept for the peer: headers of open streams, what waits to be sent, and what is not whole. */
+  /** Bytes that are buffered for the peer: headers of open streams, output that waits to be sent, and incomplete input. */
   get buffered(): number {
     return this.blockBytes + this.scheduler.queued + this.output.bytes + this.receiver.held + this.#reader.held;
   }
@@ -119,7 +119,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     }
   }
 
-  /** The peer will send no more bytes. What it has not sent to its end fails; what it has may be answered. */
+  /** Handles the end of input. Messages that the peer has not completed fail; complete requests may still be answered. */
   receiveEnd(): void {
     if (this.state === "over") return;
     this.state = "leaving";
@@ -127,7 +127,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     if (this.live.size === 0) this.lost("the peer ended the connection");
   }
 
-  /** Time has passed: refills what limits count. */
+  /** Advances time, which refills the token buckets of the limits. */
   tick(elapsedMs: number): void {
     this.meters.tick(elapsedMs);
     this.ignoredBytes = 0;
@@ -136,8 +136,8 @@ export abstract class Connection extends DataStreams implements FrameHandler {
   }
 
   /**
-   * Hands over all output, with as much queued DATA as makes it `budget` bytes. None at all if that is not more than 0: then
-   * the socket has what it should, and control frames alone come out.
+   * Returns all output, and adds queued DATA until there are `budget` bytes. A budget of 0 or less adds no DATA: the socket
+   * then holds enough unsent output, and only control frames are returned.
    */
   take(budget: number): Segments {
     try {
@@ -153,12 +153,12 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     return segments;
   }
 
-  /** True if more DATA could be taken. */
+  /** True if there is queued DATA that flow control allows to be sent. */
   get hasMore(): boolean {
     return this.scheduler.isWaiting;
   }
 
-  /** Sends a PING, whose answer is an event. Returns false if one of that kind is out. */
+  /** Sends a PING, whose acknowledgement is an event. Returns false if one of that kind is still unacknowledged. */
   ping(kind: PingKind): boolean {
     if (this.state === "over" || this.#pings.has(kind)) return false;
     this.#pingCount++;
@@ -168,8 +168,8 @@ export abstract class Connection extends DataStreams implements FrameHandler {
   }
 
   /**
-   * Says that this side goes away (RFC 9113, section 6.8): first that it is about to, then, once the peer must have heard
-   * that, which streams it has processed. What is open goes on.
+   * Sends GOAWAY (RFC 9113, section 6.8). For a graceful shutdown the first one announces the shutdown; the final one, after
+   * the peer has received the first, names the last processed stream. Open streams continue.
    */
   goAway(code: number, isFinal: boolean): void {
     if (this.state === "over" || (this.#hasGoneAway && !isFinal)) return;
@@ -179,12 +179,12 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     if (isFinal) this.onGoneAway();
   }
 
-  /** Ends the connection and all its streams, and tells the peer why. */
+  /** Ends the connection and all its streams, and sends the reason to the peer. */
   fail(code: number, text: string): void {
     this.#end(code, text, true, undefined);
   }
 
-  /** The connection is gone, and nothing can be sent any more. */
+  /** Ends the connection after its socket was lost: nothing more can be sent. */
   lost(text: string): void {
     this.#end(ErrorCode.Cancel, text, false, undefined);
   }
@@ -208,14 +208,14 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     this.settingsOwed++;
   }
 
-  /** Reads a header block, which every block must be: it changes what the next one means. */
+  /** Decodes a header block. Every block must be decoded, because it changes the state of the HPACK decoder for the next one. */
   protected read(bytes: Uint8Array, start: number, end: number, kind: BlockKind): HeaderBlock {
     const block = this.#reader.read(bytes, start, end, kind);
     if (this.#reader.updates > 0) this.exceed(this.meters.glitch(Glitch.TableSize * this.#reader.updates));
     return block;
   }
 
-  /** The problem of the last block that was read. */
+  /** The problem of the last header block that was decoded. */
   protected get problem(): "malformed" | "too large" | undefined {
     return this.#reader.problem;
   }
@@ -224,12 +224,12 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     if (this.state === "over") return;
     this.state = "over";
     if (isLocal) writeGoAway(this.output, this.lastProcessedId, code, text);
-    // Told first, so that the owner knows why its streams end.
+    // The event is emitted first, so that the owner knows the reason when its streams end.
     this.emit({ type: "over", code, text, isLocal, cause });
     for (const stream of this.openStreams()) this.#lose(stream, code);
   }
 
-  /** Streams that have not ended. */
+  /** Returns the streams that have not ended. */
   protected openStreams(): Stream[] {
     return this.live.values();
   }
@@ -312,7 +312,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
     this.#countCaused(Glitch.Ping);
   }
 
-  /** Peers that receive DATA announce windows, and measure the bandwidth by a PING: two frames for each of ours are free. */
+  /** Peers that receive DATA send WINDOW_UPDATE, and PING to measure bandwidth: two such frames for each of ours have no weight. */
   #countCaused(weight: number): void {
     if (this.#caused < 2 * this.scheduler.frames) this.#caused++;
     else this.exceed(this.meters.glitch(weight));
@@ -321,7 +321,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
   #onGoAway(lastStreamId: number, code: number): void {
     this.#goAways++;
     if (this.#goAways > 2) this.exceed(this.meters.glitch(Glitch.GoAway));
-    // It may be lowered, but never raised.
+    // The last stream id may decrease, but must never increase.
     this.peerLastStreamId = Math.min(this.peerLastStreamId, lastStreamId);
     if (this.state === "open") this.state = "leaving";
     this.onPeerLeaving();

@@ -1,5 +1,6 @@
 /**
- * Received DATA (RFC 9113, section 6.1): charged to the windows, compared with content-length, and handed out as it comes.
+ * Received DATA (RFC 9113, section 6.1): it is charged to the windows, compared with content-length, and passed on as it
+ * arrives.
  */
 import { ConnectionError, ErrorCode } from "./codes.ts";
 import { Glitch } from "./limits.ts";
@@ -7,12 +8,12 @@ import { Action, ON_DATA, State, type Stream } from "./stream.ts";
 import { STREAM_WINDOW_BYTES, Streams } from "./streams.ts";
 
 export abstract class DataStreams extends Streams {
-  /** Bytes of DATA on streams that we reset, since the last tick. */
+  /** Bytes of DATA since the last tick on streams that this side has reset. */
   protected ignoredBytes = 0;
-  /** The stream of the DATA frame that is coming in; `undefined`: nobody wants it. */
+  /** The stream of the DATA frame that is being received. `undefined`: the data is dropped. */
   #dataStream: Stream | undefined;
 
-  /** The state of a stream that is not open. */
+  /** Returns the state of a stream that is not open. */
   protected abstract stateOf(streamId: number): State;
 
   onDataStart(streamId: number, length: number): void {
@@ -29,7 +30,7 @@ export abstract class DataStreams extends Streams {
       case Action.Closed:
         throw new ConnectionError(ErrorCode.StreamClosed, "DATA on a stream that has ended");
       case Action.Ignore:
-        // The peer may have sent as much before it knew of the reset.
+        // The peer may have sent this much before it received the reset.
         this.ignoredBytes += length;
         if (this.ignoredBytes > STREAM_WINDOW_BYTES) this.exceed(this.meters.glitch(Glitch.DeadStream));
         break;
@@ -78,7 +79,7 @@ export abstract class DataStreams extends Streams {
     if (isEnd && stream !== undefined && !stream.closed) this.endRemote(stream, undefined);
   }
 
-  /** The peer has ended its side of a stream. */
+  /** Handles the end of a stream by the peer (half-closed, remote). */
   protected endRemote(stream: Stream, trailers: readonly string[] | undefined): void {
     if (stream.expected >= 0 && stream.received !== stream.expected) {
       this.failStream(stream, ErrorCode.ProtocolError);

@@ -1,6 +1,6 @@
 /**
- * The calls between a connection and its owner. They are calls and not event objects, which would be an allocation for
- * every frame.
+ * The interfaces between a connection and its owner. Events are method calls instead of objects, which would be an allocation
+ * for every frame.
  */
 import type { HeaderBlock } from "./messages.ts";
 import type { Stream } from "./stream.ts";
@@ -9,18 +9,18 @@ export type PingKind = "keepalive" | "shutdown";
 
 /** Rare events of a connection. */
 export type ConnectionEvent =
-  /** The peer's settings have come, for the first time or again. */
+  /** The peer's settings have been received, for the first time or again. */
   | { readonly type: "settings" }
-  /** The peer has acknowledged ours. */
+  /** The peer has acknowledged our settings. */
   | { readonly type: "settingsAck" }
   | { readonly type: "pong"; readonly kind: PingKind }
-  /** The peer goes away: no new streams. */
+  /** The peer has sent GOAWAY: no new streams can be opened. */
   | { readonly type: "goaway"; readonly lastStreamId: number; readonly code: number }
   /** The last open stream has closed. */
   | { readonly type: "idle" }
   /**
-   * The connection is over, and so are its streams: write what `take` has and end the socket. `isLocal`: because this side
-   * found a fault with the peer or was told so. `cause`: a mistake of this program.
+   * The connection and its streams have ended: write the remaining output of `take` and end the socket. `isLocal`: this side
+   * ended it, because of a violation by the peer or on request. `cause`: an unexpected exception in this program.
    */
   | {
       readonly type: "over";
@@ -36,24 +36,24 @@ export interface ConnectionHandler {
 
 export interface ServerHandler extends ConnectionHandler {
   /**
-   * A request, with `early`: all its data in the chunk that its header block was in. If `stream.ended`, that is the whole body.
-   * The handler sets `stream.sink`, which is called for everything that follows, before it responds.
+   * Handles a request. `early` is all its data in the chunk that contained its header block; if `stream.ended`, it is the whole
+   * body. The handler sets `stream.sink`, which receives all later events, before it responds.
    */
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void;
 }
 
 /** Receiver of output. */
 export interface OutputOwner {
-  /** There is output where there was none: `take` it, once this turn has brought all it will. */
+  /** There is output after there was none: call `take` when the input of this turn has been processed. */
   wake(): void;
-  /** Memory for small frames, at least 32 KiB. It belongs to the connection until it comes out of `take`. */
+  /** Returns memory for small frames, at least 32 KiB. It belongs to the connection until `take` returns it. */
   slab(): Uint8Array;
 }
 
 /** Output, in order. */
 export interface Segments {
   readonly parts: readonly Uint8Array[];
-  /** The slabs that parts are views of, to be used again once they have been written. */
+  /** The slabs that the parts are views of. They may be reused after the parts have been written. */
   readonly slabs: readonly Uint8Array[];
   readonly bytes: number;
 }

@@ -3,7 +3,7 @@
  */
 import { MAX_31_BITS } from "./codes.ts";
 
-/** Bytes that this side may send. Below 0 after SETTINGS that made windows smaller (RFC 9113, section 6.9.2). */
+/** Number of bytes that this side may send. Negative after SETTINGS that reduced the window (RFC 9113, section 6.9.2). */
 export class SendWindow {
   left: number;
 
@@ -11,7 +11,7 @@ export class SendWindow {
     this.left = left;
   }
 
-  /** Adds what the peer allows, or a change of its settings. Returns whether the window has become larger than legal. */
+  /** Adds an increment or a change of the peer's settings. Returns whether the window exceeds the maximum of RFC 9113. */
   add(bytes: number): boolean {
     this.left += bytes;
     return this.left > MAX_31_BITS;
@@ -19,15 +19,15 @@ export class SendWindow {
 }
 
 /**
- * Bytes that the peer may send. What the reader has consumed is announced once it is half of the window: less often would
- * stop the peer, more often would cost frames.
+ * Number of bytes that the peer may send. Consumed bytes are announced once they are half of the window: later would stop the
+ * peer, earlier would cost more frames.
  */
 export class ReceiveWindow {
   /** Bytes that the peer may still send. */
   left: number;
-  /** Bytes that may be received and unread. */
+  /** Maximum number of bytes that may be received and not consumed. */
   size: number;
-  /** Bytes that were consumed and not announced by WINDOW_UPDATE. */
+  /** Consumed bytes that have not been announced by WINDOW_UPDATE. */
   credit = 0;
 
   constructor(size: number) {
@@ -35,19 +35,19 @@ export class ReceiveWindow {
     this.size = size;
   }
 
-  /** Charges a frame. Returns whether it is more than was allowed. */
+  /** Charges a frame. Returns whether it exceeds the window. */
   charge(bytes: number): boolean {
     this.left -= bytes;
     return this.left < 0;
   }
 
-  /** Gives back what is consumed. Returns whether it is time to announce it. */
+  /** Adds consumed bytes. Returns whether they should be announced. */
   give(bytes: number): boolean {
     this.credit += bytes;
     return this.credit >= this.size / 2;
   }
 
-  /** The increment to announce; 0: none. */
+  /** Returns the increment to announce; 0: none. */
   announce(): number {
     const { credit } = this;
     this.credit = 0;
@@ -55,7 +55,7 @@ export class ReceiveWindow {
     return credit;
   }
 
-  /** Lets the peer send more ahead than before. */
+  /** Increases the size of the window. */
   grow(size: number): void {
     this.credit += size - this.size;
     this.size = size;

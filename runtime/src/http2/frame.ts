@@ -1,24 +1,24 @@
 /**
- * Frames (RFC 9113, sections 4 and 6): the checks that a type, a length and a stream id allow by themselves, and the
- * writers of all small frames.
+ * Frames (RFC 9113, sections 4 and 6): the checks that need only the frame header (type, length, stream id), and the writers of
+ * all small frames.
  */
 import { ConnectionError, DEFAULT_MAX_FRAME_SIZE, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType } from "./codes.ts";
 import type { Output } from "./output.ts";
 
-/** Rules for the length and the stream of a type of frame. */
+/** Rules for the length and stream id of a type of frame. */
 interface FrameRule {
   readonly name: string;
-  /** True if it belongs to a stream, to the connection (0), or to either. */
+  /** The frame belongs to a stream, to the connection (stream id 0), or to either. */
   readonly scope: "stream" | "connection" | "either";
   readonly min: number;
   readonly max: number;
-  /** Payloads are a multiple of this. */
+  /** The length of the payload must be a multiple of this number. */
   readonly unit: number;
 }
 
 const ANY = DEFAULT_MAX_FRAME_SIZE;
 
-/** By type. */
+/** The rules by frame type. */
 const RULES: readonly FrameRule[] = [
   /* 6.1  */ { name: "DATA", scope: "stream", min: 0, max: ANY, unit: 1 },
   /* 6.2  */ { name: "HEADERS", scope: "stream", min: 0, max: ANY, unit: 1 },
@@ -32,7 +32,10 @@ const RULES: readonly FrameRule[] = [
   /* 6.10 */ { name: "CONTINUATION", scope: "stream", min: 0, max: ANY, unit: 1 },
 ];
 
-/** Throws a `ConnectionError` for a frame that is wrong whatever came before. Length first: it decides how much to read. */
+/**
+ * Throws a `ConnectionError` for a frame that is invalid in any state. The length is checked first, because it
+ * determines how much to read.
+ */
 export function checkFrame(type: number, length: number, flags: number, streamId: number): void {
   if (length > DEFAULT_MAX_FRAME_SIZE) {
     throw new ConnectionError(
@@ -40,12 +43,12 @@ export function checkFrame(type: number, length: number, flags: number, streamId
       `a frame of ${length} bytes is larger than SETTINGS_MAX_FRAME_SIZE`,
     );
   }
-  // Streams of DATA and HEADERS are looked up anyway, but 0 is none.
+  // The stream id of DATA and HEADERS is checked when the stream is looked up, except for 0.
   if (type <= FrameType.Headers && streamId !== 0) return;
   const rule = RULES[type];
   if (rule === undefined) return;
   if (rule.scope !== "either" && (streamId === 0) !== (rule.scope === "connection")) {
-    const problem = streamId === 0 ? "needs a stream" : "belongs to no stream";
+    const problem = streamId === 0 ? "needs a stream" : "must not have a stream";
     throw new ConnectionError(ErrorCode.ProtocolError, `${rule.name} ${problem}`);
   }
   const isAck = type === FrameType.Settings && (flags & Flag.Ack) !== 0;
@@ -59,7 +62,7 @@ export function readUint32(bytes: Uint8Array, at: number): number {
   return high * 0x1_0000 + (((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number));
 }
 
-/** An id or increment of 31 bits; the reserved bit before it is ignored. */
+/** Reads a stream id or increment of 31 bits; the reserved bit before it is ignored. */
 export function readUint31(bytes: Uint8Array, at: number): number {
   return (
     (((bytes[at] as number) & 0x7f) << 24) |
@@ -94,7 +97,7 @@ export function writeFrameHeader(
   return at + FRAME_HEADER_BYTES;
 }
 
-/** Writes a frame whose payload is numbers of 32 bits. */
+/** Writes a frame whose payload consists of 32-bit numbers. */
 function writeNumbers(output: Output, type: number, flags: number, streamId: number, values: readonly number[]): void {
   output.reserve(FRAME_HEADER_BYTES + 4 * values.length);
   const { slab } = output;
@@ -114,7 +117,7 @@ export function writeWindowUpdate(output: Output, streamId: number, increment: n
   writeNumbers(output, FrameType.WindowUpdate, 0, streamId, [increment]);
 }
 
-/** `high` and `low` are the eight bytes. */
+/** Writes a PING. `high` and `low` are the upper and lower four bytes of its payload. */
 export function writePing(output: Output, isAck: boolean, high: number, low: number): void {
   writeNumbers(output, FrameType.Ping, isAck ? Flag.Ack : 0, 0, [high, low]);
 }
@@ -137,7 +140,7 @@ export function writeSettings(output: Output, entries: readonly (readonly [id: n
   output.commit(at);
 }
 
-/** Longest text in a GOAWAY. It is for people. */
+/** Maximum length of the debug text in a GOAWAY. It is meant for people. */
 const MAX_DEBUG_CHARACTERS = 200;
 
 export function writeGoAway(output: Output, lastStreamId: number, code: number, text: string): void {
@@ -151,13 +154,13 @@ export function writeGoAway(output: Output, lastStreamId: number, code: number, 
   output.commit(at + 8 + length);
 }
 
-/** Writes a DATA frame around a copy of the bytes, or around the bytes themselves where they are many. */
+/** Writes a DATA frame. Small payloads are copied; large ones become a segment of their own. */
 export function writeData(output: Output, streamId: number, bytes: Uint8Array, isEnd: boolean): void {
   writeDataHeader(output, streamId, bytes.length, isEnd);
   if (bytes.length > 0) output.payload(bytes);
 }
 
-/** Writes what stands before the payload of a DATA frame. */
+/** Writes the frame header of a DATA frame. */
 export function writeDataHeader(output: Output, streamId: number, length: number, isEnd: boolean): void {
   output.reserve(FRAME_HEADER_BYTES);
   const flags = isEnd ? Flag.EndStream : 0;

@@ -1,5 +1,5 @@
 /**
- * Header blocks out of bytes: decoded, checked, and remembered.
+ * Decoding and validation of received header blocks, with a cache of repeated blocks.
  */
 import { BlockCache } from "./hpack/block-cache.ts";
 import { Decoder, type Latin1Decoder } from "./hpack/decoder.ts";
@@ -13,11 +13,11 @@ interface KnownBlock {
   readonly block: HeaderBlock;
 }
 
-/** Reads the blocks of one connection, all of them: each may change what the next one means. */
+/** Decodes the header blocks of one connection. It must receive all of them, because each may change the HPACK state for the next one. */
 export class HeaderReader {
-  /** The reason for which the last block is invalid; `undefined`: it is valid. */
+  /** The problem of the last block; `undefined` if the block is valid. */
   problem: "malformed" | "too large" | undefined;
-  /** Table size updates in the last block. */
+  /** Number of table size updates in the last block. */
   updates = 0;
   readonly #decoder: Decoder;
   readonly #builder = new BlockBuilder();
@@ -27,12 +27,12 @@ export class HeaderReader {
     this.#decoder = new Decoder(MESSAGE_RULES, LIMITS, latin1);
   }
 
-  /** Bytes that are kept for blocks to come. */
+  /** Bytes that the cache holds. */
   get held(): number {
     return this.#cache.held;
   }
 
-  /** Reads a block. Throws a `ConnectionError` if it cannot be decoded. */
+  /** Decodes a block. Throws a `ConnectionError` if it cannot be decoded. */
   read(bytes: Uint8Array, start: number, end: number, kind: BlockKind): HeaderBlock {
     const decoder = this.#decoder;
     const known = this.#cache.find(bytes, start, end, decoder.generation);
@@ -53,7 +53,7 @@ export class HeaderReader {
     return block;
   }
 
-  /** Frees what is kept. */
+  /** Clears the cache. */
   rest(): void {
     this.#cache.clear();
   }

@@ -1,5 +1,5 @@
 /**
- * HEADERS and the CONTINUATION frames after it (RFC 9113, sections 6.2 and 6.10), made of fields.
+ * Writer of HEADERS and the CONTINUATION frames after it (RFC 9113, sections 6.2 and 6.10).
  */
 import { DEFAULT_MAX_FRAME_SIZE, Flag, FRAME_HEADER_BYTES, FrameType } from "./codes.ts";
 import { writeFrameHeader } from "./frame.ts";
@@ -8,7 +8,7 @@ import { Encoder, type FieldList } from "./hpack/encoder.ts";
 import { checkOutgoing } from "./messages.ts";
 import type { Output } from "./output.ts";
 
-/** A header block is larger than the peer takes (SETTINGS_MAX_HEADER_LIST_SIZE). Nothing of it has been sent. */
+/** A header block is larger than the peer's SETTINGS_MAX_HEADER_LIST_SIZE. Nothing of it has been sent. */
 export class HeadersTooLarge extends TypeError {}
 
 /** The pseudo-header fields at the start of a block. */
@@ -20,7 +20,7 @@ interface FirstLine {
   readonly path: string;
 }
 
-/** Writes header blocks, in the order in which the peer decodes them: each becomes a block at the moment it is written. */
+/** Writes header blocks. Each is encoded when it is written, so that the peer decodes the blocks in the order of their encoding. */
 export class HeaderWriter {
   readonly encoder: Encoder = new Encoder(checkOutgoing);
   /** The peer's SETTINGS_MAX_HEADER_LIST_SIZE. */
@@ -31,7 +31,7 @@ export class HeaderWriter {
     this.#output = output;
   }
 
-  /** Throws for fields that {@link write} could not send. For those that must not fail half way. */
+  /** Throws for fields that {@link write} could not send. It serves callers that must not fail after a part was written. */
   check(list: FieldList): void {
     this.encoder.prepare(list);
     this.#checkSize(list, 0);
@@ -103,7 +103,7 @@ export class HeaderWriter {
     output.commit(end);
   }
 
-  /** A block that may be larger than a frame, which nothing may interrupt. */
+  /** Writes a block that may need several frames, which must not be interrupted by other frames. */
   #writeLarge(streamId: number, bound: number, list: FieldList, isEnd: boolean, first: FirstLine): void {
     const { encoder } = this;
     const block = new Uint8Array(bound);

@@ -1,19 +1,19 @@
 /**
- * Limits of legal or nearly legal behaviour that honest peers seldom show: every frame that makes work without
- * progress has a weight, and a connection that has spent its tokens is closed with ENHANCE_YOUR_CALM.
+ * Limits of legal or nearly legal behaviour that is rare among well-behaved peers. Every frame that causes work without
+ * progress (a glitch) has a weight, and a connection that has used up its tokens is closed with ENHANCE_YOUR_CALM.
  */
 
 /** Limits of a connection that its owner may set. */
 export interface EngineLimits {
-  /** Streams that the peer may have open at a time. Default: 100. */
+  /** Concurrent streams that the peer may open. Default: 100. */
   readonly maxStreams: number;
-  /** Handlers that run at a time, those of cancelled requests included. Default: 200. */
+  /** Handlers that run at a time, including those of cancelled requests. Default: 200. */
   readonly maxHandlers: number;
-  /** Stream resets at once, beyond those of `resetsPerSecond` (Rapid Reset, CVE-2023-44487). Default: 900. */
+  /** Stream resets in a burst, beyond those of `resetsPerSecond` (Rapid Reset, CVE-2023-44487). Default: 900. */
   readonly resetBurst: number;
   /** Stream resets per second in the long run. Default: 30. */
   readonly resetsPerSecond: number;
-  /** Bytes of a header block that clients are told to keep to (SETTINGS_MAX_HEADER_LIST_SIZE). Default: 16 KiB. */
+  /** Maximum size of a header block, in bytes, that is announced to clients (SETTINGS_MAX_HEADER_LIST_SIZE). Default: 16 KiB. */
   readonly maxHeaderListBytes?: number | undefined;
 }
 
@@ -24,47 +24,50 @@ export const DEFAULT_LIMITS: EngineLimits = {
   resetsPerSecond: 30,
 };
 
-/** Fields and bytes of a header block; what is beyond is decoded and not kept (CVE-2016-6581, CVE-2026-49975). */
+/** Maximum fields and bytes of a header block. The excess is decoded and dropped (CVE-2016-6581, CVE-2026-49975). */
 export const MAX_HEADER_FIELDS = 2_000;
 export const MAX_HEADER_BYTES: number = 64 * 1024;
-/** CONTINUATION frames of a header block, empty ones too, and so nine times 16 KiB of it (VU#421644, CVE-2026-33871). */
+/**
+ * Maximum CONTINUATION frames of a header block, empty ones included, so that a block has at most nine times 16 KiB
+ * (VU#421644, CVE-2026-33871).
+ */
 export const MAX_CONTINUATIONS = 8;
-/** Entries of a SETTINGS frame (CVE-2020-11080). */
+/** Maximum entries of a SETTINGS frame (CVE-2020-11080). */
 export const MAX_SETTINGS = 32;
-/** Interim responses (1xx) of a stream. */
+/** Maximum interim responses (1xx) of a stream. */
 export const MAX_INTERIM_RESPONSES = 10;
-/** Bytes of headers of open streams and of bodies that wait to be sent, per connection. */
+/** Maximum bytes of headers of open streams and of bodies that wait to be sent, per connection. */
 export const MAX_BUFFERED_BYTES: number = 64 * 1024 * 1024;
 
-/** SETTINGS and PING acknowledgements and resets that the peer makes necessary and does not read (CVE-2019-9512, -9514, -9515). */
+/** Maximum unsent SETTINGS and PING acknowledgements and resets that the peer causes and does not read (CVE-2019-9512, -9514, -9515). */
 const MAX_OWED = 1_000;
 const GLITCH_BURST = 10_000;
 const GLITCHES_PER_SECOND = 330;
 
 /** The weights of glitches by their cause. */
 export const Glitch = {
-  /** A stream beyond the limit, or a request beyond the handlers. */
+  /** A stream beyond the stream limit, or a request beyond the handler limit. */
   Refused: 10,
-  /** A stream beyond the limit, before the peer can know the limit. */
+  /** A stream beyond the stream limit, before the peer can know the limit. */
   RefusedEarly: 1,
-  /** SETTINGS after the first (CVE-2019-9515). A tenth of the streams whose windows change is added. */
+  /** SETTINGS after the first (CVE-2019-9515), plus a tenth of the number of streams whose windows change. */
   Settings: 10,
   Ping: 10,
-  /** An acknowledgement of what was not sent. */
+  /** An acknowledgement of a frame that was not sent. */
   StrayAck: 10,
-  /** DATA that the peer's window forced to be tiny (CVE-2019-9511). */
+  /** DATA in tiny frames because of the peer's window (CVE-2019-9511). */
   Dribble: 10,
-  /** DATA without a byte of data and without an end (CVE-2019-9518). */
+  /** DATA without data and without END_STREAM (CVE-2019-9518). */
   EmptyData: 10,
   /** DATA with more padding than data. */
   Padding: 1,
   /** PRIORITY, which is ignored (CVE-2019-9513). */
   Priority: 1,
-  /** A frame of an unknown type. One is added for each 4 KiB. */
+  /** A frame of an unknown type, plus one for each 4 KiB of its payload. */
   Unknown: 1,
-  /** WINDOW_UPDATE beyond two for each DATA frame that was sent. */
+  /** WINDOW_UPDATE, beyond two for each DATA frame that this side has sent. */
   WindowUpdate: 1,
-  /** A frame on a stream that is closed and forgotten. */
+  /** A frame on a stream that is closed and no longer remembered. */
   DeadStream: 1,
   /** A table size update of HPACK. */
   TableSize: 1,
@@ -72,7 +75,7 @@ export const Glitch = {
   GoAway: 10,
 } as const;
 
-/** A token bucket that time refills. */
+/** A token bucket, which is refilled over time. */
 class Bucket {
   #spent = 0;
   readonly #burst: number;
@@ -83,7 +86,7 @@ class Bucket {
     this.#perMs = perSecond / 1_000;
   }
 
-  /** Returns whether that was more than there was. */
+  /** Spends tokens. Returns whether there were too few. */
   spend(tokens: number): boolean {
     this.#spent += tokens;
     return this.#spent > this.#burst;
@@ -94,7 +97,7 @@ class Bucket {
   }
 }
 
-/** The counters of one connection. Each method returns what is wrong once a limit is passed. */
+/** The counters of one connection. Each method returns the problem once a limit is exceeded. */
 export class Meters {
   readonly #resets: Bucket;
   readonly #glitches = new Bucket(GLITCH_BURST, GLITCHES_PER_SECOND);
@@ -109,15 +112,15 @@ export class Meters {
   }
 
   glitch(weight: number): string | undefined {
-    return this.#glitches.spend(weight) ? "too many frames that lead to nothing" : undefined;
+    return this.#glitches.spend(weight) ? "too many frames without progress" : undefined;
   }
 
   owe(): string | undefined {
     this.#owed++;
-    return this.#owed > MAX_OWED ? "too many answers that are not read" : undefined;
+    return this.#owed > MAX_OWED ? "too many unread acknowledgements and resets" : undefined;
   }
 
-  /** Acknowledgements and resets that were owed have been sent. */
+  /** Resets the count of owed acknowledgements and resets after they have been sent. */
   paid(): void {
     this.#owed = 0;
   }

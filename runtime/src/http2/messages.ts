@@ -1,25 +1,28 @@
 /**
- * Validation of header blocks as requests, responses or trailers (RFC 9113, section 8). A block that is none of them is
- * malformed, a stream error (section 8.1.1).
+ * Validation of header blocks as requests, responses or trailers (RFC 9113, section 8). An invalid block is malformed, which is
+ * a stream error (section 8.1.1).
  */
 import type { FieldRules, FieldSink } from "./hpack/decoder.ts";
 
-/** The header block of a message. Many messages may share one: it never changes. */
+/** The header block of a message. It is immutable, because several messages may share it. */
 export interface HeaderBlock {
-  /** name, value, name, value …: without pseudo-header fields, and with all cookies in one field, unless they are too large. */
+  /**
+   * The fields as name, value, name, value and so on: without pseudo-header fields, and with all cookies in one field,
+   * unless the block is too large.
+   */
   readonly fields: readonly string[];
-  /** Pseudo-header fields of a request, `""` in other blocks. A CONNECT has neither path nor scheme. */
+  /** Pseudo-header fields of a request; `""` in other blocks. A CONNECT has neither path nor scheme. */
   readonly method: string;
   readonly path: string;
   readonly authority: string;
   readonly scheme: string;
-  /** Status of a response, 0 in other blocks. */
+  /** Status of a response; 0 in other blocks. */
   readonly status: number;
-  /** -1: not given. */
+  /** The content-length; -1 if it is absent. */
   readonly contentLength: number;
-  /** The length of every name and value and 32 bytes for each field, before cookies were joined (RFC 9113, section 10.5.1). */
+  /** The sum of the lengths of all names and values plus 32 bytes per field, before cookies were joined (RFC 9113, section 10.5.1). */
   readonly size: number;
-  /** For what the owner of the connection makes of the block, once for all messages that share it. */
+  /** A value that the owner of the connection derives from the block once, for all messages that share it. */
   memo: unknown;
 }
 
@@ -28,7 +31,7 @@ export const BlockKind = {
   Request: 0,
   Response: 1,
   Trailers: 2,
-  /** A message that is discarded. */
+  /** The block of a message that is discarded. */
   Ignored: 3,
 } as const;
 export type BlockKind = (typeof BlockKind)[keyof typeof BlockKind];
@@ -65,19 +68,19 @@ const NAME_KINDS: ReadonlyMap<string, number> = new Map([
   ["upgrade", Kind.Malformed],
 ]);
 
-// Visible ASCII without capitals, and the colon is for pseudo-header fields    (RFC 9113, section 8.2.1)
+// Visible ASCII without capital letters. The colon is reserved for pseudo-header fields (RFC 9113, section 8.2.1).
 const NAME = /^[!-9;-@[-~]+$/;
 const METHOD = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*$/;
-// Codes beyond 599 are invalid, and to be taken for 5xx (RFC 9110, section 15).
+// Codes above 599 are invalid, and treated like 5xx (RFC 9110, section 15).
 const STATUS = /^[1-9][0-9][0-9]$/;
-// No space, no control, and nothing beyond ASCII.
+// No spaces, control characters or characters outside ASCII.
 const PATH = /^(?:\/[!-~]*|\*)$/;
 // No userinfo (RFC 9113, section 8.3.1).
 const AUTHORITY = /^[!-?A-~]*$/;
 const DIGITS = /^[0-9]{1,16}$/;
 
-/** Reports whether a value has none of the characters that end a field or hide in it, nor a space at either end. */
+/** Reports whether a value has no control characters but tab, only bytes as characters, and no space or tab at either end. */
 function isValue(value: string): boolean {
   const { length } = value;
   if (length === 0) return true;
@@ -94,7 +97,7 @@ function isContentLength(value: string): boolean {
   return DIGITS.test(value) && Number(value) <= Number.MAX_SAFE_INTEGER;
 }
 
-/** The rules of RFC 9113, sections 8.2 and 8.3, that concern a field by itself. */
+/** The rules of RFC 9113, sections 8.2 and 8.3, for single fields. */
 export const MESSAGE_RULES: FieldRules = {
   nameKind: (name) => NAME_KINDS.get(name) ?? (NAME.test(name) ? Kind.Plain : Kind.Malformed),
   fieldKind(nameKind, value) {
@@ -152,7 +155,7 @@ const NO_COOKIES: string[] = [];
 /** Cookies of larger blocks are not joined. */
 const MAX_JOINED_BYTES: number = 16 * 1024;
 
-/** Makes blocks of decoded fields, one after another. */
+/** Makes header blocks of decoded fields, one after another. */
 export class BlockBuilder implements FieldSink {
   /** The problem of the last block, if it is malformed. */
   problem: string | undefined;
@@ -189,17 +192,17 @@ export class BlockBuilder implements FieldSink {
       if (this.#cookies.length === 0) this.#cookies = [value];
       else this.#cookies.push(value);
     } else if (kind === Kind.Host) {
-      if (this.#hasHost) this.problem ??= "host is there twice";
+      if (this.#hasHost) this.problem ??= "host occurs twice";
       this.#hasHost = true;
       this.#fields.push(name, value);
-    } else this.problem ??= "a field is malformed";
+    } else this.problem ??= "a field is invalid";
   }
 
   #onPseudo(name: string, value: string, kind: number): void {
-    if (this.#fields.length > 0 || this.#cookies.length > 0) this.problem ??= `${name} stands behind other fields`;
+    if (this.#fields.length > 0 || this.#cookies.length > 0) this.problem ??= `${name} follows other fields`;
     const isResponse = kind === Kind.Status;
     if (this.#blockKind !== (isResponse ? BlockKind.Response : BlockKind.Request)) {
-      this.problem ??= `${name} does not belong here`;
+      this.problem ??= `${name} is not allowed here`;
     }
     let before: string | number;
     if (kind === Kind.Method) [before, this.#method] = [this.#method, value];
@@ -207,18 +210,18 @@ export class BlockBuilder implements FieldSink {
     else if (kind === Kind.Scheme) [before, this.#scheme] = [this.#scheme, value];
     else if (kind === Kind.Status) [before, this.#status] = [this.#status, Number(value)];
     else [before, this.#authority] = [this.#authority, value];
-    if (before) this.problem ??= `${name} is there twice`;
+    if (before) this.problem ??= `${name} occurs twice`;
   }
 
   #onContentLength(name: string, value: string): void {
     const length = Number(value);
     if (this.#contentLength >= 0 && this.#contentLength !== length)
-      this.problem ??= "there are two values of content-length";
+      this.problem ??= "content-length has two different values";
     this.#contentLength = length;
     this.#fields.push(name, value);
   }
 
-  /** The block of all fields since {@link begin}. Malformed if there is a {@link problem} then. */
+  /** Returns the block of all fields since {@link begin}. It is malformed if there is a {@link problem}. */
   finish(size: number): HeaderBlock {
     if (this.#blockKind === BlockKind.Request) this.#checkRequest();
     else if (this.#blockKind === BlockKind.Response) this.#checkResponse();
@@ -236,10 +239,13 @@ export class BlockBuilder implements FieldSink {
     };
   }
 
-  /** HTTP/2 may carry every cookie in a field of its own; together they are one, with semicolons (RFC 9113, section 8.2.3). */
+  /**
+   * Joins cookies: HTTP/2 may carry each in a field of its own, but together they are one, separated by semicolons (RFC
+   * 9113, section 8.2.3).
+   */
   #finishCookies(size: number): void {
     if (this.#cookies.length === 0) return;
-    // Each counts for what it is, or thousands would pass as one: apart, who counts fields refuses them.
+    // Cookies of large blocks stay separate: the limit on the number of fields then counts each of them, and thousands cannot pass as one.
     if (size <= MAX_JOINED_BYTES) this.#fields.push("cookie", this.#cookies.join("; "));
     else for (const cookie of this.#cookies) this.#fields.push("cookie", cookie);
   }
@@ -253,13 +259,13 @@ export class BlockBuilder implements FieldSink {
       if (this.#scheme !== "" || this.#path !== "") this.problem = "CONNECT must have neither :scheme nor :path";
       else if (this.#authority === "") this.problem = "CONNECT must have :authority";
     } else if (this.#scheme === "" || this.#path === "") this.problem = "a request must have :scheme and :path";
-    else if (this.#path === "*" && this.#method !== "OPTIONS") this.problem = "the path * is for OPTIONS";
+    else if (this.#path === "*" && this.#method !== "OPTIONS") this.problem = "the path * is allowed for OPTIONS only";
   }
 
   #checkResponse(): void {
     if (this.problem !== undefined) return;
     if (this.#status === 0) this.problem = "a response must have :status";
     // RFC 9113, section 8.6
-    else if (this.#status === 101) this.problem = "HTTP/2 does not switch protocols";
+    else if (this.#status === 101) this.problem = "HTTP/2 has no status 101";
   }
 }

@@ -1,19 +1,19 @@
 /**
- * The output of a connection: frames are written into slabs one after another, so that what a turn brings leaves in one
- * write. Large payloads are not copied, but stand between the parts of a slab.
+ * The output of a connection: frames are written into slabs one after another, so that all output of a turn of the event loop
+ * is sent in one write. Large payloads are not copied, but become segments of their own.
  */
 import { viewOf } from "./codes.ts";
 import type { OutputOwner, Segments } from "./events.ts";
 
-/** Payloads up to this size are copied: that costs less than a segment of their own. */
+/** Payloads up to this size are copied, because that costs less than a segment of their own. */
 const MAX_COPIED_BYTES = 8 * 1024;
 
 export const NO_SEGMENTS: Segments = { parts: [], slabs: [], bytes: 0 };
 
 export class Output {
-  /** Bytes that wait to be taken. */
+  /** Number of bytes that wait to be taken. */
   bytes = 0;
-  /** Position for writing, after {@link reserve}. */
+  /** Position for writing. Valid after {@link reserve}. */
   slab: Uint8Array = new Uint8Array(0);
   at = 0;
   /** Start of the segment that is being written. */
@@ -27,14 +27,14 @@ export class Output {
     this.#owner = owner;
   }
 
-  /** Has the owner take the output, though there may be nothing to take yet. */
+  /** Notifies the owner that it should take the output, even if there is none yet. */
   wake(): void {
     if (this.#isAwake) return;
     this.#isAwake = true;
     this.#owner.wake();
   }
 
-  /** Makes sure that so many bytes, at most 32 KiB, can be written at `at` of `slab`. */
+  /** Makes sure that `bytes` bytes, at most 32 KiB, can be written at `at` of `slab`. */
   reserve(bytes: number): void {
     this.wake();
     if (this.slab.length - this.at >= bytes) return;
@@ -51,7 +51,7 @@ export class Output {
     this.at = at;
   }
 
-  /** Adds bytes, copied if they are few. Those that are not copied must not change any more. */
+  /** Adds bytes. Few bytes are copied; others must not change afterwards. */
   payload(bytes: Uint8Array): void {
     const { length } = bytes;
     if (length > MAX_COPIED_BYTES) {
@@ -65,7 +65,7 @@ export class Output {
     this.commit(this.at + length);
   }
 
-  /** Hands over all output. */
+  /** Returns all output and removes it. */
   take(): Segments {
     this.#isAwake = false;
     if (this.bytes === 0) return NO_SEGMENTS;

@@ -1,25 +1,25 @@
 /**
- * Received bytes become frames (RFC 9113, section 4). DATA is passed on as it comes; other frames wait until they are whole,
- * and header blocks until all their frames are there. Nothing here is kept of a chunk but copies.
+ * Parser of received bytes into frames (RFC 9113, section 4). DATA is passed on as it arrives; other frames wait until they are
+ * complete, and header blocks until all their frames are. The parser keeps copies only, no views of received chunks.
  */
 import { ConnectionError, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType, viewOf } from "./codes.ts";
 import { checkFrame, readUint31 } from "./frame.ts";
 import { MAX_CONTINUATIONS } from "./limits.ts";
 
-/** Takes frames whose form is right. Throws a `ConnectionError` for those that are wrong nevertheless. */
+/** Handles frames whose form is valid. Throws a `ConnectionError` for frames that are invalid in the current state. */
 export interface FrameHandler {
-  /** No more frames are wanted. */
+  /** True if no more frames are accepted. */
   readonly isOver: boolean;
-  /** A DATA frame begins; `length` is all of its payload. */
+  /** A DATA frame begins. `length` is the length of its payload. */
   onDataStart(streamId: number, length: number): void;
-  /** So much of its payload is data, and the rest is padding. */
+  /** The payload has this many bytes of data and of padding. */
   onDataLength(length: number, padding: number, isEnd: boolean): void;
-  /** Some of the data. */
+  /** Part of the data has been received. */
   onDataBytes(bytes: Uint8Array): void;
   onDataEnd(isEnd: boolean): void;
-  /** A whole header block. `dependsOn`: the stream that the frame's priority names, -1 if there is none. */
+  /** A complete header block. `dependsOn`: the stream that the frame's priority names; -1 if there is none. */
   onHeaders(streamId: number, isEnd: boolean, bytes: Uint8Array, start: number, end: number, dependsOn: number): void;
-  /** Any other frame, of a known type or not. */
+  /** Any other frame, of a known or unknown type. */
   onFrame(type: number, flags: number, streamId: number, bytes: Uint8Array, start: number, end: number): void;
 }
 
@@ -35,7 +35,7 @@ const NO_BYTES = new Uint8Array(0);
 export class Receiver {
   readonly #handler: FrameHandler;
   #phase: number;
-  /** The beginning of a frame that is not whole: the nine bytes, then all of it. */
+  /** The received part of an incomplete frame: its nine-byte header, then its payload. */
   readonly #header = new Uint8Array(FRAME_HEADER_BYTES);
   #held: Uint8Array = NO_BYTES;
   /** Received bytes of the preface, the header or the payload. */
@@ -45,16 +45,16 @@ export class Receiver {
   #streamId = 0;
   #length = 0;
   #isFirst = true;
-  /** Remaining bytes of a DATA frame. */
+  /** Bytes of a DATA frame that have not been received yet. */
   #dataLeft = 0;
   #paddingLeft = 0;
-  /** The header block that is in progress: its stream, and what has come of it. 0: none. */
+  /** The header block in progress: its stream id (0: none), and the bytes received so far. */
   #blockStreamId = 0;
   #blockIsEnd = false;
   #blockDependsOn = -1;
   #block: Uint8Array = NO_BYTES;
   #continuations = 0;
-  /** Frames and header blocks that were whole. */
+  /** Number of complete frames and header blocks. */
   completed = 0;
 
   constructor(handler: FrameHandler, expectsPreface: boolean) {
@@ -62,12 +62,12 @@ export class Receiver {
     this.#phase = expectsPreface ? Phase.Preface : Phase.Header;
   }
 
-  /** True if the preface, a header block or a frame other than DATA has begun and is not whole. */
+  /** True if the preface, a header block or a frame other than DATA is incomplete. */
   get isMidway(): boolean {
     return this.#blockStreamId !== 0 || this.#got > 0 || this.#phase === Phase.Payload || this.#phase === Phase.Preface;
   }
 
-  /** Bytes that are kept for frames and blocks that are not whole. */
+  /** Bytes that are kept for incomplete frames and header blocks. */
   get held(): number {
     return this.#held.length + this.#block.length;
   }
@@ -118,7 +118,7 @@ export class Receiver {
       this.#onHeader(chunk, start);
       const at = start + FRAME_HEADER_BYTES;
       if (this.#phase !== Phase.Payload || end - at < this.#length) return at;
-      // All of it is here: nothing is copied.
+      // The payload is complete in this chunk, so that nothing is copied.
       this.#phase = Phase.Header;
       this.#onPayload(chunk, at, at + this.#length);
       return at + this.#length;
@@ -133,7 +133,7 @@ export class Receiver {
     return at;
   }
 
-  /** The nine bytes before a payload. */
+  /** Handles the frame header, the nine bytes before a payload. */
   #onHeader(bytes: Uint8Array, at: number): void {
     const length = ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
     const type = bytes[at + 3] as number;
@@ -149,11 +149,11 @@ export class Receiver {
     if (type !== FrameType.Data) return;
     this.#handler.onDataStart(streamId, length);
     if ((flags & Flag.Padded) === 0) this.#startData(length, 0);
-    else if (length === 0) throw new ConnectionError(ErrorCode.FrameSizeError, "DATA with padding has no length of it");
+    else if (length === 0) throw new ConnectionError(ErrorCode.FrameSizeError, "padded DATA has no pad length");
     else this.#phase = Phase.PadLength;
   }
 
-  /** Checks that apply to frames of every type. */
+  /** Checks the order of frames, for frames of every type. */
   #checkOrder(type: number, flags: number, streamId: number): void {
     if (this.#isFirst) {
       this.#isFirst = false;
@@ -163,7 +163,7 @@ export class Receiver {
     }
     // RFC 9113, section 6.10
     if (type === FrameType.Continuation ? streamId !== this.#blockStreamId : this.#blockStreamId !== 0) {
-      const problem = this.#blockStreamId === 0 ? "CONTINUATION continues nothing" : "a header block is interrupted";
+      const problem = this.#blockStreamId === 0 ? "CONTINUATION without HEADERS" : "a header block is interrupted";
       throw new ConnectionError(ErrorCode.ProtocolError, problem);
     }
   }
@@ -207,7 +207,7 @@ export class Receiver {
     return stop;
   }
 
-  /** Collects a payload that does not come in one chunk, in memory of its size. */
+  /** Collects a payload that arrives in several chunks, in memory of its size. */
   #readPayload(chunk: Uint8Array, start: number, end: number): number {
     if (this.#held.length === 0) this.#held = new Uint8Array(this.#length);
     const taken = Math.min(end - start, this.#length - this.#got);
@@ -240,12 +240,12 @@ export class Receiver {
     let start = first;
     let end = last;
     if (flags & Flag.Padded) {
-      if (start >= end) throw new ConnectionError(ErrorCode.FrameSizeError, "HEADERS with padding has no length of it");
+      if (start >= end) throw new ConnectionError(ErrorCode.FrameSizeError, "padded HEADERS has no pad length");
       end -= bytes[start++] as number;
     }
     let dependsOn = -1;
     if (flags & Flag.Priority) {
-      if (last - start < 5) throw new ConnectionError(ErrorCode.FrameSizeError, "HEADERS with a priority has none");
+      if (last - start < 5) throw new ConnectionError(ErrorCode.FrameSizeError, "HEADERS lacks priority fields");
       dependsOn = readUint31(bytes, start);
       start += 5;
     }

@@ -1,6 +1,6 @@
 /**
- * The order in which streams send (RFC 9113, section 5.2.1): streams with DATA and a window for it take turns, one frame a
- * round, so that a stalled stream causes no head-of-line blocking. Priorities are ignored (section 5.3.2).
+ * Scheduling of streams (RFC 9113, section 5.2.1): streams that have DATA and a window for it take turns, one frame per round,
+ * so that a stalled stream causes no head-of-line blocking. Priorities are ignored (section 5.3.2).
  */
 import { DEFAULT_MAX_FRAME_SIZE, viewOf } from "./codes.ts";
 import { SendWindow } from "./flow-control.ts";
@@ -9,15 +9,15 @@ import type { HeaderWriter } from "./header-writer.ts";
 import type { Output } from "./output.ts";
 import type { Stream } from "./stream.ts";
 
-/** Streams do not accept more once so much of theirs is queued, or so much of the connection's. */
+/** High-water marks of queued bytes, per stream and per connection. Above either, a stream accepts no more data (backpressure). */
 const STREAM_MARK_BYTES = 64 * 1024;
 const CONNECTION_MARK_BYTES = 1024 * 1024;
-/** Output that waits to be taken, beyond which DATA waits in its queue. */
+/** Bytes of output that wait to be taken, beyond which DATA is queued. */
 const DIRECT_BYTES = 64 * 1024;
-/** A window that forces frames to be smaller than this makes work without progress (CVE-2019-9511). */
+/** A window that forces frames below this size causes work without progress (CVE-2019-9511). */
 const DRIBBLE_BYTES = 256;
 
-/** The connection of a scheduler. */
+/** The interface of a scheduler to its connection. */
 export interface SchedulerOwner {
   /** The last frame of a stream has been written. */
   onSent(stream: Stream): void;
@@ -27,16 +27,16 @@ export interface SchedulerOwner {
 
 export class Scheduler {
   readonly window: SendWindow;
-  /** Bytes that all streams have queued. */
+  /** Number of bytes that all streams have queued. */
   queued = 0;
-  /** DATA frames that were written since this was set to 0. */
+  /** Number of DATA frames written since this was last set to 0. */
   frames = 0;
   readonly #output: Output;
   readonly #headers: HeaderWriter;
   readonly #owner: SchedulerOwner;
   #first: Stream | undefined;
   #last: Stream | undefined;
-  /** The socket has as much as it should. */
+  /** True if the socket holds enough unsent output. */
   #isBlocked = false;
   #drained: Stream[] = [];
 
@@ -47,7 +47,7 @@ export class Scheduler {
     this.window = new SendWindow(windowBytes);
   }
 
-  /** Sends data right behind what has been written, if nothing is in the way; else queues it. */
+  /** Writes data immediately if nothing is queued before it and flow control allows it; otherwise queues it. */
   sendNow(stream: Stream, bytes: Uint8Array, isEnd: boolean): void {
     const { length } = bytes;
     const isFree = stream.unsent === 0 && !this.#isBlocked && this.#output.bytes <= DIRECT_BYTES;
@@ -85,7 +85,7 @@ export class Scheduler {
     return accepts;
   }
 
-  /** Puts a stream into the ring, if it has something to send and may. */
+  /** Adds a stream to the ring, if it has data to send and flow control allows it. */
   resume(stream: Stream): void {
     if (stream.isQueued || stream.unsent === 0 || stream.sendWindow.left <= 0 || stream.id === 0) return;
     stream.isQueued = true;
@@ -96,7 +96,7 @@ export class Scheduler {
     this.#output.wake();
   }
 
-  /** Forgets what a stream has queued. It leaves the ring when its turn comes. */
+  /** Drops the queued data of a stream. The stream leaves the ring at its next turn. */
   drop(stream: Stream): void {
     this.queued -= stream.unsent;
     stream.unsent = 0;
@@ -107,7 +107,10 @@ export class Scheduler {
     stream.wantsDrain = false;
   }
 
-  /** Writes frames until the output has so many bytes. None, and no DATA at all from now on, if that is not more than 0. */
+  /**
+   * Writes frames until the output has `budget` bytes. With a budget of 0 or less, writes none, and queues all further
+   * DATA until the next call.
+   */
   run(budget: number): void {
     this.#isBlocked = budget <= 0;
     const output = this.#output;
@@ -122,12 +125,12 @@ export class Scheduler {
     }
   }
 
-  /** True if there are frames to write once there is a budget. */
+  /** True if there are frames that a budget would allow to be written. */
   get isWaiting(): boolean {
     return this.#first !== undefined && this.window.left > 0;
   }
 
-  /** Tells streams that accept more again. Not while frames are written: they will want to write. */
+  /** Notifies streams that accept data again. It must not be called while frames are written, because the streams will write. */
   notify(): void {
     if (this.#drained.length === 0) return;
     const drained = this.#drained;
@@ -157,7 +160,7 @@ export class Scheduler {
     if (isEnd || trailersAfterQueue !== undefined) this.#owner.onSent(stream);
   }
 
-  /** A stream that has nothing queued is not kept waiting for others, whatever they have. */
+  /** Reports whether a stream accepts data again. A stream with an empty queue always does, whatever other streams have queued. */
   #hasDrained({ unsent }: Stream): boolean {
     if (unsent === 0) return true;
     return unsent <= STREAM_MARK_BYTES / 2 && this.queued <= CONNECTION_MARK_BYTES / 2;

@@ -1,6 +1,6 @@
 /**
- * The server's side of a connection. Requests are handed out at the end of the chunk that their headers came in: most are
- * whole by then, and those that were reset are never started.
+ * The server side of a connection. Requests are passed on at the end of the chunk that contained their headers: most are
+ * complete by then, and those that were reset in the same chunk are never started.
  */
 import { ConnectionError, ErrorCode, MAX_31_BITS, Setting } from "./codes.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
@@ -11,17 +11,17 @@ import { BlockKind } from "./messages.ts";
 import { Action, NO_SINK, ON_HEADERS, State, Stream } from "./stream.ts";
 import { STREAM_WINDOW_BYTES } from "./streams.ts";
 
-/** SETTINGS_MAX_HEADER_LIST_SIZE. Advice to the client: larger header blocks get a response that says so, up to 64 KiB. */
+/** SETTINGS_MAX_HEADER_LIST_SIZE. It is advisory: a header block that is larger, up to 64 KiB, gets a response that states the problem. */
 const DEFAULT_HEADER_LIST_BYTES: number = 16 * 1024;
-/** Stream ids are never used twice. A client that has used this many is sent away before they run out (RFC 9113, section 5.1.1). */
+/** Stream ids are never reused. A client that has used this many receives GOAWAY before they run out (RFC 9113, section 5.1.1). */
 const LAST_STREAM_ID: number = 1.5 * 2 ** 30;
 
 export class ServerConnection extends Connection {
   readonly #handler: ServerHandler;
   readonly #limits: EngineLimits;
-  /** The highest stream that the client has opened. */
+  /** The highest stream id that the client has opened. */
   #lastId = 0;
-  /** Streams above this one were sent away. */
+  /** Streams above this id are ignored after GOAWAY. */
   #lastAccepted = MAX_31_BITS;
   #fresh: Stream[] = [];
   #handlers = 0;
@@ -39,12 +39,12 @@ export class ServerConnection extends Connection {
     writeWindowUpdate(this.output, 0, this.receiveWindow.announce());
   }
 
-  /** Requests that have come. */
+  /** The number of requests received. */
   get requests(): number {
     return this.opened;
   }
 
-  /** A handler has ended, with all that it left running. To be called once for each request. */
+  /** Reports that a handler has ended, including everything that it left running. Must be called once for each request. */
   finished(): void {
     this.#handlers--;
   }
@@ -75,7 +75,7 @@ export class ServerConnection extends Connection {
   }
 
   protected onPeerReset(stream: Stream, code: number): void {
-    // After a whole response a reset costs no more than the end of the request would have.
+    // After a complete response, a reset costs no more than the end of the request would have.
     if (stream.state !== State.HalfLocal) this.exceed(this.meters.reset());
     if (stream.closed) return;
     stream.sink.onReset(code, "peer", false);
@@ -95,7 +95,7 @@ export class ServerConnection extends Connection {
         throw new ConnectionError(ErrorCode.StreamClosed, "HEADERS on a stream that has ended");
       case Action.Forgotten:
         if (!this.closedStreams.hasForgotten) {
-          throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on a stream that was passed over");
+          throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on a stream that was skipped");
         }
         this.exceed(this.meters.glitch(Glitch.DeadStream));
         this.read(bytes, start, end, BlockKind.Ignored);
@@ -127,7 +127,7 @@ export class ServerConnection extends Connection {
       return;
     }
     if (this.live.size >= this.#limits.maxStreams || this.buffered > MAX_BUFFERED_BYTES) {
-      // A client that has not seen our settings may not know the limit.
+      // A client that has not received our settings may not know the limit.
       const weight = this.settingsOwed > 0 ? Glitch.RefusedEarly : Glitch.Refused;
       this.exceed(this.meters.glitch(weight));
       this.#refuse(streamId, ErrorCode.RefusedStream);
@@ -147,7 +147,7 @@ export class ServerConnection extends Connection {
     if (streamId > LAST_STREAM_ID) this.goAway(ErrorCode.NoError, false);
   }
 
-  /** Resets a stream that has never been one. */
+  /** Refuses a request by a reset, without making a stream for it. */
   #refuse(streamId: number, code: number): void {
     this.closedStreams.add(streamId, State.WeReset);
     if (!this.isOver) this.sendReset(streamId, code);

@@ -1,5 +1,5 @@
 /**
- * SETTINGS (RFC 9113, section 6.5): what both sides tell each other about themselves.
+ * SETTINGS (RFC 9113, section 6.5): the settings of the peer.
  */
 import {
   ConnectionError,
@@ -16,7 +16,7 @@ import { MAX_SETTINGS } from "./limits.ts";
 const ENTRY_BYTES = 6;
 const MAX_MAX_FRAME_SIZE: number = 2 ** 24 - 1;
 
-/** The settings of the peer, and what holds as long as it has said nothing (RFC 9113, section 6.5.2). */
+/** The settings of the peer, with the defaults that apply until it has sent them (RFC 9113, section 6.5.2). */
 export class PeerSettings {
   headerTableSize: number = DEFAULT_HEADER_TABLE_SIZE;
   maxStreams: number = Number.POSITIVE_INFINITY;
@@ -29,7 +29,7 @@ export class PeerSettings {
     this.#isFromServer = isFromServer;
   }
 
-  /** Applies the entries of a frame in their order, all of them legal or none. Throws a `ConnectionError` for others. */
+  /** Applies the entries of a frame in order, if all are legal. Throws a `ConnectionError` for illegal ones, and then applies none. */
   apply(bytes: Uint8Array, start: number, end: number, onTableSize: (size: number) => void): void {
     if ((end - start) / ENTRY_BYTES > MAX_SETTINGS) {
       throw new ConnectionError(ErrorCode.EnhanceYourCalm, `more than ${MAX_SETTINGS} settings in a frame`);
@@ -40,7 +40,7 @@ export class PeerSettings {
       switch (idAt(bytes, at)) {
         case Setting.HeaderTableSize:
           this.headerTableSize = value;
-          // At once, and not after the last entry: an encoder must know of every size that was in between.
+          // Reported immediately, not after the last entry: an encoder must know every intermediate size.
           onTableSize(value);
           break;
         case Setting.MaxConcurrentStreams:

@@ -1,7 +1,8 @@
 /**
- * The open streams of a connection by their ids: a hash table with open addressing and linear probing, which is changed in
- * place. A `Map` whose members come and go moves them to a new table again and again, and V8 chains the old tables: once one has
- * reached the old generation, every stream since then survives minor collections, together with its whole exchange.
+ * The open streams of a connection by id: a hash table with open addressing and linear probing, which is changed in place. A
+ * `Map` with many additions and removals moves its members to new tables repeatedly, and V8 links the old tables to the new
+ * ones: once a table has reached the old generation, every later stream survives minor collections, together with its whole
+ * exchange.
  */
 import type { Stream } from "./stream.ts";
 
@@ -9,7 +10,7 @@ const MIN_SLOTS = 16;
 
 export class StreamTable {
   size = 0;
-  /** A power of two, and at least half of them empty: ids in a row, which are what peers use, hardly ever collide. */
+  /** The length is a power of two, and at least half of the slots are empty. Consecutive ids, which peers use, hardly ever collide. */
   #slots: (Stream | undefined)[] = emptySlots(MIN_SLOTS);
 
   get(id: number): Stream | undefined {
@@ -39,7 +40,7 @@ export class StreamTable {
       hole = (hole + 1) & mask;
     }
     this.size--;
-    // Those after it move up, unless they stand where they belong: a search ends at the first empty slot.
+    // Entries after the hole move up, unless they are in their own slot: a search ends at the first empty slot.
     for (let at = (hole + 1) & mask; ; at = (at + 1) & mask) {
       const stream = slots[at];
       if (stream === undefined) break;
@@ -51,7 +52,7 @@ export class StreamTable {
     slots[hole] = undefined;
   }
 
-  /** All streams, in the order of their ids. */
+  /** Returns all streams in the order of their ids. */
   values(): Stream[] {
     const streams = this.#slots.filter((stream) => stream !== undefined);
     return streams.sort((a, b) => a.id - b.id);

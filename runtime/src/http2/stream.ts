@@ -1,6 +1,6 @@
 /**
- * Streams (RFC 9113, section 5.1): their states, what each state makes of each type of frame, and what a connection keeps
- * of each. There is no push, and so no state `reserved`.
+ * Streams (RFC 9113, section 5.1): their states, the reaction of each state to each type of frame, and the data that a
+ * connection keeps for a stream. Server push is not supported, so there is no state `reserved`.
  */
 
 import { ReceiveWindow, SendWindow } from "./flow-control.ts";
@@ -9,19 +9,19 @@ import type { HeaderBlock } from "./messages.ts";
 import type { StreamSink } from "./sink.ts";
 
 /**
- * The states. A closed stream is no object: {@link ClosedStreams} remembers how the last ones ended, and the others are
- * forgotten.
+ * The states of a stream. A closed stream has no object: {@link ClosedStreams} remembers how the last ones ended, and older
+ * ones are forgotten.
  */
 export const State = {
   Idle: 0,
   Open: 1,
   /** Half-closed (remote): the peer has ended its side. */
   HalfRemote: 2,
-  /** Half-closed (local): this side has ended (half-close). */
+  /** Half-closed (local): this side has ended its side. */
   HalfLocal: 3,
   /** Both sides have ended. */
   Ended: 4,
-  /** This side has reset it. The peer may not know that yet. */
+  /** This side has reset the stream. The peer may not know that yet. */
   WeReset: 5,
   PeerReset: 6,
   Forgotten: 7,
@@ -30,22 +30,22 @@ export type State = (typeof State)[keyof typeof State];
 
 /** The reaction to a received frame. */
 export const Action = {
-  /** It is about the stream. */
+  /** The stream handles the frame. */
   Accept: 0,
-  /** It opens the stream, if it is the next one of the peer (section 5.1.1). */
+  /** The frame opens the stream, if its id is the next one of the peer (section 5.1.1). */
   Open: 1,
   /** Connection error PROTOCOL_ERROR. */
   Protocol: 2,
   /**
-   * Connection error STREAM_CLOSED. Where RFC 9113 has a stream error, section 5.4.1 allows this: no honest peer does it, and
-   * a reset for it would let the peer reset streams at no cost (MadeYouReset, CVE-2025-8671).
+   * Connection error STREAM_CLOSED. Where RFC 9113 prescribes a stream error, section 5.4.1 allows this: well-behaved peers do
+   * not send such frames, and answering with a reset would let the peer cause resets at no cost (MadeYouReset, CVE-2025-8671).
    */
   Closed: 3,
   /** Minimal processing: a header block is decoded, DATA is credited to the connection. */
   Ignore: 4,
-  /** The same, and a glitch. */
+  /** Minimal processing, and the frame counts as a glitch. */
   IgnoreGlitch: 5,
-  /** For a header block: a connection error as long as every closed stream is remembered, else as above. */
+  /** For a header block: a connection error as long as every closed stream is remembered, otherwise `IgnoreGlitch`. */
   Forgotten: 6,
 } as const;
 export type Action = (typeof Action)[keyof typeof Action];
@@ -81,13 +81,13 @@ export const ON_WINDOW: readonly Action[] = [
 ];
 
 /**
- * Number of closed streams that are remembered: those that this side has reset, on which honest peers may still send,
+ * Numbers of closed streams that are remembered: those that this side has reset, on which well-behaved peers may still send,
  * and others.
  */
 const REMEMBERED_RESETS = 256;
 const REMEMBERED_OTHERS = 64;
 
-/** A ring of ids, the latest of which are remembered. */
+/** A ring buffer of ids, which remembers the latest ones. */
 class IdRing {
   readonly #size: number;
   #ids: number[] | undefined;
@@ -111,7 +111,7 @@ class IdRing {
   }
 }
 
-/** The last closed streams and the way in which they ended. */
+/** The last closed streams, with the way in which they ended. */
 export class ClosedStreams {
   readonly #resets = new IdRing(REMEMBERED_RESETS);
   /** Ids, negative where the peer has reset the stream. */
@@ -150,7 +150,7 @@ export interface StreamOwner {
   reset(stream: Stream, code: number): void;
 }
 
-/** In place of the sink of a stream that nobody has been told of. */
+/** The sink of a stream that has not been passed to a handler yet. It ignores all events. */
 export const NO_SINK: StreamSink = {
   onInformational() {},
   onResponse() {},
@@ -164,15 +164,15 @@ export const NO_SINK: StreamSink = {
 
 const NO_CHUNKS: Uint8Array[] = [];
 
-/** One exchange. Its methods may be called at any time: on a stream that is closed they do nothing. */
+/** One exchange. Its methods may be called at any time: on a closed stream they do nothing. */
 export class Stream {
-  /** 0 while it waits for the peer to allow one more stream. */
+  /** The stream id; 0 while the stream waits for the peer's stream limit. */
   id: number;
   state: State = State.Idle;
   sink: StreamSink;
-  /** The peer has ended its side. */
+  /** True if the peer has ended its side. */
   ended = false;
-  /** It is over, and `onClosed` has been called or is about to be. */
+  /** True if the stream has ended, and `onClosed` has been called or is about to be called. */
   closed = false;
   /** Bytes that wait for flow control or for the socket. */
   unsent = 0;
@@ -183,33 +183,33 @@ export class Stream {
   readonly receiveWindow: ReceiveWindow;
   /** Bytes received and not consumed. */
   unconsumed = 0;
-  /** It is on the list of streams whose windows are to be announced. */
+  /** True if it is in the list of streams whose windows are to be announced. */
   isAnnouncing = false;
-  /** Chunks that wait to be sent, and the number of sent bytes of the first one. */
+  /** Chunks that wait to be sent, and the number of bytes of the first one that have been sent. */
   queue: Uint8Array[] = NO_CHUNKS;
   queueOffset = 0;
-  /** It is in the ring of the scheduler, which leads to the next one. */
+  /** True if it is in the ring of the scheduler; `next` is its successor. */
   isQueued = false;
   next: Stream | undefined;
   /** True if the queue is followed by the end, or by trailers and the end. */
   endsAfterQueue = false;
   trailersAfterQueue: FieldList | undefined;
-  /** `sendData` has returned false. */
+  /** True if `sendData` has returned false, so that `onDrain` is due. */
   wantsDrain = false;
-  /** Its first frame has been written, or a final response. */
+  /** True if its HEADERS have been written: those of a request, or of a final response. */
   hasSentHeaders = false;
-  /** A final response has been received. */
+  /** True if a final response has been received. */
   hasResponse = false;
   interim = 0;
-  /** The content-length to be received (-1: any), and what has been (RFC 9113, section 8.1.1). */
+  /** The announced content-length (-1: any), and the number of bytes received (RFC 9113, section 8.1.1). */
   expected = -1;
   received = 0;
   isHead = false;
-  /** Size of its headers. */
+  /** Size of its header block. */
   blockSize = 0;
-  /** Number of times that output had been taken when its HEADERS were written. */
+  /** The connection's count of `take` calls when the HEADERS of the stream were written. */
   takes = 0;
-  /** Between the header block and the end of the chunk that it came in. */
+  /** Data received between the header block and the end of the same chunk. */
   early: Uint8Array[] | undefined;
   block: HeaderBlock | undefined;
   trailers: readonly string[] | undefined;
@@ -228,8 +228,8 @@ export class Stream {
   }
 
   /**
-   * Sends the response: its headers, a body if it is there, trailers if there are any; and ends, unless more is to come by
-   * {@link sendData}. Throws a `TypeError` for fields that cannot be sent; nothing of it has been sent then.
+   * Sends the response: headers, the body and trailers if given. Ends the stream unless more data follows by {@link sendData}.
+   * Throws a `TypeError` for fields that cannot be sent; nothing has been sent then.
    */
   respond(
     status: number,
@@ -241,23 +241,23 @@ export class Stream {
     if (!this.closed) this.owner.respond(this, status, headers, body, trailers, isEnd);
   }
 
-  /** Queues data. Returns false once enough is queued: `onDrain` tells when to go on. */
+  /** Queues data. Returns false if enough is queued; `onDrain` is called when more is accepted. */
   sendData(bytes: Uint8Array, isEnd: boolean): boolean {
     return this.closed || this.owner.sendData(this, bytes, isEnd);
   }
 
-  /** Ends with trailers, behind what is queued. Throws a `TypeError` for fields that cannot be sent. */
+  /** Ends the stream with trailers, after the queued data. Throws a `TypeError` for fields that cannot be sent. */
   sendTrailers(trailers: FieldList): void {
     if (!this.closed) this.owner.sendTrailers(this, trailers);
   }
 
-  /** The reader has taken so many bytes of data: the peer may send as many more. */
+  /** Reports that the reader has consumed this many bytes, so that the peer may send as many more. */
   consumed(bytes: number): void {
     const taken = Math.min(bytes, this.unconsumed);
     if (taken > 0) this.owner.consumed(this, taken);
   }
 
-  /** Ends the stream now. What is queued is dropped. `onClosed` is called; `onReset` is not. */
+  /** Resets the stream. Queued data is dropped. `onClosed` is called; `onReset` is not. */
   reset(code: number): void {
     if (!this.closed) this.owner.reset(this, code);
   }

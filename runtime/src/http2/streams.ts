@@ -1,5 +1,5 @@
 /**
- * The streams of a connection: what they send, what they give back to the windows, and how they end.
+ * The streams of a connection: sending, flow control of received data, and closing.
  */
 import { DEFAULT_WINDOW_SIZE } from "./codes.ts";
 import type { OutputOwner } from "./events.ts";
@@ -13,13 +13,13 @@ import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
 import { ClosedStreams, State, type Stream, type StreamOwner } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";
 
-/** Bytes that the peer may send ahead of the reader: on one stream, and on the connection, which grows while readers keep up. */
+/** Receive windows, in bytes: that of a stream, and that of the connection, which grows while readers keep up. */
 export const STREAM_WINDOW_BYTES: number = 256 * 1024;
 const CONNECTION_WINDOW_BYTES: number = 1024 * 1024;
 const MAX_CONNECTION_WINDOW_BYTES: number = 4 * 1024 * 1024;
 
 export abstract class Streams implements StreamOwner, SchedulerOwner {
-  /** Number of times that output was taken. */
+  /** Number of times that output has been taken. */
   protected takes = 0;
   protected readonly live: StreamTable = new StreamTable();
   protected readonly closedStreams: ClosedStreams = new ClosedStreams();
@@ -41,15 +41,15 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.receiveWindow.grow(CONNECTION_WINDOW_BYTES);
   }
 
-  /** Bytes of output that have not been taken: queued DATA, and frames that were written. */
+  /** Bytes of output that have not been taken: queued DATA and written frames. */
   get unsent(): number {
     return this.scheduler.queued + this.output.bytes;
   }
 
-  /** Ends the connection because of what the peer did. */
+  /** Ends the connection with ENHANCE_YOUR_CALM, if there is a problem. */
   protected abstract exceed(problem: string | undefined): void;
   protected abstract onStreamClosed(): void;
-  /** This side has ended a stream that the peer has not ended. */
+  /** Called when this side has ended a stream that the peer has not ended. */
   protected abstract onHalfLocal(stream: Stream): void;
 
   sendInformational(stream: Stream, status: number, headers: FieldList): void {
@@ -65,14 +65,14 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     trailers: FieldList | undefined,
     isEnd: boolean,
   ): void {
-    if (stream.hasSentHeaders) throw new Error("the stream has its response already");
+    if (stream.hasSentHeaders) throw new Error("the stream already has a response");
     const hasBody = body !== undefined && body.length > 0;
     const isLast = isEnd && trailers === undefined;
     try {
       if (trailers !== undefined) this.headers.check(trailers);
       this.headers.writeResponse(stream.id, status, headers, isLast && !hasBody);
     } catch (reason) {
-      // A peer that takes next to no headers makes work for nothing (CVE-2026-50560).
+      // A peer that accepts almost no headers causes work without progress (CVE-2026-50560).
       if (reason instanceof HeadersTooLarge) this.exceed(this.meters.reset());
       throw reason;
     }
@@ -93,7 +93,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
       return;
     }
     this.headers.check(trailers);
-    // A list that has been checked must not change while it waits.
+    // A list that has been checked must not change before it is sent.
     stream.trailersAfterQueue = trailers.frozen ? trailers : { raw: [...trailers.raw], frozen: false };
   }
 
@@ -108,7 +108,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.close(stream, State.WeReset);
   }
 
-  /** The last frame of a stream has been written. */
+  /** Handles a stream whose last frame has been written. */
   onSent(stream: Stream): void {
     if (stream.state === State.HalfRemote) this.close(stream, State.Ended);
     else {
@@ -127,7 +127,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.exceed(this.meters.owe());
   }
 
-  /** Resets a stream because of what the peer did: a stream error (RFC 9113, section 5.4.2). */
+  /** Resets a stream because of the peer's behaviour: a stream error (RFC 9113, section 5.4.2). */
   protected failStream(stream: Stream, code: number): void {
     this.exceed(this.meters.reset());
     if (stream.closed) return;
@@ -136,7 +136,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.close(stream, State.WeReset);
   }
 
-  /** The stream is over. */
+  /** Closes a stream and releases its resources. */
   protected close(stream: Stream, state: State): void {
     if (stream.closed) return;
     stream.closed = true;
@@ -145,7 +145,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.closedStreams.add(stream.id, state);
     this.scheduler.drop(stream);
     this.blockBytes -= stream.blockSize;
-    // A complete body may still be read; that of a stream that was reset will not be.
+    // A complete body may still be read; the body of a stream that was reset will not be.
     if (state !== State.Ended && stream.unconsumed > 0) {
       this.credit(stream.unconsumed);
       stream.unconsumed = 0;
@@ -154,12 +154,12 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.onStreamClosed();
   }
 
-  /** Lets the peer send so many more bytes on the connection. */
+  /** Returns bytes to the receive window of the connection. */
   protected credit(bytes: number): void {
     if (this.receiveWindow.give(bytes)) this.output.wake();
   }
 
-  /** The same on a stream, unless it will send no more. */
+  /** Returns bytes to the receive window of a stream, unless the peer will send no more. */
   protected creditStream(stream: Stream, bytes: number): void {
     if (stream.closed || stream.ended || !stream.receiveWindow.give(bytes) || stream.isAnnouncing) return;
     stream.isAnnouncing = true;
@@ -167,7 +167,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.output.wake();
   }
 
-  /** Writes the WINDOW_UPDATEs that are due: one for the connection, and one for each stream. */
+  /** Writes all due WINDOW_UPDATE frames, one for the connection and one for each stream. */
   protected announceWindows(): void {
     const window = this.receiveWindow;
     if (window.credit >= window.size / 2) {

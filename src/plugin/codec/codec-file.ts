@@ -1,4 +1,4 @@
-/** A file of codecs from top to bottom: for each message of a proto file a function that writes, reads and makes it. */
+/** A generated codec file: for each message of a proto file the functions that write, read and make it. */
 import type { DescEnum, DescFile, DescMessage } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import {
@@ -23,7 +23,7 @@ import type { CodecNames } from "./names.ts";
 
 const WELL_KNOWN = "@bufbuild/protobuf/wkt";
 
-/** Messages of the file, nested ones included; entries of maps have no type of their own. */
+/** Returns the messages of the file, including nested ones. Map entries have no message type of their own. */
 export function messagesOf(file: DescFile): DescMessage[] {
   return [...nestedTypes(file)].filter((type) => type.kind === "message");
 }
@@ -154,17 +154,20 @@ export function codecFile(
   return `${head}\n${blocks.filter((block) => block !== "").join("\n\n")}`;
 }
 
-/** The constant for a message: what method constants refer to. */
+/** The name of a message's codec constant, to which method constants refer. */
 export const codecName = (shape: string): string => `${shape}Codec`;
 
-/** Codecs of well-known types are in the runtime, as their messages are in protobuf-es, some of them in modules of their own. */
+/**
+ * Returns the module that exports the codec of a message. Codecs of well-known types are in the runtime, as their
+ * messages are in protobuf-es; some of them have modules of their own.
+ */
 export function codecModule(message: DescMessage, { pb, options }: Pick<Tools, "pb" | "options">): string {
   const { from } = pb.type(message);
   if (from !== WELL_KNOWN && !from.startsWith(`${WELL_KNOWN}/`)) return from.replace(/_pb\.js$/, "_codec.js");
   return isPackage(options.runtimeImport) ? `${options.runtimeImport}/wkt` : `./${message.file.name}_codec.js`;
 }
 
-/** Reader and writer: a path in place of the runtime's name has them itself. */
+/** Returns the module that exports the reader and writer. A path in place of the runtime's package exports them itself. */
 export function codecRuntime(runtimeImport: string): string {
   return isPackage(runtimeImport) ? `${runtimeImport}/codec` : runtimeImport;
 }

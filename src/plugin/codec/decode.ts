@@ -1,4 +1,4 @@
-/** The cases of a generated function that reads a message: one for each field number. */
+/** Decoding in generated codecs: the cases of the function that reads a message, one for each field number. */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { literal } from "../../print/literal.ts";
 import { type MessageField, representationOf } from "./message.ts";
@@ -59,7 +59,7 @@ function assign({ oneof, localName }: DescField, value: string): string {
   return `message.${oneof.localName} = { case: ${literal(localName)}, value: ${value} }`;
 }
 
-/** A number that a closed enum does not have is kept as an unknown field. */
+/** Reads a value of a closed enum. Numbers that the enum does not have are kept as unknown fields. */
 function decodeClosedEnum(field: EnumField, names: CodecNames): string[] {
   const numbers = [...new Set(field.enum.values.map(({ number }) => number))];
   return [
@@ -74,7 +74,7 @@ function decodeClosedEnum(field: EnumField, names: CodecNames): string[] {
   ];
 }
 
-/** A message that has come before is merged with. */
+/** Reads a message field, and merges it with an earlier message in the same field. */
 function decodeMessage(field: MessageField & { fieldKind: "message" }, names: CodecNames): string {
   const { localName, oneof } = field;
   const present = oneof === undefined ? `message.${localName}` : `message.${oneof.localName}`;
@@ -95,7 +95,7 @@ function decodeMessage(field: MessageField & { fieldKind: "message" }, names: Co
   }
 }
 
-/** The end of the message: by its length, or at the end of a group, which is selected by the negative field number. */
+/** The expression for the end of a message: the offset after its length, or the negative field number for a group. */
 function endOf(field: MessageField): string {
   return field.fieldKind !== "map" && field.delimitedEncoding ? String(-field.number) : "reader.end()";
 }
@@ -119,7 +119,7 @@ function decodeList(field: ListField, names: CodecNames): string[] {
   ];
 }
 
-/** An entry that lacks its key or value has the zero value for it. */
+/** Reads a map entry. A missing key or value has the zero value. */
 function decodeMap(field: MapField, names: CodecNames): string[] {
   const { localName, mapKey } = field;
   const isText = mapKey === ScalarType.STRING;
@@ -159,7 +159,7 @@ interface MapValue {
 function mapValue(field: MapField, names: CodecNames): MapValue {
   switch (field.mapKind) {
     case "scalar": {
-      // Entries do not share the bytes that one of them lacks.
+      // Entries without bytes must not share one array.
       const initial = zeroLiteral(field.scalar, false, () => "new Uint8Array(0)");
       const type = field.scalar === ScalarType.BYTES ? names.typed(": Uint8Array") : "";
       return { type, initial, read: readScalar(field.scalar, field.utf8Validation, false), stored: "value" };

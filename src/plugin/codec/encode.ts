@@ -1,4 +1,4 @@
-/** The statements of a generated function that writes a message, in the order of field numbers, as protobuf-es does. */
+/** Encoding in generated codecs: the statements that write a message, in the order of field numbers, as in protobuf-es. */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { literal } from "../../print/literal.ts";
@@ -52,7 +52,7 @@ function encodeSingular(field: SingularField, names: CodecNames): string[] {
   return statements.length === 1 ? [...statements, otherwise] : [...statements.slice(0, -1), `} ${otherwise}`];
 }
 
-/** Statements under a condition, in one line if that is one statement. */
+/** Puts statements under a condition, on one line if there is only one. */
 function conditional(condition: string, statements: readonly string[]): string[] {
   const [statement = ""] = statements;
   return statements.length === 1
@@ -60,10 +60,10 @@ function conditional(condition: string, statements: readonly string[]): string[]
     : [`if (${condition}) {`, ...indent(statements), "}"];
 }
 
-/** The condition under which a field outside of oneofs is written. */
+/** Returns the condition under which a field outside of oneofs is written. */
 function isSet(field: SingularField, value: string): string {
   if (!isImplicit(field)) {
-    // A default on the prototype is not a value of the message.
+    // A default on the prototype is not a value of the message itself.
     const isOwn = hasPrototype(field.parent) && field.fieldKind !== "message";
     return isOwn
       ? `Object.hasOwn(message, ${literal(field.localName)}) && ${value} !== undefined`
@@ -74,7 +74,7 @@ function isSet(field: SingularField, value: string): string {
   throw new Error(`${field} is a message without presence`);
 }
 
-/** The tag and the value. */
+/** Returns the statements that write the tag and the value. */
 function encodeValue(field: SingularField, value: string, names: CodecNames): string[] {
   if (field.fieldKind === "message") return encodeMessage(field, value, names);
   const type = field.fieldKind === "enum" ? ScalarType.INT32 : field.scalar;
@@ -125,7 +125,7 @@ function encodeList(field: ListField, names: CodecNames): string[] {
   ];
 }
 
-/** Each entry is a message with the key in field 1 and the value in field 2. */
+/** Writes a map. Each entry is a message with the key in field 1 and the value in field 2. */
 function encodeMap(field: MapField, names: CodecNames): string[] {
   const map = `message.${field.localName}`;
   const isNumeric = keyIsNumber(field.mapKey);
@@ -147,7 +147,7 @@ function encodeMap(field: MapField, names: CodecNames): string[] {
   ];
 }
 
-/** The key of an entry, made of the name of a property. */
+/** Returns the expression that converts a property name to the key of an entry. */
 function keyFromProperty(type: ScalarType): string {
   if (type === ScalarType.STRING || isLong(type)) return "key";
   if (type === ScalarType.BOOL) return 'key !== "false" && key !== ""';

@@ -1,16 +1,16 @@
-/** Messages in generated codecs: how a field holds one, and the object that a new message is. */
+/** Messages in generated codecs: their representation in fields, and the object of a new message. */
 import type { DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { Edition, isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { objectLiteral } from "../../print/declaration.ts";
 import { literal } from "../../print/literal.ts";
 import { valueLiteral, zeroLiteral } from "./scalar.ts";
 
-/** A field with a message: its own, of its list, or of its map's values. */
+/** A field with a message: as its value, as the items of a list, or as the values of a map. */
 export type MessageField = DescField & { readonly message: DescMessage };
 
 /**
- * How protobuf-es holds the message of a field: as it is; a `Struct` as JSON, except in a `Value`; a wrapper such as
- * `StringValue` as its value, where it is neither in a list or map nor in a oneof.
+ * Returns the representation of a field's message in protobuf-es: the message itself; a `Struct` as JSON, except in a `Value`;
+ * a wrapper such as `StringValue` as its value, unless it is in a list, map or oneof.
  */
 export function representationOf(field: MessageField): "message" | "json" | "wrapped" {
   const { message, parent } = field;
@@ -32,7 +32,7 @@ export function hasPrototype(message: DescMessage): boolean {
   return message.fields.some((field) => !isImplicit(field) && field.fieldKind !== "message" && !field.oneof);
 }
 
-/** `[name, value]` of each property that a new message has, in the order of the proto file. */
+/** Returns `[name, value]` of each property that a new message has, in the order of the proto file. */
 export function initialProperties(message: DescMessage, emptyBytes: () => string): [string, string][] {
   const properties = message.members.flatMap((member): [string, string][] => {
     const value = initialValue(member, emptyBytes);
@@ -41,7 +41,7 @@ export function initialProperties(message: DescMessage, emptyBytes: () => string
   return [["$typeName", literal(message.typeName)], ...properties];
 }
 
-/** The object that is the prototype of messages, with the default of each scalar and enum field. */
+/** Returns the object that is the prototype of messages, with the default of each scalar and enum field. */
 export function prototypeLiteral(message: DescMessage, emptyBytes: () => string): string {
   return objectLiteral(
     message.members.flatMap((member): [string, string][] =>

@@ -2,17 +2,17 @@
 import type { DescEnum, DescMessage } from "@bufbuild/protobuf";
 
 export interface CodecNames {
-  /** The function that writes a message, imported if it is of another file. */
+  /** Returns the function that writes a message, imported if the message is declared in another file. */
   encode(message: DescMessage): string;
-  /** The function that reads a message. */
+  /** Returns the function that reads a message, imported likewise. */
   decode(message: DescMessage): string;
-  /** The function that makes a new message. */
+  /** Returns the function that makes a new message, imported likewise. */
   create(message: DescMessage): string;
   /** Imports the type of a message or enum. */
   type(type: DescMessage | DescEnum): string;
   /** Imports a value of the runtime. */
   runtime(name: string): string;
-  /** Text that is for TypeScript only, such as `!`. */
+  /** Returns text for TypeScript output, such as `!`, and nothing for JavaScript output. */
   typed(text: string): string;
 }
 

@@ -1,4 +1,4 @@
-/** Scalar types in generated codecs: the functions of reader and writer, wire types, zero values. */
+/** Scalar types in generated codecs: the methods of the reader and writer, wire types, and zero values. */
 import { ScalarType } from "@bufbuild/protobuf";
 import type { ScalarValue } from "@bufbuild/protobuf/reflect";
 import { literal } from "../../print/literal.ts";
@@ -9,7 +9,7 @@ export const START_GROUP = 3;
 export const END_GROUP = 4;
 
 interface Scalar {
-  /** The function of the writer, and of the reader where it has the same name. */
+  /** The method of the writer, and of the reader if it has the same name. */
   readonly name: string;
   readonly wireType: number;
 }
@@ -36,24 +36,24 @@ export const wireTypeOf = (type: ScalarType): number => scalars[type].wireType;
 
 export const isLong = (type: ScalarType): boolean => /64$/.test(scalars[type].name);
 
-/** Reports whether protobuf-es types a map with such keys as an object with numbers for keys. */
+/** Reports whether protobuf-es declares a map with keys of this type as an object with number keys. */
 export const keyIsNumber = (type: ScalarType): boolean =>
   wireTypeOf(type) !== LENGTH_DELIMITED && type !== ScalarType.BOOL && !isLong(type);
 
-/** The tag of a field (Encoding, "Message Structure"): its number, shifted by three, and the wire type. */
+/** Returns the tag of a field (Encoding, "Message Structure"): its number, shifted by three, and the wire type. */
 export const tagOf = (no: number, wireType: number): number => ((no << 3) | wireType) >>> 0;
 
-/** The statement that writes a field. Items of packed lists have no tag, which is 0 then. */
+/** Returns the statement that writes a field. Items of packed lists have no tag, for which 0 is passed. */
 export const writeScalar = (type: ScalarType, tag: number, value: string): string =>
   `writer.${scalars[type].name}(${tag}, ${value});`;
 
-/** The expression that reads a value. `strict` refuses text that is not UTF-8. */
+/** Returns the expression that reads a value. `strict` rejects text that is not valid UTF-8. */
 export function readScalar(type: ScalarType, strict: boolean, longAsString: boolean): string {
   const name = type === ScalarType.STRING && !strict ? "lenientString" : scalars[type].name;
   return longAsString && isLong(type) ? `String(reader.${name}())` : `reader.${name}()`;
 }
 
-/** The value of a field in a message that has not set it. */
+/** Returns the value of a field in a message that has not set it. */
 export function zeroLiteral(type: ScalarType, longAsString: boolean, emptyBytes: () => string): string {
   switch (type) {
     case ScalarType.BOOL:
@@ -68,7 +68,7 @@ export function zeroLiteral(type: ScalarType, longAsString: boolean, emptyBytes:
   }
 }
 
-/** The default that a field declares, in proto2 and editions. */
+/** Returns the default that a field declares, in proto2 and editions. */
 export function valueLiteral(value: ScalarValue, emptyBytes: () => string): string {
   if (value instanceof Uint8Array) {
     return value.length === 0 ? emptyBytes() : `Uint8Array.of(${value.join(", ")})`;
@@ -87,7 +87,7 @@ export function valueLiteral(value: ScalarValue, emptyBytes: () => string): stri
   }
 }
 
-/** The condition under which a field without presence is written. */
+/** Returns the condition under which a field without presence is written. */
 export function isNotZero(type: ScalarType, longAsString: boolean, value: string): string {
   switch (type) {
     case ScalarType.BOOL:
@@ -98,7 +98,7 @@ export function isNotZero(type: ScalarType, longAsString: boolean, value: string
       return `${value}.byteLength !== 0`;
     case ScalarType.DOUBLE:
     case ScalarType.FLOAT:
-      // Minus zero is not the zero value, and is written.
+      // Negative zero is not the zero value, and is written.
       return `!Object.is(${value}, 0)`;
     default:
       if (!isLong(type)) return `${value} !== 0`;

@@ -1,4 +1,4 @@
-/** Whole messages through the functions that the plugin generates with `codecs=true`. */
+/** Codecs of whole messages, made of the functions that the plugin generates with `codecs=true`. */
 import { MessageReader } from "./reader.ts";
 import { MessageWriter } from "./writer.ts";
 
@@ -6,16 +6,16 @@ import { MessageWriter } from "./writer.ts";
 export type EncodeMessage<Message> = (writer: MessageWriter, message: Message) => void;
 
 /**
- * Reads the fields of a message up to the offset `end`, or, where it is negative, up to the end of the group with the field
- * number `-end`. Merges them into `message` if one is given.
+ * Reads the fields of a message up to the offset `end`, or, if it is negative, to the end of the group with the field number
+ * `-end`. Merges them into `message` if it is given.
  */
 export type DecodeMessage<Message> = (reader: MessageReader, end: number, message?: Message) => Message;
 
-/** A message's own encoding, generated with `codecs=true`. */
+/** The binary codec of a message, generated with `codecs=true`. */
 export interface MessageCodec<Message> {
   /**
    * Encodes a message after `headroom` bytes (default: 0), which the caller fills in, so that a prefix needs no copy. The
-   * result is a view of memory that other messages share: copy it before its `buffer` is used or a small message is kept.
+   * result is a view of memory that other messages share: copy it to use its `buffer` or to keep a small message.
    */
   encode(message: Message, headroom?: number): Uint8Array;
   /**
@@ -36,10 +36,10 @@ export function createMessageCodec<Message>(
   };
 }
 
-/** Kept for reuse; `undefined` while in use, because a getter of a message may encode another one. */
+/** The writer that is reused. `undefined` while it is in use, because a getter of a message may encode another one. */
 let idle: MessageWriter | undefined = new MessageWriter();
 
-/** Encodes a message by its function, after `headroom` bytes. */
+/** Encodes a message with its generated function, after `headroom` bytes. */
 export function encodeInto<Message>(encode: EncodeMessage<Message>, message: Message, headroom: number): Uint8Array {
   const writer = idle ?? new MessageWriter();
   idle = undefined;

@@ -1,15 +1,15 @@
-/** Numbers that fields may hold: converts what protobuf-es converts, and throws for what it refuses. */
+/** Conversion of field values to numbers: accepts and rejects the same values as protobuf-es, and throws for rejected ones. */
 
 const MAX_INT64 = 0x7fffffffffffffffn;
 const MIN_INT64 = -0x8000000000000000n;
 const MAX_UINT64 = 0xffffffffffffffffn;
 
-/** A signed 32-bit integer of a number or a string. */
+/** Converts a number or string to a signed 32-bit integer. */
 export function toInt32(value: unknown): number {
   return ((value as number) | 0) === value ? (value as number) : toInteger(value, -0x80000000, 0x7fffffff, "int32");
 }
 
-/** An unsigned 32-bit integer of a number or a string. */
+/** Converts a number or string to an unsigned 32-bit integer. */
 export function toUint32(value: unknown): number {
   return (value as number) >>> 0 === value ? (value as number) : toInteger(value, 0, 0xffffffff, "uint32");
 }
@@ -21,7 +21,7 @@ function toInteger(value: unknown, min: number, max: number, type: string): numb
   return number;
 }
 
-/** A number that 32 bits can hold, infinities and NaN included. */
+/** Converts a number or string to a number in the range of a 32-bit float, infinities and NaN included. */
 export function toFloat(value: unknown): number {
   if (typeof value !== "number" && typeof value !== "string") throw new Error(`invalid float32: ${typeof value}`);
   const number = Number(value);

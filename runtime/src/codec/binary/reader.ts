@@ -1,17 +1,17 @@
 /**
- * Reader of protobuf's binary format for generated codecs: a cursor over received bytes. Accepts and refuses exactly what
- * protobuf-es does, which is the oracle of its property tests.
+ * Reader of protobuf's binary format for generated codecs: a cursor over received bytes. It accepts and rejects the same
+ * input as protobuf-es, which is the oracle of its property tests.
  *
  * A nested message is read from the same reader up to an offset, so that it needs no object of its own.
  */
 import { ScalarReader } from "./scalar-reader.ts";
 import { addUnknown, type UnknownField, varint32 } from "./unknown.ts";
 
-/** Messages nested deeper than this are refused, as in protobuf-es and protobuf's own implementations. */
+/** Messages that are nested deeper than this are rejected, as in protobuf-es and protobuf's own implementations. */
 const RECURSION_LIMIT = 100;
 const END_GROUP = 4;
 
-/** The default of bytes fields. Shared: it has no bytes that anyone could change. */
+/** The default of bytes fields. It is shared, because it has no bytes that could be changed. */
 export const EMPTY_BYTES: Uint8Array = new Uint8Array(0);
 
 export class MessageReader extends ScalarReader {
@@ -19,8 +19,8 @@ export class MessageReader extends ScalarReader {
   #groupEnded = false;
 
   /**
-   * Begins a message that ends at an offset or, where `end` is negative, at the end of the group with the field number
-   * `-end`. Returns the offset up to which to read. Throws where messages are nested too deeply.
+   * Begins a message that ends at the offset `end` or, if `end` is negative, at the end of the group with the field number
+   * `-end`. Returns the offset up to which to read. Throws if messages are nested too deeply.
    */
   enter(typeName: string, end: number): number {
     if (++this.#depth > RECURSION_LIMIT) {
@@ -31,7 +31,7 @@ export class MessageReader extends ScalarReader {
     return end < 0 ? this.length : end;
   }
 
-  /** Ends what {@link enter} began. Throws where a group has not been ended by its tag. */
+  /** Ends the message that {@link enter} began. Throws if a group has no matching end tag. */
   leave(end: number): void {
     this.#depth--;
     if (end >= 0) return;
@@ -39,7 +39,7 @@ export class MessageReader extends ScalarReader {
     this.#groupEnded = false;
   }
 
-  /** The field number, shifted by three, and the wire type. A field's number alone decides how it is read. */
+  /** Reads a tag: the field number, shifted by three, and the wire type. Generated code decides by the field number only. */
   tag(): number {
     const tag = this.bytes[this.pos] as number;
     if (tag < 0x80 && tag > 7 && (tag & 7) < 6) {
@@ -49,24 +49,24 @@ export class MessageReader extends ScalarReader {
     return this.#longTag();
   }
 
-  /** Skips a field after its tag, and returns its bytes. */
+  /** Skips a field after its tag. Returns the bytes of its value. */
   skip(tag: number): Uint8Array {
     const start = this.pos;
     this.#skip(tag, RECURSION_LIMIT - this.#depth);
     return this.slice(start);
   }
 
-  /** Adds a field to those that the schema does not have. */
+  /** Skips a field that the schema does not have, and adds it to the unknown fields. */
   unknown(fields: UnknownField[] | undefined, tag: number): UnknownField[] {
     return addUnknown(fields, tag, this.skip(tag));
   }
 
-  /** Adds a number that a closed enum does not have to the fields that the schema does not have. */
+  /** Adds a number that a closed enum does not have to the unknown fields. */
   unknownEnum(fields: UnknownField[] | undefined, tag: number, value: number): UnknownField[] {
     return addUnknown(fields, tag, varint32(value));
   }
 
-  /** Reports whether the tag ends the group that was entered with `-no`. A tag that ends another group is an error. */
+  /** Reports whether the tag ends the group with the field number `no`. Throws for the end tag of another group. */
   endsGroup(tag: number, no: number): boolean {
     if ((tag & 7) !== END_GROUP) return false;
     checkEndGroup(tag, no);

@@ -1,15 +1,15 @@
 /** Cursor over received bytes that reads the scalar types of protobuf (Encoding, "Message Structure"). */
 import { readUtf8 } from "./text.ts";
 
-/** Numbers with more than one byte pass through here, the first byte first. */
+/** A buffer for numbers of several bytes, in little-endian order. */
 const scratch = new DataView(new ArrayBuffer(8));
 
 export class ScalarReader {
   readonly bytes: Uint8Array;
-  /** Offset of the next byte to read. May pass `length` by a malformed length; the next read then fails. */
+  /** Offset of the next byte to read. A malformed length may move it past `length`; the next read then fails. */
   pos = 0;
   readonly length: number;
-  /** The lower and upper half of the last 64-bit varint. */
+  /** The lower and upper 32 bits of the last 64-bit varint. */
   #low = 0;
   #high = 0;
 
@@ -18,13 +18,13 @@ export class ScalarReader {
     this.length = bytes.length;
   }
 
-  /** Reads a length, and returns the offset at which what follows ends. */
+  /** Reads a length. Returns the offset at which the data after it ends. */
   end(): number {
     const length = this.uint32();
     return this.pos + length;
   }
 
-  /** A varint of up to ten bytes, of which the lower 32 bits count. */
+  /** Reads a varint of up to ten bytes. Returns its lower 32 bits. */
   uint32(): number {
     const byte = this.bytes[this.pos] as number;
     if (byte < 0x80) {
@@ -43,7 +43,7 @@ export class ScalarReader {
     return (value >>> 1) ^ -(value & 1);
   }
 
-  /** An enum's number, whether the enum has it or not. */
+  /** Reads the number of an enum value, known or unknown. */
   enum<Value extends number>(): Value {
     return (this.uint32() | 0) as Value;
   }
@@ -107,19 +107,19 @@ export class ScalarReader {
     return scratch.getFloat64(0, true);
   }
 
-  /** A view of the received bytes: nothing is copied. */
+  /** Reads a bytes field as a view of the received bytes, without a copy. */
   data(): Uint8Array {
     const start = this.#delimited();
     return this.slice(start);
   }
 
-  /** Text in UTF-8. Throws for anything else, as proto3 wants it. */
+  /** Reads UTF-8 text. Throws for invalid UTF-8, as proto3 requires. */
   string(): string {
     const start = this.#delimited();
     return readUtf8(this.bytes, start, this.pos, true);
   }
 
-  /** Text in UTF-8, with U+FFFD for anything else, as proto2 wants it. */
+  /** Reads UTF-8 text, and replaces invalid UTF-8 with U+FFFD, as in proto2. */
   lenientString(): string {
     const start = this.#delimited();
     return readUtf8(this.bytes, start, this.pos, false);
@@ -160,13 +160,13 @@ export class ScalarReader {
     this.#high = high;
   }
 
-  /** A view of the bytes that have been read since `start`. */
+  /** Returns a view of the bytes that have been read since `start`. */
   protected slice(start: number): Uint8Array {
     const { buffer, byteOffset } = this.bytes;
     return new Uint8Array(buffer, byteOffset + start, this.pos - start);
   }
 
-  /** Reads a length and moves behind as many bytes. Returns the offset at which they begin. */
+  /** Reads a length and skips as many bytes. Returns the offset at which they begin. */
   #delimited(): number {
     const length = this.uint32();
     const start = this.pos;

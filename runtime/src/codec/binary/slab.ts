@@ -1,12 +1,12 @@
 /**
- * Memory that messages are written into one after another. They are returned as views of it: allocating an array for each
- * would cost more than encoding a small message. Bytes that have been returned are never written again.
+ * A slab: memory into which messages are written one after another. They are returned as views of it, because allocating an
+ * array for each would cost more than encoding a small message. Bytes that have been returned are never written again.
  */
 
 const SIZE = 16 * 1024;
 /**
- * Large messages that fill less than this fraction of the memory that was reserved for them are copied out of it: text is
- * reserved three times its length, and a response that nobody reads must not hold more memory than its size.
+ * Large messages that use less than this fraction of their reserved memory are copied out of it: three times the length of text
+ * is reserved, and a response that is not read should hold no more memory than its size.
  */
 const LEAST_FILLED = 3 / 4;
 
@@ -18,21 +18,21 @@ export class Slab {
   /** The offset of the next byte to write. */
   protected pos = 0;
 
-  /** Begins a message after `headroom` bytes. Drops a message that has been begun and not finished. */
+  /** Begins a message after `headroom` bytes. Drops an unfinished message. */
   begin(headroom: number): void {
     this.pos = this.start;
     this.reserve(headroom);
     this.pos += headroom;
   }
 
-  /** The bytes of the message, headroom included. */
+  /** Ends the message. Returns its bytes, including the headroom. */
   finish(): Uint8Array {
     const result = this.bytes.subarray(this.start, this.pos);
     if (this.bytes.length <= SIZE) {
       this.start = this.pos;
       return result;
     }
-    // Small messages do not keep the memory of a large one.
+    // Small messages must not keep the memory of a large one.
     const reserved = this.bytes.length;
     this.#allocate(SIZE);
     return result.length < reserved * LEAST_FILLED ? result.slice() : result;

@@ -1,6 +1,6 @@
 /**
- * `google.protobuf.Struct` as protobuf-es has it in fields: a plain JSON object, converted to messages before it is
- * encoded and after it has been decoded.
+ * Conversion of `google.protobuf.Struct` fields, which protobuf-es represents as plain JSON objects: to messages before
+ * encoding, and to JSON after decoding.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";

@@ -1,15 +1,15 @@
-/** Text in UTF-8, as fields of received messages hold it. */
+/** Decoding of UTF-8 text in received messages. */
 
-/** Text of ASCII up to this length is built here, which is faster than a call of the platform. */
+/** ASCII text up to this length is decoded here, which is faster than a call of the platform. */
 const SHORT = 24;
 
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
-/** The method of `Buffer`, where there is one: faster than `TextDecoder`, but says nothing of bytes that are not UTF-8. */
+/** The method of `Buffer`, if there is one: it is faster than `TextDecoder`, but does not report invalid UTF-8. */
 const utf8Slice: ((this: Uint8Array, start: number, end: number) => string) | undefined =
   typeof Buffer === "function" ? Reflect.get(Buffer.prototype, "utf8Slice") : undefined;
 
-/** Throws for bytes that are not UTF-8 where `isStrict`, and makes U+FFFD of them elsewhere. */
+/** Decodes UTF-8. For invalid UTF-8 it throws if `isStrict`, and otherwise inserts U+FFFD. */
 export function readUtf8(bytes: Uint8Array, start: number, end: number, isStrict: boolean): string {
   if (end - start <= SHORT) {
     const text = shortAscii(bytes, start, end);
@@ -23,8 +23,8 @@ export function readUtf8(bytes: Uint8Array, start: number, end: number, isStrict
 }
 
 /**
- * Builds text of up to {@link SHORT} characters; `undefined` for what is not ASCII. Characters that are given to one call are
- * one flat string, where adding them one by one would make a tree of strings.
+ * Decodes ASCII text of up to {@link SHORT} characters. Returns `undefined` for other bytes. All characters are passed to one
+ * call, which makes one flat string; concatenation would make a tree of strings.
  */
 function shortAscii(bytes: Uint8Array, start: number, end: number): string | undefined {
   const { fromCharCode } = String;

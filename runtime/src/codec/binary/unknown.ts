@@ -1,4 +1,4 @@
-/** Fields that the reader's schema does not have, as protobuf-es keeps them in `$unknown`. */
+/** Unknown fields: those that the reader's schema does not have, as protobuf-es keeps them in `$unknown`. */
 
 export interface UnknownField {
   readonly no: number;
@@ -6,7 +6,7 @@ export interface UnknownField {
   readonly data: Uint8Array;
 }
 
-/** Adds a field to those of a message, which may have none so far. */
+/** Adds an unknown field to the list of a message, which is made for the first one. */
 export function addUnknown(fields: UnknownField[] | undefined, tag: number, data: Uint8Array): UnknownField[] {
   const field = { no: tag >>> 3, wireType: tag & 7, data };
   if (fields === undefined) return [field];
@@ -14,7 +14,7 @@ export function addUnknown(fields: UnknownField[] | undefined, tag: number, data
   return fields;
 }
 
-/** A signed 32-bit number as a varint, which has ten bytes for a negative one. */
+/** Encodes a signed 32-bit number as a varint, of ten bytes if it is negative. */
 export function varint32(value: number): Uint8Array {
   const bytes: number[] = [];
   let rest = value;

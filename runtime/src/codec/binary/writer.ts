@@ -1,53 +1,53 @@
 /**
- * Writer of protobuf's binary format for generated codecs. Writes the bytes that protobuf-es writes, and refuses the values
- * that it refuses.
+ * Writer of protobuf's binary format for generated codecs. It writes the same bytes as protobuf-es, and rejects the same
+ * values.
  */
 import { toFloat, toInt32, toInt64, toUint32, toUint64 } from "./numbers.ts";
 import { Slab } from "./slab.ts";
 import type { UnknownField } from "./unknown.ts";
 
-/** Strings of ASCII up to this length are copied character by character, which is faster than a call of the platform. */
+/** ASCII strings up to this length are copied character by character, which is faster than a call of the platform. */
 const SHORT_STRING = 24;
-/** Bytes up to this length are copied one by one. */
+/** Bytes fields up to this length are copied byte by byte. */
 const SHORT_BYTES = 32;
 const MAX_TAG = 5;
-/** The longest varint: a negative number, or 64 bits. */
+/** Maximum length of a varint: that of a negative or 64-bit number. */
 const MAX_VARINT = 10;
 
 const text = new TextEncoder();
-/** The method of `Buffer`, where there is one: faster than `TextEncoder`, which needs a view and returns an object. */
+/** The method of `Buffer`, if there is one: it is faster than `TextEncoder`, which needs a view and returns an object. */
 const utf8Write: ((this: Uint8Array, value: string, offset: number) => number) | undefined =
   typeof Buffer === "function" ? Reflect.get(Buffer.prototype, "utf8Write") : undefined;
 
-/** 64-bit integers are taken apart here. */
+/** A buffer that splits 64-bit integers into halves. */
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** Each method writes a tag and a value. The tag 0 is none, for items of packed lists. */
+/** Writes fields. Each method writes a tag and a value; the tag 0 is omitted, for items of packed lists. */
 export class MessageWriter extends Slab {
-  /** Throws where a message of another type was given. */
+  /** Throws if the message is of another type. */
   check(message: { readonly $typeName: string }, typeName: string): void {
     if (message.$typeName !== typeName) {
       throw new Error(`cannot encode message ${message.$typeName} as ${typeName}`);
     }
   }
 
-  /** Throws for a required field that is not set. */
+  /** Throws the error of a required field that is not set. */
   missing(field: string): never {
     throw new Error(`cannot encode field ${field} to binary: required field not set`);
   }
 
-  /** A field number, shifted by three, and a wire type: a constant in generated code. */
+  /** Writes a tag: a field number, shifted by three, and a wire type. It is a constant in generated code. */
   tag(tag: number): void {
     this.#tag(tag, 0);
   }
 
-  /** Begins a field that has its length before it. One byte is reserved for the length. */
+  /** Begins a length-prefixed field. One byte is reserved for the length. Returns the start for {@link join}. */
   fork(tag: number): number {
     this.#tag(tag, 1);
     return this.pos++ - this.start;
   }
 
-  /** Ends what the matching `fork` began: writes its length, and moves it where the length has more than one byte. */
+  /** Ends the field of the matching {@link fork}: writes its length, and moves its content if the length needs more than one byte. */
   join(start: number): void {
     const from = this.start + start + 1;
     const length = this.pos - from;
@@ -163,7 +163,7 @@ export class MessageWriter extends Slab {
     this.pos = pos;
   }
 
-  /** Writes the fields that the schema does not have, after all others. */
+  /** Writes the unknown fields, after all others. */
   unknown(fields: readonly UnknownField[]): void {
     for (const { no, wireType, data } of fields) {
       this.#tag(((no << 3) | wireType) >>> 0, data.length);
@@ -171,20 +171,20 @@ export class MessageWriter extends Slab {
     }
   }
 
-  /** Writes a message that has been encoded already. */
+  /** Writes a message that is already encoded. */
   raw(value: Uint8Array): void {
     this.reserve(value.length);
     this.#raw(value);
   }
 
   #longString(tag: number, value: string): void {
-    // protobuf-es converts what is no string.
+    // protobuf-es converts values that are not strings.
     const given = typeof value === "string" ? value : String(value);
     this.#tag(tag, MAX_VARINT + 3 * given.length);
     this.#utf8(given);
   }
 
-  /** Encodes after the length that ASCII text has, and moves text whose length has more bytes. */
+  /** Encodes text after a length of the size that ASCII text needs, and moves the text if its length needs more bytes. */
   #utf8(value: string): void {
     const bytes = this.bytes;
     const guessed = varint32Size(value.length);
@@ -200,7 +200,7 @@ export class MessageWriter extends Slab {
     this.pos += written;
   }
 
-  /** Writes a tag, and reserves as many bytes for what follows. */
+  /** Writes a tag, and reserves `size` bytes for the value. */
   #tag(tag: number, size: number): void {
     this.reserve(MAX_TAG + size);
     if (tag >= 0x80) this.#varint32(tag);

@@ -1,5 +1,5 @@
 /**
- * Policies by the names that gRPC's service configs have for them.
+ * Load balancing policies by their names in gRPC's service configs.
  */
 import type { Balancer } from "../balancer.ts";
 import { consistentHash } from "./consistent-hash.ts";
@@ -22,14 +22,14 @@ const POLICIES: Readonly<Record<string, (config: PolicyConfig["config"]) => Bala
   ring_hash_experimental: ringHash,
 };
 
-/** gRFC A76: the header that has the key. Without it the policy is of no use here. */
+/** Makes the ring hash policy with the header that contains the key (gRFC A76). Without a header it is not supported. */
 function ringHash({ requestHashHeader }: PolicyConfig["config"]): Balancer | undefined {
   return typeof requestHashHeader === "string" && requestHashHeader !== ""
     ? consistentHash({ header: requestHashHeader })
     : undefined;
 }
 
-/** The first policy that is known. Throws a `TypeError` where there are some and none is known. */
+/** Returns the first known policy. Throws a `TypeError` if there are policies but none is known. */
 export function findPolicy(configs: readonly PolicyConfig[]): Balancer | undefined {
   for (const { name, config } of configs) {
     const balancer = Object.hasOwn(POLICIES, name) ? POLICIES[name]?.(config) : undefined;

@@ -1,19 +1,19 @@
 /**
- * Consistent hashing (gRFC A42, ring hash): calls with one key go to one endpoint, and a change of the endpoints moves only the keys of
- * those that came or went.
+ * Consistent hashing (gRFC A42, ring hash): calls with the same key go to the same endpoint, and a change of the endpoints
+ * moves only the keys of those that were added or removed.
  */
 import type { HttpRequest } from "../../http/exchange.ts";
 import type { Balancer, Random, ReadyEndpoint } from "../balancer.ts";
 import { hashText, mix } from "../hash.ts";
 
-/** Points of an endpoint of mean weight on the ring, and of all endpoints together. */
+/** Number of points on the ring: of an endpoint of mean weight, and of all endpoints together. */
 const POINTS = 100;
 const MAX_POINTS = 16_384;
 
 export interface ConsistentHashOptions {
   /** The header whose value is the key of a call. */
   readonly header?: string | undefined;
-  /** The key of a call by its request, in place of `header`. Calls without a key go to any endpoint. */
+  /** Returns the key of a call, in place of `header`. Calls without a key go to any endpoint. */
   readonly key?: ((request: HttpRequest) => string | undefined) | undefined;
   readonly random?: Random | undefined;
 }
@@ -40,7 +40,7 @@ function headerKey(header: string): (request: HttpRequest) => string | undefined
   return ({ headers }) => headers.get(name);
 }
 
-/** Points in order, each with its place and the index of its owner. Both fit into one number, so that one sort orders them. */
+/** The points of the ring in order, each with its place and the index of its owner. One number holds both, so that one sort orders them. */
 function makeRing(ready: readonly ReadyEndpoint[]): { readonly places: Uint32Array; readonly owners: Uint32Array } {
   const total = ready.reduce((sum, { weight }) => sum + weight, 0);
   const perEndpoint = Math.max(1, Math.min(POINTS, MAX_POINTS / ready.length));
@@ -57,7 +57,7 @@ function makeRing(ready: readonly ReadyEndpoint[]): { readonly places: Uint32Arr
   };
 }
 
-/** The index of the first point at the place or after it; the first of all behind the last. */
+/** Returns the index of the first point at the place or after it, or 0 if there is none. */
 function findPlace(places: Uint32Array, place: number): number {
   let low = 0;
   let high = places.length;

@@ -1,13 +1,14 @@
 /**
- * The power of two choices on active streams (gRFC A48 with two choices; Finagle): two endpoints are drawn by weight, and the one with
- * fewer streams for its weight is taken. It adapts to slow endpoints without a clock, and costs the same for any number of them.
+ * The power of two choices by active streams (gRFC A48 with two choices; Finagle): two endpoints are drawn by weight, and the
+ * one with fewer streams relative to its weight is chosen. The policy adapts to slow endpoints without a clock, and its cost
+ * does not depend on their number.
  */
 import { type Balancer, drawByWeight, isEven, type Random, type ReadyEndpoint } from "../balancer.ts";
 
-/** Draws again so often where the second choice is the first. */
+/** Maximum number of draws of the second choice while it equals the first. */
 const MAX_DRAWS = 3;
 
-/** Makes the policy, which is the default. */
+/** Makes the policy. It is the default. */
 export function p2c(options: { readonly random?: Random | undefined } = {}): Balancer {
   const { random = Math.random } = options;
   const balancer: Balancer = (ready) => {

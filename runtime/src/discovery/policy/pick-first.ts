@@ -1,6 +1,6 @@
 /**
- * Pick first (gRFC A62): one endpoint takes all calls, and the next one takes over where it is lost. For clusters whose members are equal
- * and costly to connect to, such as registries.
+ * Pick first (gRFC A62): one endpoint takes all calls, and the next one takes over when it is lost. It suits clusters whose
+ * members are equal and costly to connect to, such as registries.
  */
 import type { Balancer, ReadyEndpoint } from "../balancer.ts";
 

@@ -1,14 +1,14 @@
 /**
- * Round robin, by weight: a static stride scheduler as gRPC's weighted_round_robin has it (gRFC A58). In each round an endpoint is skipped
- * as often as its weight is below the largest.
+ * Weighted round robin: a static stride scheduler like gRPC's weighted_round_robin (gRFC A58). In each round an endpoint is
+ * skipped more often the further its weight is below the largest.
  */
 import { type Balancer, isEven, type Random, type ReadyEndpoint } from "../balancer.ts";
 
 const MAX_WEIGHT = 65_535;
-/** The least weight against the largest: bounds how many endpoints a pick may skip. */
+/** The smallest weight relative to the largest. It bounds the number of endpoints that a pick may skip. */
 const MIN_SHARE = 1 / 64;
 
-/** Makes the policy. Each set of endpoints begins at a random place, so that clients do not all begin with the same one. */
+/** Makes the policy. Each set of endpoints starts at a random place, so that clients do not all start with the same endpoint. */
 export function roundRobin(options: { readonly random?: Random | undefined } = {}): Balancer {
   const { random = Math.random } = options;
   const balancer: Balancer = (ready) => {

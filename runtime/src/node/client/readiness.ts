@@ -1,5 +1,5 @@
 /**
- * Waiting for a server that cannot be connected to (gRPC's wait for ready), for an engine that connects for each request.
+ * Wait for ready (gRPC): requests wait for a server that cannot be connected to, in an engine that connects for each request.
  */
 import { isUnprocessed } from "../../call/attempt.ts";
 import { noteObstacle } from "../../call/context.ts";
@@ -9,8 +9,8 @@ import { ReplayBody } from "../../http/replay.ts";
 import type { ConnectionAttempts } from "./attempts.ts";
 
 /**
- * An exchange that is made again when it found no connection and is to wait for one. The attempts find out, one at a time
- * for all that wait, when that is. `byDefault` applies to requests that do not say whether they wait.
+ * Repeats an exchange that found no connection, if its request waits for ready. `attempts` makes one connection attempt at a
+ * time for all waiting requests until one succeeds. `byDefault` applies to requests that do not set `waitForReady`.
  */
 export function waitingExchange(exchange: Exchange, attempts: ConnectionAttempts, byDefault: boolean): Exchange {
   async function exchangeWhenReady(request: HttpRequest): ReturnType<Exchange> {

@@ -1,5 +1,5 @@
 /**
- * Bodies read from a Node stream: the request of a server, the response of a client, over HTTP/1.1 and HTTP/2.
+ * Bodies read from a Node stream: requests on a server and responses on a client, over HTTP/1.1 and HTTP/2.
  */
 import { Readable } from "node:stream";
 import type { RpcError } from "../../call/error.ts";
@@ -10,22 +10,19 @@ import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 const HIGH_WATER_BYTES = 64 * 1024;
 
 export interface ReadableBodyOptions {
-  /** The error of a stream that closed before it had ended. */
+  /** Returns the error of a stream that closed before it had ended. */
   readonly lost: () => RpcError;
-  /** Called when the reader is not interested in the rest. */
+  /** Called when the reader does not read the rest. */
   readonly cancel: () => void;
-  /**
-   * Reports whether a stream that ended did so because it was cut off: Node ends streams that are reset as if all had
-   * come.
-   */
+  /** Reports whether an ended stream was truncated: Node ends streams that are reset as if all data had arrived. */
   readonly cutOff: (stream: Readable) => boolean;
-  /** True if the engine waits for somebody to read the end of the stream. Default: false. */
+  /** True if the engine waits until the end of the stream is read. Default: false. */
   readonly readEnd?: boolean;
 }
 
 /**
- * The property of a stream that holds its body. All streams share the listeners below, which find the body by it: closures
- * for each stream would take more memory than everything else about it.
+ * The property of a stream that holds its body. All streams share the listeners below, which find the body through this
+ * property: closures for each stream would take more memory than the rest of its state.
  */
 const BODY = Symbol("body");
 type Carrier = Readable & { [BODY]?: ReadableBody | undefined };
@@ -54,7 +51,7 @@ export class ReadableBody implements Body {
   readonly #memory: MemoryShare | undefined;
   #waiting: Waiting | undefined;
   #iterator: ChunkIterator | undefined;
-  /** The error to fail every further read with. */
+  /** The error with which every further read fails. */
   #abandoned: RpcError | undefined;
 
   /** With a share of a memory budget, a body that does not fit into it fails as unavailable. */
@@ -81,13 +78,13 @@ export class ReadableBody implements Body {
     if (waiting === undefined) return;
     this.#waiting = undefined;
     this.release();
-    // The rest is read and dropped, so that the connection can be used again.
+    // Reads and drops the rest, so that the connection can be used again.
     this.#stream.resume();
     this.#options.cancel();
     waiting.reject(reason);
   }
 
-  /** Fails pending and later reads, of the whole body and of chunks: there is no time left for them. */
+  /** Fails pending and later reads, both of the whole body and of chunks, because the time for them is over. */
   abandon(reason: RpcError): void {
     this.#abandoned = reason;
     this.failBytes(reason);
@@ -100,8 +97,8 @@ export class ReadableBody implements Body {
       this.#waiting = { limit, maxBytes: limit + framing, check, chunks: [], resolve, reject };
       const early: Uint8Array | null = stream.read();
       if (early !== null) this.onChunk(early);
-      // Engines of Node push what arrives. Taking it from them at once saves the stream's own buffer and its events, which
-      // cost more than all that is done with the bytes.
+      // Node's HTTP engines push received chunks. Taking chunks at once avoids the stream's own buffer and events, which
+      // cost more than the rest of the processing.
       stream.push = push;
       if (stream.readableEnded) this.onEnd();
       else if (mayHaveEnded(stream)) stream.on("end", ended);
@@ -110,7 +107,7 @@ export class ReadableBody implements Body {
     });
   }
 
-  /** Takes a chunk that has arrived, if somebody waits for all of them. */
+  /** Takes a chunk that has arrived, if a reader waits for the whole body. Returns whether it did. */
   onChunk(chunk: Uint8Array): boolean {
     const waiting = this.#waiting;
     if (waiting === undefined) return false;
@@ -134,7 +131,7 @@ export class ReadableBody implements Body {
     return true;
   }
 
-  /** Releases the memory of what was received. For the engine, when the exchange has come to its end. */
+  /** Releases the memory of received data. The engine calls it when the exchange has ended. */
   release(): void {
     this.#iterator?.release();
     if (this.#taken === 0) return;
@@ -150,7 +147,7 @@ export class ReadableBody implements Body {
     }
   }
 
-  /** The stream has ended. */
+  /** Handles the end of the stream. */
   onEnd(): void {
     this.ended = true;
     const waiting = this.#waiting;
@@ -164,7 +161,7 @@ export class ReadableBody implements Body {
     resolve(concat(chunks, this.received));
   }
 
-  /** The stream has closed. */
+  /** Handles the close of the stream. */
   onClose(): void {
     this.#lose();
   }
@@ -186,7 +183,7 @@ export class ReadableBody implements Body {
 
 function closed(this: Carrier): void {
   const body = this[BODY];
-  // Node 20 keeps streams reachable until a major collection. Minor ones would copy what they refer to until then.
+  // Node 20 keeps streams reachable until a major collection. Until then minor collections would copy the objects that they refer to.
   this[BODY] = undefined;
   body?.onClose();
 }
@@ -199,7 +196,7 @@ function ended(this: Carrier): void {
 function push(this: Carrier, chunk: Uint8Array | null): boolean {
   const body = this[BODY];
   if (chunk === null) body?.onEnd();
-  // A reader of the whole body has no backpressure.
+  // A reader of the whole body applies no backpressure.
   else if (body?.onChunk(chunk)) return true;
   const more = Readable.prototype.push.call(this, chunk);
   if (chunk === null && body?.readsEnd) this.read(0);
@@ -207,9 +204,9 @@ function push(this: Carrier, chunk: Uint8Array | null): boolean {
 }
 
 /**
- * Reports whether the end of a stream may have been pushed already and its event is yet to come. Node has no public
- * property for it; without the private one, the event decides. Listening always would cost: a second listener makes
- * Node allocate a list.
+ * Reports whether the end of a stream may already have been pushed while its event is pending. Node has no public property for
+ * that; without the private one, only the event shows it. Always listening would cost: a second listener makes Node allocate a
+ * list.
  */
 function mayHaveEnded(stream: Readable & { _readableState?: { ended?: boolean } }): boolean {
   return stream._readableState?.ended !== false;
@@ -250,13 +247,13 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
     });
   }
 
-  /** Releases the memory of what waits to be read. It can still be read, and counts no more. */
+  /** Releases the memory of chunks that wait to be read. They can still be read, but no longer count against the budget. */
   release(): void {
     this.#memory?.release(this.#waitingBytes);
     this.#memory = undefined;
   }
 
-  /** Yields what has been received, and then fails. */
+  /** Lets the reader read the received chunks, and then fails. */
   abandon(reason: RpcError): void {
     this.#failure ??= reason;
     this.#wake?.();
@@ -288,7 +285,7 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
     return { done: true, value: undefined };
   }
 
-  /** Drops what waits to be read and what is yet to come, with an error for a reader that goes on. */
+  /** Drops waiting and future chunks. Further reads fail with the given error. */
   #drop(failure?: RpcError): void {
     this.#failure ??= failure;
     this.#memory?.release(this.#waitingBytes);

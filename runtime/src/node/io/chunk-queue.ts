@@ -1,7 +1,7 @@
 /**
- * Received chunks that wait for their reader. Chunks are views of what was read from the socket: small ones are copied, so that a
- * few bytes do not keep 64 KiB in memory, and joined, so that a peer that sends a message, or a byte, in each DATA frame costs
- * neither an object nor a step of the reader for each.
+ * Received chunks that wait for their reader. Chunks are views of memory that the socket read into. Small ones are copied, so
+ * that a few bytes do not keep 64 KiB in memory, and joined, so that a peer that sends one message, or one byte, per DATA frame
+ * does not cost an object and a step of the reader for each.
  */
 import { concat } from "../../http/body.ts";
 
@@ -10,7 +10,7 @@ const MAX_TAIL_BYTES: number = 64 * 1024;
 
 export class ChunkQueue {
   #chunks: Uint8Array[] = [];
-  /** Memory for small chunks, which come after all others, and how much of it they take up. */
+  /** Memory for joined small chunks, which follow all other chunks; `#tailLength` is its used length. */
   #tail: Uint8Array | undefined;
   #tailLength = 0;
 
@@ -37,12 +37,12 @@ export class ChunkQueue {
     return this.#chunks.shift();
   }
 
-  /** All chunks, which stay. */
+  /** Returns all chunks without removing them. */
   peek(): readonly Uint8Array[] {
     return this.#tail === undefined ? this.#chunks : [...this.#chunks, this.#tail.subarray(0, this.#tailLength)];
   }
 
-  /** All chunks as one, which stays. */
+  /** Returns all chunks as one, without removing them. */
   join(): Uint8Array {
     this.#flush();
     if (this.#chunks.length > 1) {

@@ -1,14 +1,14 @@
 /**
- * Errors of the network as `RpcError`s: those of sockets, of HTTP/1.1 exchanges, and of HTTP/2 connections and streams.
+ * Conversion of network errors to `RpcError`s: those of sockets, HTTP/1.1 exchanges, and HTTP/2 connections and streams.
  */
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 
-/** A listener for events whose report comes another way: an `error` without a listener would end the program. */
+/** A listener for `error` events that are also reported in another way. Without a listener they would end the process. */
 export function ignore(): void {}
 
-/** gRPC's mapping of HTTP/2 error codes of RST_STREAM. All others, undefined ones included, are internal. */
+/** gRPC's mapping of the HTTP/2 error codes of RST_STREAM. All other codes, undefined ones included, map to internal. */
 const CODE_OF_RESET: Readonly<Record<number, Code>> = {
   [ErrorCode.RefusedStream]: Code.Unavailable,
   [ErrorCode.Cancel]: Code.Canceled,
@@ -25,10 +25,10 @@ export function resetError(resetCode: number): RpcError {
 /** The reason in an error of OpenSSL, which is `…:error:0A00010B:SSL routines:function:reason:file:line:`. */
 const OPENSSL = /:error:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/;
 
-/** The message of the HTTP/1.1 parser for a first line that is no status line. */
+/** The message of the HTTP/1.1 parser for an invalid status line. */
 const NO_HTTP1 = /^Parse Error: Expected HTTP\//;
 
-/** Messages of Node and OpenSSL that hide what happened, and better ones. */
+/** Replacements for messages of Node and OpenSSL that do not state the cause clearly. */
 const MEANINGS: readonly (readonly [cause: RegExp, meaning: string])[] = [
   [/wrong version number|packet length too long|http request/, "the server does not speak TLS (try http://)"],
   [/no application protocol/, "the server does not speak HTTP/2"],
@@ -45,7 +45,7 @@ export function connectionError(cause: unknown, peer: string): RpcError {
   return new RpcError(Code.Unavailable, `connection to ${peer} failed: ${meaning}`, { cause });
 }
 
-/** The error of an exchange over HTTP/1.1. A server whose response is malformed is not unavailable. */
+/** The error of an exchange over HTTP/1.1. A malformed response is not reported as unavailable. */
 export function exchangeError(cause: unknown, peer: string, maxHeaderBytes: number): RpcError {
   const { code = "", message } = cause as NodeJS.ErrnoException;
   if (code === "HPE_HEADER_OVERFLOW") {
@@ -65,18 +65,18 @@ export function connectTimeout(timeoutMs: number, peer: string): RpcError {
 }
 
 /**
- * Reports whether nothing listens at an address of this machine: a loopback address or a Unix domain socket. To try
- * again costs no network and next to no time then.
+ * Reports whether nothing listens at an address of this machine (a loopback address or a Unix domain socket). A further attempt
+ * then costs no network traffic and almost no time.
  */
 export function isRefusedLocally(cause: unknown): boolean {
   const { code, address, errors } = (cause ?? {}) as NodeJS.ErrnoException & { address?: string; errors?: unknown[] };
-  // A host with several addresses has an error for each.
+  // For a host with several addresses, there is an error for each.
   if (errors !== undefined && errors.length > 0) return errors.every(isRefusedLocally);
   if (code === "ENOENT") return true;
   return code === "ECONNREFUSED" && /^(127\.|::1$|::ffff:127\.|\/)/.test(address ?? "");
 }
 
-/** The cause of a connection's end that the server brought about, with what is known of its reason. */
+/** The cause for a connection that the server closed, with the known circumstances. */
 class ClosedByPeer extends Error {
   constructor(circumstances = "") {
     super(`the server closed the connection${circumstances}`);
@@ -86,10 +86,10 @@ class ClosedByPeer extends Error {
 export const CLOSED_BY_PEER: Error = new ClosedByPeer();
 const SPEAKS_TLS = new Error("the server speaks TLS (try https://)");
 
-/** Circumstances under which a server that has never answered may have ended a connection without a word. */
+/** Properties of a connection that the server closed before it sent anything. They suggest a probable reason. */
 export interface Silence {
   readonly overTls: boolean;
-  /** True if the client has shown a certificate. Node, for one, refuses it without an alert. */
+  /** True if the client has presented a certificate. Node, for example, rejects a certificate without an alert. */
   readonly hasCertificate: boolean;
 }
 
@@ -100,7 +100,7 @@ export function closedSilently({ overTls, hasCertificate }: Silence): Error {
   return new ClosedByPeer(" before it sent anything, as one may that refuses the client's certificate");
 }
 
-/** Reports whether the server ended the connection, in order or not. */
+/** Reports whether the server closed or reset the connection. */
 export function isClosedByPeer(cause: unknown): boolean {
   if (cause instanceof ClosedByPeer) return true;
   const { code } = (cause ?? {}) as NodeJS.ErrnoException;
@@ -113,7 +113,7 @@ function isTlsRecord(bytes: Uint8Array | undefined): boolean {
   return type >= 20 && type <= 23 && major === 3;
 }
 
-/** The error of a server that violates HTTP/2 or abuses it. */
+/** The error of a connection to a server that violates or abuses HTTP/2. */
 export function hostileServer(what: string): RpcError {
   return new RpcError(Code.Unavailable, `the connection was given up, because the server ${what}`);
 }

@@ -1,5 +1,5 @@
 /**
- * Bodies over HTTP/2: what is received on a stream, and what is sent on one, with flow control (RFC 9113, section 5.2).
+ * Bodies over HTTP/2, received and sent on a stream with flow control (RFC 9113, section 5.2).
  */
 import type { RpcError } from "../../call/error.ts";
 import { type Body, type BodyCheck, tooLarge } from "../../http/body.ts";
@@ -8,22 +8,22 @@ import { ChunkQueue } from "./chunk-queue.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 import { type Indexed, SwapList } from "./swap-list.ts";
 
-/** Bytes of whole messages that are being collected: of one connection, and of the process. */
+/** Limits of the bytes of whole bodies that are being collected: for one connection, and for the process. */
 const CONNECTION_BYTES = 64 * 1024 * 1024;
 const PROCESS_BYTES = 512 * 1024 * 1024;
 let processBytes = 0;
 
 /**
- * Bytes of the bodies of a connection that are collected. They are larger than windows, and so are credited as they arrive.
- * Beyond the limits only the oldest body is: it can end, and then the next one can.
+ * Counts the bytes of whole bodies that are collected on a connection. Such bodies are larger than the windows, so their bytes
+ * are credited on arrival. Beyond the limits only the oldest body is credited: it can end, and then the next one follows.
  */
 export class Collecting {
   #bytes = 0;
   readonly #bodies = new SwapList<IncomingBody>();
-  /** The number of the next body: the oldest one has the smallest. */
+  /** The number of the next body. The oldest body has the smallest number. */
   #nextNumber = 1;
 
-  /** A body begins to be collected. */
+  /** Registers a body that begins to be collected. */
   begin(body: IncomingBody): void {
     body.number = this.#nextNumber++;
     this.#bodies.add(body);
@@ -70,7 +70,7 @@ interface Waiting {
 export class IncomingBody implements Body, Indexed {
   /** Bytes received so far. */
   received = 0;
-  /** Its place among the bodies of the connection that are collected, and its age among them: older ones have smaller numbers. */
+  /** Index in the list of the connection's collected bodies, and number in the order of their start: older ones have smaller numbers. */
   index = 0;
   number = 0;
   readonly #stream: Stream;
@@ -82,7 +82,7 @@ export class IncomingBody implements Body, Indexed {
   readonly #chunks = new ChunkQueue();
   #isEnded = false;
   #failure: RpcError | undefined;
-  /** Received bytes are dropped, and so many of them yet credited. */
+  /** True if received bytes are dropped. `#discardable` of them are still credited. */
   #isIgnored = false;
   #discardable = Number.POSITIVE_INFINITY;
   #waiting: Waiting | undefined;
@@ -107,7 +107,7 @@ export class IncomingBody implements Body, Indexed {
     for (const chunk of early) this.push(chunk);
   }
 
-  /** All bytes, if all have been received before any were read. */
+  /** All bytes, if they were all received before any were read. */
   get whole(): Uint8Array | undefined {
     if (!this.#isEnded || this.#waiting !== undefined) return undefined;
     return this.#take();
@@ -138,7 +138,7 @@ export class IncomingBody implements Body, Indexed {
     else this.#resume();
   }
 
-  /** The peer has ended the body. */
+  /** Handles the end of the body by the peer. */
   end(): void {
     this.#isEnded = true;
     const waiting = this.#settle();
@@ -149,7 +149,7 @@ export class IncomingBody implements Body, Indexed {
     this.#resume();
   }
 
-  /** The rest will not be received. */
+  /** Fails the body: the rest will not be received. */
   fail(reason: RpcError): void {
     if (this.#isEnded) return;
     this.#failure ??= reason;
@@ -157,7 +157,7 @@ export class IncomingBody implements Body, Indexed {
     this.#resume();
   }
 
-  /** The same, and what has been received is dropped. */
+  /** Fails the body like {@link fail}, and drops the bytes that have been received. */
   drop(reason: RpcError): void {
     if (this.#isEnded) return;
     this.#ignore();
@@ -173,19 +173,19 @@ export class IncomingBody implements Body, Indexed {
     waiting.reject(reason);
   }
 
-  /** Fails pending and later reads: there is no time left for them. */
+  /** Fails pending and later reads, because the time for them is over. */
   abandon(reason: RpcError): void {
     this.failBytes(reason);
     this.fail(reason);
   }
 
-  /** Drops what has been received and what follows, and credits no more than so many bytes of it: then flow control stops the peer. */
+  /** Drops received and later bytes, and credits at most `bytes` of the later ones: after that, flow control stops the peer. */
   discard(bytes: number, reason: RpcError): void {
     this.drop(reason);
     this.#discardable = bytes;
   }
 
-  /** Releases the memory of what was received: the exchange has ended. What has not been read yet still can be. */
+  /** Releases the memory of received data when the exchange has ended. Unread data can still be read. */
   release(): void {
     if (this.#taken > 0) this.#memory?.release(this.#taken);
     this.#taken = 0;
@@ -207,7 +207,7 @@ export class IncomingBody implements Body, Indexed {
     });
   }
 
-  /** Credits what was received while the connection held too much. */
+  /** Credits the bytes that were received while the limits of {@link Collecting} were exceeded. */
   credit(): void {
     this.#stream.consumed(this.#uncredited);
     this.#uncredited = 0;
@@ -229,7 +229,7 @@ export class IncomingBody implements Body, Indexed {
     }
   }
 
-  /** No reader waits for the whole any more. */
+  /** Ends the collection of the whole body, and returns the reader that waited for it. */
   #settle(): Waiting | undefined {
     const waiting = this.#waiting;
     if (waiting === undefined) return undefined;
@@ -238,14 +238,14 @@ export class IncomingBody implements Body, Indexed {
     return waiting;
   }
 
-  /** A chunk that has just been received does not fit into the memory budget. */
+  /** Fails the body, because a chunk does not fit into the memory budget. */
   #refuse(): void {
     const reason = outOfMemory();
     this.failBytes(reason);
     this.drop(reason);
   }
 
-  /** Returns the bytes that were received and not read. */
+  /** Returns the received bytes that have not been read. */
   #take(): Uint8Array {
     const bytes = this.#chunks.join();
     this.#stream.consumed(bytes.byteLength);
@@ -314,29 +314,29 @@ export class OutgoingBody {
   readonly #mayWait: () => boolean;
   #wake: (() => void) | undefined;
 
-  /** `mayWait` is called when the stream takes no more: whether there is memory for what is queued. Default: there is. */
+  /** `mayWait` is called when the stream accepts no more data, and returns whether there is memory for the queued data. Default: true. */
   constructor(body: Body, stream: Stream, mayWait: () => boolean = yes) {
     this.#stream = stream;
     this.#iterator = body[Symbol.asyncIterator]();
     this.#mayWait = mayWait;
   }
 
-  /** The stream takes more, or is closed. */
+  /** Continues sending after the stream accepts more data or has closed. */
   onDrain(): void {
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();
   }
 
-  /** The stream is closed: cancels the body. */
+  /** Cancels the body, because the stream is closed. */
   onClosed(): void {
     this.onDrain();
     this.#iterator.return?.()?.catch(() => {});
   }
 
   /**
-   * Sends all of it but the end. Returns whether the stream is still open. Rejects with what the body throws, or with an
-   * `RpcError` if there is no memory for what the peer does not read.
+   * Sends the body except its end. Returns whether the stream is still open. Rejects with the body's error, or with an
+   * `RpcError` if there is no memory for data that the peer does not read.
    */
   async send(): Promise<boolean> {
     const stream = this.#stream;
@@ -352,7 +352,7 @@ export class OutgoingBody {
         this.#wake = resolve;
       });
     }
-    // Waits for the cleanup of the body, which may take a while.
+    // Waits for the cleanup of the body, which may be asynchronous.
     await this.#iterator.return?.()?.catch(() => {});
     return false;
   }

@@ -1,17 +1,18 @@
 /**
- * A socket and the HTTP/2 connection on it: received bytes go in, and the output of a turn of the event loop leaves in one write.
+ * A socket and the HTTP/2 connection on it: received bytes are passed to the connection, and all output of one turn of the
+ * event loop is written at once.
  */
 import type { Socket } from "node:net";
 import type { Connection } from "../../http2/connection.ts";
 import type { OutputOwner, Segments } from "../../http2/events.ts";
 import type { Latin1Decoder } from "../../http2/hpack/decoder.ts";
 
-/** Bytes that a socket holds for a peer that does not read them, beyond which no more DATA is framed. */
+/** Bytes of unsent output that a socket may hold. Beyond this limit no more DATA is framed (backpressure). */
 const HIGH_WATER_BYTES = 128 * 1024;
-/** The same, beyond which nothing is read from the peer either: its frames would make more output. */
+/** Bytes of unsent output beyond which nothing is read from the peer either, because its frames would cause more output. */
 const MAX_UNSENT_BYTES = 1024 * 1024;
 const SLAB_BYTES = 64 * 1024;
-/** Slabs that are kept for the next turn, of all connections together. */
+/** Number of free slabs that are kept for the next turn, for all connections together. */
 const MAX_FREE_SLABS = 32;
 /** Time in which a peer may read the reason of a close and close its side, in milliseconds. */
 const CLOSE_GRACE_MS = 1_000;
@@ -24,16 +25,16 @@ function giveBack(slabs: readonly Uint8Array[]): void {
 
 const { latin1Slice } = Buffer.prototype as Buffer & { latin1Slice(start: number, end: number): string };
 
-/** Node's way to make a string of bytes. */
+/** Node's fast conversion of Latin-1 bytes to a string. */
 export const nodeLatin1: Latin1Decoder = (bytes, start, end) => latin1Slice.call(bytes as Buffer, start, end);
 
-/** Notified of events of a socket, beside the connection. */
+/** Receives the events of a socket, in addition to the connection. */
 export interface SocketOwner {
-  /** The peer has ended its side: it may be gone. */
+  /** The peer has ended its side of the socket, and may be gone. */
   onPeerEnd(): void;
-  /** Output has been written or sent: {@link Http2Socket.unsent} has changed. Returns whether the peer may send more meanwhile. */
+  /** Output has been written or sent, so that {@link Http2Socket.unsent} has changed. Returns whether the peer may send more. */
   onFlushed(): boolean;
-  /** The socket has closed, with an error or without. The connection is over. */
+  /** The socket has closed, with or without an error. The connection has ended. */
   onClose(error: Error | undefined): void;
 }
 
@@ -60,7 +61,7 @@ export class Http2Socket implements OutputOwner {
     return this.socket.writableLength;
   }
 
-  /** Moves bytes between the socket and the connection from now on. */
+  /** Starts to transfer bytes between the socket and the connection. */
   attach(connection: Connection, owner: SocketOwner): void {
     const { socket } = this;
     this.#connection = connection;
@@ -82,7 +83,7 @@ export class Http2Socket implements OutputOwner {
     this.wake();
   }
 
-  /** Ends the socket after its output has been written. It is destroyed a second later if the peer does not end it too. */
+  /** Ends the socket after its output has been written. The socket is destroyed after a second if the peer does not end its side too. */
   end(): void {
     if (this.#ends) return;
     this.#ends = true;
@@ -92,8 +93,8 @@ export class Http2Socket implements OutputOwner {
   wake(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // Ticks run before the microtasks of handlers that are promises, unless they are scheduled by one: a response would
-    // leave in a write of its own.
+    // Ticks run before the microtasks of asynchronous handlers, unless a microtask schedules the tick. Without this, a
+    // response would need a write of its own.
     queueMicrotask(this.#defer);
   }
 
@@ -111,7 +112,7 @@ export class Http2Socket implements OutputOwner {
     const segments = connection.take(HIGH_WATER_BYTES - socket.writableLength);
     if (segments.bytes > 0) this.#write(segments);
     this.#account();
-    // A socket that applies backpressure emits "drain". This one does not: the next round waits for other callbacks of the loop.
+    // A socket that applies backpressure emits "drain". This one does not: the next round runs after other callbacks of the event loop.
     if (connection.hasMore && socket.writableLength < HIGH_WATER_BYTES && !socket.writableNeedDrain) {
       this.#isScheduled = true;
       setImmediate(this.#flush);
@@ -132,14 +133,14 @@ export class Http2Socket implements OutputOwner {
     else this.#pending.push(...slabs);
   }
 
-  /** Notifies the owner of output that the socket holds, and stops reading from a peer that does not read. */
+  /** Notifies the owner of the unsent output, and stops reading from a peer that does not read. */
   #account(): void {
     const { socket } = this;
     const { writableLength } = socket;
     if (writableLength === this.#unsentBefore) return;
     this.#unsentBefore = writableLength;
     const mayRead = this.#owner?.onFlushed() !== false && writableLength <= MAX_UNSENT_BYTES;
-    // Only then "drain" follows.
+    // "drain" follows only if `writableNeedDrain` is true.
     const pauses = !mayRead && socket.writableNeedDrain;
     if (pauses === this.#isPaused) return;
     this.#isPaused = pauses;
@@ -147,7 +148,7 @@ export class Http2Socket implements OutputOwner {
     else socket.resume();
   }
 
-  /** The kernel has what was written, or TLS has made records of it: only now its memory may be used again. */
+  /** Called when the output has been passed to the kernel or encrypted by TLS. Only then may its memory be reused. */
   readonly #onWritten = (): void => {
     if (this.socket.writableLength > 0) return;
     this.#account();

@@ -1,39 +1,40 @@
 /**
- * Memory budget of a server process: bytes received for calls that have no answer yet, and bytes of responses that clients
- * have not taken yet. It bounds slow reads and held uploads (Slowloris) of all connections together; backpressure bounds one.
+ * Memory budget of a server process. It counts bytes received for calls that are not answered yet, and bytes of responses that
+ * clients have not read yet. It bounds slow reads and held uploads (Slowloris) over all connections; backpressure bounds a
+ * single one.
  */
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../../protocol/options.ts";
 import { type Indexed, SwapList } from "./swap-list.ts";
 
-/** The budget unless the user sets one: a process under attack fits into a container with 512 MiB. */
+/** The default budget: with it, a process under attack fits into a container with 512 MiB. */
 const DEFAULT_BUDGET_BYTES = 256 * 1024 * 1024;
-/** The default holds at least so many messages of the largest size. */
+/** The default budget holds at least this many messages of the maximum size. */
 const MIN_MESSAGES = 4;
 /**
- * This fraction of the budget is for connections that hold up to {@link SMALL_BYTES}, so that small calls go on when it is
- * short, and for what large messages are made of or into, until it is collected.
+ * The fraction of the budget that large amounts cannot use. It serves connections that hold up to {@link SMALL_BYTES}, so that
+ * small calls continue when memory is short, and the garbage of encoding and decoding large messages until it is collected.
  */
 const RESERVED_FRACTION = 1 / 2;
 const SMALL_BYTES = 16 * 1024;
-/** The budget is short while more than this fraction of what is for large amounts is held. */
+/** Memory is short while more than this fraction of the part for large amounts is held. */
 const SHORT_FRACTION = 3 / 4;
-/** Connections that are asked to give memory back before one amount is refused. */
+/** Maximum number of connections that are asked to release memory before an amount is refused. */
 const MAX_RECLAIMS = 16;
 /** Exchanges without progress for this long are ended when the budget is short. */
 export const STALLED_MS = 5_000;
 
 /**
- * Counts what the connections of a server hold. `Infinity` refuses nothing. Taking and releasing are O(1) and allocate
- * nothing.
+ * Counts the bytes that the connections of a server hold. With a limit of `Infinity` nothing is refused. Taking and releasing
+ * are O(1) and allocate nothing.
  */
 export class MemoryBudget {
   readonly #limit: number;
   readonly #limitOfLarge: number;
   readonly #holders = new SwapList<MemoryShare>();
   #held = 0;
-  /** Index of the holder that was asked last to give memory back: all have their turn (the clock algorithm). */
+  /** Index of the holder that was asked last to release memory. All holders are asked in turn (the clock algorithm). */
   #hand = 0;
   readonly #scheduled: (() => void)[] = [];
 
@@ -47,12 +48,12 @@ export class MemoryBudget {
     return this.#held;
   }
 
-  /** True if little is left for large amounts. */
+  /** True if little memory is left for large amounts. */
   get short(): boolean {
     return this.#held > this.#limitOfLarge * SHORT_FRACTION;
   }
 
-  /** For {@link MemoryShare}: whether the bytes have been added to it. */
+  /** Adds bytes to a share, for {@link MemoryShare}. Returns false if they do not fit. */
   take(share: MemoryShare, bytes: number): boolean {
     const limit = share.held + bytes <= SMALL_BYTES ? this.#limit : this.#limitOfLarge;
     if (this.#held + bytes > limit && !this.#reclaim(limit - bytes)) return false;
@@ -62,14 +63,14 @@ export class MemoryBudget {
     return true;
   }
 
-  /** For {@link MemoryShare}: removes bytes from it. */
+  /** Removes bytes from a share, for {@link MemoryShare}. */
   release(share: MemoryShare, bytes: number): void {
     share.held -= bytes;
     this.#held -= bytes;
     if (share.held === 0) this.#holders.delete(share);
   }
 
-  /** Calls back, while the budget is short in a turn of the event loop of its own. */
+  /** Schedules a callback. While memory is short, each callback runs in a turn of the event loop of its own. */
   schedule(callback: () => void): void {
     if (this.#scheduled.push(callback) === 1) setImmediate(this.#next);
   }
@@ -80,7 +81,7 @@ export class MemoryBudget {
     if (this.#scheduled.length > 0) setImmediate(this.#next);
   };
 
-  /** Has connections end what is stalled until no more than that many bytes are held. Returns whether that was reached. */
+  /** Makes connections end stalled exchanges until at most `target` bytes are held. Returns whether that was reached. */
   #reclaim(target: number): boolean {
     for (let i = 0; i < MAX_RECLAIMS && this.#held > target && this.#holders.size > 0; i++) {
       this.#hand = (this.#hand + 1) % this.#holders.size;
@@ -109,21 +110,21 @@ export class MemoryShare implements Indexed {
     this.#reclaim = reclaim;
   }
 
-  /** Takes bytes. If the budget is used up or the connection closed, it takes none and returns false. */
+  /** Takes bytes. If the budget is used up or the connection is closed, takes none and returns false. */
   take(bytes: number): boolean {
     if (!this.#closed && this.#budget.take(this, bytes)) return true;
     this.#refused = true;
     return false;
   }
 
-  /** True if little of the budget is left: calls must be started by {@link admit} then. */
+  /** True if little of the budget is left. Calls must then be started by {@link admit}. */
   get short(): boolean {
     return this.#budget.short;
   }
 
   /**
-   * Starts a call while the budget is short: one in a turn of the event loop. Calls of a connection that was refused an amount
-   * fail before their handlers run: responses that would be refused are garbage, which fills memory too.
+   * Starts a call while memory is short: one call per turn of the event loop. Once the connection has been refused an amount,
+   * its calls fail before their handlers run: responses that would be refused are garbage, which takes memory too.
    */
   admit(start: () => void, fail: (reason: RpcError) => void): void {
     this.#budget.schedule(() => {
@@ -133,24 +134,24 @@ export class MemoryShare implements Indexed {
     });
   }
 
-  /** Gives back bytes that were taken. After {@link close} there is nothing to give back. */
+  /** Releases bytes that were taken. Does nothing after {@link close}. */
   release(bytes: number): void {
     if (!this.#closed) this.#budget.release(this, bytes);
   }
 
-  /** Gives everything back, when the connection has closed. */
+  /** Releases all bytes, when the connection has closed. */
   close(): void {
     if (!this.#closed) this.#budget.release(this, this.held);
     this.#closed = true;
   }
 
-  /** For the budget: has the connection end what is stalled. */
+  /** Ends the stalled exchanges of the connection. Called by the budget. */
   reclaim(): void {
     this.#reclaim();
   }
 }
 
-/** Validates the option `maxBufferedBytes` of a server, and returns its default where it is not given. */
+/** Validates the option `maxBufferedBytes` of a server, and returns its default if it is not given. */
 export function resolveBudgetBytes(
   given: number | undefined,
   maxMessageBytes: number = DEFAULT_MAX_MESSAGE_BYTES,

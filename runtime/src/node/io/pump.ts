@@ -1,5 +1,5 @@
 /**
- * Bodies written to a Node stream: the response of a server, the request of a client, over HTTP/1.1 and HTTP/2.
+ * Bodies written to a Node stream: responses on a server and requests on a client, over HTTP/1.1 and HTTP/2.
  */
 import type { Writable } from "node:stream";
 import { type Body, concat } from "../../http/body.ts";
@@ -9,9 +9,9 @@ import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 const BATCH_BYTES = 16 * 1024;
 
 /**
- * Writes the chunks of a body with backpressure, and ends the stream. Cancels the body when the stream closes. Chunks that
- * follow each other in one turn are written together. With a share of a memory budget, it rejects with an `RpcError` if what
- * the peer does not read exceeds it; the caller resets the stream.
+ * Writes the chunks of a body with backpressure, and ends the stream. Cancels the body when the stream closes. Chunks of one
+ * turn of the event loop are written together. With a share of a memory budget, it rejects with an `RpcError` if unread data
+ * exceeds the budget; the caller then resets the stream.
  */
 export async function pump(body: Body, stream: Writable, memory?: MemoryShare): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
@@ -45,15 +45,18 @@ export async function pump(body: Body, stream: Writable, memory?: MemoryShare): 
       });
     }
   }
-  // Waits for the cleanup of the body, which may take a while.
+  // Waits for the cleanup of the body, which may be asynchronous.
   await iterator.return?.()?.catch(() => {});
 }
 
-/** Joins the chunks of one turn, so that many small messages cost one write. A single chunk is written in the same turn. */
+/**
+ * Joins the chunks of one turn of the event loop, so that many small messages need one write. A single chunk is written
+ * in the same turn.
+ */
 class Batch {
   /** True if the stream applies backpressure, until it emits "drain". */
   blocked = false;
-  /** True if the memory budget had no space for what the stream has not sent. */
+  /** True if the memory budget had no space for the unsent data of the stream. */
   refused = false;
   readonly #stream: Writable;
   readonly #memory: MemoryShare | undefined;
@@ -66,7 +69,7 @@ class Batch {
     this.#memory = memory;
   }
 
-  /** The stream has sent what was written, or has closed. */
+  /** Continues after the stream has sent the written data or has closed. */
   unblock(): void {
     this.blocked = false;
     this.#memory?.release(this.#taken);
@@ -76,7 +79,7 @@ class Batch {
   add(chunk: Uint8Array): void {
     // Large chunks are written on their own, without a copy.
     if (this.#bytes + chunk.byteLength > BATCH_BYTES) this.flush();
-    // Ticks run after all promises that are ready: by then the chunks of this turn have come.
+    // Ticks run after all pending promise callbacks: by then the chunks of this turn have arrived.
     if (this.#bytes === 0) process.nextTick(this.flush);
     this.#chunks.push(chunk);
     this.#bytes += chunk.byteLength;
@@ -96,7 +99,7 @@ class Batch {
   };
 }
 
-/** Cancels a body that will not be read. One that has not begun is started first, because only then does it clean up. */
+/** Cancels a body that will not be read. A body that has not begun is started first, because otherwise its cleanup would not run. */
 export async function discard(body: Body): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
   try {

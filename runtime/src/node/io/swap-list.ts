@@ -2,14 +2,14 @@
  * An unordered list with O(1) add and remove: each member stores its index, and removal swaps in the last one.
  */
 
-/** A member stores its index in the list. A new one may have any. */
+/** A member of a list, which stores its index. A new member may have any index. */
 export interface Indexed {
   index: number;
 }
 
 /**
- * Used instead of a `Set`, which moves its members to a new table again and again. An abandoned table that has reached the old
- * generation keeps all members since then reachable until a major collection, and minor collections copy them over and over.
+ * Used instead of a `Set`, which moves its members to a new table again and again. An abandoned table in the old generation
+ * keeps all later members reachable until a major collection, and minor collections copy them repeatedly.
  */
 export class SwapList<M extends Indexed> implements Iterable<M> {
   readonly #members: M[] = [];

@@ -1,15 +1,15 @@
 /**
- * Timers that do not keep a program running, and waits that a signal ends.
+ * Timers that do not keep the process running, and waits that an abort signal ends.
  */
 import { MAX_TIMER_MS, onAbort } from "../../call/timer.ts";
 
-/** Calls back at an interval, in milliseconds, without keeping the program running. Returns the function that stops it. */
+/** Calls back at an interval, in milliseconds, without keeping the process running. Returns the function that stops it. */
 export function repeat(intervalMs: number, callback: () => unknown): () => void {
   const timer = setInterval(callback, Math.min(intervalMs, MAX_TIMER_MS)).unref();
   return () => clearInterval(timer);
 }
 
-/** Calls back once, without keeping the program running. Returns the function that stops the timer. */
+/** Calls back once after a delay, in milliseconds, without keeping the process running. Returns the function that stops the timer. */
 export function startQuietTimer(delayMs: number, callback: () => void): () => void {
   const timer = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS)).unref();
   return () => clearTimeout(timer);
