@@ -1,5 +1,5 @@
 /**
- * Codecs turn messages into bytes and back. A codec's name is its part of the content type: `application/<name>` in
+ * Codecs: encode and decode messages. The name of a codec is part of the content type: `application/<name>` in
  * sub-protocol A, `application/grpc+<name>` in sub-protocol B.
  */
 import {
@@ -21,21 +21,23 @@ import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, MAX_JSON_DEPTH, OPEN_ARRAY, OPEN_
 import { checkWireNames } from "./wire-name.ts";
 
 /**
- * Encodes messages of a known type. Throws whatever it likes; the protocols turn it into an `RpcError`. Public and stable,
- * as the version of the package says: register your own beside the built-in ones.
+ * Encodes and decodes messages of a known type. Its functions may throw any error; the protocols convert it to an
+ * `RpcError`. The interface is public and versioned with the package: custom codecs can be registered beside the
+ * built-in ones.
  */
 export interface Codec {
   /** Lower-case name, such as `proto` or `json`. */
   readonly name: string;
   /**
-   * `message` is a message of the type, or its init shape. `generated` is what the plugin generated for the type (option
-   * `codecs`): a codec for protobuf's binary format may use it, others ignore it.
+   * Encodes a message of the type, or its init shape. `generated` is the codec that the plugin generated for the type
+   * (option `codecs`): a codec for protobuf's binary format may use it, others ignore it.
    */
   encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
   decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object;
   /**
-   * Decodes a message of more than 16 KiB, in steps that leave the event loop its turns. Throws resource_exhausted for one that
-   * would take more memory than `maxDecodedBytes`. Optional: without it, {@link decode} is called, which nothing bounds.
+   * Decodes a message of more than 16 KiB in steps, and yields to the event loop between them. Throws
+   * `resource_exhausted` for a message that would take more than `maxDecodedBytes` bytes of memory. Optional: without
+   * it, {@link decode} is called, which does not limit the memory.
    */
   decodeLarge?(
     type: DescMessage,
@@ -43,17 +45,23 @@ export interface Codec {
     maxDecodedBytes: number,
     generated?: GeneratedCodec,
   ): object | Promise<object>;
-  /** Encodes a message after `headroom` reserved bytes, so that a protocol adds its prefix without a copy. Optional. */
+  /**
+   * Encodes a message after `headroom` reserved bytes, so that a protocol can write its prefix without a copy.
+   * Optional.
+   */
   encodeWithHeadroom?(headroom: number, type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
-  /** Only codecs that write JSON text have this: sub-protocol A puts such values into its array of arguments. */
+  /**
+   * The conversion to JSON values, for codecs that write JSON text: sub-protocol A puts such values into its array of
+   * arguments.
+   */
   readonly values?: JsonValues;
 }
 
-/** The same encoding one step earlier: JSON values rather than text. */
+/** The conversion between messages and JSON values. */
 export interface JsonValues {
   toValue(type: DescMessage, message: object): JsonValue;
   fromValue(type: DescMessage, value: JsonValue): object;
-  /** Makes a message of a large value, as {@link Codec.decodeLarge} does. Optional, as that is. */
+  /** Decodes a large value in steps and with a limit on memory, as {@link Codec.decodeLarge} does. Optional. */
   fromLargeValue?(type: DescMessage, value: JsonValue, maxDecodedBytes: number): Promise<object>;
 }
 
@@ -74,15 +82,15 @@ export const protoCodec: Codec = {
 };
 
 /**
- * The same memory as a plain `Uint8Array`: fields of bytes are pieces of what they were read from, and a piece of a Buffer
- * is a Buffer.
+ * Returns a plain `Uint8Array` over the same memory. A decoded field of bytes is a subarray of the input, and a
+ * subarray of a Buffer is a Buffer.
  */
 export function plainBytes(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 export interface JsonCodecOptions {
-  /** Resolves `google.protobuf.Any` and extensions in JSON. Default: none are known. */
+  /** The types of `google.protobuf.Any` and the extensions that JSON may contain. Default: none. */
   readonly registry?: Registry | undefined;
 }
 
@@ -111,16 +119,22 @@ export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
   };
 }
 
-/** Durations with too many digits run into an error of `"0".repeat(-1)`, and every engine has its own text for that. */
+/**
+ * Replaces the `RangeError` of a Duration with too many digits: protobuf-es calls `"0".repeat(-1)`, and each JavaScript
+ * engine has a different message for that.
+ */
 export function inWords(cause: unknown): unknown {
   if (!(cause instanceof RangeError && /count|repeat/.test(cause.message))) return cause;
   return new Error("a google.protobuf.Duration has at most 9 digits behind the decimal point", { cause });
 }
 
-/** The JSON codec with no registry. */
+/** The JSON codec without a registry. */
 export const jsonCodec: Codec = /*@__PURE__*/ createJsonCodec();
 
-/** The built-in codec with that name; a codec is returned as it is. Throws a `TypeError` for a name that is neither or invalid. */
+/**
+ * Returns the built-in codec with the name, or the given codec. Throws a `TypeError` for an unknown codec or an invalid
+ * name.
+ */
 export function findCodec(codec: "proto" | "json" | Codec): Codec {
   if (typeof codec === "object") {
     checkWireNames("codec", [codec]);
@@ -129,33 +143,42 @@ export function findCodec(codec: "proto" | "json" | Codec): Codec {
   return assertOneOf("codec", codec, ["proto", "json"]) === "json" ? jsonCodec : protoCodec;
 }
 
-/** JSON text in UTF-8. */
+/** Encodes a value as JSON text in UTF-8. */
 export function encodeJson(value: JsonValue): Uint8Array {
   return encodeUtf8(JSON.stringify(value));
 }
 
-/** The value of JSON text, as {@link decodeJson} reads it, for those who do not follow it down. */
+/**
+ * Parses JSON text like {@link decodeJson}, without its limit on nesting, for callers that do not recurse into the
+ * value.
+ */
 export function parseJson(bytes: Uint8Array): JsonValue {
   return JSON.parse(decoder.decode(bytes)) as JsonValue;
 }
 
 /**
- * The value of JSON text. Throws on bytes that are not UTF-8, and on arrays and objects more than 100 levels deep; a byte
- * order mark is skipped.
+ * Parses JSON text. Throws for bytes that are not UTF-8, and for arrays and objects nested more than 100 levels deep. A
+ * byte order mark is skipped.
  */
 export function decodeJson(bytes: Uint8Array): JsonValue {
   return JSON.parse(decodeJsonText(bytes)) as JsonValue;
 }
 
-/** The text that {@link decodeJson} parses, for those who parse it in another way. */
+/**
+ * Returns the text that {@link decodeJson} parses, for callers with another parser. Throws for bytes that are not UTF-8
+ * and for deep nesting.
+ */
 export function decodeJsonText(bytes: Uint8Array): string {
   const text = decoder.decode(bytes);
-  // Shorter text cannot be that deep and closed again.
+  // Shorter text cannot open and close that many levels.
   if (text.length > 2 * MAX_JSON_DEPTH) checkDepth(text);
   return text;
 }
 
-/** Brackets inside strings do not count. Text that is not JSON may pass; the parser refuses it. */
+/**
+ * Throws for text that is nested too deeply. Brackets inside strings are skipped. Text that is not JSON may pass,
+ * because the parser rejects it.
+ */
 function checkDepth(text: string): void {
   let depth = 0;
   for (let i = 0; i < text.length; i += 1) {
@@ -167,7 +190,10 @@ function checkDepth(text: string): void {
   }
 }
 
-/** The index of the closing quote of the string that starts there. */
+/**
+ * Returns the index of the closing quote of the string that starts at `start`, or the length of the text if there is
+ * none.
+ */
 function endOfString(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i += 1) {
     const character = text.charCodeAt(i);
@@ -177,7 +203,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** The message that an init shape stands for. Throws a `TypeError` for what is no object. */
+/** Converts an init shape to a message. Throws a `TypeError` for a value that is not an object. */
 export function toMessage(type: DescMessage, message: object): Message {
   if (typeof message !== "object" || message === null || Array.isArray(message)) {
     const given = message === null ? "null" : Array.isArray(message) ? "an array" : typeof message;

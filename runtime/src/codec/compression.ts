@@ -1,39 +1,45 @@
 /**
- * Compressions of message bytes, and the choice between them. The wire name of a compression is an encoding.
+ * Compressions of message bytes, and the negotiation of one. The name of a compression on the wire is its encoding
+ * name.
  */
 import { parseQualityValues } from "./quality-values.ts";
 
-/** A way to make bytes smaller. Public and stable: register your own beside the built-in ones. */
+/**
+ * A compression of message bytes. The interface is public and versioned with the package: custom compressions can be
+ * registered beside the built-in ones.
+ */
 export interface Compression {
   /** The encoding's lower-case name on the wire, such as `gzip`. */
   readonly name: string;
-  /** May return `undefined` for a message that is better sent as it is. */
+  /** Compresses a message. May return `undefined` for a message that is better sent uncompressed. */
   compress(bytes: Uint8Array): Uint8Array | Promise<Uint8Array> | undefined;
-  /** Must stop, and throw a `RangeError`, before its output grows beyond `maxBytes`. */
+  /** Decompresses a message. Must stop, and throw a `RangeError`, before its output exceeds `maxBytes`. */
   decompress(bytes: Uint8Array, maxBytes: number): Uint8Array | Promise<Uint8Array>;
 }
 
-/** The name of "not compressed". */
+/** The encoding name for data that is not compressed. */
 export const IDENTITY = "identity";
 
-/** The compression with that encoding name; `undefined` if it is not registered. */
+/** Finds the compression with an encoding name. Returns `undefined` if it is not registered. */
 export function findCompression(compressions: readonly Compression[], encoding: string): Compression | undefined {
   return compressions.find((compression) => compression.name === encoding);
 }
 
-/** The names, best first, for `accept-encoding` and `grpc-accept-encoding`. */
+/** Lists the encoding names, best first, for `accept-encoding` and `grpc-accept-encoding`. */
 export function encodingList(compressions: readonly Compression[], separator: string): string {
   return compressions.map((compression) => compression.name).join(separator);
 }
 
-/** Maximum number of cached lists. Peers send few different ones; those of an attacker must not fill the memory. */
+/**
+ * Maximum number of cached header values. Peers send few different ones; an attacker could fill the memory with many.
+ */
 const MAX_REMEMBERED = 100;
 
 /** Selects the supported compression that a peer prefers; `undefined` for identity. */
 export type Negotiation = (acceptEncoding: string | undefined) => Compression | undefined;
 
 /**
- * Makes the negotiation for a list of compressions. Among equal preferences, the order of the list decides.
+ * Creates the negotiation for a list of compressions. Among equal preferences, the order of the list decides.
  *
  *     Accept-Encoding = [ coding [ ";" "q=" qvalue ] *( "," coding [ ";" "q=" qvalue ] ) ]
  */

@@ -1,18 +1,19 @@
 /**
- * Estimates the memory of messages that are given as JSON, from the value and its type, before they are made.
+ * Estimates the memory of messages that are given as JSON, from the value and the message type, before they are
+ * decoded.
  */
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { Memory } from "./memory.ts";
 import { emptyMessage } from "./proto-estimate.ts";
 
-/** A message's type, as far as its JSON and its memory depend on it. */
+/** The properties of a message type that determine its JSON form and its memory. */
 export interface JsonShape {
-  /** Memory of an empty message. */
+  /** Memory of an empty message, in bytes. */
   readonly empty: number;
-  /** True if JSON has an object with the message's fields. The well-known messages have forms of their own. */
+  /** True if the JSON of the message is an object with its fields. Well-known messages have special forms. */
   readonly plain: boolean;
-  /** Fields by the names that JSON has for them: that of the proto file, and lowerCamel. */
+  /** Fields by the names that JSON accepts for them: the name in the proto file, and lowerCamel. */
   readonly fields: ReadonlyMap<string, DescField>;
 }
 
@@ -30,12 +31,12 @@ export function jsonShape(type: DescMessage): JsonShape {
   return shape;
 }
 
-/** Memory of a value of JSON as a message of that type, or as the JSON that the type stands for. */
+/** Estimates the memory of a message of the type that is decoded from a JSON value, in bytes. */
 export function estimateJson(type: DescMessage, value: JsonValue): number {
   const { empty, plain, fields } = jsonShape(type);
   if (!plain || !isObject(value)) return empty + estimateAny(value);
   let memory = empty;
-  // Inherited members would be those of Object.prototype, which has none that are enumerable.
+  // `for...in` includes inherited members, but Object.prototype has none that are enumerable.
   for (const key in value) {
     const field = fields.get(key);
     if (field !== undefined) memory += estimateField(field, value[key] as JsonValue);
@@ -57,7 +58,7 @@ function estimateValue(type: DescMessage | undefined, value: JsonValue): number 
   return type === undefined ? estimateAny(value) : estimateJson(type, value);
 }
 
-/** A value of google.protobuf.Value, with the oneof it has, and its entry of a map. */
+/** Memory of a `google.protobuf.Value` with its oneof and its map entry, in bytes. */
 export const VALUE_BYTES: number = 2 * Memory.object + Memory.slot + Memory.entry;
 
 export function estimateAny(value: JsonValue): number {

@@ -1,5 +1,5 @@
 /**
- * The structural characters of JSON (RFC 8259, section 2) as codes, and the limit on nesting.
+ * The structural characters of JSON (RFC 8259, section 2) as character codes, and the limit on nesting.
  */
 export const QUOTE = 0x22;
 export const BACKSLASH = 0x5c;
@@ -10,5 +10,8 @@ export const CLOSE_ARRAY = 0x5d;
 export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;
 
-/** JSON that is nested deeper than this is refused: recursion over its values would overflow the stack. */
+/**
+ * Maximum nesting of arrays and objects. Deeper JSON is rejected, because recursion over its values would overflow the
+ * stack.
+ */
 export const MAX_JSON_DEPTH = 100;

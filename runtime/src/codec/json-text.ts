@@ -1,7 +1,8 @@
 /**
- * Parses large JSON text in steps that leave the event loop its turns. `JSON.parse` reads 4 MiB of hostile text in a second:
- * small objects with keys of their own, or one object of many keys. A scan finds the arrays and objects that are larger than
- * a part; `JSON.parse` reads what lies between their commas, part by part, and so decides what is JSON.
+ * Parses large JSON text in steps, and yields to the event loop between them. `JSON.parse` takes a second for 4 MiB of
+ * hostile text: small objects with different keys, or one object with many keys. A scan finds the arrays and objects
+ * that are larger than a part. Then `JSON.parse` reads the text between their commas, part by part, and so validates
+ * the syntax.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { reasonOf } from "../call/error.ts";
@@ -19,17 +20,23 @@ import {
 } from "./json-syntax.ts";
 import { Memory, tooMuchMemory } from "./memory.ts";
 
-/** Bytes that are parsed in one step, and at most as many again if a part ends with a large element: a few milliseconds. */
+/**
+ * Bytes that are parsed in one step, and up to twice as many if a part ends with a large element. A step takes a few
+ * milliseconds.
+ */
 const PART_BYTES = 16 * 1024;
 /** Bytes that are scanned in one step. */
 const SCAN_BYTES = 64 * 1024;
 
-/** A byte order mark between tokens is an error; only the one at the beginning is skipped. */
+/**
+ * Keeps byte order marks, so that one between tokens is a syntax error. Only the one at the beginning of the text is
+ * skipped.
+ */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * The value of JSON text. Rejects with resource_exhausted, before it makes anything, for more memory than the limit, and
- * with an `Error` for text that is not UTF-8, not JSON or nested too deeply.
+ * Parses JSON text. Rejects with `resource_exhausted`, before any value is created, if the values would take more
+ * memory than the limit, and with an `Error` for text that is not UTF-8, not JSON or nested too deeply.
  */
 export async function parseJsonInSteps(
   bytes: Uint8Array,
@@ -47,11 +54,11 @@ export async function parseJsonInSteps(
   return new Parts(bytes, scan.ends, partBytes).whole(start);
 }
 
-/** Reads text once: estimates the memory of its values, and finds the ends of its large arrays and objects. */
+/** The scan of a text: estimates the memory of its values, and finds the ends of its large arrays and objects. */
 class Scan {
-  /** Memory of the values so far. */
+  /** Memory of the values so far, in bytes. */
   memory = 0;
-  /** Indices of the last bytes of arrays and objects larger than a part, by those of their first. */
+  /** The index of the last byte of each array and object larger than a part, by the index of its first byte. */
   readonly ends: Map<number, number> = new Map();
   readonly #bytes: Uint8Array;
   readonly #partBytes: number;
@@ -64,7 +71,7 @@ class Scan {
     this.#partBytes = partBytes;
   }
 
-  /** Reads so many bytes, and a string to its end. Returns whether that was all of the text. */
+  /** Scans `count` bytes, and beyond them to the end of a string. Returns true at the end of the text. */
   run(count: number): boolean {
     const bytes = this.#bytes;
     const end = Math.min(bytes.length, this.#at + count);
@@ -99,14 +106,14 @@ class Scan {
   }
 }
 
-/** Memory of the values of JSON text. Invalid text has some estimate, or throws. */
+/** Estimates the memory of the values of JSON text, in bytes. For invalid text, it returns any estimate or throws. */
 export function estimateJsonText(bytes: Uint8Array): number {
   const scan = new Scan(bytes, 0, Number.POSITIVE_INFINITY);
   scan.run(Number.POSITIVE_INFINITY);
   return scan.memory;
 }
 
-/** The members of large objects as they were parsed. To list half a million keys of one object is a long step by itself. */
+/** The members of large objects, in parts. Listing half a million keys of one object would be too long for one step. */
 const partsOfObjects = new WeakMap<object, readonly JsonObject[]>();
 const largeArrays = new WeakSet<object>();
 
@@ -115,14 +122,17 @@ export function isLargeJson(value: JsonValue): boolean {
   return typeof value === "object" && value !== null && (partsOfObjects.has(value) || largeArrays.has(value));
 }
 
-/** The members of an object in parts that are each a step at most. A member that a later one replaces is not among them. */
+/**
+ * Yields the members of an object in parts of at most one step each. A member that a later one of the same name
+ * replaces is left out.
+ */
 export function* membersInParts(object: JsonObject): Generator<[key: string, value: JsonValue][], void> {
   for (const part of partsOfObjects.get(object) ?? [object]) {
     yield Object.entries(part).filter(([key, value]) => Object.is(object[key], value));
   }
 }
 
-/** The values of text that has been scanned. */
+/** The parser of a text that has been scanned. */
 class Parts {
   readonly #bytes: Uint8Array;
   readonly #ends: ReadonlyMap<number, number>;
@@ -190,7 +200,10 @@ class Parts {
     return object;
   }
 
-  /** Gives out the elements of a large array or object: parts of several small ones, and each large one by itself. */
+  /**
+   * Iterates over the elements of a large array or object. `onPart` gets parts of several small elements, `onLarge`
+   * gets each large one.
+   */
   async #each(
     start: number,
     end: number,
@@ -203,7 +216,10 @@ class Parts {
       if (turn !== undefined) await turn;
       if (onPart({ start: from, end: to }) === 0) throw unexpected(to);
     };
-    /** The range of elements that have not been returned: the index of the first and of the last one. */
+    /**
+     * The start of the current part, which has not been passed to `onPart`. `elementStart` is the start of the current
+     * element.
+     */
     let partStart = start + 1;
     let elementStart = partStart;
     let depth = 0;
@@ -215,7 +231,7 @@ class Parts {
         const last = this.#ends.get(at);
         if (last === undefined) depth += 1;
         else {
-          // A large one is inside of no small one, so that the depth is 0.
+          // A small element cannot contain a large one, so the depth is 0 here.
           if (partStart < elementStart) await flush(partStart, elementStart - 1);
           await onLarge(at, elementStart);
           at = this.#skipSpace(last + 1);
@@ -233,12 +249,12 @@ class Parts {
       }
       at += 1;
     }
-    // Nothing but space is an array or object without elements, and an error after a comma.
+    // Only whitespace between the brackets is an empty array or object. After a comma, it is a syntax error.
     if (partStart === start + 1 && this.#skipSpace(partStart) === end) return;
     await flush(partStart, end);
   }
 
-  /** The key of a member: `key : child`. */
+  /** Parses the key of a member before its large value: `key : child`. */
   #keyBefore(child: number, from: number): string {
     let colon = child - 1;
     while (colon > from && isSpace(this.#bytes[colon] as number)) colon -= 1;
@@ -253,7 +269,7 @@ class Parts {
     try {
       return JSON.parse(before + text + after) as JsonValue;
     } catch (cause) {
-      // Positions would be those of the part.
+      // The message has positions within the part, which would mislead the reader.
       const reason = reasonOf(cause).replace(/ (?:in JSON )?at position.*$/, "");
       throw new SyntaxError(`the JSON is malformed at or after byte ${start}: ${reason}`, { cause });
     }
@@ -266,14 +282,14 @@ class Parts {
   }
 }
 
-/** As `JSON.parse` sets it: the last of several counts, and `__proto__` is a member like any other. */
+/** Sets a member as `JSON.parse` does: the last of several values applies, and `__proto__` is an ordinary member. */
 function setMember(object: JsonObject, key: string, value: JsonValue): JsonObject {
   if (key !== "__proto__") object[key] = value;
   else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
   return object;
 }
 
-/** The index of the quote that ends a string. */
+/** Returns the index of the closing quote of the string that starts at `start`. Throws if there is none. */
 function endOfString(bytes: Uint8Array, start: number): number {
   for (let at = start + 1; at < bytes.length; at += 1) {
     const byte = bytes[at];

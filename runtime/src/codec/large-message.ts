@@ -1,6 +1,6 @@
 /**
- * Codecs that bound what a message costs beyond its size, and the choice between decoding at once and in steps. Pages have
- * the codecs without it: what a server of theirs sends, they trust.
+ * Codecs that limit the time and memory of decoding, and the choice between decoding at once and in steps. Browser
+ * bundles use the codecs without these limits, because a page trusts its server.
  */
 import { type DescMessage, type JsonValue, mergeFromJson } from "@bufbuild/protobuf";
 import type { GeneratedCodec } from "../call/method.ts";
@@ -21,27 +21,30 @@ import { parseJsonInSteps } from "./json-text.ts";
 import { tooMuchMemory } from "./memory.ts";
 import { decodeProtoInSteps } from "./proto-steps.ts";
 
-/** Largest message, in bytes, that is decoded at once, whatever it holds: that takes twenty milliseconds at most. */
+/** Maximum size, in bytes, of a message that is decoded at once. Decoding takes at most 20 ms, whatever the content. */
 const SMALL_BYTES = 16 * 1024;
 
-/** Memory of a decoded message, in multiples of the largest size a message may have, unless the option says otherwise. */
+/** Default limit on the memory of a decoded message, as a multiple of the maximum message size. */
 const DEFAULT_EXPANSION = 16;
 
 export interface DecodeLimits {
-  /** Largest message accepted, in bytes, before and after inflating. */
+  /** Maximum size of a message, in bytes, before and after decompression. */
   readonly maxMessageBytes: number;
-  /** Most memory, in bytes, that a message may take when it is decoded, by estimate. Default: 16 times `maxMessageBytes`. */
+  /** Maximum estimated memory of a decoded message, in bytes. Default: 16 times `maxMessageBytes`. */
   readonly maxDecodedBytes?: number | undefined;
 }
 
-/** The limit that the options mean. Throws a `RangeError` for one that is no number of bytes. */
+/** Returns the limit on decoded memory, in bytes. Throws a `RangeError` for a limit below 1. */
 export function decodedLimit({ maxMessageBytes, maxDecodedBytes }: DecodeLimits): number {
   if (maxDecodedBytes === undefined) return DEFAULT_EXPANSION * maxMessageBytes;
   if (maxDecodedBytes >= 1) return maxDecodedBytes;
   throw new RangeError(`maxDecodedBytes must be at least 1, not ${maxDecodedBytes}`);
 }
 
-/** Decodes a message with what its codec has for its size. Throws what the codec throws, and resource_exhausted. */
+/**
+ * Decodes a message, in steps if it is large and the codec supports that. Throws the errors of the codec, and
+ * `resource_exhausted` for a message over the memory limit.
+ */
 export function decodeMessage(
   codec: Codec,
   type: DescMessage,
@@ -53,7 +56,7 @@ export function decodeMessage(
   return codec.decodeLarge(type, bytes, decodedLimit(limits), generated);
 }
 
-/** Makes a message of JSON text whose value is to be changed before: `change` gives what stands for the message. */
+/** Decodes a message from JSON text. `change` converts the parsed value to the JSON value of the message. */
 export function decodeJsonMessage(
   values: JsonValues,
   type: DescMessage,
@@ -69,7 +72,9 @@ export function decodeJsonMessage(
   return parseJsonInSteps(bytes, maxDecodedBytes).then((value) => fromLargeValue(type, change(value), maxDecodedBytes));
 }
 
-/** Values of bodies that are not JSON text: made at once, if they do not take too much memory. */
+/**
+ * Adds the limit on memory to a conversion of JSON values, for bodies that are not JSON text. They are decoded at once.
+ */
 export function boundValues(values: JsonValues, limits: DecodeLimits): JsonValues {
   const maxDecodedBytes = decodedLimit(limits);
   return {
@@ -82,14 +87,14 @@ export function boundValues(values: JsonValues, limits: DecodeLimits): JsonValue
   };
 }
 
-/** `protoCodec` of servers, and of clients on Node. */
+/** The `protoCodec` with limits on decoding, for servers and for clients on Node. */
 export const boundedProtoCodec: Codec = {
   ...protoCodec,
   decodeLarge: (type, bytes, maxDecodedBytes, generated) =>
     decodeProtoInSteps(type, bytes, maxDecodedBytes, { generated }),
 };
 
-/** `createJsonCodec` of servers, and of clients on Node. */
+/** Creates a JSON codec like `createJsonCodec`, with limits on decoding, for servers and for clients on Node. */
 export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
   const codec = createJsonCodec(options);
   const read = { ignoreUnknownFields: true, ...(options.registry && { registry: options.registry }) };
@@ -109,10 +114,13 @@ export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
   };
 }
 
-/** `jsonCodec` of servers, and of clients on Node. */
+/** The `jsonCodec` with limits on decoding, for servers and for clients on Node. */
 export const boundedJsonCodec: Codec = /*@__PURE__*/ createBoundedJsonCodec();
 
-/** The built-in codec with that name; a codec is returned as it is. Throws a `TypeError` for any other name. */
+/**
+ * Returns the built-in codec with the name and limits on decoding, or the given codec. Throws a `TypeError` for an
+ * unknown codec or an invalid name.
+ */
 export function findBoundedCodec(codec: "proto" | "json" | Codec): Codec {
   const found = findCodec(codec);
   if (found === protoCodec) return boundedProtoCodec;

@@ -1,6 +1,6 @@
 /**
- * The memory that values take, in bytes, as engines of JavaScript with pointers of 64 bits have it: an estimate that depends
- * on what a peer sent, and on nothing else.
+ * Estimated memory of values, in bytes, for JavaScript engines with 64-bit pointers. The estimate depends only on the
+ * bytes that a peer sent.
  */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -16,21 +16,21 @@ export const Memory = {
   map: 56,
   /** An entry of a map, with its key. */
   entry: 72,
-  /** A number that is not small, outside of a list. */
+  /** A number that is not a small integer, outside of a list. */
   number: 16,
   bigint: 24,
-  /** A view of bytes, which stay where they were received. */
+  /** A `Uint8Array` over the received bytes, which are not copied. */
   bytes: 112,
-  /** A field that the type does not have, which is kept. */
+  /** An unknown field, which protobuf-es keeps. */
   unknown: 160,
-  /** Text of so many bytes. */
+  /** A string of the given number of bytes. */
   text: (bytes: number): number => (bytes === 0 ? 0 : 24 + bytes),
 } as const;
 
-/** Memory that is taken in one step of decoding: one or two milliseconds of work. */
+/** Memory that one step of decoding takes, in bytes. A step takes one or two milliseconds. */
 export const STEP_BYTES: number = 256 * 1024;
 
-/** The error of a message that would take more memory than it may. */
+/** Creates the error for a message that would exceed the limit on decoded memory. */
 export function tooMuchMemory(estimate: number, maxDecodedBytes: number): RpcError {
   const message = `decoding the message would take at least ${estimate} bytes of memory, more than the limit of ${maxDecodedBytes} bytes (option maxDecodedBytes of the receiver)`;
   return new RpcError(Code.ResourceExhausted, message, { status: Status.BadRequest });

@@ -1,6 +1,6 @@
 /**
- * Messages that are plain JSON values: those of clients whose code was generated with `messages=json`. Nothing here needs
- * protobuf-es, so a bundle of such a client does not carry it.
+ * Messages that are plain JSON values, for clients whose code was generated with `messages=json`. The module does not
+ * use protobuf-es, so the bundle of such a client does not contain it.
  */
 import type { HttpRpcPayload, Method, Payload } from "../call/method.ts";
 import { parseJson } from "./codec.ts";
@@ -15,7 +15,7 @@ export const plainJson: Payload = {
   },
 };
 
-/** Stands for a codec in transports that have none: methods with schemas cannot be called over them. */
+/** The payload of transports without a codec: it refuses methods with schemas. */
 export const noCodec: HttpRpcPayload = { name: "json", encodeRequest: refuse, decodeResponse: refuse };
 
 function refuse({ input }: Method): never {

@@ -1,13 +1,15 @@
 /**
- * Estimates, from its bytes in Protobuf's binary format, the memory that a decoded message takes: two bytes may stand for an
- * object of many fields. It follows the bytes as protobuf-es does, which trusts the type of a field more than its wire type,
- * and makes nothing.
+ * Estimates the memory of a decoded message from its bytes in Protobuf's binary format, without decoding it: two bytes
+ * may encode an object of many fields. Like protobuf-es, it reads a value by the type of its field, even if the wire
+ * type is different.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { Memory } from "./memory.ts";
 
-/** Deeper messages are rejected, as protobuf-es does by default and every Protobuf library. */
+/**
+ * Maximum nesting of messages, as in protobuf-es and other Protobuf libraries by default. Deeper messages are rejected.
+ */
 const MAX_MESSAGE_DEPTH = 100;
 
 /** Encodings of a field's value. */
@@ -16,22 +18,22 @@ const Read = { varint: 0, fixed32: 1, fixed64: 2, text: 3, bytes: 4, message: 5,
 interface FieldShape {
   readonly field: DescField;
   readonly read: (typeof Read)[keyof typeof Read];
-  /** Memory of one value, beside that of its contents. */
+  /** Memory of one value without its contents, in bytes. */
   readonly each: number;
   /** True if values may be packed: several after one length. */
   readonly packable: boolean;
   /** The shape of a message or of a map entry. */
   readonly child: MessageShape | undefined;
-  /** Values that are known, of an enum that has no others. */
+  /** The declared values of a closed enum. */
   readonly known: ReadonlySet<number> | undefined;
 }
 
-/** A message's type, as far as its memory depends on it. */
+/** The properties of a message type that determine its memory. */
 export interface MessageShape {
-  /** Memory of an empty message. */
+  /** Memory of an empty message, in bytes. */
   readonly empty: number;
   readonly fields: ReadonlyMap<number, FieldShape>;
-  /** The fields with the numbers that are most frequent, which an array finds faster. */
+  /** The fields with the lowest numbers, in an array, which is faster than the map. */
   readonly first: readonly (FieldShape | undefined)[];
 }
 
@@ -43,7 +45,7 @@ export function shapeOf(type: DescMessage): MessageShape {
   if (known !== undefined) return known;
   const fields = new Map<number, FieldShape>();
   const shape = { empty: emptyMessage(type), fields, first: numbered(fields) };
-  // Before its fields, one of which may be of the same type.
+  // The shape is stored before its fields are added, because a field may have the same message type.
   shapes.set(type, shape);
   for (const field of type.fields) fields.set(field.number, shapeOfField(field));
   shape.first = numbered(fields);
@@ -54,7 +56,7 @@ function numbered(fields: ReadonlyMap<number, FieldShape>): (FieldShape | undefi
   return Array.from({ length: FIRST_NUMBERS }, (_, number) => fields.get(number));
 }
 
-/** Memory of an empty message, which has a property for most of its fields and oneofs. */
+/** Returns the memory of an empty message, in bytes. It has a property for each field and oneof. */
 export function emptyMessage(type: DescMessage): number {
   let bytes: number = Memory.object;
   for (const member of type.members) {
@@ -81,11 +83,13 @@ function shapeOfField(field: DescField): FieldShape {
   return scalarField(field, field.scalar ?? ScalarType.INT32, each, listed);
 }
 
-/** An entry of a map, which is a message on the wire: a key with the number 1, a value with the number 2. */
+/**
+ * Returns the shape of a map entry, which is a message on the wire: the key has the number 1, the value the number 2.
+ */
 function entryShape(field: DescField & { readonly fieldKind: "map" }): MessageShape {
   const key = scalarField(field, field.mapKey, 0, false);
   const { message } = field;
-  // An entry without a value has an empty message for one, which is counted once.
+  // An entry without a value gets an empty message, so the entry includes its memory and a value does not add it again.
   const missing = message === undefined ? 0 : emptyMessage(message);
   const value =
     message === undefined
@@ -95,7 +99,7 @@ function entryShape(field: DescField & { readonly fieldKind: "map" }): MessageSh
   return { empty: Memory.entry + missing, fields, first: numbered(fields) };
 }
 
-// All literals below and above list their members in one order, so that the engine knows a single class of field shapes.
+// All literals of field shapes list their members in the same order, so that they share one hidden class of the engine.
 function messageField(field: DescField, read: FieldShape["read"], each: number, child: MessageShape): FieldShape {
   return { field, read, each, packable: false, child, known: undefined };
 }
@@ -118,7 +122,7 @@ const SCALAR_READS: Readonly<Partial<Record<ScalarType, FieldShape["read"]>>> = 
   [ScalarType.SFIXED32]: Read.fixed32,
 };
 
-/** Memory of a value beside its place in a list or a message. */
+/** Returns the memory of a value in bytes, without its slot in a list or a message. */
 function scalarMemory(scalar: ScalarType, listed: boolean): number {
   switch (scalar) {
     case ScalarType.BYTES:
@@ -137,7 +141,7 @@ function scalarMemory(scalar: ScalarType, listed: boolean): number {
   }
 }
 
-/** Reads fields one after another. What is malformed makes some estimate; decoding it says what is wrong. */
+/** Reads fields one after another. For malformed bytes it returns any estimate; decoding reports the error. */
 export class ProtoEstimator {
   /** Offset of the next field. */
   position: number;
@@ -145,7 +149,7 @@ export class ProtoEstimator {
   readonly #limit: number;
   #depth = 0;
 
-  /** `limit`: an estimate beyond it need not be exact. */
+  /** Reading stops when the estimate exceeds `limit` bytes. */
   constructor(bytes: Uint8Array, limit: number, position = 0) {
     this.#bytes = bytes;
     this.#limit = limit;
@@ -153,8 +157,9 @@ export class ProtoEstimator {
   }
 
   /**
-   * Memory of the fields from the current position up to `end`, or of the first one alone, or up to the end of the group they
-   * are in. Throws for messages that are too deep. One long function, because it is run for every field that arrives.
+   * Estimates the memory of the fields from the current position up to `end`, of the first field only, or of the fields
+   * up to the end of the current group, in bytes. Throws for messages that are nested too deeply. It is one long
+   * function for speed, because it runs for every field.
    */
   fields(shape: MessageShape, end: number, until: "end" | "field" | "group" = "end"): number {
     const bytes = this.#bytes;
@@ -233,7 +238,7 @@ export class ProtoEstimator {
     return each;
   }
 
-  /** Packed values. The last one may reach beyond the end of them, and is read all the same. */
+  /** Estimates the memory of packed values. The last one is read to its end, even if that is beyond their length. */
   #packed(read: FieldShape["read"], each: number): number {
     const length = this.uint32();
     const size = read === Read.fixed32 ? 4 : read === Read.fixed64 ? 8 : undefined;
@@ -246,7 +251,7 @@ export class ProtoEstimator {
     let { position } = this;
     const end = Math.min(position + length, bytes.length);
     let count = 0;
-    // Each ends with a byte below 128.
+    // Each value ends with a byte below 128.
     for (; position < end; position += 1) if ((bytes[position] as number) < 0x80) count += 1;
     if (length > 0 && (bytes[end - 1] as number) >= 0x80) {
       while ((bytes[position++] as number) >= 0x80);
@@ -256,7 +261,7 @@ export class ProtoEstimator {
     return count * each;
   }
 
-  /** A varint, of which 32 bits count. */
+  /** Reads a varint and returns its low 32 bits. */
   uint32(): number {
     const bytes = this.#bytes;
     let value = 0;
@@ -268,9 +273,9 @@ export class ProtoEstimator {
     return value >>> 0;
   }
 
-  /** Skips a value of which only the wire type is known. */
+  /** Skips the value of an unknown field by its wire type. */
   #skip(wireType: number): void {
-    // Groups that are open. They may be nested to any depth, and take no memory of their own.
+    // The number of open groups. They may be nested to any depth, because they take no memory.
     let open = 0;
     for (let type = wireType; ; type = this.uint32() & 7) {
       if (type === 0) this.uint32();

@@ -1,7 +1,7 @@
 /**
- * Decodes large messages of Protobuf's binary format within a budget of memory, and in steps that leave the event loop its
- * turns. A message may be cut between any two of its fields: decoding the parts one after another into one message merges
- * them, which is what decoding them together is defined as.
+ * Decodes large messages of Protobuf's binary format with a limit on memory and in steps, and yields to the event loop
+ * between them. A message may be split between any two of its fields: by the definition of the format, decoding the
+ * parts one after another into one message is the same as decoding the whole.
  */
 import {
   create,
@@ -21,18 +21,21 @@ import { plainBytes } from "./codec.ts";
 import { STEP_BYTES, tooMuchMemory } from "./memory.ts";
 import { type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts";
 
-/** A message as an object with fields by their names. */
+/** A message as an object with its fields by name. */
 type Fields = Message & Record<string, unknown>;
 type MapField = DescField & { readonly fieldKind: "map"; readonly message: DescMessage };
 
 interface StepOptions {
-  /** Memory that is taken in a step, in bytes. */
+  /** Memory that one step takes, in bytes. */
   readonly stepBytes?: number;
-  /** Decodes the fields of the message itself, and of messages in them that are no larger than a step. */
+  /** The decoder of the message's fields and of nested messages that are no larger than a step. */
   readonly generated?: GeneratedCodec | undefined;
 }
 
-/** Decodes at once a message that is one step. Throws resource_exhausted, before it makes anything, for more than the limit. */
+/**
+ * Decodes a message, at once if it is no larger than a step. Throws `resource_exhausted`, before it decodes anything,
+ * for a message over the memory limit.
+ */
 export function decodeProtoInSteps(
   type: DescMessage,
   given: Uint8Array,
@@ -84,7 +87,7 @@ async function merge(
   await mergeUpTo(bytes.length);
 }
 
-/** The field that begins there, if it is of messages that can be cut. */
+/** Returns the field that begins at the position if its value can be split, or `undefined`. */
 function largeField(shape: MessageShape, bytes: Uint8Array, position: number): LargeField | undefined {
   const reader = new ProtoEstimator(bytes, 0, position);
   const field = shape.fields.get(reader.uint32() >>> 3)?.field;
@@ -93,7 +96,7 @@ function largeField(shape: MessageShape, bytes: Uint8Array, position: number): L
   return { field, contents: lengthDelimited(bytes, reader) };
 }
 
-/** The bytes behind the length at the reader's position. */
+/** Returns the bytes after the length at the reader's position. */
 function lengthDelimited(bytes: Uint8Array, reader: ProtoEstimator): Uint8Array {
   const length = reader.uint32();
   const end = reader.position + length;
@@ -128,10 +131,10 @@ async function mergeField(message: Fields, type: DescMessage, part: Part): Promi
   message[oneof] = { case: localName, value };
 }
 
-/** A value with contents merged into it, or a new one. */
+/** Merges the contents into the known value or a new one, and returns it. */
 async function mergeValue({ field, contents, stepBytes }: Part, known: unknown): Promise<unknown> {
   const type = field.message as DescMessage;
-  // As a field, a Struct is plain JSON.
+  // protobuf-es represents a field of type Struct as plain JSON, except in google.protobuf.Value.
   const isJson = type.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value";
   const message = (isJson ? undefined : known) ?? create(type);
   await merge(message as Fields, type, contents, stepBytes);
@@ -147,12 +150,13 @@ async function mergeJson(object: JsonObject, { fields }: Struct): Promise<JsonOb
   return object;
 }
 
-/** An entry of a map whose value is large. It may have its key and parts of its value in any order. */
+/** Merges a map entry whose value is large. The entry may have its key and the parts of its value in any order. */
 async function mergeEntry(message: Fields, type: DescMessage, field: MapField, part: Part): Promise<void> {
   const { contents: entry } = part;
   const shape = shapeOf(type).fields.get(field.number)?.child as MessageShape;
   const estimator = new ProtoEstimator(entry, Number.POSITIVE_INFINITY);
-  // The entry without its value, in a message that has no other one, because only the decoder knows the name of its key.
+  // The entry without its value is decoded into a separate message, because only the decoder converts the key to its
+  // property name.
   const writer = new BinaryWriter().tag(field.number, WireType.LengthDelimited).fork();
   let value: unknown;
   while (estimator.position < entry.length) {
@@ -168,7 +172,7 @@ async function mergeEntry(message: Fields, type: DescMessage, field: MapField, p
   setOwn(message[field.localName] as object, key, value ?? none);
 }
 
-/** Sets a property of its own, whatever its name: `__proto__` is a key like any other. */
+/** Defines an own property, because an assignment to `__proto__` would set the prototype. */
 function setOwn(object: object, key: string, value: unknown): void {
   Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -4,19 +4,22 @@
 
 /** One item of a list of preferences. */
 export interface Preference {
-  /** In lower case, without parameters. */
+  /** The name in lower case, without parameters. */
   readonly name: string;
   /** The quality value, 0 (not acceptable) to 1. */
   readonly quality: number;
 }
 
-/** Maximum number of items that are read, far above legitimate lists: an attacker's list must not cost time. */
+/**
+ * Maximum number of items that are read, far above the length of legitimate lists. It bounds the time that an
+ * attacker's list takes.
+ */
 const MAX_PREFERENCES = 32;
 
 //     weight = OWS ";" OWS "q=" qvalue
 //     qvalue = ( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )
-// As in other implementations, spaces around "=", more digits and none before the point are accepted: Java sends
-// "*; q=.2".
+// Like other implementations, it accepts spaces around "=", more than three digits, and no digit before the point: Java
+// sends "*; q=.2".
 const IS_WEIGHT = /^\s*q\s*=/i;
 const WEIGHT = /^\s*q\s*=\s*(0(?:\.[0-9]*)?|\.[0-9]+|1(?:\.0*)?)\s*$/i;
 

@@ -1,10 +1,10 @@
 /**
- * gzip and deflate on `CompressionStream` (WHATWG Compression Streams), which browsers, Deno, Bun, Cloudflare Workers and
- * Node have: the compressions of a router that is told of no others. They cost a bundle less than a kilobyte.
+ * gzip and deflate of `CompressionStream` (WHATWG Compression Streams), which browsers, Deno, Bun, Cloudflare Workers
+ * and Node have. They are the default compressions of a router, and add less than a kilobyte to a bundle.
  */
 import type { Compression } from "./compression.ts";
 
-/** The compressions of this platform, best first; none where there is no `CompressionStream`. */
+/** Returns the compressions of the platform, best first, or none if it has no `CompressionStream`. */
 export function webCompressions(): readonly Compression[] {
   return typeof CompressionStream === "function" ? [createCompression("gzip"), createCompression("deflate")] : [];
 }
@@ -17,7 +17,10 @@ function createCompression(name: "gzip" | "deflate"): Compression {
   };
 }
 
-/** The output of a transform, chunk by chunk: a small input that inflates to much is left when it exceeds the limit. */
+/**
+ * Reads the output of a transform chunk by chunk. Throws a `RangeError` as soon as it exceeds `maxBytes`, so that a
+ * small input cannot inflate without limit.
+ */
 async function transform(
   bytes: Uint8Array,
   { writable, readable }: CompressionStream | DecompressionStream,
@@ -25,7 +28,7 @@ async function transform(
 ): Promise<Uint8Array> {
   const writer = writable.getWriter();
   const written = Promise.all([writer.write(bytes as Uint8Array<ArrayBuffer>), writer.close()]);
-  // The reader fails with the same reason.
+  // The reader rejects with the same reason, so this rejection needs no other handler.
   written.catch(() => {});
   const reader = readable.getReader();
   const chunks: Uint8Array[] = [];

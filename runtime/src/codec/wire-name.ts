@@ -1,12 +1,12 @@
 /**
- * Names of codecs and compressions on the wire. A name that no header can carry is refused where it is given: its codec or
- * compression could never be chosen.
+ * Validation of the names of codecs and compressions. An invalid name is rejected in the options, because a header
+ * cannot contain it and its codec or compression could never be selected.
  */
 
 // token = 1*tchar (RFC 9110, section 5.6.2); lower case, because media types and content codings are compared in lower case
 const WIRE_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
-/** Throws a `TypeError` for a name that is not a token in lower case, is given twice, or has a meaning of its own. */
+/** Throws a `TypeError` for a name that is not a lower-case token, occurs twice or is reserved. */
 export function checkWireNames(
   option: string,
   named: readonly { readonly name: string }[],
