@@ -1,5 +1,5 @@
 /**
- * Sub-protocol B, client half: turns an exchange over HTTP/2 into a call (spec: Sub-protocol B).
+ * Sub-protocol B, client half: converts an HTTP/2 exchange to a call (spec: Sub-protocol B).
  */
 import { markCommitted } from "../call/attempt.ts";
 import type { Call, CallContext, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
@@ -32,10 +32,10 @@ import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompressi
 import { inflate, internalError, readMessages } from "./messages.ts";
 import { httpStatusError, isReceived, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
-/** The name of a request's message type, for servers and proxies that cannot derive it from the path. */
+/** The header with a request's message type, for servers and proxies that cannot derive it from the path. */
 const MESSAGE_TYPE = "grpc-message-type";
 
-/** Makes the client half of sub-protocol B. */
+/** Creates the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   const exchange = limitHeaders(unbounded, options.headerLimits);
   const { codec, maxMessageBytes, messageType = false } = options;
@@ -75,7 +75,8 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
     } catch (reason) {
       const error = failure(reason, response, context);
-      // A response of trailers only leaves the call open to further attempts, and so does one that is not gRPC's (gRFC A6).
+      // A call with a trailers-only response may be attempted again, and so may a call with a response that is not gRPC
+      // (gRFC A6).
       throw isAccepted && response?.headers.has("grpc-status") === false ? markCommitted(error) : error;
     }
   }
@@ -114,10 +115,10 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     const common = method.payload === undefined ? fields : wrapperFields;
     const timeoutMs = context.timeoutMs();
     const plain = timeoutMs === undefined && selector.version === undefined && selector.group === undefined;
-    // Most calls have nothing to add. An engine recognizes the fields that they share and reuses their encoding.
+    // Most calls add no fields. An engine recognizes the shared fields and reuses their encoding.
     if (plain && metadata.size === 0 && !messageType) return common;
     const headers = new Metadata(common);
-    // A caller may set its own user agent; the field must not be sent twice.
+    // A user agent in the caller's metadata replaces the default, because the field must not be sent twice.
     if (metadata.has("user-agent")) headers.delete("user-agent");
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
     writeSelector(headers, selector);
@@ -144,7 +145,8 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   }
 
   /**
-   * Reads ahead: a single message becomes a whole body, which an engine can send in one flush and retry transparently.
+   * Encodes the messages of a request. A single message becomes a whole body, which an engine can send in one flush and
+   * retry transparently.
    */
   async function requestBody(request: StreamRequest): Promise<Body> {
     const envelopes = encodeEach(request);
@@ -195,8 +197,8 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   ): AsyncGenerator<object, undefined> {
     const headers = userMetadata(response.headers);
     try {
-      // Read in chunks, because an engine that sees a response end before its request (half-close) then ends the
-      // request too.
+      // The body is read in chunks: an engine that sees a response end before its request (half-close) then ends the
+      // request as well.
       const reading = streamBody(response.body).bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
       const bytes = await reading.catch((complaint: unknown) => {
         throw statusIfReceived(response, headers) ?? complaint;
@@ -209,7 +211,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     trailers.appendAll(userMetadata(response.trailers));
   }
 
-  /** The one message of a response that has ended successfully. */
+  /** Returns the single message of a response. Throws the error of a call that failed. */
   function openOnly(method: Method, response: HttpResponse, headers: Metadata, bytes: Uint8Array): Envelope {
     const error = readEnd(response, headers, bytes.byteLength > 0);
     if (error !== undefined) throw error;
@@ -232,7 +234,10 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
   }
 
-  /** Refuses a response that is not gRPC. Peers send `grpc-status` with any HTTP status; it takes precedence. */
+  /**
+   * Throws for a response that is not gRPC, and returns the compression of its messages. Peers send `grpc-status` with
+   * any HTTP status, and it takes precedence over that status.
+   */
   function checkResponse(response: HttpResponse, method: Method): Compression | undefined {
     const contentType = response.headers.get("content-type");
     const wrapped = method.payload !== undefined && isWrapperContentType(contentType ?? "");
@@ -263,7 +268,7 @@ function grpcPayload({ payload, path }: PayloadMethod): GrpcPayload {
   throw new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }
 
-/** Throws the error of a stream that has ended before its first message, with trailers in place of headers: it may be retried. */
+/** Throws the error of a stream with a trailers-only response. Such a call may be retried. */
 function throwTrailersOnly(response: HttpResponse): void {
   if (!response.headers.has("grpc-status")) return;
   const error = readEnd(response, response.headers, false);
@@ -272,7 +277,7 @@ function throwTrailersOnly(response: HttpResponse): void {
   throw error;
 }
 
-/** The error of a call: the server's, or a local one, which gets a status. */
+/** Returns the error of a call unchanged if the server sent it; adds a status to a local error. */
 export function failure(reason: unknown, response: HttpResponse | undefined, { timeoutMs }: CallContext): RpcError {
   if (isReceived(reason)) return RpcError.from(reason);
   const error = localError(reason, response === undefined ? Status.ClientError : Status.BadResponse);
@@ -281,7 +286,7 @@ export function failure(reason: unknown, response: HttpResponse | undefined, { t
   return localError(new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: error }));
 }
 
-/** Messages that cancel the body they come from when the reader leaves before the first. */
+/** Wraps messages so that their body is cancelled if the reader leaves before the first message. */
 export function cancelledUnread(messages: AsyncGenerator<object, undefined>, body: Body): AsyncIterable<object> {
   let begun = false;
   const next = (): Promise<IteratorResult<object, undefined>> => {

@@ -1,5 +1,5 @@
 /**
- * Content types of sub-protocol B (spec: Extended content type): the codec that each stands for, and the plain HTTP responses to
+ * Content types of sub-protocol B (spec: Extended content type): the codec of each, and the plain HTTP responses to
  * requests that are not gRPC.
  */
 import type { Handler } from "../call/call.ts";
@@ -10,7 +10,7 @@ import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 
-/** The settings that follow from a content type. */
+/** The settings of calls with a content type. */
 export interface ContentType {
   /** The codec of messages that are not wrapped. */
   readonly codec: Codec;
@@ -19,9 +19,9 @@ export interface ContentType {
 }
 
 export interface ContentTypes {
-  /** The settings for calls of a handler; `undefined` if the content type is not supported. */
+  /** Returns the settings for calls of a handler, or `undefined` if the content type is not supported. */
   find(contentType: string, handler: Handler | undefined): ContentType | undefined;
-  /** The plain HTTP response to a request that is not gRPC or has an unsupported content type. */
+  /** Creates the plain HTTP response to a request that is not gRPC or has an unsupported content type. */
   refuse(request: HttpRequest, contentType: string, handler: Handler | undefined): HttpResponse;
 }
 
@@ -33,7 +33,7 @@ export function isGrpcContentType(contentType: string): boolean {
   return GRPC_CONTENT_TYPE.test(contentType);
 }
 
-/** Prepares everything that does not depend on a request. */
+/** Prepares the settings of all content types, which do not depend on a request. */
 export function createContentTypes({ codecs }: Pick<ServerProtocolOptions, "codecs">): ContentTypes {
   const contentTypes = new Map<string, ContentType>();
   const proto = codecs.find(({ name }) => name === "proto");
@@ -43,14 +43,14 @@ export function createContentTypes({ codecs }: Pick<ServerProtocolOptions, "code
     contentTypes.set(name, contentTypeOf(name, codec));
   }
 
-  /** Looks up the usual spellings in the table, then the content type without parameters and in lower case. */
+  /** Finds the settings for a content type as it is, or else without parameters and in lower case. */
   function findCodec(contentType: string): ContentType | undefined {
     const name = contentTypes.has(contentType) ? undefined : codecNameOf(contentType);
     return contentTypes.get(name === undefined ? contentType : `application/grpc+${name}`);
   }
 
   return {
-    // The method decides whether its messages are wrapped, not the content type.
+    // The method, not the content type, determines whether messages are wrapped.
     find(contentType, handler) {
       if (handler?.method.payload !== undefined) return findWrapper(contentType);
       return findCodec(contentType) ?? (handler === undefined ? findWrapper(contentType) : undefined);
@@ -67,12 +67,12 @@ export function createContentTypes({ codecs }: Pick<ServerProtocolOptions, "code
   };
 }
 
-/** The response to any method but POST. */
+/** Creates the response to requests with a method other than POST. */
 export function refuseMethod(): HttpResponse {
   return plain(405, "gRPC calls use the method POST", { allow: "POST" });
 }
 
-/** The response to a content type that is not supported. */
+/** Creates the response to a content type that is not supported. */
 export function refuseType(contentType: string, supported: string): HttpResponse {
   const message = `content type ${contentType} is not supported; supported are: ${supported}`;
   return plain(415, message, { "accept-post": supported });
@@ -82,7 +82,7 @@ function contentTypeOf(name: string, codec: Codec): ContentType {
   return { codec, fields: new Metadata({ "content-type": name }).freeze() };
 }
 
-/** The response of a wrapped message has the content type of its request. */
+/** Returns the settings for wrapped messages. The response has the content type of the request. */
 function findWrapper(contentType: string): ContentType | undefined {
   return isWrapperContentType(contentType) ? contentTypeOf(contentType, protoCodec) : undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * Envelopes: the length-prefixed messages that the body of a gRPC request or response consists of.
+ * Envelopes: the length-prefixed messages in the body of a gRPC request or response.
  *
  *     Length-Prefixed-Message → Compressed-Flag Message-Length Message
  *     Compressed-Flag         → 0 / 1                  ; one byte
@@ -25,7 +25,7 @@ export interface Envelope {
 export const PREFIX_BYTES = 5;
 
 /**
- * Checks the prefix of a unary body as soon as it has arrived, before the message is buffered. Throws as {@link
+ * Checks the prefix of a unary body when it arrives, before the message is buffered. Throws as {@link
  * EnvelopeReader.next} does.
  */
 export const checkPrefix: BodyCheck = (chunks, bytes, limit) => {
@@ -33,24 +33,27 @@ export const checkPrefix: BodyCheck = (chunks, bytes, limit) => {
   if (before < PREFIX_BYTES && bytes >= PREFIX_BYTES) endOfEnvelope(concat(chunks, bytes), 0, limit);
 };
 
-/** `Buffer.allocUnsafe` takes small allocations from a shared pool, which costs a fraction of a `Uint8Array`. */
+/**
+ * Allocates bytes. `Buffer.allocUnsafe` takes small allocations from a shared pool, which is much faster than a new
+ * `Uint8Array`.
+ */
 const allocate: (length: number) => Uint8Array =
   typeof Buffer === "function" ? allocatePooled : (length) => new Uint8Array(length);
 
 function allocatePooled(length: number): Uint8Array {
   const { buffer, byteOffset } = Buffer.allocUnsafe(length);
-  // In memory, users find such bytes in their messages; they should be a plain Uint8Array.
+  // An in-memory transport passes these bytes to users in decoded messages, so they must be a plain Uint8Array.
   return new Uint8Array(buffer, byteOffset, length);
 }
 
-/** Puts bytes into an envelope. */
+/** Encodes bytes as an envelope. */
 export function encodeEnvelope(data: Uint8Array, compressed = false): Uint8Array {
   const bytes = allocate(PREFIX_BYTES + data.byteLength);
   bytes.set(data, PREFIX_BYTES);
   return writePrefix(bytes, compressed);
 }
 
-/** Encodes a message into an envelope. */
+/** Encodes a message as an envelope. */
 export function encodeMessage(
   codec: Codec,
   type: DescMessage,
@@ -61,7 +64,7 @@ export function encodeMessage(
   return writePrefix(codec.encodeWithHeadroom(PREFIX_BYTES, type, message, generated), false);
 }
 
-/** Compresses the message of an envelope. Returns `undefined` if it is better sent uncompressed. */
+/** Compresses the message of an envelope. Returns `undefined` if it should be sent uncompressed. */
 export function compressEnvelope(
   envelope: Uint8Array,
   compression: Compression | undefined,
@@ -95,7 +98,7 @@ export class EnvelopeReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** The envelopes that a chunk completes. Fails as {@link next} does. */
+  /** Yields the envelopes that a chunk completes. Throws as {@link next} does. */
   *take(chunk: Uint8Array): Generator<Envelope, void> {
     this.push(chunk);
     for (let envelope = this.next(); envelope !== undefined; envelope = this.next()) yield envelope;
@@ -107,8 +110,8 @@ export class EnvelopeReader {
   }
 
   /**
-   * The next complete envelope; `undefined` until more chunks are pushed. Throws `resource_exhausted` when a prefix
-   * announces more than the limit, before the message is buffered, and `internal` for an unknown flag.
+   * Returns the next complete envelope, or `undefined` until more chunks are pushed. Throws `resource_exhausted` if a
+   * prefix announces more bytes than the limit, before the message is buffered, and `internal` for an unknown flag.
    */
   next(): Envelope | undefined {
     if (this.#buffered < PREFIX_BYTES) return undefined;
@@ -121,12 +124,12 @@ export class EnvelopeReader {
     return openEnvelope(bytes, start, start + size);
   }
 
-  /** Checks, at the end of the body, that no envelope was cut off. */
+  /** Checks at the end of the body that no envelope is incomplete. Throws `internal` if one is. */
   finish(): void {
     if (this.#buffered > 0) throw cutOff(this.#buffered);
   }
 
-  /** Joins chunks until the first has at least `length` bytes from the current offset on, and returns it. */
+  /** Joins chunks until the first one has at least `length` bytes from the current offset on, and returns it. */
   #join(length: number): Uint8Array {
     const first = this.#chunks[0] as Uint8Array;
     if (first.byteLength - this.#start >= length) return first;
@@ -146,7 +149,7 @@ export class EnvelopeReader {
   }
 }
 
-/** The single envelope of a unary body. `countError` makes the error for a body with none or several. */
+/** Returns the single envelope of a unary body. `countError` creates the error for a body with none or several. */
 export function onlyEnvelope(
   body: Uint8Array,
   maxBytes: number,
@@ -166,7 +169,7 @@ export function onlyEnvelope(
   return openEnvelope(body, 0, end);
 }
 
-/** The end of the envelope whose prefix is at the offset. */
+/** Returns the end of the envelope whose prefix is at the offset. */
 function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): number {
   const flag = bytes[start] as number;
   const length =
@@ -177,7 +180,10 @@ function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): numb
   return start + PREFIX_BYTES + length;
 }
 
-/** A plain `Uint8Array` in memory that is taken from Buffer's pool (see {@link plainBytes}). */
+/**
+ * Returns the envelope between two offsets. Its data is a plain `Uint8Array`, even if the bytes are a Buffer (see
+ * {@link plainBytes}).
+ */
 function openEnvelope(bytes: Uint8Array, start: number, end: number): Envelope {
   const from = start + PREFIX_BYTES;
   return { compressed: bytes[start] === 1, data: new Uint8Array(bytes.buffer, bytes.byteOffset + from, end - from) };

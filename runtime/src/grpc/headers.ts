@@ -13,25 +13,31 @@ import type { ClientProtocolOptions, ProtocolOptions, ServerProtocolOptions } fr
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
 
-/** The codec's name in a gRPC content type, `proto` if the type names none; `undefined` for other content types. */
+/**
+ * Returns the codec's name in a gRPC content type, `proto` if the type names none, or `undefined` for other content
+ * types.
+ */
 export function codecNameOf(contentType: string | undefined): string | undefined {
   const match = contentType === undefined ? null : CONTENT_TYPE.exec(contentType);
   return match === null ? undefined : (match[1]?.toLowerCase() ?? "proto");
 }
 
 /**
- * The content types of wrapped messages: the two of the specification (Extended content type), and those that peers
- * use.
+ * The content types of wrapped messages: the two of the specification (Extended content type), and those that other
+ * implementations use.
  */
 const WRAPPER_CONTENT_TYPE =
   /^application\/(?:(?:triple|svc)\+wrapper|grpc(?:\+(?:proto|hessian2|msgpack))?)\s*(?:;.*)?$/i;
 
-/** Reports whether messages with the content type may be wrapped. The method decides whether they are. */
+/** Reports whether messages with the content type may be wrapped. The method determines whether they are. */
 export function isWrapperContentType(contentType: string): boolean {
   return WRAPPER_CONTENT_TYPE.test(contentType);
 }
 
-/** `te` with the item `trailers` (RFC 9110, section 10.1.4), which says that every proxy on the way forwards trailers. */
+/**
+ * The value of `te` with the item `trailers` (RFC 9110, section 10.1.4), which means that every proxy on the way
+ * forwards trailers.
+ */
 const TE_TRAILERS = /(?:^|,)\s*trailers\s*(?:[,;]|$)/i;
 
 /** Reads the headers of a request. Throws for headers that are invalid or unsupported. */
@@ -70,7 +76,8 @@ export function readRequestHeaders(
 const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
 /**
- * Milliseconds of a `grpc-timeout` (spec: Limits).
+ * Parses a `grpc-timeout` and returns it in milliseconds (spec: Limits). Throws `invalid_argument` for an invalid
+ * value.
  *
  *     Timeout      → TimeoutValue TimeoutUnit
  *     TimeoutValue → {positive integer of at most 8 digits}   ; 0 is taken too: peers send it when time is up
@@ -89,7 +96,7 @@ export function parseTimeout(value: string | undefined): number | undefined {
   return Number(value.slice(0, -1)) * unit;
 }
 
-/** Formats a timeout as `grpc-timeout`, in the smallest unit that fits and never shorter than given. */
+/** Formats a timeout as `grpc-timeout`, in the smallest unit that fits, rounded up. */
 export function formatTimeout(timeoutMs: number): string {
   const ms = Math.ceil(timeoutMs);
   if (ms < 1e8) return `${ms}m`;
@@ -97,7 +104,7 @@ export function formatTimeout(timeoutMs: number): string {
   return seconds < 1e8 ? `${seconds}S` : `${Math.min(Math.ceil(seconds / 3600), 99_999_999)}H`;
 }
 
-/** The fields that all requests of a client share, in the order that gRPC requires. */
+/** Returns the fields that all requests of a client share, in the order that gRPC requires. */
 export function requestFields(contentType: string, options: ClientProtocolOptions, userAgent: string): Metadata {
   const headers = new Metadata({ "content-type": contentType, te: "trailers" });
   headers.append("user-agent", userAgent);
@@ -108,7 +115,10 @@ export function requestFields(contentType: string, options: ClientProtocolOption
   return headers;
 }
 
-/** The compression of a response's messages; `undefined`: none. Throws for one that the request did not offer. */
+/**
+ * Returns the compression of a response's messages, or `undefined` if there is none. Throws for one that is not
+ * registered.
+ */
 export function readResponseCompression(headers: Metadata, options: ProtocolOptions): Compression | undefined {
   const encoding = headers.get("grpc-encoding");
   if (encoding === undefined || encoding === IDENTITY) return undefined;

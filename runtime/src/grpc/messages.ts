@@ -1,5 +1,5 @@
 /**
- * The messages of a body of sub-protocol B: extracted from their envelopes, inflated and decoded one by one.
+ * The messages of a body of sub-protocol B: extracted from their envelopes, decompressed and decoded one by one.
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -12,7 +12,7 @@ import { EnvelopeReader } from "./envelope.ts";
 
 /** Settings for reading a stream of messages. */
 export interface MessageReading {
-  /** The compression of messages that are marked as compressed; `undefined`: none. */
+  /** The compression of messages that are marked as compressed, or `undefined` if there is none. */
   readonly compression: Compression | undefined;
   readonly options: Pick<ProtocolOptions, "maxMessageBytes">;
   decode(bytes: Uint8Array): object | Promise<object>;
@@ -30,7 +30,7 @@ export async function* readMessages(body: Body, reading: MessageReading): AsyncG
     for await (const chunk of body) {
       for (const { compressed, data } of envelopes.take(chunk)) {
         yield reading.decode(compressed ? await inflate(data, compression, options) : data);
-        // A chunk may hold thousands of empty messages: yield to the event loop between them.
+        // A chunk may contain thousands of empty messages, so the loop yields to the event loop between them.
         const turn = countMessage();
         if (turn !== undefined) await turn;
       }
@@ -42,7 +42,7 @@ export async function* readMessages(body: Body, reading: MessageReading): AsyncG
   reading.ended?.();
 }
 
-/** Inflates a message that is marked as compressed. */
+/** Decompresses a message that is marked as compressed. Throws `internal` if the headers name no compression. */
 export function inflate(
   data: Uint8Array,
   compression: Compression | undefined,
@@ -52,7 +52,7 @@ export function inflate(
   throw new RpcError(Code.Internal, "a message is marked as compressed, but grpc-encoding names no compression");
 }
 
-/** The error of data that breaks the format of sub-protocol B. */
+/** Creates the error for data that violates the format of sub-protocol B. */
 export function internalError(message: string, cause: unknown): RpcError {
   return new RpcError(Code.Internal, message, { cause });
 }

@@ -1,5 +1,6 @@
 /**
- * Sub-protocol B, server half: answers a gRPC request over HTTP/2 by making a call (spec: Sub-protocol B).
+ * Sub-protocol B, server half: converts a gRPC request over HTTP/2 to a call and its result to a response (spec:
+ * Sub-protocol B).
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { CallResponse, Handler, StreamResponse, UnaryResponse } from "../call/call.ts";
@@ -42,11 +43,11 @@ interface GrpcCall {
   readonly headers: RequestHeaders;
   readonly contentType: ContentType;
   readonly context: ServerContext;
-  /** Present for methods that bring a payload. */
+  /** The payload of methods whose messages have no schema. */
   readonly payload: GrpcPayloadCall | undefined;
 }
 
-/** Makes the server half of sub-protocol B. */
+/** Creates the server half of sub-protocol B. */
 export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol {
   const { maxMessageBytes } = options;
   const limits = options.headerLimits.response;
@@ -81,8 +82,8 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
   }
 
   /**
-   * Answers a unary call and never rejects. It contains only the steps that wait, because every call in progress holds
-   * the variables of this async function.
+   * Answers a unary call and never rejects. It contains only the steps that wait, because the variables of this async
+   * function stay in memory while the call is in progress.
    */
   async function serveUnary(call: GrpcCall): Promise<HttpResponse> {
     try {
@@ -123,7 +124,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     const envelope = encode(call, response.message);
     const { responseCompression } = call.headers;
     const compressing = compressEnvelope(envelope, responseCompression, options);
-    // The encoding is named only if it is used: small responses then share the headers of all calls.
+    // The encoding is sent only if it is used, so that small responses share the header fields of all calls.
     if (compressing === undefined) return unaryResponse(call, response, envelope, limits);
     return compressing.then((compressed) => unaryResponse(call, response, compressed, limits, responseCompression));
   }
@@ -162,7 +163,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     }
   }
 
-  /** The envelopes of a response. At their end the trailers report success or the error. */
+  /** Returns the envelopes of a response. At their end, the trailers report success or the error. */
   function writeMessages(call: GrpcCall, response: StreamResponse, trailers: Metadata): AsyncIterable<Uint8Array> {
     const { context, handler, headers, request } = call;
     const messages = eachWithin(context, response.messages)[Symbol.asyncIterator]();
@@ -227,7 +228,10 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     return failure(contentType.fields, error, limits);
   }
 
-  /** Masks an error outside of users' code, such as a response that cannot be encoded, and reports it to `onError`. */
+  /**
+   * Masks an error that is not from users' code, such as a response that cannot be encoded, and reports it to
+   * `onError`.
+   */
   function asRpcError(reason: unknown, path: string): RpcError {
     if (reason instanceof RpcError) return reason;
     options.onError(reason, path);
@@ -277,8 +281,8 @@ function responseHeaders(
 }
 
 /**
- * The response of a call that failed before it had one: trailers-only, unless the handler had set leading metadata. A
- * stream that fails later reports the error in its trailers.
+ * Creates the response of a call that failed before its response began: trailers-only, unless the handler has set
+ * leading metadata. A stream that fails later reports the error in its trailers.
  */
 function failure(fields: Metadata, error: RpcError, limits: FieldLimits): HttpResponse {
   const headers = new Metadata(fields);

@@ -28,7 +28,7 @@ const CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
   504: Code.Unavailable,
 };
 
-/** The error of a response that is not gRPC. */
+/** Creates the error for a response that is not gRPC. */
 export function httpStatusError(httpStatus: number, contentType: string | undefined): RpcError {
   const type = contentType === undefined ? "no content type" : `content type ${contentType}`;
   return new RpcError(
@@ -38,10 +38,10 @@ export function httpStatusError(httpStatus: number, contentType: string | undefi
   );
 }
 
-/** The trailers of most successful calls, shared. */
+/** The shared trailers of successful calls without trailing metadata. */
 const OK_TRAILERS = Metadata.fromRaw(["grpc-status", "0"]).freeze();
 
-/** The trailers of a successful call. */
+/** Returns the trailers of a successful call. */
 export function okTrailers(trailers: Metadata, limits: FieldLimits): Metadata {
   if (trailers.size === 0) return OK_TRAILERS;
   const written = new Metadata(OK_TRAILERS);
@@ -49,7 +49,7 @@ export function okTrailers(trailers: Metadata, limits: FieldLimits): Metadata {
   return written;
 }
 
-/** Limit on encoded details, so that they fit into the headers that peers accept. */
+/** Maximum size of encoded details in bytes, so that they fit into the headers that peers accept. */
 const MAX_DETAILS_BYTES = 8 * 1024;
 
 /** Writes the status of a failed call into trailers, or into the headers of a trailers-only response. */
@@ -64,7 +64,7 @@ export function writeError(target: Metadata, error: RpcError, limits: FieldLimit
       details: error.details.map(({ typeUrl, value }) => create(AnySchema, { typeUrl, value })),
     });
     const bytes = toBinary(StatusSchema, status);
-    // Details over the limit are left out, so that the caller still receives code and message.
+    // Details over the limit are omitted, so that the caller still receives the code and message.
     if (bytes.byteLength <= MAX_DETAILS_BYTES) target.append("grpc-status-details-bin", bytes);
   }
   // An error may come from a call to another server, whose protocol fields must not be forwarded.
@@ -73,7 +73,8 @@ export function writeError(target: Metadata, error: RpcError, limits: FieldLimit
 }
 
 /**
- * Reads how a call ended. Returns `undefined` for success, and throws nothing, however broken the trailers are.
+ * Reads the status of a call from its trailers. Returns `undefined` for success, and never throws for malformed
+ * trailers.
  *
  *     Status         → "grpc-status" 1*DIGIT         ; 0 is success
  *     Status-Message → "grpc-message" Percent-Encoded
@@ -95,7 +96,7 @@ export function readError(trailers: Metadata, headers: Metadata): RpcError | und
   return new RpcError(code, message, { headers, trailers: metadata, details: readDetails(trailers) });
 }
 
-/** Errors that the server sent. This side must not set their status. */
+/** Errors that the server sent, whose status must not be set by this side. */
 const received = new WeakSet<object>();
 
 /** Marks an error as received from the server. */
@@ -110,8 +111,8 @@ export function isReceived(reason: unknown): boolean {
 }
 
 /**
- * The status of a call: from its trailers, or from its headers if the response has neither body nor trailers
- * (trailers-only).
+ * Returns the error of a call that has ended: from its trailers, or from its headers if the response has neither body
+ * nor trailers (trailers-only). Returns `undefined` for success.
  */
 export function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
   const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
@@ -121,20 +122,20 @@ export function readEnd(response: HttpResponse, headers: Metadata, hasBody: bool
 }
 
 /**
- * The error in `grpc-status`, if it has arrived. It takes precedence over local decoding errors, which it usually
- * explains.
+ * Returns the error in `grpc-status` if it has arrived. It takes precedence over local decoding errors, because it
+ * usually is their cause.
  */
 export function statusIfReceived({ headers, trailers }: HttpResponse, metadata: Metadata): RpcError | undefined {
   if (trailers.has("grpc-status")) return markReceived(readError(trailers, metadata));
   return headers.has("grpc-status") ? markReceived(readError(headers, new Metadata())) : undefined;
 }
 
-/** The user's metadata, without the fields of HTTP and gRPC. */
+/** Returns the user's metadata, without the fields of HTTP and gRPC. */
 export function userMetadata(fields: Metadata): Metadata {
   return fields.size === 0 ? fields : fields.filter((name) => !isReservedName(name));
 }
 
-/** Typed details. Details that cannot be decoded are left out, so that code and message remain. */
+/** Reads the typed details. Details that cannot be decoded are omitted, so that the code and message remain. */
 function readDetails(trailers: Metadata): ErrorDetail[] {
   if (!trailers.has("grpc-status-details-bin")) return [];
   try {
@@ -146,17 +147,17 @@ function readDetails(trailers: Metadata): ErrorDetail[] {
 }
 
 const encoder = new TextEncoder();
-// A byte order mark is part of the message.
+// A byte order mark is part of the message, so it is not removed.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
- * Percent-encodes a message: bytes from space to tilde stay, except the percent sign.
+ * Percent-encodes a message: bytes from space to tilde except the percent sign are not encoded.
  *
  *     Percent-Encoded        → 1*(Percent-Byte-Unencoded / Percent-Byte-Encoded)
  *     Percent-Byte-Unencoded → 1*( %x20-%x24 / %x26-%x7E )
  *     Percent-Byte-Encoded   → "%" 2HEXDIGIT ; upper case
  *
- * A space at either end is encoded too: HTTP takes it away, or refuses the whole field.
+ * A space at either end is encoded too, because HTTP removes it or rejects the whole field.
  */
 export function percentEncode(text: string): string {
   if (/^(?:[!-$&-~](?:[ -$&-~]*[!-$&-~])?)?$/.test(text)) return text;
@@ -170,7 +171,7 @@ export function percentEncode(text: string): string {
   return encoded;
 }
 
-/** Decodes the result of {@link percentEncode}. It never fails: invalid escapes are kept as they are. */
+/** Decodes the result of {@link percentEncode}. It never throws: invalid escapes are not decoded. */
 export function percentDecode(text: string): string {
   if (!text.includes("%")) return text;
   return text.replace(/(?:%[0-9a-fA-F]{2})+/g, (run) => {

@@ -1,7 +1,7 @@
 /**
  * gRPC-Web, client half, for `fetch`: unary calls and server streaming of sub-protocol B, with the trailers at the end
- * of the body. It compresses nothing, because `fetch` inflates by itself, and encodes messages as sub-protocol A does,
- * so that a page loads one codec.
+ * of the body. It does not compress, because `fetch` decompresses by itself, and uses the codec of sub-protocol A, so
+ * that a page loads one codec.
  */
 import type { Call, CallRequest, Method } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
@@ -22,7 +22,7 @@ import { internalError, readMessages } from "./messages.ts";
 import { httpStatusError, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 import { splitTrailers } from "./web-framing.ts";
 
-/** Makes the client half of gRPC-Web. `schemas` is the payload of methods that bring none. */
+/** Creates the client half of gRPC-Web. `schemas` is the payload of methods whose messages have a schema. */
 export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, options: UnaryOptions): Call {
   return async (request) => {
     const { method, context } = request;
@@ -104,7 +104,7 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
 //     Content-Type → "application/grpc-web" [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc-web(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
 
-/** Refuses a response that is not gRPC-Web or has another codec than requested. */
+/** Throws for a response that is not gRPC-Web or has a codec other than the request's. */
 function checkResponse(response: HttpResponse, { name }: HttpRpcPayload): HttpResponse {
   const { status, headers } = response;
   const contentType = headers.get("content-type");

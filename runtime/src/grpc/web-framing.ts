@@ -1,6 +1,6 @@
 /**
- * The framing of gRPC-Web (PROTOCOL-WEB.md of gRPC): sub-protocol B for clients that cannot read HTTP trailers, such as pages. The
- * messages are the same; the trailers are one more frame at the end of the body.
+ * The framing of gRPC-Web (PROTOCOL-WEB.md of gRPC): sub-protocol B for clients that cannot read HTTP trailers, such as
+ * pages. The messages are the same; the trailers are an additional frame at the end of the body.
  *
  *     Body          → *Length-Prefixed-Message Trailer-Frame
  *     Trailer-Frame → %x80 Length Trailers      ; Length: four bytes, unsigned, big endian
@@ -14,7 +14,7 @@ import { PREFIX_BYTES } from "./envelope.ts";
 
 /** The flag that marks the frame of the trailers. */
 const TRAILERS_FLAG = 0x80;
-/** Maximum size of a block of trailers, above the limit on the fields of a response. */
+/** Maximum size of a block of trailers in bytes, above the limit on the fields of a response. */
 const MAX_TRAILER_BYTES = 64 * 1024;
 
 /** Encodes trailers as the last frame of a body. */
@@ -30,13 +30,13 @@ export function encodeTrailers({ raw }: Metadata): Uint8Array {
 }
 
 /**
- * The chunks of a body up to its trailers, which are added to `trailers`. A body without trailers is an error unless it
- * is empty: the trailers are then among the headers, or missing, which the protocol reports.
+ * Yields the chunks of a body up to its trailers, and adds those to `trailers`. Throws for a body without trailers
+ * unless it is empty: the trailers are then in the headers, or missing, which the protocol reports.
  */
 export async function* splitTrailers(body: Body, trailers: Metadata): AsyncGenerator<Uint8Array, void> {
-  /** The data from the prefix of a frame on. */
+  /** The received data from the prefix of the current frame on. */
   let buffered: Uint8Array = new Uint8Array(0);
-  /** Remaining bytes of a message whose first part has been passed on. */
+  /** Remaining bytes of a message whose first part has already been yielded. */
   let missing = 0;
   let complete = true;
   for await (const chunk of body) {

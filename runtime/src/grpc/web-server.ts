@@ -1,5 +1,6 @@
 /**
- * gRPC-Web, server half: answers requests of pages over HTTP/1.1 and HTTP/2 as sub-protocol B, with the trailers at the end of the body.
+ * gRPC-Web, server half: answers requests of pages over HTTP/1.1 and HTTP/2 as sub-protocol B, with the trailers at the
+ * end of the body.
  */
 import type { ContextValues, Handler } from "../call/call.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
@@ -17,9 +18,9 @@ import { decodeBase64Body, encodeBase64Body } from "./web-text.ts";
 //     Content-Type → "application/grpc-web" [ "-text" ] [ "+" codec ] [ ";" parameters ]
 const CONTENT_TYPE = /^application\/grpc-web(-text)?(\+[^;\s]+)?\s*(?:;.*)?$/i;
 
-/** Makes the server half of gRPC-Web. */
+/** Creates the server half of gRPC-Web. */
 export function createGrpcWebServer(options: ServerProtocolOptions): ServerProtocol {
-  // Requests of pages have no `te`, a header that only browsers may set.
+  // Requests of pages have no `te`, because a page cannot set this header.
   const grpc = createGrpcServer({ ...options, requireTe: false });
   const supported = supportedTypes(options);
 
@@ -82,8 +83,8 @@ class WebRequest implements HttpRequest {
 const LEADING = new Set(["content-type", "grpc-accept-encoding"]);
 
 /**
- * A response with its trailers in the body, including those of a trailers-only response: pages of other origins cannot
- * read headers that a server does not expose.
+ * Moves the trailers of a response into its body, including those of a trailers-only response, because pages of other
+ * origins cannot read headers that a server does not expose.
  */
 function toWebResponse(response: HttpResponse, contentType: string, isText: boolean): HttpResponse {
   const isTrailersOnly = response.headers.has("grpc-status");
@@ -103,7 +104,10 @@ function withTrailers(body: Body, trailers: Metadata): Body {
   return wholeBody(concat([whole, frame], whole.byteLength + frame.byteLength));
 }
 
-/** Written by hand: a generator that waits for a message would run `return` only after the message. */
+/**
+ * Appends the frame of trailers to a body. It is not a generator, because a generator that waits for a message would
+ * run `return` only after the message.
+ */
 function appendTrailers(body: Body, trailers: Metadata): AsyncIterable<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   let ended = false;
@@ -112,7 +116,7 @@ function appendTrailers(body: Body, trailers: Metadata): AsyncIterable<Uint8Arra
     const step = await chunks.next();
     if (!step.done) return step;
     ended = true;
-    // Trailers are complete only now.
+    // The trailers are complete only after the last chunk.
     return { done: false, value: encodeTrailers(trailers) };
   };
   return iteration(next, () => chunks.return?.());

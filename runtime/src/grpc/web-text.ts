@@ -1,5 +1,5 @@
 /**
- * Base64 of `application/grpc-web-text`, for clients that can only read text as it arrives: chunks are encoded and
+ * Base64 of `application/grpc-web-text`, for clients that can read only text while it arrives. Chunks are encoded and
  * padded one by one, so a body may contain padding before its end.
  */
 
@@ -8,15 +8,18 @@ import { RpcError } from "../call/error.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { type Body, streamBody, wholeBody } from "../http/body.ts";
 
-/** Bytes converted to characters in one call: arguments of a function are on the stack. */
+/**
+ * Maximum number of bytes that are converted to characters in one call, because the arguments of a function are on the
+ * stack.
+ */
 const SLICE_BYTES = 8 * 1024;
 
-/** Encodes a body in base64. A whole body stays whole. */
+/** Encodes a body in base64. A body that is whole remains whole. */
 export function encodeBase64Body(body: Body): Body {
   return body.whole === undefined ? streamBody(encodeChunks(body)) : wholeBody(toBase64(body.whole));
 }
 
-/** Decodes a body in base64. Reading fails with `invalid_argument` for other text. */
+/** Decodes a body in base64. Reading throws `invalid_argument` for text that is not base64. */
 export function decodeBase64Body(body: Body): Body {
   return streamBody(decodeChunks(body));
 }

@@ -1,5 +1,5 @@
 /**
- * The context of a call on a server: it ends with its exchange, and records how the call was answered.
+ * The context of a call on a server: it ends when its exchange ends, and records how the call was answered.
  */
 import type { ContextValues } from "../call/call.ts";
 import { Status } from "../call/code.ts";
@@ -14,8 +14,8 @@ type AnswerListener = (error: RpcError | undefined) => void;
 
 export class ServerContext extends OpenContext implements AnsweredContext {
   /**
-   * The exchange of the call. Its signal is made on first use, and fires when the client cancels or is lost, or the
-   * server shuts down.
+   * The exchange of the call. Its signal is created on first use. It fires when the client cancels or the connection is
+   * lost, or when the server shuts down.
    */
   readonly #exchange: HttpRequest;
   #peer: Peer | undefined;
@@ -40,7 +40,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     return controller.signal;
   }
 
-  /** Made on first use: most calls do not ask for it. */
+  /** The client of the call. Created on first use, because most calls do not read it. */
   get peer(): Peer {
     const { version, headers, authority, peer } = this.#exchange;
     this.#peer ??= {
@@ -57,7 +57,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     throw new TypeError("the option values must return what createContextValues makes");
   }
 
-  /** Settles as `work` does, or rejects when the call ends early, whichever comes first; then closes the context. */
+  /** Runs `work` and closes the context. Settles as `work` does, or rejects earlier if the call ends first. */
   run<T>(work: () => Promise<T>): Promise<T> {
     return this.limited ? this.race(work).finally(() => this.close()) : work();
   }
@@ -82,7 +82,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     this.#removeListener?.();
   }
 
-  /** Abandons work that ignores the signal. The engine counts it as a running handler until it settles. */
+  /** Abandons work that ignores the signal. The engine counts it as a running handler until the work settles. */
   override waitUntil(work: Promise<unknown> | undefined): void {
     super.waitUntil(work);
     if (work !== undefined) this.#exchange.waitUntil?.(work);
@@ -93,7 +93,10 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     else callback(this.#answer === "ok" ? undefined : this.#answer);
   }
 
-  /** Records that the protocol has made the response, or the error in its place. Only the first call has an effect. */
+  /**
+   * Records that the protocol has created the response, or that the call failed with the error. Only the first call has
+   * an effect.
+   */
   answered(error?: RpcError): void {
     if (this.#answer !== undefined) return;
     this.#answer = error ?? "ok";

@@ -1,6 +1,6 @@
 /**
  * CORS (Fetch standard): lets pages of other origins call a server and read the metadata of its responses. It wraps an
- * exchange, so it works on every server and handler and depends on neither protocols nor services.
+ * exchange, so it works with every server and does not depend on protocols or services.
  */
 import { Status } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
@@ -11,7 +11,7 @@ import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 export interface CorsOptions {
   /** Origins whose pages may call, such as `https://app.example.com`, or `"*"` for all. */
   readonly origins: readonly string[] | "*";
-  /** True if pages may send cookies and other credentials. This requires a list of origins. Default: false. */
+  /** True if pages may send cookies and other credentials. Requires a list of origins. Default: false. */
   readonly credentials?: boolean | undefined;
   /**
    * Time in seconds for which a browser may cache the response to its preflight. Default: 7,200, the maximum of some
@@ -23,14 +23,14 @@ export interface CorsOptions {
 const DEFAULT_MAX_AGE_S = 7_200;
 
 /**
- * Answers preflight requests, and adds to responses the fields that allow pages to read them. Throws for invalid
- * options.
+ * Answers preflight requests, and adds to responses the fields that allow pages to read them. Throws a `TypeError` or
+ * `RangeError` for invalid options.
  */
 export function withCors(exchange: Exchange, options: CorsOptions): Exchange {
   const { origins, credentials = false, maxAge = DEFAULT_MAX_AGE_S } = checkOptions(options);
   const allowed = new Set(origins);
 
-  /** The fields of responses to a page that may call; `undefined` for one that may not. */
+  /** Returns the response fields for a page of the origin, or `undefined` if the origin is not allowed. */
   function grant(origin: string): Metadata | undefined {
     if (origins === "*") return new Metadata({ "access-control-allow-origin": "*" });
     if (!allowed.has(origin)) return undefined;
@@ -42,7 +42,7 @@ export function withCors(exchange: Exchange, options: CorsOptions): Exchange {
     const granted = grant(origin);
     if (granted === undefined) return refusal(origin);
     granted.append("access-control-allow-methods", "POST");
-    // Metadata may have any name, so every name that the page requests is allowed.
+    // The names of metadata are not known in advance, so every name that the page requests is allowed.
     const wanted = headers.get("access-control-request-headers") ?? "";
     if (HEADER_LIST.test(wanted)) granted.append("access-control-allow-headers", wanted);
     granted.append("access-control-max-age", String(maxAge));
@@ -67,8 +67,8 @@ export function withCors(exchange: Exchange, options: CorsOptions): Exchange {
 }
 
 /**
- * Makes the function that decides whether pages of an origin may call, with credentials or without. It also applies to
- * requests that need no preflight, such as those of HTML forms.
+ * Creates the function that decides whether pages of an origin may call, with credentials or without. It also applies
+ * to requests that need no preflight, such as those of HTML forms.
  */
 export function createOriginPolicy({ origins, credentials }: CorsOptions) {
   return (origin: string, withCredentials: boolean): boolean =>
@@ -93,8 +93,8 @@ const SAFELISTED = new Set([
 ]);
 
 /**
- * The names of all other fields of a response, metadata and trailers included. `*` has no effect on requests with
- * credentials.
+ * Returns the names of all other fields of a response, including metadata and trailers. They are listed one by one,
+ * because `*` has no effect on requests with credentials.
  */
 function exposedNames(headers: Metadata): string {
   const names = new Set(Array.from(headers, ([name]) => name).filter((name) => !SAFELISTED.has(name)));
@@ -133,7 +133,7 @@ function checkOptions(options: CorsOptions): CorsOptions {
 function isOrigin(text: string): boolean {
   try {
     const { origin, protocol, host } = new URL(text);
-    // URL knows no origin for the schemes of browser extensions.
+    // `URL` returns the origin "null" for the schemes of browser extensions.
     return origin === "null" ? text === `${protocol}//${host}` && host !== "" : origin === text;
   } catch {
     return false;

@@ -1,6 +1,6 @@
 /**
- * Handlers: turns a user's implementation of a service into calls. The four kinds of call become two shapes here, and
- * errors of the user's code become an `RpcError`.
+ * Handlers: convert a user's implementation of a service into calls. The four kinds of method are reduced to unary
+ * calls and streams, and errors of the user's code are converted to an `RpcError`.
  */
 import type {
   Call,
@@ -21,23 +21,26 @@ import { requestCountError } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
 import { type HandlerOptions, interceptHandler } from "./interceptors.ts";
 
-/** The context of a call as its handler sees it, with the metadata of the response. */
+/** The context of a call that its handler receives, with the metadata of the response. */
 export interface HandlerContext extends CallContext {
   readonly method: Method;
-  /** Fires when the caller cancels or is lost, the deadline passes or the server shuts down; never on success. */
+  /**
+   * Fires when the client cancels or the connection is lost, the deadline passes or the server shuts down. It never
+   * fires after success.
+   */
   readonly signal: AbortSignal;
-  /** Headers of the request: its metadata, and the headers of the protocol. */
+  /** Headers of the request: the caller's metadata and the headers of the protocol. */
   readonly requestHeaders: Metadata;
   /**
-   * Leading metadata of the response. Changes have no effect once the first message or {@link sendHeaders} has been
-   * sent.
+   * Leading metadata of the response. Changes have no effect after the first message has been sent or {@link
+   * sendHeaders} has been called.
    */
   readonly responseHeaders: Metadata;
   /** Trailing metadata of the response. */
   readonly responseTrailers: Metadata;
-  /** The client of the call: its address, and the identity that TLS has verified. */
+  /** The client of the call: its address, and the identity that TLS verified. */
   readonly peer: Peer;
-  /** Sends the leading metadata now, before the first message. Only streaming calls can; it has no effect on others. */
+  /** Sends the leading metadata now, before the first message. It has an effect on streaming responses only. */
   readonly sendHeaders: () => void;
 }
 
@@ -52,7 +55,10 @@ export function checkService(service: unknown, implementation: unknown): void {
   }
 }
 
-/** Makes the handlers of a service. The handler of a method without an implementation answers `unimplemented`. */
+/**
+ * Creates the handlers of a service. The handler of a method without an implementation answers `unimplemented`. Throws
+ * a `TypeError` for a method that only clients support.
+ */
 export function createHandlers<H extends object>(
   service: ServiceDef<object, H>,
   implementation: H,
@@ -108,7 +114,7 @@ function unaryCall(run: Unary, onError: ErrorHook): Call {
   };
 }
 
-/** Runs the user's code up to its first message. */
+/** The user's code up to its first message. */
 type Start = (
   messages: AsyncIterable<object>,
   context: HandlerContext,
@@ -124,7 +130,7 @@ function streamCall(start: Start, onError: ErrorHook): Call {
         throw new TypeError(`${request.method.path} must return an async iterable, such as an async generator makes`);
       }
       const outputs = started[Symbol.asyncIterator]();
-      // The response begins with the first message, so that an earlier error fails the whole call.
+      // The response begins with the first message, so that an error before it fails the whole call.
       const first = outputs.next();
       await Promise.race([first, headerSent]);
       const messages = resume(first, outputs, (reason) => maskUnknownError(reason, request, onError));
@@ -135,7 +141,7 @@ function streamCall(start: Start, onError: ErrorHook): Call {
   };
 }
 
-/** Continues an iteration whose first step is under way, and converts errors. */
+/** Continues an iteration whose first step has already started, and converts its errors. */
 function resume(
   first: Promise<IteratorResult<object>>,
   outputs: AsyncIterator<object>,
@@ -161,12 +167,15 @@ function resume(
   return iteration(next, leave);
 }
 
-/** Refuses a call as `unimplemented`. Generated base classes call this in every method. */
+/**
+ * Throws the error of a method without an implementation (`unimplemented`). Generated base classes call this in every
+ * method.
+ */
 export function unimplemented({ method }: Pick<HandlerContext, "method">): never {
   throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
 }
 
-/** The peer in a context that no server has made, such as that of an interceptor. */
+/** The peer of contexts that were not created by a server, such as one of an interceptor. */
 const UNKNOWN_PEER: Peer = {
   address: undefined,
   port: undefined,
@@ -207,15 +216,15 @@ class OpenHandlerContext implements HandlerContext {
     return () => this.#sendHeaders?.();
   }
 
-  /** Settles when the handler asks for its headers to be sent. */
+  /** Resolves when the handler calls `sendHeaders`. */
   get headerSent(): Promise<void> {
     return new Promise((resolve) => {
       this.#sendHeaders = resolve;
     });
   }
   /**
-   * The error of a handler as the peer may see it, with the metadata that the handler set before. An error from a call
-   * that the handler made itself loses the leading metadata and the status it had there.
+   * Converts an error of the handler to one that the peer may see, and adds the metadata that the handler has set. If
+   * the error came from a call that the handler made, its leading metadata and status are removed.
    */
   failure(reason: unknown, onError: ErrorHook): RpcError {
     const error = maskUnknownError(reason, this.#request, onError);

@@ -1,5 +1,5 @@
 /**
- * Interceptors around a handler, and the cleanup when one of them throws.
+ * Interceptors of handlers, and the cleanup if an interceptor throws.
  */
 import {
   type Call,
@@ -13,15 +13,15 @@ import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { endMessages } from "../call/message-stream.ts";
 
 export interface HandlerOptions {
-  /** Wrap every call, the first one outermost. */
+  /** Interceptors of every call, the first one outermost. */
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
 }
 
 /**
- * Wraps a handler's call in interceptors. If they drop the stream that the handler has begun, the stream is ended, so
- * that the handler's `finally` runs. Errors of interceptors are hidden like those of handlers; an `RpcError` from a
- * call of their own loses its leading metadata and status. An error of the handler is passed on unchanged.
+ * Wraps a handler's call in interceptors. If they drop a stream that the handler has begun, the stream is ended, so
+ * that the handler's `finally` runs. Errors of interceptors are masked like those of handlers; an `RpcError` from a
+ * call that an interceptor made loses its leading metadata and status. An error of the handler is passed on unchanged.
  */
 export function interceptHandler(call: Call, { interceptors, onError }: HandlerOptions): Call {
   if (interceptors.length === 0) return call;

@@ -1,6 +1,6 @@
 /**
- * The router: finds the handler for a path and lets the protocol of the request answer. It only chooses; the protocol
- * makes every response, including "not found".
+ * The router: finds the handler for a path, and passes the request to the protocol that accepts it. The protocol
+ * creates every response, including "not found".
  */
 import type { BodyKind, Handler, Interceptor, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
@@ -12,17 +12,17 @@ import { checkService, createHandlers } from "./handler.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
-  /** Wrap the calls of this service, inside those of the router. */
+  /** Interceptors of the calls of this service, inside those of the router. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
   /**
-   * Kinds of body that unary methods accept over HTTP RPC besides JSON and proto: for all methods, or for each by its
-   * name in TypeScript (spec: Additional request content types). Default: all.
+   * Kinds of body that unary methods accept over HTTP RPC besides JSON and proto: a list for all methods, or a list for
+   * each method by its TypeScript name (spec: Additional request content types). Default: all.
    */
   readonly bodies?: readonly BodyKind[] | { readonly [method: string]: readonly BodyKind[] } | undefined;
   /**
-   * Protection against cross-site request forgery (CSRF): true if multipart, form and text bodies are refused with 403
-   * when the browser's `sec-fetch-site` or `origin` shows that a page of another site sends them, and `cors` does not
-   * allow its origin. Default: true. Use false only for methods that do not act on behalf of the owner of a cookie.
+   * Protection against cross-site request forgery (CSRF). True: multipart, form and text bodies are refused with 403 if
+   * the browser's `sec-fetch-site` or `origin` shows that a page of another site sent them, unless `cors` allows its
+   * origin. Default: true. Use false only for methods that do not act on behalf of the owner of a cookie.
    */
   readonly csrf?: boolean | undefined;
 }
@@ -37,8 +37,8 @@ export interface Router {
   /**
    * Adds a service. The implementation is an object or a class instance with a function for every method.
    *
-   * The same service may be added again with another version or group (spec: Versioning, point 4). Adding it twice with
-   * the same ones throws.
+   * The same service may be added again with another version or group (spec: Versioning, point 4). Throws if a service
+   * with the same version and group has been added, and a `TypeError` for invalid arguments.
    */
   readonly add: <H extends object>(
     service: ServiceDef<object, H>,
@@ -49,7 +49,10 @@ export interface Router {
   readonly services: readonly AddedService[];
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
-  /** Calls back when a server begins to close, while it still answers. Absent if there is nothing to close. */
+  /**
+   * Registers a callback for the time when a server begins to close and still answers. Absent if there is nothing to
+   * close.
+   */
   readonly onClose?: (callback: () => void) => void;
 }
 
@@ -59,7 +62,7 @@ interface Route {
 }
 
 export interface RouterSettings {
-  /** Protocols, tried in order. The last one answers requests that no other accepts. */
+  /** Protocols in the order in which they are tried. The last one answers requests that no other accepts. */
   readonly protocols: readonly ServerProtocol[];
   /** The kinds of body that the protocols support. */
   readonly bodyKinds: readonly BodyKind[];
@@ -69,7 +72,7 @@ export interface RouterSettings {
 }
 
 /**
- * Selection of one of the services with the same name by version and group (spec: Versioning, point 4). `exact`: both
+ * The selection, by version and group, among services with the same name (spec: Versioning, point 4). `exact`: both
  * must match. `fallback`: without an exact match, version 1.0.0 of the same group is selected, then the service without
  * version and group, as in Dubbo for Java.
  */
@@ -129,8 +132,8 @@ export function createRouterWith(settings: RouterSettings): Router {
 }
 
 /**
- * Reports whether calls of the method can be distinguished from those of all other methods of its path. Streams cannot:
- * they begin before their first message.
+ * Reports whether calls of the method can be distinguished from those of all other methods with the same path. Streams
+ * cannot, because they begin before their first message arrives.
  */
 function isOverload(known: Handler, { method }: Handler): boolean {
   const others = methodsOf(known);
@@ -144,7 +147,7 @@ function withOverload(known: Handler, added: Handler): Handler {
   return { ...known, overloads: [...(known.overloads ?? []), added] };
 }
 
-/** The kinds of body of each method. Throws a `TypeError` for an unknown kind or method. */
+/** Returns the kinds of body of each method. Throws a `TypeError` for an unknown kind or method. */
 function bodiesOf(
   all: readonly BodyKind[],
   { bodies = all }: ServiceOptions,
@@ -162,20 +165,20 @@ function bodiesOf(
 }
 
 /**
- * Reports whether a request target belongs to a service of the router. The method need not exist: the protocol then
+ * Reports whether a request target belongs to a service of the router. The method may be unknown: the protocol then
  * answers "not found".
  */
 export function isServed(router: Router, target: string): boolean {
   return router.services.some(({ service }) => target.startsWith(`/${service.typeName}/`));
 }
 
-/** The path of a request target, without its query. */
+/** Returns the path of a request target, without its query. */
 function withoutQuery(target: string): string {
   const end = target.indexOf("?");
   return end < 0 ? target : target.slice(0, end);
 }
 
-/** Compares version and group. Absent and empty are equal. */
+/** Compares version and group. An absent value equals an empty one. */
 function matches(registered: Selector, wanted: Selector): boolean {
   return (registered.version || "") === (wanted.version || "") && (registered.group || "") === (wanted.group || "");
 }
