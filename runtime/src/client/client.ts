@@ -1,6 +1,6 @@
 /**
- * Clients: turns the methods of a service into functions that make calls. The four kinds of call become two shapes
- * here.
+ * Clients: convert the methods of a service to functions that make calls. The four kinds of method are reduced to unary
+ * calls and streams.
  */
 
 import type { Call, ContextValues, Method, Selector, ServiceDef, StreamRequest, UnaryRequest } from "../call/call.ts";
@@ -11,34 +11,36 @@ import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { responseCountError, shapeError } from "../call/outcome.ts";
 
-/** The base of clients: makes calls, over connections of its own or those of the platform. */
+/** The basis of clients: makes calls over HTTP connections, which it manages or the platform provides. */
 export interface Transport {
   readonly call: Call;
 }
 
-/** A transport with connections of its own, as `triple-es/node` makes them. Other transports have nothing to close. */
+/**
+ * A transport that manages its connections, such as those of `triple-es/node`. Other transports have nothing to close.
+ */
 export interface ClosableTransport extends Transport {
   /**
-   * Graceful shutdown: closes the connections once the calls that have begun are over, streams to their last message
-   * included, or when the grace period ends; calls that still run then fail as unavailable. So do calls made later. A
-   * second `close` waits for the first. Rejects with a `TypeError`, and closes nothing, if the grace period is invalid.
+   * Graceful shutdown: closes the connections after all running calls have ended, including streams, or when the grace
+   * period ends. Calls that still run then fail as `unavailable`, and so does every call made after `close`. A second
+   * `close` waits for the first. Rejects with a `TypeError`, and closes nothing, if the grace period is invalid.
    */
   readonly close: (options?: CloseOptions) => Promise<void>;
 }
 
 /** Options that apply to every call of a client, unless a call overrides them. */
 export interface CallDefaults {
-  /** Metadata to send. A field of a single call replaces those of the same name. */
+  /** Metadata to send. A field of a single call replaces default fields with the same name. Default: none. */
   readonly headers?: MetadataInit | undefined;
   /**
-   * Timeout of a call, in milliseconds. 0: the deadline has passed before the call begins. `Infinity`: no limit.
-   * Default: no limit.
+   * Timeout of a call, in milliseconds. 0: the deadline has passed before the call begins. `Infinity`: no limit. A call
+   * with an invalid timeout fails as `invalid_argument`. Default: no limit.
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * True: the call waits for a server that cannot be reached, until its deadline, instead of failing as unavailable
-   * (gRPC's wait for ready). Transports without connections of their own ignore it. Default: the option of the same
-   * name of the transport.
+   * True: the call waits for a server that cannot be reached, until its deadline, instead of failing as `unavailable`
+   * (gRPC's wait for ready). Transports that do not manage connections ignore it. Default: the option of the same name
+   * of the transport.
    */
   readonly waitForReady?: boolean | undefined;
   /** Version of the service to call. Default: that of the service definition, or none. */
@@ -71,7 +73,10 @@ export type ServerStreamingMethod<I, O> = TypedMethod<ServerStreaming<I, O>> & {
 export type ClientStreamingMethod<I, O> = TypedMethod<ClientStreaming<I, O>> & { readonly kind: "client_streaming" };
 export type BidiStreamingMethod<I, O> = TypedMethod<BidiStreaming<I, O>> & { readonly kind: "bidi_streaming" };
 
-/** Makes a client with a function for every method of the service. Generated code calls this. */
+/**
+ * Creates a client with a function for every method of the service. Throws a `TypeError` for a value that is not a
+ * transport. Generated code calls this.
+ */
 export function createClient<C extends object>(
   service: ServiceDef<C, object>,
   transport: Transport,
@@ -80,7 +85,10 @@ export function createClient<C extends object>(
   return createClientOf(createStub, service, transport, defaults);
 }
 
-/** {@link createClient} for services whose methods are all unary. A bundle of it contains no code for streams. */
+/**
+ * Creates a client like {@link createClient}, for services whose methods are all unary. A bundle of it contains no code
+ * for streams.
+ */
 export function createUnaryClient<C extends object>(
   service: ServiceDef<C, object>,
   transport: Transport,
@@ -106,12 +114,12 @@ function createClientOf<C extends object>(
   return client as C;
 }
 
-/** Makes the function for one method. A bundle that imports one method this way contains none of the others. */
+/** Creates the function for one method. A bundle that imports one method this way contains none of the others. */
 export function createStub<Stub>(method: TypedMethod<Stub>, transport: Transport, defaults: CallDefaults = {}): Stub {
   return stubs[method.kind](method, transport.call, defaults) as Stub;
 }
 
-/** {@link createStub} for a unary method. */
+/** Creates the function for one unary method, like {@link createStub}. */
 export function createUnaryStub<I, O>(
   method: TypedMethod<Unary<I, O>>,
   { call }: Transport,
@@ -171,7 +179,7 @@ async function callUnary(
 const NO_OPTIONS: CallOptions = {};
 
 /**
- * The responses of a streaming call. The call starts when the first response is asked for, and is cancelled when the
+ * Returns the responses of a streaming call. The call starts when the first response is read, and is cancelled when the
  * reader leaves the loop early.
  */
 function cancellable(
@@ -184,7 +192,8 @@ function cancellable(
   const next = (): Promise<IteratorResult<object, undefined>> =>
     messages.next() as Promise<IteratorResult<object, undefined>>;
   return iteration(next, () => {
-    // Cancelled first, because a generator that waits for a message would run `return` only after the message.
+    // The call is cancelled first, because a generator that waits for a message would run `return` only after the
+    // message.
     context?.cancel();
     messages.return().catch(() => {});
   });
@@ -224,7 +233,7 @@ function callStream(
   });
 }
 
-/** The options of a call's context. Throws an `RpcError` for an invalid timeout. */
+/** Returns the options of a call's context. Throws an `RpcError` for an invalid timeout. */
 function contextOptions(defaults: CallDefaults, options: CallOptions): ContextOptions {
   const timeoutMs = options.timeoutMs ?? defaults.timeoutMs;
   if (timeoutMs !== undefined && !(typeof timeoutMs === "number" && timeoutMs >= 0)) {
@@ -250,7 +259,7 @@ function mergeHeaders(defaults: MetadataInit | undefined, own: MetadataInit | un
   }
 }
 
-/** The error of a call with invalid options or metadata. */
+/** Creates the error for a call with invalid options or metadata. */
 function clientError(message: string, cause?: unknown): RpcError {
   return new RpcError(Code.InvalidArgument, message, { status: Status.ClientError, cause });
 }

@@ -1,5 +1,5 @@
 /**
- * Clients for tests: functions answer their calls instead of a transport.
+ * Clients for tests, whose calls are answered by functions instead of a transport.
  */
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import type { Call, ServiceDef } from "../call/call.ts";
@@ -9,16 +9,17 @@ import type { MethodKind, ProtoMethod } from "../call/method.ts";
 import { type CallOptions, createClient } from "./client.ts";
 
 /**
- * Functions that answer the calls of a fake client, by the name of the method. Generated code has a type for each
- * service: requests arrive as full messages, and responses may be init shapes, as in handlers.
+ * Functions that answer the calls of a fake client, by method name. Generated code has a type for each service:
+ * requests arrive as full messages, and responses may be init shapes, as in handlers.
  */
 export type FakeMethods<C extends object> = {
   readonly [K in keyof C]?: (request: never, options?: CallOptions) => unknown;
 };
 
 /**
- * Makes a client for tests. The given functions answer its calls; a call of any other method fails as unimplemented.
- * Errors that a function throws reach the caller as they are. Generated code calls this.
+ * Creates a client for tests. The given functions answer its calls; a call of any other method fails as
+ * `unimplemented`. Errors of a function reach the caller unchanged. Throws a `TypeError` for a member that is not a
+ * function. Generated code calls this.
  */
 export function createFakeClient<C extends object>(service: ServiceDef<C, object>, methods: FakeMethods<C> = {}): C {
   const call: Call = async ({ method }) => {
@@ -30,7 +31,7 @@ export function createFakeClient<C extends object>(service: ServiceDef<C, object
     if (fake === undefined) continue;
     if (typeof fake !== "function") throw new TypeError(`${name} of a fake ${service.typeName} must be a function`);
     const bound: Fake = fake.bind(methods);
-    // Messages without a schema are passed as they are.
+    // Messages without a schema are passed unchanged.
     client[name] = method.payload === undefined ? fakes[method.kind](method, bound) : bound;
   }
   return client as C;
@@ -61,7 +62,7 @@ async function* requestsOf(method: ProtoMethod, requests: unknown): AsyncGenerat
   for await (const request of iterable(requests, `the requests of ${method.path}`)) yield requestOf(method, request);
 }
 
-/** The function runs when the first response is asked for, as the call of a real client does. */
+/** Yields the responses of a function. It runs when the first response is read, like the call of a real client. */
 async function* responsesOf(method: ProtoMethod, start: () => unknown): AsyncGenerator<object, void> {
   const responses = iterable(start(), `the responses of a fake ${method.path}`);
   for await (const response of responses) yield responseOf(method, response);

@@ -1,5 +1,5 @@
 /**
- * Graceful shutdown of a transport: refuses new calls, waits for those that have begun, then closes the connections.
+ * Graceful shutdown of a transport: refuses new calls, waits for running calls, then closes the connections.
  */
 import type { Call } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
@@ -10,11 +10,13 @@ import type { Connections } from "../http/exchange.ts";
 import type { ClosableTransport } from "./client.ts";
 
 /**
- * Makes a transport of a call and of the connections below it. `close` waits for calls that have not reached a
- * connection yet: an interceptor may still wait for something, or be about to retry.
+ * Creates a transport from a call and its connections. `close` also waits for calls that have not reached a connection
+ * yet, because an interceptor may delay or retry them.
  */
 export function closableTransport(call: Call, connections: Connections): ClosableTransport {
-  /** Calls without a response. Once there is one, the connection waits for the messages of its stream. */
+  /**
+   * The number of calls without a response. After the response, the connection waits for the messages of its stream.
+   */
   let running = 0;
   let onNoneRunning = (): void => {};
   let closing: Promise<void> | undefined;
@@ -30,7 +32,7 @@ export function closableTransport(call: Call, connections: Connections): Closabl
       running += 1;
       try {
         const response = call(request);
-        // An interceptor that returns no promise is a mistake, which the caller of the call reports.
+        // An interceptor may return no promise by mistake, which the caller of `call` reports.
         Promise.resolve(response).then(settled, settled);
         return response;
       } catch (reason) {

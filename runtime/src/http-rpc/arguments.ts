@@ -1,8 +1,9 @@
 /**
  * Arguments: the body of a request of sub-protocol A (spec: Payload of sub-protocol A).
  *
- * In JSON the body is an array of the arguments in order; a method with a Protocol Buffers request has exactly one.
- * Unlike the specification, every known peer sends that argument bare, so both forms are accepted.
+ * In JSON, the body is an array of the arguments in order; a method with a Protocol Buffers request has exactly one.
+ * Unlike the specification, every known implementation sends that argument without the array, so both forms are
+ * accepted.
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { GeneratedCodec, HttpRpcPayload, ProtoMethod } from "../call/method.ts";
@@ -11,10 +12,10 @@ import { encodeJson } from "../codec/codec.ts";
 import { type DecodeLimits, decodeJsonMessage, decodeMessage } from "../codec/large-message.ts";
 import { badRequest } from "./headers.ts";
 
-/** Messages whose JSON may be an array: an array with one element is then the array of arguments. */
+/** Messages whose JSON may be an array. An array with one element is then the array of arguments. */
 const ARRAY_LIKE = new Set(["google.protobuf.ListValue", "google.protobuf.Value"]);
 
-/** Makes a codec the payload of methods with schemas. `accept` is the codec of responses. Default: the same. */
+/** Creates the payload of methods with schemas from a codec. `accept` is the codec of responses. Default: `codec`. */
 export function codecPayload(codec: Codec, accept?: Codec): HttpRpcPayload {
   return {
     name: codec.name,
@@ -30,7 +31,7 @@ export function codecPayload(codec: Codec, accept?: Codec): HttpRpcPayload {
   };
 }
 
-/** Encodes a request's message as the arguments of its method. */
+/** Encodes a request message as the arguments of its method. */
 export function encodeArguments(
   codec: Codec,
   type: DescMessage,
@@ -42,7 +43,7 @@ export function encodeArguments(
   return encodeJson([codec.values.toValue(type, message)]);
 }
 
-/** Decodes the arguments of a method into its request's message. Throws for bytes that are not in the codec's format. */
+/** Decodes the arguments of a method into its request message. Throws for bytes that are not in the codec's format. */
 export function decodeArguments(
   codec: Codec,
   type: DescMessage,

@@ -1,5 +1,5 @@
 /**
- * Sub-protocol A, client half: turns an HTTP exchange into a unary call (spec: Sub-protocol A: unary call).
+ * Sub-protocol A, client half: converts an HTTP exchange to a unary call (spec: Sub-protocol A: unary call).
  */
 import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
@@ -23,14 +23,14 @@ import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./h
 import { readErrorResponse } from "./status.ts";
 
 /**
- * Maximum size of an error body that is read, in bytes. For a larger one the error is inferred from the HTTP status.
+ * Maximum size of an error body that is read, in bytes. For a larger one, the error is inferred from the HTTP status.
  */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** A call of sub-protocol A, which is always unary. */
 export type UnaryCall = (request: UnaryRequest) => Promise<UnaryResponse>;
 
-/** Makes the client half of sub-protocol A, with the compressions of the options and limits on decoded responses. */
+/** Creates the client half of sub-protocol A, with the compressions of the options and limits on decoded responses. */
 export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
   const { codec, accept = codec } = options;
   const schemas: HttpRpcPayload = {
@@ -46,11 +46,11 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
 };
 
 /**
- * Makes the client half of sub-protocol A on an exchange that compresses by itself or not at all. `schemas` is the
- * payload of methods that bring none.
+ * Creates the client half of sub-protocol A on an exchange that compresses by itself or not at all. `schemas` is the
+ * payload of methods whose messages have a schema.
  */
 export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, options: UnaryOptions): UnaryCall {
-  /** Makes the call. Errors that the server sent are returned; local errors are thrown. */
+  /** Makes the call. Returns errors that the server sent, and throws local errors. */
   async function call(request: UnaryRequest): Promise<UnaryResponse | RpcError> {
     const { method, message } = request;
     const { path } = method;
@@ -127,7 +127,9 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
   };
 }
 
-/** Refuses streams, for transports whose clients have stubs of all four kinds. */
+/**
+ * Adapts a unary call to transports whose clients have stubs of all four kinds. Streams are rejected as unimplemented.
+ */
 export function refuseStreams(call: UnaryCall): Call {
   return (request) => (request.stream ? Promise.reject(streamError(request.method)) : call(request));
 }

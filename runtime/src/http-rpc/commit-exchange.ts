@@ -1,6 +1,6 @@
 /**
- * Commitment of calls of sub-protocol A to their response (gRFC A6): one of status 200 has begun, and a call that fails while its body
- * is read must not be attempted again. Bundles of pages do not include it.
+ * Commitment of calls of sub-protocol A to their response (gRFC A6): after a response with status 200 has begun, a call
+ * that fails while its body is read must not be attempted again. Bundles of pages do not include this module.
  */
 import { markCommitted } from "../call/attempt.ts";
 import { Code } from "../call/code.ts";
@@ -8,7 +8,7 @@ import { RpcError } from "../call/error.ts";
 import type { Body } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 
-/** Marks the errors of bodies of successful responses. */
+/** Marks the errors that occur while the body of a successful response is read. */
 export function commitExchange(exchange: Exchange): Exchange {
   return async (request) => {
     const response = await exchange(request);

@@ -1,6 +1,6 @@
 /**
- * Content coding on the client's side of sub-protocol A (RFC 9110, section 8.4): an exchange that wraps an exchange.
- * Bundles of pages do not include it, because `fetch` inflates by itself.
+ * Content coding on the client's side of sub-protocol A (RFC 9110, section 8.4): an exchange that wraps another
+ * exchange. Bundles of pages do not include it, because `fetch` decompresses by itself.
  */
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
 import { type Body, wholeBody } from "../http/body.ts";
@@ -9,12 +9,12 @@ import { badResponse } from "../protocol/local-error.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
 import type { ClientProtocolOptions } from "../protocol/options.ts";
 
-/** Compresses the bodies of requests, and inflates those of responses when they are read. */
+/** Compresses the bodies of requests, and decompresses those of responses when they are read. */
 export function compressExchange(exchange: Exchange, options: ClientProtocolOptions): Exchange {
   const { compressions, sendCompression } = options;
   const accepted = compressions.length === 0 ? [] : ["accept-encoding", encodingList(compressions, ", ")];
 
-  /** Compresses a request (spec: Payload of sub-protocol A). The headers belong to this request alone. */
+  /** Compresses a request (spec: Payload of sub-protocol A). It changes the headers, which only this request uses. */
   async function compress(request: HttpRequest): Promise<HttpRequest> {
     const { body, headers } = request;
     const compressed = body.whole && (await compressMessage(body.whole, sendCompression, options));
@@ -33,7 +33,7 @@ export function compressExchange(exchange: Exchange, options: ClientProtocolOpti
         if (compression !== undefined) return decompressMessage(bytes, compression, { maxMessageBytes }, badResponse);
         throw badResponse(`the server answered with the content encoding "${encoding}", which is not supported`);
       },
-      // Only `bytes` is read. Iteration serves to cancel the body.
+      // Only `bytes` is used to read the body. Iteration serves to cancel it.
       [Symbol.asyncIterator]: () => body[Symbol.asyncIterator](),
     };
   }

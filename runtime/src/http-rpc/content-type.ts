@@ -17,10 +17,10 @@ import { BODY_FORMATS } from "./body/formats.ts";
 import { Refusal } from "./error-response.ts";
 import { chooseMediaType, isUtf8, JSON_TYPE, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
 
-/** The decoder of a request, and the format of its response unless `accept` asks for another. */
+/** The decoder of a request, and the format of its response unless `accept` selects another. */
 export interface RequestFormat {
   decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object | Promise<object>;
-  /** Opens the body for methods that bring a payload. */
+  /** Creates the body that the payload of a method without schemas decodes. */
   openBody(bytes: Uint8Array): PayloadBody;
   readonly response: ResponseFormat;
   /** True if browsers send the content type to any site, with cookies and without a CORS preflight. */
@@ -33,20 +33,21 @@ export interface ResponseFormat {
   /** Fields of every response in this format. */
   readonly fields: Metadata;
   encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
-  /** The name of the format for methods that bring a payload. */
+  /** The name of the format for methods whose messages have no schema. */
   readonly shape: "json" | BodyResponse["shape"];
 }
 
 export interface Formats {
   /**
-   * The format of a request's content type. Throws status 415 for unsupported ones, with a list of the supported ones.
+   * Finds the format of a request's content type. Throws status 415 with a list of the supported types if there is
+   * none.
    */
   findRequest(contentType: string | undefined, handler: Handler): RequestFormat;
-  /** The format of the response. Throws status 406 if the caller accepts none of the available ones. */
+  /** Selects the format of the response. Throws status 406 if `accept` allows none of the available ones. */
   chooseResponse(accept: string | undefined, request: RequestFormat, handler: Handler): ResponseFormat;
 }
 
-/** Prepares everything that does not depend on a request. */
+/** Prepares all formats, which do not depend on a request. */
 export function createFormats(options: ServerProtocolOptions): Formats {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
   const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec).map((name) => [name, codec])));
@@ -60,12 +61,15 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   const { encode: encodeJson } = requests.get(JSON_TYPE)?.response ?? jsonCodec;
   const asJson = responseFormat(JSON_TYPE, "json", encodeJson);
 
-  /** Methods that bring a payload accept JSON with any codecs, because codecs encode schemas. */
+  /**
+   * The formats of methods whose messages have no schema. They accept JSON with any codecs, because codecs encode
+   * messages with schemas.
+   */
   const payloadRequests: ReadonlyMap<string, RequestFormat> = new Map([
     [JSON_TYPE, { ...codecFormat(JSON_TYPE, jsonCodec, options), response: asJson }],
   ]);
 
-  /** Response formats of other bodies, by media type. */
+  /** Response formats of the additional kinds of body, by media type. */
   const bodyResponses = new Map(
     BODY_FORMATS.flatMap(({ response, mediaTypes }) =>
       response === undefined ? [] : mediaTypes.map((name) => [name, bodyResponse(name, response)] as const),
@@ -111,7 +115,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     ]);
   }
 
-  /** The formats that a response may have, in order of preference. */
+  /** Returns the formats that a response may have, in order of preference, by media type. */
   function responsesOf(handler: Handler): Map<string, ResponseFormat> {
     const responses = new Map(Array.from(codecsOf(handler), ([mediaType, { response }]) => [mediaType, response]));
     for (const { response, mediaTypes } of bodiesOf(handler)) {
@@ -125,7 +129,8 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     findRequest: (contentType, handler) => codecsOf(handler).get(contentType ?? "") ?? findOther(contentType, handler),
     chooseResponse(accept, { response }, handler) {
       if (accept === undefined || accept === "*/*" || accept === "") return response;
-      // Spec: the content type of the request; another one only for callers that do not accept it.
+      // Spec: the response has the content type of the request. Another one is selected only if the caller does not
+      // accept it.
       if (qualityOf(accept, response.mediaType) > 0) return response;
       const responses = responsesOf(handler);
       const chosen = responses.get(chooseMediaType(accept, [...responses.keys()]) ?? "");
@@ -143,7 +148,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
 /** Names that other implementations use for `application/proto`. */
 const PROTO_ALIASES: readonly string[] = ["application/protobuf", "application/x-protobuf"];
 
-/** The media types of a codec. */
+/** Returns the media types of a codec. */
 function namesOf({ name }: Codec): string[] {
   return name === "proto" ? ["application/proto", ...PROTO_ALIASES] : [`application/${name}`];
 }
@@ -170,7 +175,10 @@ function fits(response: BodyResponse, method: Method): boolean {
   return method.payload.server?.canEncode(method, response.shape) === true;
 }
 
-/** `nosniff` prevents browsers from interpreting a response as a page. */
+/**
+ * Creates the fields of responses with a content type. `nosniff` prevents browsers from interpreting a response as a
+ * page.
+ */
 export function responseFields(contentType: string): Metadata {
   return new Metadata({ "content-type": contentType, "x-content-type-options": "nosniff" }).freeze();
 }

@@ -9,7 +9,7 @@ import { encodeJson } from "../codec/codec.ts";
 import { clipText } from "../protocol/error.ts";
 import { CODE_OF_STATUS, codeOfHttpStatus } from "./status.ts";
 
-/** Spec: Errors, sub-protocol A, protocol error codes. */
+/** The HTTP status for each protocol error code (spec: Errors, sub-protocol A, protocol error codes). */
 const HTTP_STATUS_OF_STATUS: Readonly<Record<Status, number>> = {
   [Status.Ok]: 200,
   [Status.SerializationError]: 400,
@@ -24,7 +24,7 @@ const HTTP_STATUS_OF_STATUS: Readonly<Record<Status, number>> = {
   [Status.ClientError]: 500,
 };
 
-/** The HTTP status for the code of a handler's error. A message over the limit is 413 (see {@link httpStatusOf}). */
+/** The HTTP status for each code of a handler's error. A message over the limit is 413 (see {@link httpStatusOf}). */
 const HTTP_STATUS_OF_CODE: Readonly<Record<Code, number>> = {
   [Code.Canceled]: 499,
   [Code.Unknown]: 500,
@@ -44,7 +44,7 @@ const HTTP_STATUS_OF_CODE: Readonly<Record<Code, number>> = {
   [Code.Unauthenticated]: 401,
 };
 
-/** An error with its own HTTP status, for refusals that HTTP defines a status for. */
+/** An error with a specific HTTP status, for refusals that HTTP defines a status for. */
 export class Refusal extends RpcError {
   readonly httpStatus: number;
   constructor(httpStatus: number, code: Code, message: string, headers: Record<string, string> = {}) {
@@ -53,7 +53,7 @@ export class Refusal extends RpcError {
   }
 }
 
-/** The HTTP status of an error's response. */
+/** Returns the HTTP status of an error's response. */
 export function httpStatusOf(error: RpcError): number {
   if ("httpStatus" in error) return (error as Refusal).httpStatus;
   const { status = Status.ServiceError, code } = error;
@@ -63,8 +63,8 @@ export function httpStatusOf(error: RpcError): number {
 }
 
 /**
- * The body of an error: `{status, message}`, as in the specification. `code` is added if a client could not infer it
- * from the status and the HTTP status, or does not try to (`withCode`), and `details` if there are any.
+ * Encodes the body of an error: `{status, message}`, as in the specification. `code` is added if a client cannot infer
+ * it from the status and the HTTP status, or if `withCode` is true, and `details` if there are any.
  */
 export function encodeErrorBody(error: RpcError, withCode: boolean): Uint8Array {
   const { code, details, status = Status.ServiceError } = error;

@@ -19,8 +19,8 @@ export const PROTOCOL_VERSION = "1.0.0";
 export const TRAILER_PREFIX = "trailer-";
 
 /**
- * The codec's name in the content type of a response; `undefined` if it names none, or text in a charset other than
- * UTF-8. Pages load this function, so it does not parse the whole media type.
+ * Returns the codec's name in the content type of a response, or `undefined` if it names none or has a charset other
+ * than UTF-8. Browser bundles contain this function, so it does not use the full parser of media types.
  */
 export function codecNameOf(contentType: string): string | undefined {
   const [name = "", ...parameters] = contentType.toLowerCase().split(/\s*;\s*/);
@@ -56,13 +56,13 @@ export function readRequestHeaders(
   };
 }
 
-/** Decides whether pages of an origin may call, with credentials or without: the option `cors`. */
+/** Decides whether pages of an origin may call, with credentials or without (option `cors`). */
 export type OriginPolicy = (origin: string, withCredentials: boolean) => boolean;
 
 /**
- * Protection against cross-site request forgery (CSRF) for content types that browsers send to any site without a CORS
- * preflight, with the rules of Go's `http.CrossOriginProtection`: a request is refused if the browser's
- * `sec-fetch-site` is cross-site or same-site or, without that field, if its `origin` names another host. Current
+ * Throws status 403 for cross-site request forgery (CSRF) with content types that browsers send to any site without a
+ * CORS preflight. It applies the rules of Go's `http.CrossOriginProtection`: a request is refused if the browser's
+ * `sec-fetch-site` is cross-site or same-site or, without that field, if its `origin` has another host. Current
  * browsers send one of the two fields. A request passes if `cors` allows its origin, or if it has
  * `tri-protocol-version`, which a page cannot send to another site without a preflight.
  */
@@ -85,8 +85,8 @@ export function checkOrigin(request: HttpRequest, allowsOrigin: OriginPolicy = (
 }
 
 /**
- * Compares an origin with the host of a request. Behind a proxy the request's scheme is unknown, so the origin's scheme
- * determines the default port.
+ * Compares an origin with the host of a request. Behind a proxy, the scheme of the request is unknown, so the origin's
+ * scheme determines the default port.
  */
 function isOriginOfHost(origin: string, host: string | undefined): boolean {
   const [, secure, originHost] = /^http(s?):\/\/(.+)$/.exec(origin) ?? [];
@@ -94,8 +94,8 @@ function isOriginOfHost(origin: string, host: string | undefined): boolean {
 }
 
 /**
- * Validates the protocol version. `1`, `1.0` and `1.0.0` are equal: the grammar of the specification has the first, its
- * examples the last.
+ * Validates the protocol version. `1`, `1.0` and `1.0.0` are equal: the grammar of the specification has the first, and
+ * its examples have the last.
  */
 function checkVersion(version: string | undefined, required: boolean): void {
   if (version === PROTOCOL_VERSION) return;
@@ -106,22 +106,18 @@ function checkVersion(version: string | undefined, required: boolean): void {
 }
 
 /**
- * Reports whether a client reads the code of errors by name only. dubbo-go does, and identifies itself with this
- * header.
+ * Reports whether a client reads the code of an error only by name. dubbo-go does so, and is identified by this header.
  */
 export function wantsCode(headers: Metadata): boolean {
   return headers.has("triple-protocol-version");
 }
 
-/**
- * Names of the timeout header: the specification's, that of its example, and that of dubbo-go. The smallest value
- * applies.
- */
+/** Names of the timeout header: those of the specification, its example and dubbo-go. The smallest value applies. */
 const TIMEOUT_NAMES = ["tri-service-timeout", "rest-service-timeout", "triple-timeout-ms"];
 
 /**
- * The timeout in milliseconds, a positive integer (spec: Limits). Dubbo for Java sends `Long.MAX_VALUE` for "no
- * timeout", so values with more digits than our clients send count as the longest timeout.
+ * Reads the timeout in milliseconds, a positive integer (spec: Limits). Dubbo for Java sends `Long.MAX_VALUE` for "no
+ * timeout", so values over the maximum are reduced to it.
  */
 function readTimeout(headers: Metadata): number | undefined {
   let timeoutMs: number | undefined;
@@ -136,10 +132,12 @@ function readTimeout(headers: Metadata): number | undefined {
   return timeoutMs;
 }
 
-/** The longest timeout that our clients send, 10 digits. Longer ones are shortened to it. */
+/**
+ * Maximum timeout in milliseconds, 10 digits. Clients never send a longer one, and servers reduce longer ones to it.
+ */
 const MAX_TIMEOUT_MS = 9_999_999_999;
 
-/** Formats `tri-service-timeout`. The minimum is 1, because the header cannot express an elapsed deadline. */
+/** Formats `tri-service-timeout`. The minimum is 1, because the header cannot express a deadline that has passed. */
 export function formatTimeout(timeoutMs: number): string {
   return String(Math.min(Math.max(1, Math.ceil(timeoutMs)), MAX_TIMEOUT_MS));
 }
@@ -157,7 +155,7 @@ export function splitMetadata(headers: Metadata): { headers: Metadata; trailers:
   return { headers: Metadata.fromRaw(leading), trailers: Metadata.fromRaw(trailing) };
 }
 
-/** The error of a malformed request. */
+/** Creates the error for a malformed request. */
 export function badRequest(message: string, cause?: unknown): RpcError {
   return new RpcError(Code.InvalidArgument, message, { status: Status.BadRequest, cause });
 }

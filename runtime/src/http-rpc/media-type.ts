@@ -1,5 +1,5 @@
 /**
- * Media types: parsing of `content-type`, and content negotiation by `accept` (RFC 9110, section 12.5.1).
+ * Media types: the parser of `content-type`, and content negotiation by `accept` (RFC 9110, section 12.5.1).
  */
 import { parseQualityValues } from "../codec/quality-values.ts";
 
@@ -9,21 +9,21 @@ export const JSON_TYPE = "application/json";
 export interface MediaType {
   /** `type/subtype` in lower case. */
   readonly name: string;
-  /** Parameters by their lower-case name, quotes removed. */
+  /** Parameter values without quotes, by name in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
 //     media-type    = type "/" subtype *( OWS ";" OWS [ parameter ] )
 //     parameter     = token "=" ( token / quoted-string )
-// As browsers and servers do, spaces around "=" are let pass. Everything else that breaks the grammar is no media type.
+// Like browsers and servers, it accepts spaces around "=". Other deviations from the grammar are errors.
 const NAME = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)\s*(?=;|$)/i;
 const PARAMETER =
   /\s*;\s*(?:([!#$%&'*+.^_`|~0-9a-z-]+)\s*=\s*(?:([!#$%&'*+.^_`|~0-9a-z-]+)|"((?:[^"\\]|\\.)*)")\s*)?/iy;
 
-/** Maximum length of a media type in characters. A legitimate one has a boundary of up to 70 characters. */
+/** Maximum length of a media type in characters. The longest legitimate ones have a boundary of 70 characters. */
 const MAX_LENGTH = 1_000;
 
-/** Parses a content type; `undefined` if it is malformed. If a parameter is repeated, the first one counts. */
+/** Parses a content type. Returns `undefined` if it is malformed. If a parameter is repeated, the first one applies. */
 export function parseMediaType(contentType: string): MediaType | undefined {
   if (contentType.length > MAX_LENGTH) return undefined;
   const name = NAME.exec(contentType);
@@ -42,7 +42,10 @@ export function parseMediaType(contentType: string): MediaType | undefined {
   return { name: (name[1] as string).toLowerCase(), parameters };
 }
 
-/** The specification's name of a media type. Other implementations call `application/proto` protobuf or x-protobuf. */
+/**
+ * Returns the specification's name of a media type. Other implementations call `application/proto` protobuf or
+ * x-protobuf.
+ */
 export function canonicalType(name: string): string {
   return name.replace(/^(application\/)(x-)?protobuf$/, "$1proto");
 }
@@ -53,8 +56,8 @@ export function isUtf8({ parameters }: MediaType): boolean {
 }
 
 /**
- * The quality value of a media type in `accept`, 0 if it is not acceptable. Exactly the type takes precedence over
- * `type/*`, and that before the range of all types.
+ * Returns the quality value of a media type in `accept`, or 0 if it is not acceptable. The type itself takes precedence
+ * over `type/*`, and that over the range of all types.
  *
  *     Accept = [ media-range [ ";" "q=" qvalue ] *( "," media-range [ ";" "q=" qvalue ] ) ]
  */
@@ -63,7 +66,7 @@ export function qualityOf(accept: string, mediaType: string): number {
   let specificity = -1;
   let quality = 0;
   for (const preference of parseQualityValues(accept)) {
-    // Java sends the range of all types as a single asterisk.
+    // Java sends a single asterisk for the range of all types.
     const found = preference.name === "*" ? 0 : ranges.indexOf(preference.name);
     if (found <= specificity) continue;
     specificity = found;
@@ -72,7 +75,10 @@ export function qualityOf(accept: string, mediaType: string): number {
   return quality;
 }
 
-/** The media type that `accept` prefers; of equal ones the first. `undefined` if none is acceptable. */
+/**
+ * Selects the media type with the highest quality in `accept`, the first one of several. Returns `undefined` if none is
+ * acceptable.
+ */
 export function chooseMediaType(accept: string, mediaTypes: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestQuality = 0;

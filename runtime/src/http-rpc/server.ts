@@ -1,5 +1,6 @@
 /**
- * Sub-protocol A, server half: answers an HTTP request by making a unary call (spec: Sub-protocol A: unary call).
+ * Sub-protocol A, server half: converts an HTTP request to a unary call and its result to a response (spec:
+ * Sub-protocol A: unary call).
  */
 import type { CallResponse, Handler } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
@@ -30,12 +31,13 @@ interface HttpRpcCall {
   readonly responseFormat: ResponseFormat;
   readonly headers: RequestHeaders;
   readonly context: ServerContext;
-  /** Present for methods that bring a payload. */
+  /** The payload of methods whose messages have no schema. */
   readonly payload: HttpRpcPayloadCall | undefined;
 }
 
 /**
- * Makes the server half of sub-protocol A. It answers requests of every content type, unsupported ones with an error.
+ * Creates the server half of sub-protocol A. It accepts requests of every content type, and answers unsupported ones
+ * with an error.
  */
 export function createHttpRpcServer(options: ServerProtocolOptions): ServerProtocol {
   const { maxMessageBytes } = options;
@@ -72,11 +74,14 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     return { request, handler, headers, requestFormat, responseFormat, context, payload };
   }
 
-  /** Decompress, decode, call, encode, compress (spec: Payload of sub-protocol A). */
+  /**
+   * Decompresses and decodes the request, calls the handler, and encodes and compresses the response (spec: Payload of
+   * sub-protocol A).
+   */
   async function serveUnary(call: HttpRpcCall): Promise<HttpResponse> {
     const { request, context, payload } = call;
     const { compression, responseCompression } = call.headers;
-    // Refused before the body arrives, if its length is known.
+    // If the length of the body is known, a body over the limit is refused before it arrives.
     const announced = Number(request.headers.get("content-length"));
     if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
     const body = await request.body.bytes(maxMessageBytes);
@@ -84,7 +89,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const decoded = decode(call, bytes ?? body);
     const message = decoded instanceof Promise ? await decoded : decoded;
     const selector = readSelector(request.headers);
-    // The message selects the method, if several share the path.
+    // If several methods share the path, the message determines the method.
     const handler = payload === undefined ? call.handler : handlerOf(call.handler, payload.method);
     const { method } = handler;
     const response = await handler.call({
@@ -104,7 +109,10 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: NO_TRAILERS };
   }
 
-  /** Masks an error outside of users' code, such as a response that cannot be encoded, and reports it to `onError`. */
+  /**
+   * Masks an error that is not from users' code, such as a response that cannot be encoded, and reports it to
+   * `onError`.
+   */
   function asRpcError(reason: unknown, path: string): RpcError {
     if (reason instanceof RpcError) return reason;
     options.onError(reason, path);
@@ -114,7 +122,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
   return { accepts: () => true, serve };
 }
 
-/** Refuses requests that are invalid whatever their body. */
+/** Throws for requests that are invalid whatever their body, and returns the handler of all others. */
 function checkRequest(request: HttpRequest, handler: Handler | undefined): Handler {
   if (handler === undefined) {
     throw notFound(request.path);
@@ -179,16 +187,20 @@ function decodeError(typeName: string, cause: unknown): RpcError {
 /** Trailing metadata is sent as headers, so there are no trailers. */
 const NO_TRAILERS = new Metadata().freeze();
 const ERROR_FIELDS = responseFields("application/json");
-/** A peer with a content type of its own may take a plain application/json for an error of its own protocol. */
+/**
+ * The fields of responses with status 415. A peer that sent another protocol's content type could interpret a plain
+ * application/json as an error of that protocol, so a parameter is added.
+ */
 const UNSUPPORTED_FIELDS = responseFields("application/json; charset=utf-8");
 
-/** Makes the response of every error. */
+/** Creates the response for an error. */
 function failure(error: RpcError, withCode: boolean): HttpResponse {
   const status = httpStatusOf(error);
   const headers = new Metadata(status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS);
-  // Headers are taken only from a refusal. Other errors may come from a user's code or from a call to another server.
+  // Protocol headers are taken only from a refusal. Other errors may come from a user's code or from a call to another
+  // server.
   headers.appendAll("httpStatus" in error ? error.headers : error.headers.filter((name) => !isReservedName(name)));
-  // A 401 must have a challenge (RFC 9110, section 15.5.2). Interceptors can set one in an error's trailers; the
+  // Status 401 requires a challenge (RFC 9110, section 15.5.2). Interceptors can set one in an error's trailers; the
   // default is the scheme in the specification's examples.
   if (status === 401 && !headers.has("www-authenticate")) {
     headers.append("www-authenticate", error.trailers.get("www-authenticate") ?? "Bearer");

@@ -10,7 +10,7 @@ import { parseJson } from "../codec/codec.ts";
 
 const STATUSES: ReadonlySet<number> = new Set(Object.values(Status));
 
-/** Codes by status. Statuses that are not listed are ambiguous; the HTTP status decides. */
+/** The code for each status. Statuses that are not listed are ambiguous, so the HTTP status determines the code. */
 export const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
   [Status.SerializationError]: Code.InvalidArgument,
   [Status.ClientTimeout]: Code.DeadlineExceeded,
@@ -20,11 +20,14 @@ export const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
   [Status.ServiceNotFound]: Code.Unimplemented,
   [Status.ServerError]: Code.Internal,
   [Status.ClientError]: Code.Internal,
-  // "Thread pool exhausted" in Dubbo, which the specification omits.
+  // "Thread pool exhausted" in Dubbo; the specification does not list it.
   100: Code.ResourceExhausted,
 };
 
-/** Spec: Client-side inference of an RPC code from an HTTP status. It is not the inverse of any other table. */
+/**
+ * The code for each HTTP status (spec: Client-side inference of an RPC code from an HTTP status). It is not the inverse
+ * of any other table.
+ */
 const CODE_OF_HTTP_STATUS: Readonly<Partial<Record<number, Code>>> = {
   400: Code.InvalidArgument,
   401: Code.Unauthenticated,
@@ -47,7 +50,7 @@ export function codeOfHttpStatus(httpStatus: number): Code {
   return CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown;
 }
 
-/** The members of an error body, in the dialects of all known servers. */
+/** The members of an error body, in the variants of all known servers. */
 interface ErrorBody {
   readonly status?: unknown;
   readonly code?: unknown;
@@ -55,7 +58,7 @@ interface ErrorBody {
   readonly details?: unknown;
 }
 
-/** Makes the error of a failed response. Any body, even a malformed one, leads to an error. */
+/** Creates the error of a failed response. Any body, even a malformed one, results in an error. */
 export function readErrorResponse(
   path: string,
   httpStatus: number,
@@ -69,7 +72,7 @@ export function readErrorResponse(
   return new RpcError(code, message, { headers, trailers: trailers, status, details: readDetails(body.details) });
 }
 
-/** Parses an error body. A value that is not an object has no members. */
+/** Parses an error body. A malformed body has no members. */
 function parseErrorBody(bytes: Uint8Array): ErrorBody {
   try {
     return (parseJson(bytes) ?? {}) as ErrorBody;
@@ -79,8 +82,8 @@ function parseErrorBody(bytes: Uint8Array): ErrorBody {
 }
 
 /**
- * Reads `status` by its range: 20 to 90 is the specification's, 1 to 16 a gRPC code. Text and numbers from 400 on
- * repeat the HTTP status and are ignored.
+ * Reads `status` by its range: 20 to 90 is a status of the specification, 1 to 16 a gRPC code. Text and numbers from
+ * 400 on repeat the HTTP status and are ignored.
  */
 function readStatus(status: unknown): { status?: Status; known?: Code | undefined } {
   if (typeof status !== "number") return {};
@@ -88,13 +91,13 @@ function readStatus(status: unknown): { status?: Status; known?: Code | undefine
   return { known: CODE_OF_STATUS[status] ?? codeFromNumber(status) };
 }
 
-/** Reads `code` by its name. Unassigned numbers are written `code_17`. */
+/** Reads `code` by its name. Other implementations write `code_17` for the unassigned number 17. */
 function readCode(code: unknown): Code | undefined {
   if (typeof code !== "string") return undefined;
   return codeFromName(code) ?? (/^code_[0-9]+$/.test(code) ? Code.Unknown : undefined);
 }
 
-/** Reads details. Invalid ones are left out, so that code and message remain. */
+/** Reads details. Invalid ones are omitted, so that the code and message remain. */
 function readDetails(details: unknown): ErrorDetail[] {
   if (!Array.isArray(details)) return [];
   return details.flatMap((detail: unknown) => {

@@ -40,7 +40,7 @@ export interface HandlerContext extends CallContext {
   readonly responseTrailers: Metadata;
   /** The client of the call: its address, and the identity that TLS verified. */
   readonly peer: Peer;
-  /** Sends the leading metadata now, before the first message. It has an effect on streaming responses only. */
+  /** Sends the leading metadata now, before the first message. It has an effect on streaming calls only. */
   readonly sendHeaders: () => void;
 }
 

@@ -14,7 +14,7 @@ import { decodeText } from "./text.ts";
 
 type FormContent = Extract<BodyContent, { shape: "pairs" }>;
 
-/** `application/x-www-form-urlencoded` in UTF-8, as pairs. */
+/** The format `application/x-www-form-urlencoded` in UTF-8. */
 export const form: BodyFormat = {
   kind: "form",
   mediaTypes: ["application/x-www-form-urlencoded"],
@@ -33,7 +33,10 @@ export const form: BodyFormat = {
   decode: (type, { values }: FormContent, { json }) => decodeForm(json, type, values),
 };
 
-/** Decodes a form into a message: into its map, if the message has no other field, or else field by field. */
+/**
+ * Decodes a form into a message. The pairs are the entries of a Struct, or of the map of scalars that is the only
+ * field; for other messages, each pair is a field.
+ */
 function decodeForm(json: JsonValues, type: DescMessage, pairs: readonly Named<string>[]): object {
   if (type.typeName === "google.protobuf.Struct") {
     const map = mapOf(pairs, (text) => text);
@@ -48,13 +51,13 @@ function decodeForm(json: JsonValues, type: DescMessage, pairs: readonly Named<s
   return messageFrom(json, type, values);
 }
 
-/** The JSON value of a map field, from the pairs of a form. */
+/** Converts the pairs of a form to the JSON value of a map field. */
 export function mapOfPairs(map: DescField, pairs: readonly Named<string>[]): JsonValue {
   return mapOf(pairs, (text) => parseItem(map, text) ?? null);
 }
 
 //     form = [ pair *( "&" pair ) ]      pair = *char [ "=" *char ]      char = "+" / "%" 2HEXDIG / any other
-/** The pairs of a form, in order. Throws for percent-encoding that is broken or not of UTF-8. */
+/** Parses the pairs of a form, in order. Throws for invalid percent-encoding and for bytes that are not UTF-8. */
 export function parseForm(text: string, maxValues: number): Named<string>[] {
   const pairs = text.split("&").filter((pair) => pair !== "");
   if (pairs.length > maxValues) throw badRequest(`the form has more than ${maxValues} values`);
@@ -75,7 +78,7 @@ function decodePair(text: string): string {
 
 type MapField = DescField & { readonly fieldKind: "map" };
 
-/** The map field of a message whose only field is a map of scalars. */
+/** Returns the map field of a message whose only field is a map of scalars. */
 function onlyMap(type: DescMessage): MapField | undefined {
   const [field] = type.fields;
   if (type.fields.length !== 1 || field?.fieldKind !== "map" || field.mapKind === "message") return undefined;

@@ -1,5 +1,5 @@
 /**
- * The table of body formats, a row for each (spec: Additional request content types, in its order).
+ * The table of body formats, in the order of the specification (spec: Additional request content types).
  */
 import { form } from "./form.ts";
 import type { BodyFormat } from "./format.ts";
@@ -9,5 +9,5 @@ import { xml } from "./xml.ts";
 
 const SINGLE_FORMATS: readonly BodyFormat[] = [form, text, xml];
 
-/** The parts of a multipart body may have every other format. */
+/** The body formats. Parts of a multipart body may have every other format. */
 export const BODY_FORMATS: readonly BodyFormat[] = [createMultipart(SINGLE_FORMATS), ...SINGLE_FORMATS];

@@ -1,6 +1,6 @@
 /**
  * Multipart bodies: `multipart/form-data` (RFC 7578; spec: Additional request content types). Each part is decoded by
- * its own content type, and a parameter of bytes receives its part undecoded.
+ * its content type; a parameter of bytes receives the undecoded part.
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { MultipartError, PartInfo } from "multipasta";
@@ -19,7 +19,10 @@ import { bindParameters, DecodedMessage, holdsBytes, messageFrom, parseText } fr
 
 type MultipartContent = Extract<BodyContent, { shape: "parts" }>;
 
-/** `multipart/form-data`. Its parts may have the content types of the server's codecs and of every format of `formats`. */
+/**
+ * Creates the format `multipart/form-data`. Its parts may have the content types of the server's codecs and of
+ * `formats`.
+ */
 export function createMultipart(formats: readonly BodyFormat[]): BodyFormat {
   return {
     kind: "multipart",
@@ -35,7 +38,7 @@ export function createMultipart(formats: readonly BodyFormat[]): BodyFormat {
   };
 }
 
-/** A part. It is parsed on demand, because a parameter of bytes receives it undecoded. */
+/** A part of a body. It is parsed on demand, because a parameter of bytes receives it undecoded. */
 class Part implements BodyPart {
   readonly bytes: Uint8Array;
   readonly #name: string;
@@ -79,21 +82,24 @@ class Part implements BodyPart {
     return format.parse(this.bytes, this.#mediaType, this.#context);
   }
 
-  /** Decodes the part into a message of a type, by one of the server's codecs or another format. */
+  /**
+   * Decodes the part into a message of a type, by one of the server's codecs or another format. Throws status 415 for
+   * other content types.
+   */
   decode(type: DescMessage, bodyBytes: number): object | Promise<object> {
     const format = this.#format;
     if (format !== undefined) return format.decode(type, this.parse(), this.#context);
     const { decodeLimits, codecs } = this.#context;
     const codec = codecs.get(this.#mediaType.name);
     if (codec !== undefined) {
-      // All parts together may take as much memory as one message. Each gets a share in proportion to its bytes.
+      // The limit on memory applies to all parts together. Each part gets a share in proportion to its bytes.
       const maxDecodedBytes = Math.max(1, (decodedLimit(decodeLimits) * this.bytes.byteLength) / bodyBytes);
       return decodeMessage(codec, type, this.bytes, { ...decodeLimits, maxDecodedBytes });
     }
     throw this.unsupported([...this.#context.codecs.keys(), ...this.#formats.flatMap(({ mediaTypes }) => mediaTypes)]);
   }
 
-  /** The error of a content type that is not valid for the part's parameter. */
+  /** Creates the error for a content type that is not valid for the part's parameter. */
   unsupported(others: readonly string[]): RpcError {
     const supported = [...new Set(["text/plain", JSON_TYPE, ...others])].join(", ");
     const type = clipText(this.#mediaType.name, 100);
@@ -102,7 +108,7 @@ class Part implements BodyPart {
   }
 }
 
-/** Decodes parts into a request message: by their names, or by their order if no name is known. */
+/** Decodes parts into a request message: by name, or by position if no name is known. */
 function decodeParts(json: JsonValues, type: DescMessage, parts: readonly Named<BodyPart>[]): object | Promise<object> {
   const bodyBytes = parts.reduce((sum, { value }) => sum + value.bytes.byteLength, 0);
   const pending: Promise<unknown>[] = [];
@@ -116,7 +122,7 @@ function decodeParts(json: JsonValues, type: DescMessage, parts: readonly Named<
     : Promise.all(pending).then(() => messageFrom(json, type, values));
 }
 
-/** The values of a part for its field: one, none for an empty text, or all items of a JSON list. */
+/** Decodes the values of a part for its field: one value, none for an empty text, or all items of a JSON list. */
 function decodePart(field: DescField, part: Part, bodyBytes: number): (JsonValue | Uint8Array | DecodedMessage)[] {
   if (holdsBytes(field)) return [part.bytes];
   const isMap = field.fieldKind === "map";
@@ -146,7 +152,7 @@ interface RawPart {
 
 let multipasta: typeof import("multipasta") | undefined;
 
-/** Loads the parser of multipart bodies with the first of them, because most programs never receive one. */
+/** Loads the parser of multipart bodies when the first one arrives, because most programs never receive one. */
 export async function loadMultipartParser(): Promise<void> {
   multipasta ??= await import("multipasta");
 }
@@ -173,7 +179,7 @@ export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxP
     onFile: () => () => {},
     onField: (info: PartInfo | undefined, value) => {
       if (done) return;
-      // A part whose headers do not end is reported with those of the part before it.
+      // The parser reports a part whose headers do not end with the headers of the part before it.
       if (info === undefined || info === last) throw badRequest("a part of the body has headers that do not end");
       last = info;
       parts.push({ name: info.name, value: { mediaType: mediaTypeOf(info), bytes: value } });
@@ -216,7 +222,7 @@ function partError(error: MultipartError, maxParts: number): RpcError {
   }
 }
 
-/** The content type of a part as it was sent; text is the default. */
+/** Returns the content type of a part. Default: text. */
 function mediaTypeOf({ name, contentDisposition, headers }: PartInfo): MediaType {
   if (contentDisposition !== "form-data") throw partError({ _tag: "InvalidDisposition" }, 0);
   const { "content-type": contentType = "text/plain" } = headers;

@@ -1,5 +1,5 @@
 /**
- * Parameters: the fields of a request message in the order of their declaration, for bodies that name or list their
+ * Parameters: the fields of a request message in the order of their declaration, for bodies with named or ordered
  * values. Values arrive as text and are parsed by the type of their field.
  */
 import {
@@ -19,20 +19,20 @@ import { decodeJson, type JsonValues } from "../../codec/codec.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 
-/** A value and its field. A repeated field has one such value per item. */
+/** A value and its field. A repeated field has one such entry for each item. */
 export interface FieldValue<V> {
   readonly field: DescField;
   readonly value: V;
 }
 
-/** The field with that JSON name, or that name in the proto file. */
+/** Finds the field with the name, which is its JSON name or its name in the proto file. */
 export function findField(type: DescMessage, name: string): DescField | undefined {
   return type.fields.find((field) => field.jsonName === name || field.name === name);
 }
 
 /**
  * Finds the field of each value. If at least one name is known, values are bound by name, and unknown names are ignored
- * as in JSON; if none is known, values are bound by position. A message that wraps one scalar is a single parameter.
+ * as in JSON. Otherwise values are bound by position. A message that wraps one scalar is a single parameter.
  */
 export function bindParameters<V>(type: DescMessage, values: readonly Named<V>[]): FieldValue<V>[] {
   if (isTextual(type) && !WRAPPERS.has(type.typeName)) {
@@ -53,11 +53,11 @@ export function bindParameters<V>(type: DescMessage, values: readonly Named<V>[]
   });
 }
 
-/** The value of a message field that a codec or a format decodes. */
+/** The value of a message field that is decoded by a codec or a format. */
 export class DecodedMessage {
   readonly type: DescMessage;
   #message: Message | undefined;
-  /** Settles when the message has been decoded; `undefined` if it already is. */
+  /** Resolves when the message has been decoded; `undefined` if it is decoded already. */
   readonly pending: Promise<void> | undefined;
 
   constructor(type: DescMessage, message: object | Promise<object>) {
@@ -66,7 +66,7 @@ export class DecodedMessage {
       this.pending = message.then((decoded) => {
         this.#message = decoded as Message;
       });
-      // Another part may fail the call before this promise is awaited.
+      // Another part may fail the call before this promise is awaited, so a rejection is handled here.
       this.pending.catch(() => {});
     } else this.#message = message as Message;
   }
@@ -76,12 +76,12 @@ export class DecodedMessage {
   }
 }
 
-/** A value that is set after the others have been made from JSON, at its index in the list. */
+/** A value that is set after the other values have been decoded from JSON, with its index in a list. */
 interface PlacedValue extends FieldValue<Uint8Array | DecodedMessage> {
   readonly index: number;
 }
 
-/** Makes a message of the values of its fields: JSON values, bytes for a field of bytes, or messages. */
+/** Creates a message from the values of its fields: JSON values, bytes for a field of bytes, or messages. */
 export function messageFrom(
   json: JsonValues,
   type: DescMessage,
@@ -105,7 +105,7 @@ export function messageFrom(
   return message;
 }
 
-/** In JSON, a message that wraps one scalar is the scalar. */
+/** Decodes a message from its JSON members. The JSON of a message that wraps a scalar is the scalar. */
 function fromMembers(json: JsonValues, type: DescMessage, members: ReadonlyMap<string, JsonValue>): object {
   if (!WRAPPERS.has(type.typeName)) return json.fromValue(type, Object.fromEntries(members));
   const boxed = members.get("value");
@@ -151,7 +151,7 @@ function reflected(field: DescField, value: Uint8Array | DecodedMessage): Uint8A
 /** Messages that are a string in JSON. Empty text leaves the field unset, as for numbers. */
 const TEXT_TYPES = new Set(["Timestamp", "Duration", "FieldMask"].map((name) => `google.protobuf.${name}`));
 
-/** Messages that hold any JSON. Their text is parsed as JSON. */
+/** Messages that contain any JSON. Their text is parsed as JSON. */
 const JSON_TYPES = new Set(["Struct", "Value", "ListValue", "Any"].map((name) => `google.protobuf.${name}`));
 
 /** Messages that wrap one scalar. */
@@ -174,19 +174,19 @@ export function holdsBytes({ fieldKind, scalar, message }: DescField): boolean {
   return fieldKind !== "map" && (scalar === ScalarType.BYTES || message?.typeName === "google.protobuf.BytesValue");
 }
 
-/** Reports whether the JSON of a message is a string rather than a structure. */
+/** Reports whether a message can be given as one text: it is a string or scalar in JSON, or any JSON. */
 export function isTextual({ typeName }: DescMessage): boolean {
   return WRAPPERS.has(typeName) || TEXT_TYPES.has(typeName) || JSON_TYPES.has(typeName);
 }
 
-/** Reports whether the text of a message is JSON. */
+/** Reports whether the text of a message is parsed as JSON. */
 export function holdsJson({ typeName }: DescMessage): boolean {
   return JSON_TYPES.has(typeName);
 }
 
 /**
  * Parses a text as the JSON value of a field, or of one item of a repeated field. Returns `undefined`, which leaves the
- * field unset, for an empty text unless the type is a string: HTML forms send empty inputs too.
+ * field unset, for an empty text unless the type is a string, because HTML forms send empty inputs too.
  */
 export function parseText(field: DescField, text: string): JsonValue | undefined {
   try {
@@ -202,7 +202,7 @@ export function parseItem({ message, enum: enumeration, scalar }: DescField, tex
   return enumeration === undefined ? parseScalar(scalar, text) : parseEnum(enumeration, text);
 }
 
-/** Parses a text as a message: as JSON, unless the JSON of the message is a string itself. */
+/** Parses a text as a message: as JSON, unless the JSON of the message is itself a string or scalar. */
 export function parseMessageText(type: DescMessage, text: string): JsonValue | undefined {
   const wrapped = WRAPPERS.get(type.typeName);
   if (wrapped !== undefined) return parseScalar(wrapped, text);

@@ -1,5 +1,6 @@
 /**
- * Text bodies: bytes in a charset, bound to the one string parameter of a method (spec: Additional request content types).
+ * Text bodies: text in a charset, bound to the only string parameter of a method (spec: Additional request content
+ * types).
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
@@ -13,7 +14,7 @@ import { messageFrom } from "./parameters.ts";
 type TextContent = Extract<BodyContent, { shape: "text" }>;
 
 /**
- * `text/plain` in a charset. The response is JSON; if the response is a single string and `accept` asks for it, it is
+ * The format `text/plain` in a charset. The response is JSON, or text if it is a single string and `accept` selects
  * text.
  */
 export const text: BodyFormat = {
@@ -28,7 +29,7 @@ export const text: BodyFormat = {
   response: { shape: "text", onRequest: true, parameters: "; charset=utf-8", fits: isText, encode: encodeTextBody },
 };
 
-/** The request message of a method with one string parameter. */
+/** Decodes the request message of a method with one string parameter. */
 function decodeTextBody(json: JsonValues, type: DescMessage, value: string): object {
   if (type.typeName === STRING_VALUE) return json.fromValue(type, value);
   const field = stringField(type);
@@ -51,7 +52,7 @@ function isText(type: DescMessage): boolean {
 
 const STRING_VALUE = "google.protobuf.StringValue";
 
-/** The only field, if it is a string. */
+/** Returns the string field of a message, if there is exactly one. */
 function stringField(type: DescMessage): DescField | undefined {
   const fields = type.fields.filter(
     (field) =>
@@ -62,8 +63,8 @@ function stringField(type: DescMessage): DescField | undefined {
 }
 
 /**
- * Charsets that TextDecoder lacks or treats as others: it reads the first two as windows-1252, and Node's reads that as
- * the second.
+ * Charsets that TextDecoder does not support or decodes differently. It treats US-ASCII and ISO-8859-1 as windows-1252,
+ * which Node decodes as ISO-8859-1, and UTF-16 as little-endian.
  */
 const OWN_CHARSETS: Readonly<Record<string, (bytes: Uint8Array) => string>> = {
   "us-ascii": decodeAscii,
@@ -80,9 +81,9 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Decodes text in a charset, UTF-8 by default, without its byte order mark.
+ * Decodes text in a charset, UTF-8 by default, and removes its byte order mark.
  *
- * Throws for bytes that are invalid in the charset, and refuses charsets that the platform cannot decode.
+ * Throws for bytes that are invalid in the charset, and status 415 for charsets that the platform cannot decode.
  */
 export function decodeText(bytes: Uint8Array, charset = "utf-8"): string {
   const label = charset.toLowerCase();
@@ -114,7 +115,7 @@ function decodeAscii(bytes: Uint8Array): string {
   throw new Error(`the bytes are not text in US-ASCII: byte ${position} is above 127`);
 }
 
-/** Characters per call of `String.fromCharCode`, whose number of arguments is limited. */
+/** Maximum number of characters per call of `String.fromCharCode`, because the number of arguments is limited. */
 const CHARACTERS_AT_ONCE = 8 * 1024;
 
 function decodeLatin1(bytes: Uint8Array): string {

@@ -1,11 +1,12 @@
 /**
- * XML bodies, driven by the schema of a message: an element for every field, under its JSON name or its name in the proto
- * file; the name of the root does not matter. There are no document types: nothing is fetched, and nothing expands.
+ * XML bodies, decoded by the schema of a message. Each field has an element with its JSON name or its name in the proto
+ * file; the name of the root is ignored. Document types are refused, so no external resource is fetched and no entity
+ * expands.
  *
  *     <greetRequest><name>Ada</name></greetRequest>
  *
- * A field that repeats has an element per item, a map an `<entry>` with `<key>` and `<value>` per entry. Messages that
- * hold any JSON are written as JSON text.
+ * A repeated field has an element for each item. A map has an `<entry>` with `<key>` and `<value>` for each entry.
+ * Messages that contain any JSON are written as JSON text.
  */
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../../call/code.ts";
@@ -19,7 +20,7 @@ const MAX_XML_DEPTH = 100;
 
 type XmlContent = Extract<BodyContent, { shape: "element" }>;
 
-/** `application/xml` and `text/xml`. The response is XML as well, under the same name. */
+/** The formats `application/xml` and `text/xml`. The response is XML with the content type of the request. */
 export const xml: BodyFormat = {
   kind: "xml",
   mediaTypes: ["application/xml", "text/xml"],
@@ -33,25 +34,27 @@ export const xml: BodyFormat = {
   response: { shape: "xml", onRequest: false, parameters: "", fits: () => true, encode: encodeXml },
 };
 
-/** An element whose end has not been parsed. */
+/** An element whose end tag has not been parsed. */
 interface OpenElement extends BodyElement {
   readonly children: OpenElement[];
   text: string;
 }
 
-/** Converts a message in XML to its JSON value. Throws for XML that does not fit the schema. */
+/** Converts a message in XML to its JSON value. Throws for XML that does not match the schema. */
 export function decodeXml(type: DescMessage, element: BodyElement): JsonValue {
   return messageValue(type, element) ?? {};
 }
 
 let saxes: typeof import("saxes") | undefined;
 
-/** Loads the XML parser with the first such body, because most programs never receive one. */
+/** Loads the XML parser when the first such body arrives, because most programs never receive one. */
 export async function loadXmlParser(): Promise<void> {
   saxes ??= await import("saxes");
 }
 
-/** The charset that a document declares, by its byte order mark or XML declaration (XML 1.0, appendix F). */
+/**
+ * Returns the charset of a document from its byte order mark or XML declaration (XML 1.0, appendix F). Default: UTF-8.
+ */
 function detectCharset(bytes: Uint8Array): string {
   const [first, second] = bytes;
   if ((first === 0xfe && second === 0xff) || (first === 0xff && second === 0xfe)) return "utf-16";
@@ -66,7 +69,8 @@ const MISC: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Reports whether a document type precedes the root. The parser reports one only after it has read all of it.
+ * Reports whether a document type precedes the root. This check is needed because the parser reports a document type
+ * only after it has read all of it.
  *
  *     prolog ::= XMLDecl? Misc* (doctypedecl Misc*)?        Misc ::= Comment | PI | S
  */
@@ -96,7 +100,7 @@ export function parseXml(bytes: Uint8Array, charset: string | undefined, maxElem
   const append = (part: string): void => {
     (open.at(-1) as OpenElement).text += part;
   };
-  // A handler that throws ends the parsing.
+  // An error that a handler throws ends the parsing.
   parser.on("error", (error) => {
     throw new Error(`the XML is malformed: ${error.message}`);
   });
@@ -140,7 +144,7 @@ function mapValue(field: DescField, element: BodyElement): JsonValue {
   return Object.fromEntries(entriesOf(element).map(([key, value]) => [key, itemValue(field, value) ?? ""]));
 }
 
-/** The keys and values of a map. */
+/** Returns the keys and values of a map. Throws for an entry without one of them. */
 export function entriesOf(element: BodyElement): [string, BodyElement][] {
   return element.children.map((entry) => {
     const [key, value] = ["key", "value"].map((name) => entry.children.find((child) => child.name === name));
@@ -165,12 +169,12 @@ export function textOf(element: BodyElement): string {
   throw new Error(`element "${child.name}" stands where text is expected`);
 }
 
-/** Encodes the JSON value of a message as XML, with the name of its type as the root. */
+/** Encodes the JSON value of a message as XML. The root has the name of the message type. */
 export function encodeXml(type: DescMessage, value: JsonValue): Uint8Array {
   return encodeRoot(type.name, messageContent(type, value));
 }
 
-/** Encodes a document. The name of the root is that of the type with a lower-case initial. */
+/** Encodes a document. The name of the root is the type name with a lower-case initial. */
 export function encodeRoot(typeName: string, content: string): Uint8Array {
   const name = typeName.charAt(0).toLowerCase() + typeName.slice(1);
   return new TextEncoder().encode(`<?xml version="1.0" encoding="UTF-8"?>${elementOf(name, content)}`);
@@ -186,7 +190,7 @@ function messageContent(type: DescMessage, value: JsonValue): string {
     .join("");
 }
 
-/** Names that XML allows. Fields with other JSON names are written with their name in the proto file. */
+/** Names that XML allows. A field with another JSON name is written with its name in the proto file. */
 export const ELEMENT_NAME: RegExp = /^[A-Za-z_][\w.-]*$/;
 
 function fieldElements(field: DescField, value: JsonValue): string {
