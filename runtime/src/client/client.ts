@@ -49,15 +49,15 @@ export interface CallDefaults {
   readonly group?: string | undefined;
 }
 
-/** Options of one call. */
+/** Options of a single call. */
 export interface CallOptions extends CallDefaults {
-  /** Cancels the call. */
+  /** Signal that cancels the call. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Receives the leading metadata of the response, before the first message. */
+  /** Callback that receives the leading metadata of the response, before the first message. Default: none. */
   readonly onHeaders?: ((headers: Metadata) => void) | undefined;
-  /** Receives the trailing metadata of the response, after the last message. */
+  /** Callback that receives the trailing metadata of the response, after the last message. Default: none. */
   readonly onTrailers?: ((trailers: Metadata) => void) | undefined;
-  /** Values for the client's interceptors. */
+  /** Values for the client's interceptors. Default: none. */
   readonly values?: ContextValues | undefined;
 }
 

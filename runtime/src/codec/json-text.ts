@@ -71,7 +71,7 @@ class Scan {
     this.#partBytes = partBytes;
   }
 
-  /** Scans `count` bytes, and beyond them to the end of a string. Returns true at the end of the text. */
+  /** Scans `count` bytes, and more if they end inside a string. Returns true at the end of the text. */
   run(count: number): boolean {
     const bytes = this.#bytes;
     const end = Math.min(bytes.length, this.#at + count);
@@ -269,7 +269,7 @@ class Parts {
     try {
       return JSON.parse(before + text + after) as JsonValue;
     } catch (cause) {
-      // The message has positions within the part, which would mislead the reader.
+      // The positions in the message refer to the part, so they are removed.
       const reason = reasonOf(cause).replace(/ (?:in JSON )?at position.*$/, "");
       throw new SyntaxError(`the JSON is malformed at or after byte ${start}: ${reason}`, { cause });
     }

@@ -73,7 +73,8 @@ export function decodeJsonMessage(
 }
 
 /**
- * Adds the limit on memory to a conversion of JSON values, for bodies that are not JSON text. They are decoded at once.
+ * Adds the limit on memory to a conversion of JSON values, for bodies that are not JSON text. Such values are decoded
+ * at once.
  */
 export function boundValues(values: JsonValues, limits: DecodeLimits): JsonValues {
   const maxDecodedBytes = decodedLimit(limits);

@@ -20,7 +20,7 @@ interface FieldShape {
   readonly read: (typeof Read)[keyof typeof Read];
   /** Memory of one value without its contents, in bytes. */
   readonly each: number;
-  /** True if values may be packed: several after one length. */
+  /** True if values may be packed: several values after one length. */
   readonly packable: boolean;
   /** The shape of a message or of a map entry. */
   readonly child: MessageShape | undefined;

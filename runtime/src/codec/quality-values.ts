@@ -23,7 +23,7 @@ const MAX_PREFERENCES = 32;
 const IS_WEIGHT = /^\s*q\s*=/i;
 const WEIGHT = /^\s*q\s*=\s*(0(?:\.[0-9]*)?|\.[0-9]+|1(?:\.0*)?)\s*$/i;
 
-/** Parses a list, in order. Items with an invalid quality value are left out. */
+/** Parses a list of preferences, in order. Items with an invalid quality value are omitted. */
 export function parseQualityValues(list: string): Preference[] {
   return list.split(",", MAX_PREFERENCES).flatMap((item) => {
     const [name = "", ...parameters] = item.split(";");

@@ -80,7 +80,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 
  * value.
  *
  *     Timeout      → TimeoutValue TimeoutUnit
- *     TimeoutValue → {positive integer of at most 8 digits}   ; 0 is taken too: peers send it when time is up
+ *     TimeoutValue → {positive integer of at most 8 digits}   ; 0, which peers send after the deadline, is accepted
  *     TimeoutUnit  → "H" / "M" / "S" / "m" / "u" / "n"
  */
 export function parseTimeout(value: string | undefined): number | undefined {

@@ -16,12 +16,12 @@ export interface BodyFormat {
   readonly mediaTypes: readonly string[];
   /** True if browsers send the format to any site, with cookies and without a CORS preflight. */
   readonly safelisted: boolean;
-  /** Loads a parser that is not part of the bundle. */
+  /** Loads the parser if it is not part of the bundle. Default: the format needs none. */
   load?(): Promise<unknown>;
   /** Parses a body without knowledge of its types. Throws an `RpcError`, or any error for malformed bytes. */
   parse(bytes: Uint8Array, mediaType: MediaType, context: BodyContext): BodyContent;
   /**
-   * Decodes the result of `parse` into a message. Throws an `RpcError`, or any error for a body that does not fit the
+   * Decodes the result of `parse` into a message. Throws an `RpcError`, or any error for a body that does not match the
    * type.
    */
   decode(type: DescMessage, content: BodyContent, context: BodyContext): object | Promise<object>;

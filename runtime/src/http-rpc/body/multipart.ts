@@ -144,7 +144,7 @@ function valuesIn(field: DescField, content: BodyContent): JsonValue[] {
 
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
-/** A part as it was sent. */
+/** The content type and the undecoded bytes of a part. */
 interface RawPart {
   readonly mediaType: MediaType;
   readonly bytes: Uint8Array;

@@ -148,7 +148,7 @@ function reflected(field: DescField, value: Uint8Array | DecodedMessage): Uint8A
   return field.message === undefined ? value : reflect(field.message, create(field.message, { value }));
 }
 
-/** Messages that are a string in JSON. Empty text leaves the field unset, as for numbers. */
+/** Messages whose JSON is a string. An empty text leaves the field unset, as for numbers. */
 const TEXT_TYPES = new Set(["Timestamp", "Duration", "FieldMask"].map((name) => `google.protobuf.${name}`));
 
 /** Messages that contain any JSON. Their text is parsed as JSON. */
