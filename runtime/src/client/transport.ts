@@ -32,7 +32,7 @@ export function closableTransport(call: Call, connections: Connections): Closabl
       running += 1;
       try {
         const response = call(request);
-        // An interceptor may return no promise by mistake, which the caller of `call` reports.
+        // By mistake, an interceptor may return a value that is not a promise. The caller of `call` reports it.
         Promise.resolve(response).then(settled, settled);
         return response;
       } catch (reason) {

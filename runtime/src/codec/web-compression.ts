@@ -28,7 +28,7 @@ async function transform(
 ): Promise<Uint8Array> {
   const writer = writable.getWriter();
   const written = Promise.all([writer.write(bytes as Uint8Array<ArrayBuffer>), writer.close()]);
-  // The reader rejects with the same reason, so this rejection needs no other handler.
+  // The reader rejects with the same reason, which is the one that is reported.
   written.catch(() => {});
   const reader = readable.getReader();
   const chunks: Uint8Array[] = [];

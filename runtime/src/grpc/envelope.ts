@@ -25,8 +25,8 @@ export interface Envelope {
 export const PREFIX_BYTES = 5;
 
 /**
- * Checks the prefix of a unary body when it arrives, before the message is buffered. Throws as {@link
- * EnvelopeReader.next} does.
+ * Checks the prefix of a unary body when it arrives, before the message is buffered. Throws the same errors as
+ * {@link EnvelopeReader.next}.
  */
 export const checkPrefix: BodyCheck = (chunks, bytes, limit) => {
   const before = bytes - (chunks.at(-1)?.byteLength ?? 0);

@@ -62,8 +62,8 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   const asJson = responseFormat(JSON_TYPE, "json", encodeJson);
 
   /**
-   * The formats of methods whose messages have no schema. They accept JSON with any codecs, because codecs encode
-   * messages with schemas.
+   * The formats of methods whose messages have no schema. They accept JSON even without a JSON codec, because codecs
+   * encode messages with schemas.
    */
   const payloadRequests: ReadonlyMap<string, RequestFormat> = new Map([
     [JSON_TYPE, { ...codecFormat(JSON_TYPE, jsonCodec, options), response: asJson }],

@@ -32,8 +32,8 @@ export interface HandlerContext extends CallContext {
   /** Headers of the request: the caller's metadata and the headers of the protocol. */
   readonly requestHeaders: Metadata;
   /**
-   * Leading metadata of the response. Changes have no effect after the first message has been sent or {@link
-   * sendHeaders} has been called.
+   * Leading metadata of the response. Changes have no effect after {@link sendHeaders} has been called or the first
+   * message has been sent.
    */
   readonly responseHeaders: Metadata;
   /** Trailing metadata of the response. */

@@ -16,7 +16,7 @@ export interface BodyFormat {
   readonly mediaTypes: readonly string[];
   /** True if browsers send the format to any site, with cookies and without a CORS preflight. */
   readonly safelisted: boolean;
-  /** Loads the parser if it is not part of the bundle. Default: the format needs none. */
+  /** Loads the parser. Default: the parser is part of the bundle. */
   load?(): Promise<unknown>;
   /** Parses a body without knowledge of its types. Throws an `RpcError`, or any error for malformed bytes. */
   parse(bytes: Uint8Array, mediaType: MediaType, context: BodyContext): BodyContent;

@@ -179,7 +179,7 @@ export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxP
     onFile: () => () => {},
     onField: (info: PartInfo | undefined, value) => {
       if (done) return;
-      // The parser reports a part whose headers do not end with the headers of the part before it.
+      // If the headers of a part do not end, the parser reports it with the headers of the previous part.
       if (info === undefined || info === last) throw badRequest("a part of the body has headers that do not end");
       last = info;
       parts.push({ name: info.name, value: { mediaType: mediaTypeOf(info), bytes: value } });
