@@ -1,4 +1,4 @@
-/** The client half of a generated file: the interface that callers see, and the functions that make a client. */
+/** The client part of a generated file: the client interface, and the functions that create a client. */
 
 import type { FunctionDeclaration, InterfaceDeclaration, ParameterDeclaration } from "../print/declaration.ts";
 import type { ImportedModule } from "../print/imports.ts";
@@ -9,7 +9,10 @@ import type { MethodOutline, ServiceOutline } from "./outline.ts";
 import type { Anchor } from "./source-map.ts";
 import { givenStream } from "./stream-type.ts";
 
-/** Method syntax, not properties: editors scaffold an implementation of it, and a fake is an object literal. */
+/**
+ * Declares the client interface. It uses method syntax instead of properties, because editors can scaffold an
+ * implementation of methods, and a fake client is an object literal.
+ */
 export function clientInterface(
   service: ServiceOutline,
   runtime: ImportedModule,
@@ -57,7 +60,10 @@ export function clientFactory(service: ServiceOutline, runtime: ImportedModule, 
   };
 }
 
-/** Full messages come in and init types go out, as for a handler. */
+/**
+ * Declares the interface of the functions of a fake client. They take full messages and return init types, as a handler
+ * does.
+ */
 export function fakeInterface(
   service: ServiceOutline,
   runtime: ImportedModule,

@@ -1,4 +1,4 @@
-/** Comments of the proto file, found in one pass. */
+/** Comments of a proto file, indexed in one pass. */
 import type { DescFile } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, type SourceCodeInfo_Location } from "@bufbuild/protobuf/wkt";
 import { prose } from "../print/jsdoc.ts";
@@ -15,9 +15,9 @@ export interface Position {
 export interface SourceText {
   /** The comment on a descriptor, as lines without comment signs. */
   comment(path: SourcePath): string[];
-  /** Comments that belong to nothing and stand before a descriptor. */
+  /** The detached comments before a descriptor, which belong to no declaration. */
   detachedComments(path: SourcePath): string[][];
-  /** The position at which a descriptor begins, counted from 0. */
+  /** The position at which a descriptor begins. Line and column are counted from 0. */
   position(path: SourcePath): Position | undefined;
 }
 
@@ -25,13 +25,15 @@ const { number: serviceField } = FileDescriptorProtoSchema.field.service;
 const { number: messageField } = FileDescriptorProtoSchema.field.messageType;
 const { number: enumField } = FileDescriptorProtoSchema.field.enumType;
 
-/** The parts of the text that are wanted beside comments on services. Most locations are never needed. */
+/** The parts of the source info to index in addition to comments on services. Most locations are never read. */
 export interface Interests {
   readonly messages: boolean;
   readonly positions: boolean;
 }
 
-/** Indexes the text of a file. The plugin kit's own search walks all locations of the file for each descriptor. */
+/**
+ * Indexes the source info of a file. The plugin kit's own lookup scans all locations of the file for each descriptor.
+ */
 export function indexSource(file: DescFile, wanted: Interests): SourceText {
   const locations = new Map<string, SourceCodeInfo_Location>();
   for (const location of file.proto.sourceCodeInfo?.location ?? []) {
@@ -54,7 +56,7 @@ export function indexSource(file: DescFile, wanted: Interests): SourceText {
   };
 }
 
-/** The path of a service in its file. */
+/** Returns the path of a service in its file. */
 export function servicePath(index: number): SourcePath {
   return [serviceField, index];
 }
@@ -68,8 +70,8 @@ function proseLines(location: SourceCodeInfo_Location | undefined): string[] {
 const lineBreaks = /\r\n|[\n\r\u2028\u2029]/;
 
 /**
- * The lines of a comment, without the space after each comment sign and without blank lines around them. A block that
- * begins as JSDoc does has a star to spare.
+ * Returns the lines of a comment, without the space after each comment sign and without leading and trailing blank
+ * lines. Extra stars at the beginning of a block comment, as in JSDoc, are removed.
  */
 function commentLines(comment: string): string[] {
   if (comment === "") return [];

@@ -1,4 +1,4 @@
-/** The data of a generated file: a constant for each method, and one for the service. */
+/** The method and service definitions of a generated file: a constant for each method, and one for the service. */
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
 import { type ConstantDeclaration, objectLiteral } from "../print/declaration.ts";
 import type { ImportedModule } from "../print/imports.ts";
@@ -18,7 +18,10 @@ const methodTypes = {
   bidi_streaming: "BidiStreamingMethod",
 } as const;
 
-/** One constant per method, without any call: a bundler keeps the methods that are used. */
+/**
+ * Declares the constant of a method. Its value contains no function call, so bundlers can drop the constants of unused
+ * methods.
+ */
 export function methodConstant(
   outline: MethodOutline,
   runtime: ImportedModule,
@@ -53,7 +56,7 @@ export function methodConstant(
   };
 }
 
-/** The schemas of its messages, or what stands in for them. */
+/** Returns the properties for the schemas and codecs of the method's messages, or `payload` for plain JSON. */
 function messageFacts(input: MessageOutline, output: MessageOutline, runtime: ImportedModule): [string, string][] {
   if (input.schema === undefined || output.schema === undefined) return [["payload", runtime.value("plainJson")]];
   const codecs = input.codec && output.codec ? `{ input: ${input.codec()}, output: ${output.codec()} }` : undefined;

@@ -1,6 +1,6 @@
 /**
- * Init types written out. The type checker has nothing to work out for them, where an alias of protobuf-es's
- * MessageInitShape makes it map every field of every message.
+ * Init types written out as interfaces. For an alias of protobuf-es's `MessageInitShape`, the type checker has to map
+ * every field of every message; an interface needs no such work.
  */
 import type { DescEnum, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
@@ -20,7 +20,10 @@ export interface InitNames {
   readonly protobuf: ImportedModule;
 }
 
-/** The messages and all that their fields need init types of. Well-known ones are not expanded, so they lead nowhere. */
+/**
+ * Returns the messages and all messages that their fields refer to by init type. The fields of well-known messages are
+ * not followed, because these messages are not expanded.
+ */
 export function reachedBy(messages: readonly DescMessage[]): DescMessage[] {
   const reached = new Set<DescMessage>();
   const pending = [...messages].reverse();
@@ -36,7 +39,10 @@ export function reachedBy(messages: readonly DescMessage[]): DescMessage[] {
   return [...reached];
 }
 
-/** The init type as an interface. Nothing for well-known messages, whose types are the business of protobuf-es. */
+/**
+ * Declares the init type as an interface. Returns `undefined` for well-known messages, whose init types come from
+ * protobuf-es.
+ */
 export function expandedInit(
   message: DescMessage,
   names: InitNames,
@@ -73,7 +79,10 @@ function oneofType(oneof: DescOneof, names: InitNames): string {
   return [...cases, "{ case: undefined; value?: undefined }"].join(" | ");
 }
 
-/** The type of a field, by the rules of protoc-gen-es, and whether the message itself has it as undefined. */
+/**
+ * Returns the type of a field by the rules of protoc-gen-es, and whether `undefined` is a value of the field in the
+ * message.
+ */
 function fieldType(field: DescField, names: InitNames): { type: string; optional: boolean } {
   const optional = field.proto.proto3Optional;
   switch (field.fieldKind) {
@@ -113,7 +122,10 @@ function messageType(field: DescField, message: DescMessage, names: InitNames): 
   return foreign ?? names.init(message);
 }
 
-/** Fields that protobuf-es gives another type than the message's own: wrappers are unwrapped, structs are JSON. */
+/**
+ * Returns the type of a field whose init type in protobuf-es is not the init type of its message: the scalar for a
+ * wrapper, and `JsonObject` for a struct. Returns `undefined` for other fields.
+ */
 function foreignType(field: DescField): string | undefined {
   const { message } = field;
   if (message === undefined) return undefined;

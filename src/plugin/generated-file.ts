@@ -1,4 +1,4 @@
-/** A generated file from top to bottom. */
+/** The complete text of a generated file. */
 import type { DescFile } from "@bufbuild/protobuf";
 import { type Declaration, exportStatements, printDeclaration, type Target } from "../print/declaration.ts";
 import { relativePath } from "../print/imports.ts";
@@ -11,7 +11,7 @@ import { type FileOutline, outline } from "./outline.ts";
 import { type Generator, preamble } from "./preamble.ts";
 import { type Anchor, mark, noAnchor, sourceMap, unmark } from "./source-map.ts";
 
-/** The text without its last line break, and the text of its source map if it has one. */
+/** The text without its last line break, and the text of its source map, if there is one. */
 export interface GeneratedFile {
   readonly text: string;
   readonly map?: string;
@@ -35,7 +35,7 @@ export function generatedFile(
   const body = declarations
     .map((declaration) => printDeclaration(declaration, target, isCommonJs ? "" : "export "))
     .filter((text) => text !== "");
-  // The imports stand first but are known last.
+  // The import statements are printed after the body, because printing the body collects the imports.
   const language = isCommonJs ? "CommonJS" : target === "js" ? "JavaScript" : "TypeScript";
   const imports = outlined.imports.statements(language).join("\n");
   const blocks = isCommonJs ? [commonJs, imports, ...body, exportStatements(declarations)] : [imports, ...body];
@@ -53,7 +53,10 @@ export function generatedFile(
 
 const commonJs = `"use strict";\nObject.defineProperty(exports, "__esModule", { value: true });`;
 
-/** TypeScript takes a file without import or export for a script, whose names are global. */
+/**
+ * Returns a statement that makes a file without services a module. TypeScript treats a file without import or export as
+ * a script, whose names are global.
+ */
 function emptyModule(target: Target, { jsImportStyle }: TripleOptions): string {
   return target === "js" && jsImportStyle === "legacy_commonjs" ? commonJs : "export {};";
 }

@@ -1,4 +1,4 @@
-/** The server half of a generated file: the interface that users implement, and a base class to start from. */
+/** The server part of a generated file: the handler interface, and a base class for handlers. */
 
 import type { Callable, ClassDeclaration, InterfaceDeclaration } from "../print/declaration.ts";
 import type { ImportedModule } from "../print/imports.ts";
@@ -8,7 +8,10 @@ import type { MethodOutline, ServiceOutline } from "./outline.ts";
 import type { Anchor } from "./source-map.ts";
 import { givenStream } from "./stream-type.ts";
 
-/** Full messages come in, and whatever makes a message goes out. Named types only: editors copy them faithfully. */
+/**
+ * Declares the handler interface. Methods take full messages and return init types. All types are named, because
+ * editors copy named types unchanged into an implementation.
+ */
 export function handlerInterface(
   service: ServiceOutline,
   runtime: ImportedModule,
@@ -31,7 +34,10 @@ export function handlerInterface(
   };
 }
 
-/** Every method refuses its calls, so a server still compiles when its service gets another method. */
+/**
+ * Declares the base class. Each of its methods fails with the code unimplemented, so a server still compiles after its
+ * service gets another method.
+ */
 export function handlerBase(
   service: ServiceOutline,
   runtime: ImportedModule,
@@ -64,7 +70,7 @@ interface Signature {
   readonly returns: string;
 }
 
-/** The parameter and the result of a method as the side that answers calls declares them. */
+/** Returns the parameter and the result type of a method on the side that answers calls. */
 export function servedSignature({ method, input, output }: MethodOutline, options: TripleOptions): Signature {
   const one = { parameter: "request", type: input.shape() };
   const many = { parameter: "requests", type: `AsyncIterable<${input.shape()}>` };

@@ -1,9 +1,10 @@
-/** The names under which Dubbo's Java compiler makes a service. */
+/** The names that Dubbo's Java code generator gives to a service and its methods. */
 import type { DescMethod } from "@bufbuild/protobuf";
 
 /**
- * The interface stands in the `java_package`, or else in the proto package, and is called like the service whatever the
- * outer class is. Its method begins with a small letter; nothing else about it changes.
+ * Returns the Java names of a method and its service. The interface is in the `java_package`, or in the proto package
+ * if that option is absent. Its simple name is the name of the service; the outer class has no influence. The first
+ * letter of the method name becomes lower case.
  */
 export function javaNames(method: DescMethod): { readonly service: string; readonly method: string } {
   const { file, name } = method.parent;

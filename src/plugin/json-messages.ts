@@ -1,6 +1,6 @@
 /**
- * Messages without a protobuf runtime: the JSON form of each message as an interface, or no type at all. A service
- * described this way is for clients that speak JSON only.
+ * Messages without a protobuf runtime: an interface for the JSON form of each message, or the type `unknown`. Such
+ * services are for clients that use JSON only.
  */
 import type { DescEnum, DescField, DescFile, DescMessage } from "@bufbuild/protobuf";
 import { scalarJsonType } from "@bufbuild/protobuf/codegenv2";
@@ -36,7 +36,7 @@ export function jsonMessages(
   };
 }
 
-/** The messages and every message and enum that can occur in them. */
+/** Returns the messages, and all messages and enums that their fields refer to. */
 function withFields(messages: readonly DescMessage[]): JsonType[] {
   const reached = new Set<JsonType>();
   const pending: JsonType[] = [...messages].reverse();
@@ -95,7 +95,7 @@ function arrayOf(type: string): string {
   return type.includes("|") ? `(${type})[]` : `${type}[]`;
 }
 
-/** Types whose JSON is not an object of their fields (the JSON mapping of Protocol Buffers). */
+/** Types whose JSON form is not an object of their fields, as the JSON mapping of Protocol Buffers defines it. */
 const wellKnownJson = new Map<string, (type: JsonType, nameOf: NameOf) => string>([
   ["google.protobuf.Any", () => '{ "@type"?: string; [key: string]: unknown }'],
   ["google.protobuf.Duration", () => "string"],
@@ -128,7 +128,7 @@ function wrapped(type: JsonType): string {
   return scalarJsonType(value);
 }
 
-/** Well-known types whose JSON names another type. */
+/** Reports whether the JSON form of a well-known type refers to another type. */
 function isRecursive({ typeName }: JsonType): boolean {
   return typeName === "google.protobuf.ListValue" || typeName === "google.protobuf.Struct";
 }

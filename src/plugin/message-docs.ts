@@ -1,4 +1,4 @@
-/** Comments of messages, enums, fields and oneofs, for types that are written out field by field. */
+/** Comments of messages, enums, fields and oneofs, for types that are written out with their fields. */
 import type { DescEnum, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { DescriptorProtoSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { describe } from "../print/jsdoc.ts";
@@ -7,7 +7,7 @@ import type { SourcePath, SourceText } from "./comments.ts";
 const { messageType, enumType: fileEnumType } = FileDescriptorProtoSchema.field;
 const { nestedType, enumType, field, oneofDecl } = DescriptorProtoSchema.field;
 
-/** The JSDoc block of a message or enum. */
+/** Returns the JSDoc block of a message or enum. */
 export function typeDocs(type: DescMessage | DescEnum, text: SourceText): string {
   return describe({
     origin: String(type),
@@ -16,7 +16,7 @@ export function typeDocs(type: DescMessage | DescEnum, text: SourceText): string
   });
 }
 
-/** The JSDoc blocks of a message's members. */
+/** Returns a function that prints the JSDoc block of a member of the message. */
 export function fieldDocs(
   message: DescMessage,
   text: SourceText,

@@ -1,4 +1,4 @@
-/** The types and schemas of messages as generated code writes them, whichever file declares them. */
+/** The types and schemas of messages in generated code, independent of the file that declares them. */
 import type { DescFile, DescMessage } from "@bufbuild/protobuf";
 import type { Declaration } from "../print/declaration.ts";
 import type { ImportedModule, Imports } from "../print/imports.ts";
@@ -6,19 +6,19 @@ import type { SourceText } from "./comments.ts";
 import type { TripleOptions } from "./options.ts";
 import type { PbNames } from "./pb-names.ts";
 
-/** A message that a service takes or returns, as generated code writes it. */
+/** A message that a service takes or returns, as it appears in generated code. */
 export interface MessageOutline {
-  /** The type of a message as it is received. */
+  /** The type of a received message. */
   readonly shape: () => string;
-  /** The type of what may be passed as the message. */
+  /** The type of a value that can be passed as the message. */
   readonly init: () => string;
-  /** The expression for its schema. Absent where messages are plain JSON. */
+  /** The expression for its schema. Absent for plain JSON. */
   readonly schema?: () => string;
-  /** The expression for its codec. Absent where none is generated. */
+  /** The expression for its codec. Absent if no codec is generated. */
   readonly codec?: () => string;
 }
 
-/** The messages of a file, once their exported names are settled: asks for what has to be imported. */
+/** Declares and imports the messages of a file. Called after all exported names of the file are settled. */
 export type Messages = (
   imports: Imports,
   runtime: ImportedModule,
@@ -31,6 +31,6 @@ export type Messages = (
 export interface Tools {
   readonly options: TripleOptions;
   readonly pb: PbNames;
-  /** The text of any file, for comments. */
+  /** Returns the comments and positions of any file. */
   readonly textOf: (file: DescFile) => SourceText;
 }

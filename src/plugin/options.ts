@@ -1,4 +1,7 @@
-/** The plugin's options: what `opt:` in buf.gen.yaml or `--triple-es_opt` may say, and how it is explained. */
+/**
+ * The options of the plugin, set with `opt:` in buf.gen.yaml or with `--triple-es_opt`: their values, checks and help
+ * text.
+ */
 import type { EcmaScriptPluginOptions } from "@bufbuild/protoplugin";
 import { suggestion } from "../print/did-you-mean.ts";
 
@@ -11,28 +14,31 @@ export interface OwnOptions {
   readonly serverBase: boolean;
   readonly fakes: boolean;
   readonly javaNames: boolean;
-  /** True if a method refers to its descriptor. */
+  /** True if each method definition refers to its descriptor. */
   readonly descriptors: boolean;
   /** True if a codec is generated for the messages of each file. */
   readonly codecs: boolean;
   /** The relative path from the output folder to the root of the proto files, for source maps. */
   readonly protoSourceMap: string | undefined;
-  /** The module that generated code imports the runtime from: a package, or a path under the output folder such as `./rt.js`. */
+  /**
+   * The module that generated code imports the runtime from: a package, or a path below the output folder such as
+   * `./rt.js`.
+   */
   readonly runtimeImport: string;
-  /** All options as the preamble shows them. */
+  /** All options, as printed in the preamble. */
   readonly parameter: string;
 }
 
 export type TripleOptions = OwnOptions & EcmaScriptPluginOptions;
 
-/** Names of options, with what is wrong with a value of them, or nothing. */
+/** Returns the error for a value of an option, or `undefined` if the value is valid. */
 type Check = (value: string) => string | undefined;
 
 interface Option {
   readonly usage: string;
   readonly meaning: string;
   readonly check: Check;
-  /** Read by the plugin kit, in this spelling. */
+  /** The value in the spelling of the plugin kit. Present for options that the kit reads. */
   readonly kit?: (value: string) => string;
   readonly repeatable?: boolean;
 }
@@ -162,7 +168,7 @@ const options: Readonly<Record<string, Option>> = {
   },
 };
 
-/** Mistakes in options, all of them. */
+/** Invalid options. The message lists all of them. */
 export class OptionsError extends Error {
   override readonly name = "OptionsError";
 }
@@ -173,7 +179,10 @@ interface Given {
   readonly raw: string;
 }
 
-/** Reads the parameter of a request. `kit` is what the plugin kit has to know of it. Throws all mistakes together. */
+/**
+ * Reads the parameter of a request. `kit` is the parameter to pass to the plugin kit. Throws an `OptionsError` that
+ * lists all errors.
+ */
 export function readOptions(parameter: string): { own: OwnOptions; kit: string } {
   const all = parameter
     .split(",")
@@ -210,7 +219,7 @@ export function readOptions(parameter: string): { own: OwnOptions; kit: string }
     const spelling = options[key]?.kit;
     return spelling ? [`${key}=${spelling(value)}`] : [];
   });
-  // Plain JSON needs no handler: servers read protobuf's JSON with its schema.
+  // Plain JSON has no handlers: servers read the JSON form of protobuf messages with their schemas.
   return { own: own.messages === "pb" ? own : { ...own, parts: new Set(["client"]) }, kit: kit.join(",") };
 }
 

@@ -1,4 +1,4 @@
-/** The outline of a generated file: its services and what they exchange, with every identifier and comment settled. */
+/** The outline of a generated file: its services and their messages, with all identifiers and comments settled. */
 import type { DescFile, DescMethod, DescService } from "@bufbuild/protobuf";
 import { ServiceDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Declaration } from "../print/declaration.ts";
@@ -26,10 +26,10 @@ export interface ServiceOutline extends Documented {
   readonly factory: string;
   readonly base: string;
   readonly fake: string;
-  /** The interface of the functions that answer for a fake. */
+  /** The name of the interface that declares the functions of a fake client. */
   readonly fakeMethods: string;
   readonly methods: readonly MethodOutline[];
-  /** Rpcs that these messages do not support. */
+  /** Rpcs that are not generated, because these messages do not support them. */
   readonly leftOut: readonly DescMethod[];
   /** The position of its name in the proto file. */
   readonly position: Position | undefined;
@@ -37,11 +37,11 @@ export interface ServiceOutline extends Documented {
 
 export interface MethodOutline extends Documented {
   readonly method: DescMethod;
-  /** Its name in client and handler. */
+  /** The method's name in client and handler. */
   readonly name: string;
-  /** The exported constant that describes it. */
+  /** The name of the exported constant that defines the method. */
   readonly constant: string;
-  /** The expression for its descriptor, where that is wanted. */
+  /** The expression for the method's descriptor; `undefined` without the option `descriptors`. */
   readonly descriptor: (() => string) | undefined;
   readonly input: MessageOutline;
   readonly output: MessageOutline;
@@ -52,14 +52,14 @@ const { number: nameField } = ServiceDescriptorProtoSchema.field.name;
 const { number: methodField } = ServiceDescriptorProtoSchema.field.method;
 
 /**
- * Outlines the file that is to be written to `path`. Exported names stay clear of all names protoc-gen-es exports for
- * the proto file, imported or not, so that one barrel can export both files. The file's own messages choose their names
- * before those of other files, so that a new rpc with a message from elsewhere does not rename what is there.
+ * Outlines the file with the output path `path`. Exported names differ from all names that protoc-gen-es exports for
+ * the proto file, imported or not, so that one barrel file can export both modules. The messages of this file claim
+ * their names before those of other files, so that a new rpc with an imported message does not rename existing types.
  */
 export function outline(file: DescFile, path: string, tools: Tools): FileOutline {
   const { options, pb, textOf } = tools;
   const text = textOf(file);
-  // Plain JSON is for sub-protocol A, which has one message each way.
+  // Plain JSON is supported by HTTP RPC (sub-protocol A) only, and there only for unary methods.
   const isOffered = (method: DescMethod) => options.messages === "pb" || method.methodKind === "unary";
   const exported = new Scope([...unbindable, ...(options.messages === "pb" ? pb.exports(file) : [])]);
   const drafts = file.services.map((service, index) => ({

@@ -1,4 +1,4 @@
-/** The messages of protoc-gen-es: imported from its modules, with a named type for what may be passed as each. */
+/** The messages of protoc-gen-es, imported from its modules, with a named init type for each. */
 import type { DescEnum, DescFile, DescMessage } from "@bufbuild/protobuf";
 import type { Declaration } from "../print/declaration.ts";
 import { jsDoc } from "../print/jsdoc.ts";

@@ -1,10 +1,10 @@
-/** The names that protoc-gen-es exports for a proto file: of its messages, enums, schemas and services. */
+/** The names that protoc-gen-es exports for a proto file: those of messages, enums, schemas and services. */
 import type { DescEnum, DescFile, DescMessage, DescService } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { safeIdentifier } from "@bufbuild/protoplugin";
 import { memo } from "../print/memoize.ts";
 
-/** The type and the schema of a message or enum, and where to import both from. */
+/** The type and the schema of a message or enum, and the module to import both from. */
 export interface PbType {
   readonly shape: string;
   readonly schema: string;
@@ -13,10 +13,10 @@ export interface PbType {
 }
 
 export interface PbNames {
-  /** Everything the module of a proto file exports for its descriptors. */
+  /** Returns all names that the module of a proto file exports. */
   exports(file: DescFile): ReadonlySet<string>;
   type(type: DescMessage | DescEnum): PbType;
-  /** The name of a service's descriptor, and where to import it from. */
+  /** Returns the name of a service's descriptor, and the module to import it from. */
   service(service: DescService): Pick<PbType, "schema" | "from">;
 }
 
@@ -28,8 +28,8 @@ interface PbModule {
 }
 
 /**
- * Makes a look-up that reads each proto file once: the plugin kit's own names a whole file anew on every call. `from`
- * says where the module of a file is imported from.
+ * Creates a lookup that reads each proto file once. The plugin kit's own lookup computes all names of a file on each
+ * call. `from` returns the module to import the descriptors of a file from.
  */
 export function createPbNames(from: (file: DescFile) => string): PbNames {
   const moduleOf = memo((file: DescFile) => nameModule(file, from(file)));
@@ -52,8 +52,8 @@ export function createPbNames(from: (file: DescFile) => string): PbNames {
 }
 
 /**
- * The names of all descriptors of a file, by the rules and in the order of protoc-gen-es: types first, then the rest;
- * a name that is taken gets `$`, then `$1`, `$2` and so on.
+ * Computes the names of all descriptors of a file, by the rules and in the order of protoc-gen-es: types first, then
+ * schemas and services. A taken name gets the suffix `$`, then `$1`, `$2` and so on.
  */
 function nameModule(file: DescFile, from: string): PbModule {
   const names = new Set<string>();
@@ -89,7 +89,7 @@ function nameModule(file: DescFile, from: string): PbModule {
   return { names, types, services, from };
 }
 
-/** `Outer_Inner` for `my.package.Outer.Inner`. */
+/** Returns the name of a type without its package: `Outer_Inner` for `my.package.Outer.Inner`. */
 export function flatName({ file, typeName }: { readonly file: DescFile; readonly typeName: string }): string {
   const prefix = file.proto.package;
   return typeName.slice(prefix === "" ? 0 : prefix.length + 1).replaceAll(".", "_");

@@ -1,4 +1,7 @@
-/** The plugin: one generated file for each proto file that has services. */
+/**
+ * The plugin. It generates a file for each proto file with services, and with the option `codecs` a file for each proto
+ * file with messages.
+ */
 import { create, type DescFile } from "@bufbuild/protobuf";
 import {
   type CodeGeneratorRequest,
@@ -18,7 +21,10 @@ import { checkFiles, checkServices, explain, InputError } from "./request-check.
 
 const identity = { name: "protoc-gen-triple-es", version };
 
-/** Mistakes of the user are answered in the response, where buf and protoc look for them, and without any file. */
+/**
+ * The plugin. Errors in options or input are returned in the response without any file, and buf and protoc print them.
+ * Other errors are thrown.
+ */
 export const plugin: Plugin = {
   ...identity,
   run(request) {
@@ -48,7 +54,7 @@ function generate(request: CodeGeneratorRequest): CodeGeneratorResponse {
   try {
     return generator.run({ ...request, parameter: kit });
   } catch (error) {
-    // An error of the kit before it calls us is about the request, in terms of descriptors.
+    // An error that the kit throws before it calls the printer names descriptors instead of the rpc that is wrong.
     throw isUnderstood || !(error instanceof Error) ? error : explain(request, error);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The first lines of a generated file. In the form of the plugin kit, but not printed by it: its comments would let a
- * carriage return or a third slash of the author's turn into code or a directive.
+ * The first lines of a generated file. They have the format of the plugin kit but are not printed by it: the kit does
+ * not escape comments, so a carriage return or a third slash in a comment could become code or a directive.
  */
 import type { DescFile } from "@bufbuild/protobuf";
 import { Edition, EditionSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
@@ -16,7 +16,7 @@ export interface Generator {
   readonly version: string;
 }
 
-/** Licence comments of the proto file, who made this of what, and switches for other tools. */
+/** Prints the license comments of the proto file, the generator and the source file, and directives for other tools. */
 export function preamble(file: DescFile, text: SourceText, generator: Generator, options: TripleOptions): string {
   const { parameter, tsNocheck, elidePluginVersion } = options;
   const by = elidePluginVersion ? generator.name : `${generator.name} ${generator.version}`;

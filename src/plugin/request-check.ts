@@ -1,14 +1,17 @@
-/** Checks of a request. An error names the file, the service and the rpc, and all mistakes are reported at once. */
+/** Checks of a request. Errors name the file, the service and the rpc. All errors are reported at once. */
 import { type DescFile, type DescMethod, maximumEdition } from "@bufbuild/protobuf";
 import { type CodeGeneratorRequest, Edition, type FileDescriptorProto } from "@bufbuild/protobuf/wkt";
 import { methodName } from "../print/names.ts";
 
-/** A mistake in what the plugin was asked to do. */
+/** An error in the request or in its proto files. */
 export class InputError extends Error {
   override readonly name = "InputError";
 }
 
-/** Throws for output paths outside the output folder or equal but for case, and for files that cannot be understood. */
+/**
+ * Throws an `InputError` for output paths that are outside the output folder or differ only in case, and for
+ * unsupported or invalid files.
+ */
 export function checkFiles(request: CodeGeneratorRequest): void {
   const mistakes = request.protoFile.flatMap(fileMistakes);
   const known = new Set(request.protoFile.map(({ name }) => name));
@@ -29,12 +32,15 @@ export function checkFiles(request: CodeGeneratorRequest): void {
   refuse(mistakes);
 }
 
-/** Throws for services whose names TypeScript does not allow. */
+/** Throws an `InputError` for services with names that are invalid in TypeScript. */
 export function checkServices(files: readonly DescFile[]): void {
   refuse(files.flatMap((file) => [...unprintable(file), ...clashes(file)]).sort());
 }
 
-/** The reason why a request cannot be understood: rpcs whose messages are missing from it, or else the given error. */
+/**
+ * Creates the error for a request that the plugin kit rejected. It names the rpcs whose messages are missing from the
+ * request; if there are none, it has the message of `reason`.
+ */
 export function explain(request: CodeGeneratorRequest, reason: Error): InputError {
   const known = new Set<string>();
   type Nesting = CodeGeneratorRequest["protoFile"][number]["messageType"][number];
@@ -61,7 +67,10 @@ export function explain(request: CodeGeneratorRequest, reason: Error): InputErro
   return new InputError(missing.length > 0 ? missing.join("\n") : reason.message);
 }
 
-/** Mistakes that the plugin kit would not report, or not in terms of the file. Compilers make neither of them. */
+/**
+ * Returns errors that the plugin kit does not report, or reports without naming the file. Compilers never produce such
+ * files.
+ */
 function fileMistakes({ name, edition, syntax, dependency, publicDependency }: FileDescriptorProto): string[] {
   const newest = Edition[maximumEdition]?.replace("EDITION_", "");
   return [
@@ -80,7 +89,10 @@ function refuse(mistakes: readonly string[]): void {
   if (mistakes.length > 0) throw new InputError(mistakes.join("\n"));
 }
 
-/** Names that begin with a digit, which compilers refuse: only a hand-made request has them. */
+/**
+ * Returns errors for names that begin with a digit. Compilers reject such names, so only a hand-made request contains
+ * them.
+ */
 function unprintable(file: DescFile): string[] {
   return file.services
     .flatMap((service) => [
@@ -93,8 +105,8 @@ function unprintable(file: DescFile): string[] {
 }
 
 /**
- * Rpcs of one service that would be one method in TypeScript, such as `GetFoo` and `getFoo`. Renaming one of them
- * silently would make names depend on the order of the file.
+ * Returns errors for rpcs of one service whose TypeScript names are equal, such as `GetFoo` and `getFoo`. Renaming one
+ * of them silently would make its name depend on the order of rpcs in the file.
  */
 function clashes(file: DescFile): string[] {
   const found: string[] = [];

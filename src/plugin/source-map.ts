@@ -1,23 +1,29 @@
 /**
- * Source maps from declarations to the proto file they come from: editors follow them, so that go-to-definition on a
- * stub opens the proto file.
+ * Source maps from generated declarations to the proto file. With them, go-to-definition on a stub opens the proto
+ * file.
  */
 import type { Position } from "./comments.ts";
 
-/** A declared name, with its place in the proto file if that is to be remembered. */
+/** Prints a declared name, and records its position in the proto file if the file gets a source map. */
 export type Anchor = (name: string, position: Position | undefined) => string;
 
-/** Remembers nothing. */
+/** Prints a name without recording its position. */
 export const noAnchor: Anchor = (name) => name;
 
-/** Nothing printed can contain it: strings are escaped, and comments lose control characters. */
+/**
+ * The delimiter of marks. Generated text cannot contain it: strings are escaped, and comments are stripped of control
+ * characters.
+ */
 const MARK = "\u0000";
 
-/** Marks the place within the text itself, because where a line ends up is known last. */
+/**
+ * Records the position as a mark in the text, because the line number of the name is known only when the file is
+ * complete.
+ */
 export const mark: Anchor = (name, position) =>
   position === undefined ? name : `${MARK}${position.line},${position.column}${MARK}${name}`;
 
-/** Takes the marks out of a text. */
+/** Removes the marks from a text and returns the mappings that they record. */
 export function unmark(text: string): { text: string; mappings: string } {
   const lines: string[] = [];
   const mappings: string[] = [];
@@ -30,7 +36,8 @@ export function unmark(text: string): { text: string; mappings: string } {
       const [proto = 0, column = 0] = (marked[i] as string).split(",").map(Number);
       const name = /^[\w$]*/.exec(marked[i + 1] as string)?.[0] ?? "";
       segments.push(encode(plain.length, proto, column, segments.length === 0));
-      // The end of the name ends the mapping: what follows on the line comes from nowhere in the proto file.
+      // This segment ends the mapping at the end of the name, because the rest of the line has no position in the proto
+      // file.
       segments.push(encode(plain.length + name.length));
       plain += marked[i + 1];
     }
@@ -40,14 +47,17 @@ export function unmark(text: string): { text: string; mappings: string } {
   return { text: lines.join("\n"), mappings: mappings.join(";") };
 }
 
-/** The text of a source map of one source. */
+/** Returns the text of a source map with one source. */
 export function sourceMap(file: string, source: string, mappings: string): string {
   return JSON.stringify({ version: 3, file, sourceRoot: "", sources: [source], names: [], mappings });
 }
 
 type Encode = (column: number, sourceLine?: number, sourceColumn?: number, isFirst?: boolean) => string;
 
-/** Numbers of a segment are differences to the segment before; those of columns start over on each line. */
+/**
+ * Creates an encoder of segments. Each number is the difference from the previous segment. Columns restart on each
+ * line.
+ */
 function createEncoder(): Encode {
   const last = { column: 0, sourceLine: 0, sourceColumn: 0 };
   return (column, sourceLine, sourceColumn, isFirst = false) => {
@@ -62,7 +72,10 @@ function createEncoder(): Encode {
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** A number in base 64, least digits first: five bits a digit, a sixth says that more follow. The sign is the lowest bit. */
+/**
+ * Encodes a number as Base64 VLQ: five bits per digit, least significant digit first. The sixth bit is set if more
+ * digits follow. The lowest bit of the number is the sign.
+ */
 function vlq(value: number): string {
   let rest = value < 0 ? (-value << 1) | 1 : value << 1;
   let digits = "";

@@ -2,8 +2,9 @@
 import type { TripleOptions } from "./options.ts";
 
 /**
- * A stream that a user makes, out of init types. Usually it comes from a generator: a compiler compares that with another
- * generator by their type arguments, but with an iterable member by member, which costs three times as much.
+ * Returns the type of a stream of init types that the user passes or returns. Such a stream is usually a generator. A
+ * compiler compares two generator types by their type arguments, but an iterable type member by member, which takes
+ * three times as long.
  */
 export function givenStream(init: string, { initTypes }: TripleOptions): string {
   return `${initTypes === "expanded" ? `AsyncGenerator<${init}> | ` : ""}AsyncIterable<${init}>`;

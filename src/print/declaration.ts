@@ -1,7 +1,7 @@
 /**
- * Declarations, of which generated files consist. One list of them is printed as TypeScript, as JavaScript and as a
- * declaration file, so no compiler is needed to make one from another. Types and values are functions, called only where
- * they are printed: a call imports the names in its result.
+ * The declarations of a generated file. One list is printed as TypeScript, as JavaScript and as a declaration file, so
+ * no compiler is needed to convert one into another. Types and values are functions, which are called only when they
+ * are printed, because a call imports the names in its result.
  */
 import { literal } from "./literal.ts";
 
@@ -30,7 +30,7 @@ export interface InterfaceDeclaration extends Named {
 /** `export const …` */
 export interface ConstantDeclaration extends Named {
   readonly kind: "const";
-  /** Not exported. */
+  /** True for a constant that is not exported. */
   readonly isLocal?: boolean;
   readonly type: Text;
   readonly value: Text;
@@ -43,7 +43,7 @@ export interface Callable extends Named {
   readonly result: Text;
 }
 
-/** A function with statements. */
+/** A function with a body of statements. */
 export interface Procedure extends Named {
   readonly kind: "procedure";
   readonly parameters: readonly ParameterDeclaration[];
@@ -55,7 +55,7 @@ export interface ParameterDeclaration {
   readonly name: string;
   readonly type: Text;
   readonly optional?: boolean;
-  /** The value of an argument that is left out. */
+  /** The default value of the parameter. */
   readonly initial?: Text;
 }
 
@@ -79,7 +79,7 @@ export type Declaration =
   | Procedure
   | ClassDeclaration;
 
-/** Prints a declaration as source text; an empty string where the target does not have such declarations. */
+/** Prints a declaration as source text. Returns an empty string if the target has no declarations of this kind. */
 export function printDeclaration(declaration: Declaration, target: Target, exported: "export " | ""): string {
   const { name } = declaration;
   const doc = docLines(declaration);
@@ -132,14 +132,14 @@ function printProcedure({ name, parameters, returns, statements }: Procedure, ta
         .join("")}}`;
 }
 
-/** An object literal, one property on a line. */
+/** Prints an object literal with one property per line. */
 export function objectLiteral(properties: readonly (readonly [key: string, value: string])[], indent = ""): string {
   return properties.length === 0
     ? "{}"
     : `{\n${properties.map(([key, value]) => `${indent}  ${key}: ${value},\n`).join("")}${indent}}`;
 }
 
-/** The statements at the end of a CommonJS module that export its declarations. */
+/** Prints the statements at the end of a CommonJS module that export its declarations. */
 export function exportStatements(declarations: readonly Declaration[]): string {
   return declarations
     .filter((one) => one.kind !== "type" && one.kind !== "interface" && !(one.kind === "const" && one.isLocal))
@@ -147,7 +147,7 @@ export function exportStatements(declarations: readonly Declaration[]): string {
     .join("\n");
 }
 
-/** A type that allows exactly the given strings. */
+/** Returns the union type of the given strings. */
 export function unionOf(values: readonly string[]): string {
   return values.length === 0 ? "never" : values.map(literal).join(" | ");
 }

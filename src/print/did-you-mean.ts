@@ -1,13 +1,15 @@
 /** Suggestions for misspelled names. */
 
-/** The name that was probably meant: one that differs in at most two letters. */
+/** Suggests the name that was probably meant: one that differs in at most two letters. */
 export function suggestion(written: string, names: readonly string[]): string {
   const letters = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, "");
   const meant = names.find((name) => distance(letters(name), letters(written)) <= 2);
   return meant === undefined ? "" : `, did you mean "${meant}"?`;
 }
 
-/** The Levenshtein distance: letters to add, drop or replace to turn one word into another. */
+/**
+ * Computes the Levenshtein distance: the number of letters to add, remove or replace to turn one word into the other.
+ */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...from].entries()) {

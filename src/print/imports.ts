@@ -1,6 +1,6 @@
 /**
- * The import statements of a generated file. Printed here and not by the plugin kit, which sorts names by the rules of
- * the machine's locale. Paths obey the kit's options in the kit's way, so that our files and those of protoc-gen-es agree.
+ * The import statements of a generated file. They are not printed by the plugin kit, because it sorts names by the
+ * locale of the machine. Paths follow the kit's options in the same way as in files of protoc-gen-es.
  */
 import type { EcmaScriptPluginOptions } from "@bufbuild/protoplugin";
 import { literal } from "./literal.ts";
@@ -8,12 +8,12 @@ import type { Scope } from "./names.ts";
 
 export type PathOptions = Pick<EcmaScriptPluginOptions, "importExtension" | "rewriteImports">;
 
-/** One module in the eyes of an importing file: asking for a name imports it, and the answer is its local name. */
+/** A module as seen from an importing file. Its methods import a name and return its local name. */
 export interface ImportedModule {
-  /** A name for use in types, `typeof` included. Called `local` in the file, if that is free. */
+  /** Imports a name for use in types and `typeof`. Its local name is `local`, or an alias if `local` is taken. */
   type(name: string, local?: string): string;
   value(name: string): string;
-  /** Settles the local name without importing it, so that it does not depend on what is printed first. */
+  /** Settles the local name without importing it, so that local names do not depend on the order of printing. */
   reserve(name: string): void;
 }
 
@@ -24,21 +24,21 @@ interface ImportedName {
 
 const relative = /^\.{1,2}\//;
 
-/** Collects the imports of one file. A name that is taken in the file is imported under an alias. */
+/** Collects the imports of one file. A name that is already taken in the file is imported under an alias. */
 export class Imports {
   private readonly importer: string;
   private readonly scope: Scope;
   private readonly options: PathOptions;
   private readonly modules = new Map<string, Map<string, ImportedName>>();
 
-  /** `importer` is the path of the importing file under the output folder. */
+  /** `importer` is the path of the importing file below the output folder. */
   constructor(importer: string, scope: Scope, options: PathOptions) {
     this.importer = importer;
     this.scope = scope;
     this.options = options;
   }
 
-  /** `from` is a package, or a path under the output folder that begins with `./`. */
+  /** Returns a module. `from` is a package, or a path below the output folder that begins with `./`. */
   module(from: string): ImportedModule {
     const path = importPath(from, this.importer, this.options);
     const names = this.modules.get(path) ?? new Map<string, ImportedName>();
@@ -66,7 +66,10 @@ export class Imports {
     };
   }
 
-  /** For each module a statement for types, but not in JavaScript, and one for values: packages first, then files. */
+  /**
+   * Prints the statements for each module: one for types, in TypeScript only, and one for values. Packages come before
+   * files.
+   */
   statements(language: "TypeScript" | "JavaScript" | "CommonJS"): string[] {
     const sortKey = (path: string): string => (relative.test(path) ? `1${path}` : `0${path}`);
     return [...this.modules]
@@ -89,7 +92,7 @@ function statement(keyword: string, names: Names, use: ImportedName["use"], path
   return parts.length > 0 ? [wrapped(parts, (list) => `${keyword} ${list} from ${literal(path)};`)] : [];
 }
 
-/** CommonJS has no types to import. */
+/** Prints a `require` call for the values of a module. CommonJS has no types to import. */
 function requirement(names: Names, path: string): string[] {
   const parts = specifiers(names, "value", ": ");
   return parts.length > 0 ? [wrapped(parts, (list) => `const ${list} = require(${literal(path)});`)] : [];
@@ -97,7 +100,10 @@ function requirement(names: Names, path: string): string[] {
 
 const MAX_COLUMNS = 120;
 
-/** A statement with a list of names in braces: on one line, or with as few lines of names as hold the list. */
+/**
+ * Prints a statement with a list of names in braces: on one line if it fits, else with the names wrapped onto as few
+ * lines as possible.
+ */
 function wrapped(parts: readonly string[], print: (list: string) => string): string {
   const line = print(`{ ${parts.join(", ")} }`);
   if (line.length <= MAX_COLUMNS) return line;
@@ -117,7 +123,7 @@ function specifiers(names: Names, use: ImportedName["use"], as: string): string[
     .sort();
 }
 
-/** The path to print: rewritten as the user asked, with the extension the user asked for, relative to the importer. */
+/** Returns the path to print: rewritten by `rewriteImports`, with `importExtension`, and relative to the importer. */
 function importPath(from: string, importer: string, { rewriteImports, importExtension }: PathOptions): string {
   const rewritten = rewrite(from, rewriteImports);
   if (!relative.test(rewritten)) {
@@ -127,7 +133,7 @@ function importPath(from: string, importer: string, { rewriteImports, importExte
   return relativePath(importer, rewritten.replace(/^\.\//, "").replace(/\.js$/, extension));
 }
 
-/** The path from a file to another, both given under the same folder. */
+/** Returns the relative path from one file to another. Both paths are relative to the same folder. */
 export function relativePath(importer: string, to: string): string {
   const target = to.split("/");
   const folder = importer.split("/").slice(0, -1);
@@ -139,7 +145,10 @@ export function relativePath(importer: string, to: string): string {
   return relative.test(path) ? path : `./${path}`;
 }
 
-/** The first pattern that matches decides: a file keeps its path below the new root, a package is replaced whole. */
+/**
+ * Rewrites an import path by the first pattern that matches. A file keeps its path below the new root; a package is
+ * replaced completely.
+ */
 function rewrite(from: string, rewrites: PathOptions["rewriteImports"]): string {
   const rule = rewrites.find(({ pattern }) => globPattern(pattern).test(from));
   if (!rule) {
@@ -148,7 +157,10 @@ function rewrite(from: string, rewrites: PathOptions["rewriteImports"]): string 
   return relative.test(from) ? rule.target.replace(/\/$/, "") + from.replace(relative, "/") : rule.target;
 }
 
-/** `*` stands for anything but a slash, and double `*` with a slash for any number of folders. */
+/**
+ * Converts a glob to a regular expression. `*` matches any characters except a slash; double `*` with a slash matches
+ * any number of folders.
+ */
 function globPattern(glob: string): RegExp {
   const source = glob
     .replace(/[.+?^${}()|[\]\\]/g, "\\$&")

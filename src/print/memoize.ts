@@ -1,6 +1,8 @@
-/** Memoization by key, which keeps the plugin linear where the plugin kit computes the same thing repeatedly. */
+/**
+ * Memoization by key. It keeps the plugin's run time linear where the plugin kit computes the same result repeatedly.
+ */
 
-/** The function, computed once for each key. */
+/** Returns a function that computes each key's value once. */
 export function memo<K extends object, V>(compute: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();
   return (key) => {

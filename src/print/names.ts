@@ -1,9 +1,10 @@
-/** Identifiers: how an rpc is called in TypeScript, and how clashes are settled. */
+/** Identifiers: the TypeScript names of rpcs, and unique names for declarations and imports. */
 import type { DescMethod } from "@bufbuild/protobuf";
 
 /**
- * Names a client or handler must not have as methods, beyond those protobuf-es escapes itself (`constructor`,
- * `toString`, `toJSON`, `valueOf`). A method `then` would make every client a thenable, which `await` calls.
+ * Names that methods of a client or handler must not have, in addition to those that protobuf-es escapes
+ * (`constructor`, `toString`, `toJSON`, `valueOf`). A method `then` would make every client a thenable, which `await`
+ * calls.
  */
 export const unsafeMethodNames: ReadonlySet<string> = new Set([
   "__proto__",
@@ -13,18 +14,21 @@ export const unsafeMethodNames: ReadonlySet<string> = new Set([
   "hasOwnProperty",
   "length",
   "name",
-  // In an interface `new(…)` is not a method but what a class can be constructed with.
+  // In an interface, `new(…)` declares a construct signature instead of a method.
   "new",
   "prototype",
   "then",
 ]);
 
-/** The name of an rpc as a method in TypeScript. `$` cannot occur in a proto file, so the escape never meets a name. */
+/**
+ * Returns the TypeScript name of an rpc. `$` is invalid in names of a proto file, so an escaped name never equals
+ * another name.
+ */
 export function methodName(method: DescMethod): string {
   return unsafeMethodNames.has(method.localName) ? `${method.localName}$` : method.localName;
 }
 
-/** A set of taken identifiers that hands out free ones. */
+/** A set of taken identifiers, from which unique identifiers are claimed. */
 export class Scope {
   /** All claimed identifiers, in the order of the claims. */
   readonly claimed: string[] = [];
@@ -34,7 +38,7 @@ export class Scope {
     this.taken = new Set(reserved);
   }
 
-  /** The wanted identifier, with as many `$` appended as it takes to be free. */
+  /** Claims an identifier: the wanted one, with `$` appended until it is free. */
   claim(wanted: string): string {
     let name = wanted;
     while (this.taken.has(name)) {
@@ -47,8 +51,8 @@ export class Scope {
 }
 
 /**
- * Identifiers no import may have in a generated file: the globals that it uses, and words that TypeScript refuses
- * as the name of an import or of a type though a message may have them. (Keywords are escaped by protoc-gen-es.)
+ * Identifiers that no import may have in a generated file: the globals that it uses, and words that a message name may
+ * be but that TypeScript rejects as the name of an import or a type. protoc-gen-es escapes keywords.
  */
 export const unbindable: readonly string[] = [
   "AsyncGenerator",
