@@ -1,6 +1,6 @@
 /**
- * Builds what is published, into `dist` and `runtime/dist`: `node scripts/build.js [runtime|plugin|contract ...]`, by
- * default all three.
+ * Builds the published packages into `dist` and `runtime/dist`: `node scripts/build.js [runtime|plugin|contract ...]`.
+ * Without arguments it builds all three parts.
  */
 import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
@@ -9,7 +9,7 @@ import { build } from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Both executables are bundles for the oldest Node that is supported. */
+/** The options of both executables, which are bundles for the oldest supported version of Node. */
 const bundle = {
   absWorkingDir: root,
   bundle: true,
@@ -20,7 +20,7 @@ const bundle = {
 };
 
 const parts = {
-  /** The runtime stays a tree of modules, so that bundlers of pages drop what is not used. */
+  /** Compiles the runtime into separate modules, so that bundlers can drop unused ones. */
   runtime() {
     const { status } = spawnSync("tsc", ["-b", "runtime"], {
       cwd: root,
@@ -30,7 +30,10 @@ const parts = {
     if (status !== 0) process.exit(status ?? 1);
   },
 
-  /** One file without dependencies. The plugin kit can transpile, with a compiler of 9 MB that the plugin never calls. */
+  /**
+   * Bundles the plugin into one file without dependencies. The plugin kit contains a transpiler that needs a compiler
+   * of 9 MB. The plugin never calls it, so the compiler is replaced by an empty module.
+   */
   plugin: () =>
     build({
       ...bundle,
@@ -43,7 +46,10 @@ const parts = {
       },
     }),
 
-  /** The command `triple-es`. Split, so that its help is printed without loading ts-morph, an optional peer. */
+  /**
+   * Bundles the command `triple-es`. It is split, so that its help is printed without loading ts-morph, an optional
+   * peer.
+   */
   contract: () =>
     build({
       ...bundle,

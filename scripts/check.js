@@ -1,6 +1,6 @@
 /**
- * Everything that must hold before a change is merged: `npm run check`. Runs every step even if one fails, shows the
- * output of those that do, and ends with a line that counts them and the tests.
+ * Runs all checks that must pass before a change is merged: `npm run check`. Runs every step even if one fails, prints
+ * the output of failed steps, and ends with a line that counts steps and tests.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ const temporary = mkdtempSync(join(tmpdir(), "triple-es-check-"));
 const testReport = join(temporary, "tests.json");
 const env = { ...process.env, PATH: `${join(root, "node_modules", ".bin")}${delimiter}${process.env.PATH}` };
 
-/** Generated folders, which must be unchanged after the generators have run again. */
+/** Folders of generated files. Running the generators must not change them. */
 const GENERATED = [
   "examples/gen",
   "runtime/src/gen",
@@ -26,7 +26,7 @@ const GENERATED = [
   "test/interop/dubbo/gen",
 ];
 
-/** Not installed by `npm ci` in the root: the plugins that bench:generate compares with, and Bun, Deno and Next. */
+/** Packages that `npm ci` in the root does not install. Their lock files must fit their `package.json`. */
 const OTHER_PACKAGES = [
   "bench/generate/peers",
   "test/platforms/runtimes",
@@ -49,7 +49,7 @@ const steps = [
 const count = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 const failedTests = [];
-/** Files whose tests may run a second time. More failures than that are no matter of timing. */
+/** Maximum number of files whose failed tests are run again. More failures than that do not come from timing. */
 const MAX_RETRIED = 3;
 
 for (const [name, step] of steps) {
@@ -72,18 +72,18 @@ if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
 console.log(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ""}`);
 process.exit(count.failed === 0 ? 0 : 1);
 
-/** The output of a failed command; `undefined` if it succeeded. */
+/** Runs a command. Returns its output if it fails, `undefined` if it succeeds. */
 function run(command) {
   const { status, stdout, stderr, error } = spawnSync(command, { cwd: root, env, shell: true, encoding: "utf8" });
   return status === 0 ? undefined : `$ ${command}\n${error?.message ?? ""}${stdout}${stderr}`;
 }
 
-/** Reports whether the folder's lock file fits its `package.json`. */
+/** Checks that the folder's lock file fits its `package.json`. */
 function checkLockFile(folder) {
   return run(`npm --prefix ${folder} ci --dry-run --ignore-scripts --workspaces=false --no-audit`);
 }
 
-/** Generates again and compares, so that neither a schema nor the generator changes without what follows from it. */
+/** Runs the generators and compares, so that a change of a schema or generator cannot omit the generated files. */
 function checkGenerated() {
   const before = readGenerated();
   const failed = run("npm run --silent generate");
@@ -107,16 +107,17 @@ function readGenerated() {
 }
 
 /**
- * The README's test command, with a second reporter to count by. Its own output goes straight to the reader. If tests
- * fail in at most MAX_RETRIED files, these files run once more, alone: a test that then passes depends on timing or on
- * the load of the machine. It counts as passed, and is named at the end of the output because it needs mending.
+ * Runs the README's test command, with a second reporter for the counts. Its output is printed directly. If tests fail
+ * in at most MAX_RETRIED files, these files run again, alone: a test that then passes depends on timing or on the load
+ * of the machine. It counts as passed, and its name is printed at the end because the test needs a fix.
  */
 function runTests() {
   const first = runTestFiles([]);
   const failed = first.report.testResults.filter((file) => file.status === "failed");
   const retried = first.status !== 0 && failed.length > 0 && failed.length <= MAX_RETRIED;
   const second = retried ? runTestFiles(failed.map((file) => file.name)) : undefined;
-  // Without the JSON report, or with an error outside all tests, the run fails although no test does.
+  // The exit status decides, because a run without a JSON report, or with an error outside all tests, has no failed
+  // test.
   const ok = first.status === 0 || second?.status === 0;
   const stillFailed = second?.report.numFailedTests ?? first.report.numFailedTests;
   const numFailed = ok ? 0 : Math.max(stillFailed, 1);
@@ -132,7 +133,7 @@ function runTests() {
   }
 }
 
-/** Runs the test files, or all if none is given, and returns the exit status and the report. */
+/** Runs the given test files, or all without an argument. Returns the exit status and the report. */
 function runTestFiles(files) {
   rmSync(testReport, { force: true });
   const command = `npm test -- ${files.map((file) => JSON.stringify(file)).join(" ")} --reporter=default --reporter=json`;
@@ -145,7 +146,7 @@ function runTestFiles(files) {
   return { status, report: readReport() };
 }
 
-/** Other people's programs that judge us. What they print goes to the reader; what they lack is counted as skipped. */
+/** Runs a check by an independent implementation. Its output is printed. Missing programs count as skipped. */
 function runJudge(name) {
   const start = Date.now();
   const options = { cwd: root, env, shell: true, stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" };

@@ -2,11 +2,11 @@
  * The runs of `triple-es interface` whose output is committed, with their arguments.
  */
 export const CONTRACT_RUNS: readonly (readonly string[])[] = [
-  // The stubs of every contract of the tests.
+  // Stubs of all test contracts.
   ["fixtures/interface/contracts/**/*.ts", "--out", "fixtures/interface/gen", "--import-extension", "ts"],
-  // Their Java interfaces. Selectors have no counterpart in Java.
+  // Java interfaces of the same contracts, except those with selectors, which have no counterpart in Java.
   ["fixtures/interface/contracts/**/*.ts", "!**/selectors.ts", "--out", "fixtures/interface/gen/java", "--java"],
-  // JavaScript and declarations, of contracts that import each other.
+  // JavaScript and declaration files of contracts that import each other.
   [
     "fixtures/interface/contracts/circle/*.ts",
     "--out",
@@ -16,6 +16,6 @@ export const CONTRACT_RUNS: readonly (readonly string[])[] = [
     "--target",
     "js+dts",
   ],
-  // The service that Dubbo for Java and dubbo-go call and serve.
+  // The service of the interop tests with Dubbo for Java and dubbo-go.
   ["test/interop/dubbo/contract/*.ts", "--out", "test/interop/dubbo/gen", "--import-extension", "ts"],
 ];

@@ -1,6 +1,6 @@
 /**
- * Generates all code that is committed, from proto files and TypeScript interfaces: `npm run generate`. The output is the
- * same on every machine; `npm run check` fails if running this changes a file.
+ * Generates all committed code from proto files and TypeScript interfaces: `npm run generate`. The output is equal on
+ * every machine. `npm run check` fails if this program changes a file.
  */
 import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
@@ -10,7 +10,7 @@ import { writeWellKnownCodecs } from "./well-known-codecs.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Each names its protos, plugins and output folder. */
+/** The templates of buf. Each names its proto files, plugins and output folder. */
 const BUF_TEMPLATES = [
   "buf.gen.yaml",
   "runtime/buf.gen.yaml",

@@ -1,6 +1,6 @@
 /**
- * Installs what is missing, so that `npm run demo` and `npm test` work on a fresh clone. Says nothing where nothing is
- * missing. Plain JavaScript: it runs before anything is installed.
+ * Installs missing packages, so that `npm run demo` and `npm test` work on a fresh clone. Prints nothing if no package
+ * is missing. This file is JavaScript, because it runs before the packages for TypeScript are installed.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -20,7 +20,10 @@ function requireNode(major, minor) {
   fail(`Node ${major}.${minor} or newer is needed; this is Node ${process.versions.node}`);
 }
 
-/** npm keeps a copy of the lock file it installed from. Packages for other platforms are in the lock file alone. */
+/**
+ * Compares `package-lock.json` with the copy that npm writes when it installs. Optional packages for other platforms
+ * are missing from the copy.
+ */
 function reasonToInstall() {
   const installed = readLock("node_modules/.package-lock.json");
   if (installed === undefined) return "node_modules is missing";

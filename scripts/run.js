@@ -1,11 +1,12 @@
 /**
- * Runs a TypeScript program of this repository on the sources, without a build: `node scripts/run.js FILE [ARGUMENT...]`.
- * Installs packages that are missing first. Options of Node stand before the file, such as `--expose-gc`.
+ * Runs a TypeScript program of this repository from source, without a build: `node scripts/run.js FILE [ARGUMENT...]`.
+ * Installs missing packages first. Options of Node, such as `--expose-gc`, come before the file.
  */
 import { spawn } from "node:child_process";
 import "./install.js";
 
-// The condition leads from the package's name to runtime/src. tsx is a package: install.js has run by now.
+// The condition resolves the package `triple-es` to runtime/src. The package tsx is available, because install.js has
+// run.
 const flags = ["--conditions=triple-source", "--import", "tsx"];
 const child = spawn(process.execPath, [...flags, ...process.argv.slice(2)], { stdio: "inherit" });
 

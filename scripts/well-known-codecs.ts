@@ -1,6 +1,6 @@
 /**
- * The codecs of protobuf's well-known types, for `triple-es/wkt`: made from the descriptors in protobuf-es, whose messages
- * they encode. `npm run generate` calls it.
+ * Generates the codecs of protobuf's well-known types for `triple-es/wkt`, from the descriptors in protobuf-es. `npm
+ * run generate` calls this module.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { create, type DescFile } from "@bufbuild/protobuf";
 import * as wkt from "@bufbuild/protobuf/wkt";
 import { plugin } from "../src/plugin/plugin.ts";
 
-/** Types are those of protobuf-es; reader and writer are the runtime's. */
+/** The options of the plugin: types come from protobuf-es, reader and writer from the runtime. */
 const PARAMETER = [
   "target=ts",
   "import_extension=ts",
@@ -17,7 +17,7 @@ const PARAMETER = [
   "rewrite_imports=./google/protobuf/**/*_pb.js:@bufbuild/protobuf/wkt",
 ].join(",");
 
-/** Those that messages of services refer to. Descriptors and messages to plugins are not among them. */
+/** The files of all well-known types. */
 const FILES: readonly DescFile[] = [
   wkt.file_google_protobuf_any,
   wkt.file_google_protobuf_api,
@@ -48,7 +48,7 @@ export function writeWellKnownCodecs(folder: string): void {
   }
 }
 
-/** A plugin gets a file after those that it imports. */
+/** Returns a file after the files that it imports, because a plugin requires this order. */
 function withDependencies(file: DescFile): DescFile[] {
   return [...file.dependencies.flatMap(withDependencies), file];
 }

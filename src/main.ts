@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-/** The executable that buf and protoc start: a request on stdin, generated files on stdout. */
+/** The executable that buf and protoc start. It reads a request from stdin and writes generated files to stdout. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { CodeGeneratorRequestSchema, CodeGeneratorResponseSchema } from "@bufbuild/protobuf/wkt";
 import { optionsHelp } from "./plugin/options.ts";
 import { plugin } from "./plugin/plugin.ts";
 
-// A reader that closes the pipe early, such as head, must cause neither a crash nor a stack trace.
+// A reader that closes the pipe early, such as head, must not cause a crash or a stack trace.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exitCode = 1;

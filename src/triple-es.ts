@@ -12,7 +12,7 @@ const usage = `triple-es: services without a proto file.
   triple-es --version                                    the version
 `;
 
-// A reader that closes the pipe early, such as head, must cause neither a crash nor a stack trace.
+// A reader that closes the pipe early, such as head, must not cause a crash or a stack trace.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });
@@ -52,7 +52,9 @@ async function loadCommand(): Promise<typeof import("./contract/command.ts")["ru
   }
 }
 
-/** Reports whether the error comes from the file system: a folder that cannot be written, a path that is a file. */
+/**
+ * Reports whether the error comes from the file system, such as a folder that is not writable or a path that is a file.
+ */
 function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error;
 }

@@ -1,2 +1,2 @@
-/** The version of the package, as generated files and `--version` print it. */
+/** The version of the package, as printed in generated files and by `--version`. */
 export const version = "v0.1.0";

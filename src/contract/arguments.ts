@@ -7,7 +7,7 @@ import { suggestion } from "../print/did-you-mean.ts";
 import type { PathOptions } from "../print/imports.ts";
 
 export interface Arguments {
-  /** Paths and globs of contracts. One that begins with `!` excludes files. */
+  /** Paths and globs of contracts. A pattern that begins with `!` excludes files. */
   readonly patterns: readonly string[];
   readonly out: string | undefined;
   readonly java: boolean;
@@ -23,7 +23,7 @@ interface Flag {
   readonly short?: string;
   readonly usage: string;
   readonly meaning: string;
-  /** The reason why a value is invalid; `undefined` for a valid one. */
+  /** Returns the reason why a value is invalid; `undefined` for a valid value. */
   readonly check?: (value: string) => string | undefined;
 }
 
@@ -70,12 +70,12 @@ ${Object.values(flags)
   .join("\n")}
 `;
 
-/** Errors in arguments, all of them together. */
+/** Invalid arguments. The message lists all of them. */
 export class ArgumentsError extends Error {
   override readonly name = "ArgumentsError";
 }
 
-/** Parses arguments. Returns `help` if they ask for it. Throws all errors together. */
+/** Parses arguments. Returns `help` if they ask for help. Throws an `ArgumentsError` that lists all errors. */
 export function readArguments(args: readonly string[]): Arguments | "help" {
   const { tokens } = parseArgs({ args: [...args], options: { ...flags }, strict: false, tokens: true });
   const mistakes: string[] = [];

@@ -1,4 +1,4 @@
-/** The command `triple-es interface`: contracts in, generated files out. */
+/** The command `triple-es interface`, which generates files from contracts. */
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { type Arguments, ArgumentsError } from "./arguments.ts";
@@ -19,7 +19,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs the command in a folder. Errors of the user end it before anything is written. */
+/** Runs the command in a folder. Errors in arguments or contracts end it before anything is written. */
 export function runInterface(args: Arguments, folder: string): Outcome {
   const { files, root, covers } = findContracts(args, folder);
   const problems = new Problems(folder);

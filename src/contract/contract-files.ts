@@ -10,13 +10,13 @@ import { TOO_DEEP } from "./read/syntax.ts";
 
 export interface ContractFiles {
   readonly files: readonly SourceFile[];
-  /** The absolute path of the folder that the output folder stands for. */
+  /** The absolute path of the folder that corresponds to the output folder. */
   readonly root: string;
-  /** Reports whether the run covers a file of this absolute path, which need not exist. */
+  /** Reports whether the patterns of the run match an absolute path. The file need not exist. */
   readonly covers: (path: string) => boolean;
 }
 
-/** Finds the files that the patterns match, without generated ones. */
+/** Finds the files that the patterns match, except generated ones. */
 export function findContracts(args: Arguments, folder: string): ContractFiles {
   const project = openProjectOf(args.project, folder);
   const absolute = (pattern: string): string => resolve(folder, pattern).replaceAll("\\", "/");
@@ -60,7 +60,7 @@ function openProjectOf(tsconfig: string | undefined, folder: string): Project {
   }
 }
 
-/** Parses a file; `undefined` if the compiler's stack overflows. */
+/** Parses a file. Returns `undefined` if the compiler's stack overflows. */
 function parse(project: Project, path: string): SourceFile | undefined {
   try {
     return project.addSourceFileAtPath(path);
@@ -94,14 +94,14 @@ function rootOf(
   return root;
 }
 
-/** The folder before a pattern's first wildcard. */
+/** Returns the folder before a pattern's first wildcard. */
 function fixedPart(pattern: string): string {
   const parts = pattern.split(/[\\/]/);
   const wild = parts.findIndex((part) => /[*?[\]{}()!]/.test(part));
   return `${parts.slice(0, wild < 0 ? -1 : wild).join("/")}/`.replace(/^\/$/, pattern.startsWith("/") ? "/" : ".");
 }
 
-/** The deepest folder that contains all the folders. */
+/** Returns the deepest folder that contains all given folders. */
 function commonFolder(folders: readonly string[]): string {
   const [first = [], ...others] = folders.map((one) => one.split(/[\\/]/));
   const length = first.findIndex((part, i) => others.some((other) => other[i] !== part));

@@ -1,6 +1,4 @@
-/**
- * Writes generated files, and finds outdated ones of earlier runs.
- */
+/** Writes generated files, and finds outdated files of earlier runs. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { sourceOf } from "../print/file-head.ts";
@@ -17,7 +15,8 @@ export interface OutputFile {
 }
 
 /**
- * Existing files at the path of an output file that must not be overwritten: those of other tools or of another run.
+ * Returns the existing files at output paths that must not be overwritten, because another tool or another run wrote
+ * them.
  */
 export function obstacles(
   out: string,
@@ -36,8 +35,9 @@ export function obstacles(
 }
 
 /**
- * The differences between the folder and the files. A generated file is outdated if this run covers its contract
- * (`isOurs`), which is gone or no longer produces it. Files of other runs into the same folder are kept.
+ * Returns the differences between the folder and the files. A generated file is outdated if this run covers its
+ * contract (`isOurs`) and the contract is deleted or no longer generates the file. Files of other runs into the same
+ * folder are kept.
  */
 export function changes(
   out: string,
@@ -62,8 +62,8 @@ export function changes(
 }
 
 /**
- * Applies the changes. Each file is written atomically, so that no reader sees a partial one; unchanged files are not
- * touched.
+ * Applies the changes. Each file is written atomically, so that readers never see a partial file. Unchanged files are
+ * not written.
  */
 export function apply(out: string, files: readonly OutputFile[], changed: readonly Change[]): void {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
@@ -89,7 +89,7 @@ function read(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined;
 }
 
-/** All files of a folder and its subfolders, except `node_modules`. */
+/** Lists all files of a folder and its subfolders, except `node_modules` and hidden folders. */
 function* listFiles(folder: string, prefix: string): Generator<string> {
   if (!existsSync(folder)) return;
   const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));

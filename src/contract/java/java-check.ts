@@ -1,6 +1,4 @@
-/**
- * Checks for declarations that Java refuses as a whole, although each part is valid.
- */
+/** Checks for declarations that Java rejects as a whole, although each part is valid. */
 import type { Node } from "ts-morph";
 import type { Contract, Service } from "../model/contract.ts";
 import { type Problems, placeOf } from "../model/diagnostics.ts";
@@ -9,10 +7,10 @@ import { serviceKey } from "../model/java-signature.ts";
 import { type ClassShape, type EnumShape, type Field, type JavaTypeModel, partsOf } from "../model/java-type.ts";
 import { splitName } from "./java-imports.ts";
 
-/** A declaration that becomes an interface, a class or an enum of Java. */
+/** A declaration that becomes an interface, a class or an enum in Java. */
 export type JavaDeclaration = Service | ClassShape | EnumShape;
 
-/** Reports declarations that a Java compiler would refuse. */
+/** Reports declarations that a Java compiler would reject. */
 export function checkJava(contracts: readonly Contract[], problems: Problems): void {
   const byName = new Map<string, JavaDeclaration>();
   for (const one of contracts.flatMap(({ services, declared }) => [...services, ...declared])) {
@@ -51,7 +49,7 @@ function isSame(one: JavaDeclaration, other: JavaDeclaration): boolean {
   return "methods" in one && "methods" in other && serviceKey(one) === serviceKey(other);
 }
 
-/** The package and its parent packages. */
+/** Returns the package of a class and its parent packages. */
 function packagesOf(javaName: string): string[] {
   const parts = splitName(javaName).packageName.split(".");
   return parts.map((_, i) => parts.slice(0, i + 1).join("."));
@@ -79,7 +77,7 @@ export function accessorsOf({ name, java }: Field): { getter: string; setter: st
   return { getter: `${isFlag ? "is" : "get"}${suffix}`, setter: `set${suffix}` };
 }
 
-/** The classes and enums that a declaration refers to, with their nodes. */
+/** Returns the classes and enums that a declaration refers to, with their nodes. */
 function referencesOf(one: JavaDeclaration): { node: Node; name: string }[] {
   const namesIn = (node: Node, types: readonly (JavaTypeModel | undefined)[]): { node: Node; name: string }[] =>
     types.flatMap((type) => {

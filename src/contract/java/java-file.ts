@@ -1,6 +1,4 @@
-/**
- * The Java files of contracts: an interface for each service, and classes for the data it exchanges.
- */
+/** The Java files of contracts: an interface for each service, and classes for its data. */
 
 import { fileHead } from "../../print/file-head.ts";
 import type { Contract, Method } from "../model/contract.ts";
@@ -15,7 +13,7 @@ export interface JavaFile {
   readonly text: string;
 }
 
-/** A class of Java with its nested classes. */
+/** A Java class with its nested classes. */
 interface Unit {
   readonly name: string;
   readonly source: string;
@@ -33,7 +31,7 @@ export function javaFiles(contracts: readonly Contract[], out: string): JavaFile
   const placed = new Set<string>();
   for (const contract of contracts) {
     for (const declared of [...contract.services, ...contract.declared]) {
-      // Services with several versions are one interface of Java, and classes of the JDK need no declaration.
+      // Several versions of a service share one Java interface, and classes of the JDK need no declaration.
       const isThere = placed.has(declared.javaName) || classOfJdk(declared.javaName) !== undefined;
       const source = "home" in declared ? declared.home.file : contract.file;
       if (!isThere) place(declared, source, packages);
@@ -74,7 +72,7 @@ function printFile(unit: Unit, packageName: string, neighbours: Iterable<string>
   return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
 }
 
-/** Names that hide those of other files: nested classes and type parameters. */
+/** Returns the names that hide those of other files: nested classes and type parameters. */
 function namesInside({ declared, nested }: Unit): string[] {
   const parameters = declared !== undefined && "args" in declared ? variables(declared) : [];
   return [...parameters, ...[...nested.values()].flatMap((unit) => [unit.name, ...namesInside(unit)])];
@@ -123,7 +121,7 @@ function printMethod(method: Method, imports: JavaImports): string[] {
   }
 }
 
-/** Unique names that Java accepts, followed by one for the observer of a stream. */
+/** Returns unique parameter names that Java accepts, followed by the name for the observer of a stream. */
 function parameterNames(parameters: Method["parameters"]): string[] {
   const taken = new Set(parameters.map(({ name }) => name).filter(isJavaName));
   const free = (wanted: string): string => {

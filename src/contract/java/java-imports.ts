@@ -1,6 +1,4 @@
-/**
- * Names of classes in one Java file: short if unambiguous, with an import if necessary.
- */
+/** Class names in one Java file: short names if they are unambiguous, with an import if necessary. */
 import { classOfJdk } from "../model/java-name.ts";
 import type { JavaTypeModel } from "../model/java-type.ts";
 
@@ -14,16 +12,16 @@ export function splitName(javaName: string): { packageName: string; names: [top:
 export class JavaImports {
   readonly #packageName: string;
   readonly #taken: ReadonlySet<string>;
-  /** Full names by short ones. */
+  /** Full names by short name. */
   readonly #imported = new Map<string, string>();
 
-  /** `taken` are short names with another meaning in the file: classes of the package, and nested classes. */
+  /** `taken` contains short names with another meaning in the file: classes of the package, and nested classes. */
   constructor(packageName: string, taken: Iterable<string>) {
     this.#packageName = packageName;
     this.#taken = new Set(taken);
   }
 
-  /** The name of the class in this file. */
+  /** Returns the name of the class in this file, and adds an import if necessary. */
   name(javaName: string): string {
     const { packageName, names } = splitName(classOfJdk(javaName) ?? javaName);
     const [top] = names;
@@ -57,7 +55,7 @@ export class JavaImports {
     }
   }
 
-  /** The import statements, sorted. Those of `java.lang` need none. */
+  /** Returns the import statements, sorted. Classes of `java.lang` need no import. */
   statements(): string[] {
     return [...this.#imported.values()]
       .filter((full) => splitName(full).packageName !== "java.lang")

@@ -1,4 +1,4 @@
-/** Contracts: services declared as interfaces of TypeScript, and the data they exchange. */
+/** Contracts: services declared as TypeScript interfaces, and the data that they exchange. */
 import type { Node } from "ts-morph";
 import type { Documented } from "../../print/jsdoc.ts";
 import type { ClassShape, EnumShape, Home, JavaTypeModel } from "./java-type.ts";
@@ -8,11 +8,11 @@ export interface Contract {
   /** The absolute path of the file. */
   readonly file: string;
   readonly services: readonly Service[];
-  /** Classes, without the generic ones, and enums, in the order of the file. */
+  /** Enums and non-generic classes, in the order of the file. */
   readonly shapes: readonly (ClassShape | EnumShape)[];
   /**
-   * Types that Java has to declare: also generic classes, and types of other files that this contract is the first to
-   * use.
+   * Types that Java has to declare. They include generic classes, and types of other files that this contract uses
+   * first.
    */
   readonly declared: readonly (ClassShape | EnumShape)[];
 }
@@ -34,12 +34,12 @@ export interface Method extends Documented {
   readonly node: Node;
   /** Its name in TypeScript. */
   readonly name: string;
-  /** Its name in Java and on the wire. Overloads share it. */
+  /** Its name in Java and on the wire. Overloads share this name. */
   readonly javaName: string;
   readonly kind: "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
-  /** A method that takes a stream has one parameter, with the type of one value. */
+  /** The parameters. A method that takes a stream has one parameter, whose type is that of one value. */
   readonly parameters: readonly MethodParameter[];
-  /** `undefined` stands for `void`. For a stream, the type of one value. */
+  /** The type of the result, or of one value of a resulting stream. `undefined` stands for `void`. */
   readonly result: DataType | undefined;
   /** The full names of the exceptions that Java declares. */
   readonly exceptions: readonly string[];
@@ -54,7 +54,7 @@ export interface MethodParameter {
 /** A type of a contract. */
 export interface DataType {
   readonly java: JavaTypeModel;
-  /** The type in TypeScript. */
+  /** Returns the type as TypeScript text. */
   readonly text: (names: TypeNames) => string;
   /** True if the text needs parentheses before an operator such as `[]`. */
   readonly isCompound?: boolean;
@@ -62,10 +62,10 @@ export interface DataType {
   readonly hasNull?: boolean;
 }
 
-/** Local names of imported types. */
+/** Returns the local names of imported types. */
 export interface TypeNames {
-  /** A type of `triple-es/java`, such as `int`. */
+  /** Returns the local name of a type of `triple-es/java`, such as `int`. */
   brand(name: string): string;
-  /** A type of a contract. */
+  /** Returns the local name of a type of a contract. */
   exported(home: Home): string;
 }

@@ -1,4 +1,4 @@
-/** Errors and warnings about contracts, collected so that one run reports all of them. */
+/** Errors and warnings about contracts. They are collected, so that one run reports all of them. */
 import { relative } from "node:path";
 import type { Node, SourceFile } from "ts-morph";
 
@@ -23,7 +23,7 @@ export class Problems {
   readonly #found = new Map<string, Problem>();
   readonly #folder: string;
 
-  /** Paths are printed relative to the folder. */
+  /** Paths are printed relative to `folder`. */
   constructor(folder: string) {
     this.#folder = folder;
   }
@@ -40,7 +40,7 @@ export class Problems {
     this.#add(file, offset, "warning", message);
   }
 
-  /** An error at an offset of a file. */
+  /** Adds an error at an offset of a file. */
   errorAt(file: SourceFile, offset: number, message: string): void {
     this.#add(file, offset, "error", message);
   }
@@ -49,14 +49,17 @@ export class Problems {
     return [...this.#found.values()].some(({ severity }) => severity === "error");
   }
 
-  /** One line for each, ordered by file and position, in the form that terminals and editors turn into links. */
+  /**
+   * Returns one line for each problem, ordered by file and position, in a format that terminals and editors turn into
+   * links.
+   */
   lines(): string[] {
     return [...this.#found.values()]
       .sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1))
       .map(({ severity, message, ...place }) => `${this.tell(place)}: ${severity}: ${message}`);
   }
 
-  /** The position in the form of {@link lines}. */
+  /** Formats a position as {@link lines} does. */
   tell({ file, line, column }: Place): string {
     return `${relative(this.#folder, file).replaceAll("\\", "/")}:${line}:${column}`;
   }

@@ -18,17 +18,17 @@ export function isAscii(name: string): boolean {
 }
 
 /**
- * The reason why a name of a service or method is refused. It is part of an HTTP path, which Dubbo does not percent-encode:
- * Netty's HPACK encoder sends `?` for characters beyond Latin-1.
+ * Returns the error for a service or method name that is not ASCII. The name is part of an HTTP path, which Dubbo does
+ * not percent-encode: Netty's HPACK encoder sends `?` for characters beyond Latin-1.
  */
 export function notAscii(name: string, remedy: string): string {
   return `${name} is not ASCII, and Dubbo sends other characters of a call's path as question marks: ${remedy}`;
 }
 
-/** Words that cannot be the name of a class but of any other declaration. */
+/** Words that are invalid as the name of a class but valid for other declarations. */
 const noClasses = new Set(["permits", "record", "sealed", "var", "yield"]);
 
-/** Reports whether a class can have the full name, such as `com.acme.Outer$Inner`. */
+/** Reports whether the full name is valid for a class, such as `com.acme.Outer$Inner`. */
 export function isClassName(name: string): boolean {
   const names = name.slice(name.lastIndexOf(".") + 1).split("$");
   const isClear = new Set(names).size === names.length && !names.some((one) => noClasses.has(one));
@@ -36,7 +36,7 @@ export function isClassName(name: string): boolean {
 }
 
 /**
- * Reports whether the word after `@throws` is the full name of a class. In prose, no word has a dot before an
+ * Reports whether the word after `@throws` is the full name of a class: words of prose contain no dot before an
  * upper-case letter.
  */
 export function isException(name: string): boolean {
@@ -44,8 +44,8 @@ export function isException(name: string): boolean {
 }
 
 /**
- * The class of the JDK that a name refers to, which needs no declaration: the class itself, or the one that
- * hessian-lite sends in place of a class of `java.time`.
+ * Returns the class of the JDK that a name refers to, which needs no declaration: the class itself, or the class that
+ * hessian-lite sends instead of a class of `java.time`.
  */
 export function classOfJdk(javaName: string): string | undefined {
   if (/^javax?\./.test(javaName)) return javaName;

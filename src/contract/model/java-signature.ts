@@ -1,13 +1,13 @@
-/** Signatures by which Java identifies methods. */
+/** The signatures by which Java identifies methods. */
 import type { Method, Service } from "./contract.ts";
 import { erasure, typeKey } from "./java-type.ts";
 
-/** The name and the erased parameters, as in a compiled class: `find(java.lang.String, java.util.List)`. */
+/** Returns the name and the erased parameters, as in a compiled class: `find(java.lang.String, java.util.List)`. */
 export function erasedSignature({ javaName, parameters }: Method): string {
   return `${javaName}(${parameters.map(({ type }) => erasure(type.java)).join(", ")})`;
 }
 
-/** The methods of `java.lang.Object`. Dubbo answers some of them itself, and the others are final. */
+/** The methods of `java.lang.Object`. Dubbo answers some of them itself; the others are final. */
 export const ofObject: ReadonlySet<string> = new Set([
   "clone()",
   "equals(java.lang.Object)",
@@ -22,14 +22,14 @@ export const ofObject: ReadonlySet<string> = new Set([
   "wait(long, int)",
 ]);
 
-/** A key that is equal for methods that are the same in Java. */
+/** Returns a key that is equal for methods that are equal in Java. */
 export function methodKey({ kind, javaName, parameters, result, exceptions }: Method): string {
   const types = parameters.map(({ type }) => typeKey(type.java)).join(", ");
   const answer = result === undefined ? "void" : typeKey(result.java);
   return `${kind} ${answer} ${javaName}(${types}) throws ${exceptions.join(", ")}`;
 }
 
-/** A key that is equal for services whose interfaces are the same in Java. */
+/** Returns a key that is equal for services whose Java interfaces are equal. */
 export function serviceKey({ methods }: Service): string {
   return methods.map(methodKey).sort().join("; ");
 }

@@ -1,4 +1,4 @@
-/** The Java types of a contract's types, and their literals in generated code. */
+/** The Java types of contracts, and their literals in generated code. */
 import type { Node } from "ts-morph";
 import { literal } from "../../print/literal.ts";
 
@@ -6,7 +6,7 @@ export type JavaTypeModel =
   /** A primitive type or a class of the JDK, as `Class.getName` writes it. */
   | { readonly kind: "named"; readonly name: string }
   | { readonly kind: "list" | "set" | "array"; readonly element: JavaTypeModel }
-  /** A record is an object in TypeScript instead of a `Map`. */
+  /** `isRecord` is true if the TypeScript type is an object instead of a `Map`. */
   | { readonly kind: "map"; readonly key: JavaTypeModel; readonly value: JavaTypeModel; readonly isRecord: boolean }
   /** `args` are the type arguments of a generic class. */
   | { readonly kind: "class"; readonly shape: ClassShape; readonly args: readonly JavaTypeModel[] }
@@ -14,7 +14,7 @@ export type JavaTypeModel =
   /** A type parameter inside its generic class. */
   | { readonly kind: "variable"; readonly name: string };
 
-/** The module and the name by which to import a type. */
+/** The module and the name from which to import a type. */
 export interface Home {
   /** The absolute path of the file that declares it. */
   readonly file: string;
@@ -22,7 +22,7 @@ export interface Home {
   readonly name: string | undefined;
   /** The declared name. */
   readonly declaredName: string;
-  /** The package that the contract imports it from. */
+  /** The package from which the contract imports the type; absent for a relative import. */
   readonly specifier?: string;
 }
 
@@ -35,13 +35,13 @@ export interface ClassShape {
   readonly name: string;
   readonly javaName: string;
   readonly comment: readonly string[];
-  /** The arguments of its type parameters. In the declaration for Java, these are the parameters themselves. */
+  /** The type arguments. In the declaration for Java, these are the type parameters. */
   readonly args: readonly JavaTypeModel[];
   /** The class it extends in Java. */
   readonly base: JavaTypeModel | undefined;
-  /** Fields without those of the base. */
+  /** The fields without those of the base. */
   readonly ownFields: readonly Field[];
-  /** All fields, inherited ones first. */
+  /** All fields; inherited fields come first. */
   readonly fields: readonly Field[];
 }
 
@@ -80,7 +80,7 @@ export function named(name: string): JavaTypeModel {
 
 export const objectType: JavaTypeModel = named("java.lang.Object");
 
-/** The boxed type, for positions where null is possible or Java requires an object. */
+/** Returns the boxed type, for positions where null is possible or Java requires an object. */
 export function boxed(type: JavaTypeModel): JavaTypeModel {
   return type.kind === "named" ? named(boxes.get(type.name) ?? type.name) : type;
 }
@@ -97,7 +97,7 @@ export function mapOf(key: JavaTypeModel, value: JavaTypeModel, isRecord = false
   return { kind: "map", key: boxed(key), value: boxed(value), isRecord };
 }
 
-/** The erasure of a type (JLS, section 4.6), in which overloads must differ. */
+/** Returns the erasure of a type (JLS, section 4.6). Overloads must differ in their erasures. */
 export function erasure(type: JavaTypeModel): string {
   switch (type.kind) {
     case "named":
@@ -117,7 +117,7 @@ export function erasure(type: JavaTypeModel): string {
   }
 }
 
-/** A key for each type, with the arguments of generic ones. */
+/** Returns a key that identifies a type, including its type arguments. */
 export function typeKey(type: JavaTypeModel): string {
   switch (type.kind) {
     case "list":
@@ -135,17 +135,17 @@ export function typeKey(type: JavaTypeModel): string {
   }
 }
 
-/** Memoized, because types share their parts. */
+/** Sizes that are already computed. Types share their parts, so each size is computed once. */
 const sizes = new WeakMap<JavaTypeModel, number>();
 
-/** The number of types in a type, itself included. */
+/** Returns the number of types in a type, including the type itself. */
 export function sizeOf(type: JavaTypeModel): number {
   const known = sizes.get(type) ?? partsOf(type).reduce((sum, part) => sum + sizeOf(part), 1);
   sizes.set(type, known);
   return known;
 }
 
-/** The types that a type names directly. */
+/** Returns the types that a type refers to directly. */
 export function partsOf(type: JavaTypeModel): readonly JavaTypeModel[] {
   switch (type.kind) {
     case "list":
@@ -161,13 +161,13 @@ export function partsOf(type: JavaTypeModel): readonly JavaTypeModel[] {
   }
 }
 
-/** The classes and enums that a type refers to. */
+/** Returns the classes and enums that a type refers to. */
 export function* shapesOf(type: JavaTypeModel): Generator<ClassShape | EnumShape> {
   if (type.kind === "class" || type.kind === "enum") yield type.shape;
   else for (const part of partsOf(type)) yield* shapesOf(part);
 }
 
-/** The type as generated code passes it to the runtime: a name, or an object with its parts. */
+/** Prints the type as generated code passes it to the runtime: a name, or an object with its parts. */
 export function typeLiteral(type: JavaTypeModel, constantOf: (shape: ClassShape | EnumShape) => string): string {
   const inner = (of: JavaTypeModel): string => typeLiteral(of, constantOf);
   switch (type.kind) {

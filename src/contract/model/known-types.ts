@@ -1,10 +1,8 @@
-/**
- * Types that need no declaration: those of the language, and types of Java that TypeScript lacks.
- */
+/** Types that need no declaration: those of TypeScript, and Java types that TypeScript lacks. */
 import { SyntaxKind } from "ts-morph";
 import { type JavaTypeModel, listOf, mapOf, named, setOf } from "./java-type.ts";
 
-/** Keywords, each with its text in generated code and its Java type. */
+/** Type keywords, each with its text in generated code and its Java type. */
 export const keywords: ReadonlyMap<SyntaxKind, readonly [text: string, java: string]> = new Map([
   [SyntaxKind.StringKeyword, ["string", "java.lang.String"]],
   [SyntaxKind.BooleanKeyword, ["boolean", "boolean"]],
@@ -14,10 +12,10 @@ export const keywords: ReadonlyMap<SyntaxKind, readonly [text: string, java: str
   [SyntaxKind.AnyKeyword, ["unknown", "java.lang.Object"]],
 ]);
 
-/** The module of {@link brands}. It is recognized by its name and need not be installed. */
+/** The module of {@link brands}. The reader recognizes it by its name, so it need not be installed. */
 export const JAVA_MODULE = "triple-es/java";
 
-/** The Java types of that module's brands, except `JavaArray`. */
+/** The Java types of the brands in that module, except `JavaArray`. */
 export const brands: ReadonlyMap<string, string> = new Map([
   ["byte", "byte"],
   ["short", "short"],
@@ -32,7 +30,7 @@ export const brands: ReadonlyMap<string, string> = new Map([
 
 type Make = (first: JavaTypeModel, second: JavaTypeModel) => JavaTypeModel;
 
-/** Types of the language, each with its number of arguments and its Java type. */
+/** Global types, each with its number of type arguments and its Java type. */
 export const globals: Readonly<Record<string, readonly [count: 0 | 1 | 2, java: Make]>> = {
   Date: [0, () => named("java.util.Date")],
   Uint8Array: [0, () => named("[B")],

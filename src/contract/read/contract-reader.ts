@@ -1,6 +1,4 @@
-/**
- * Reads contracts from TypeScript files. Only names that a contract refers to are resolved.
- */
+/** Reads contracts from TypeScript files. Only names to which a contract refers are resolved. */
 
 import { type ModuleDeclaration, Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
 import type { Contract } from "../model/contract.ts";
@@ -15,8 +13,8 @@ import { checkTags } from "./tag-check.ts";
 import { hasTag } from "./tags.ts";
 
 /**
- * A compiler that resolves names only. It loads no declarations of the language, which would take longer than
- * everything else: this module knows those that a contract may use.
+ * Opens a compiler project that only resolves names. It loads no declarations of the standard library, because loading
+ * them takes longer than everything else. This module contains a list of those that contracts may use.
  */
 export function openProject(tsConfigFilePath: string | undefined, more: ProjectOptions = {}): Project {
   const own: ts.CompilerOptions = {
@@ -51,7 +49,7 @@ function resolveModule(
   return ts.resolveModuleName(name, importer, options, host).resolvedModule;
 }
 
-/** The contracts of the files, ordered by path. Errors are added to the problems. */
+/** Reads the contracts of the files, ordered by path. Errors are added to `problems`. */
 export function readContracts(files: readonly SourceFile[], problems: Problems): Contract[] {
   const shapes = new ShapeReader(problems);
   const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
@@ -64,7 +62,7 @@ export function readContracts(files: readonly SourceFile[], problems: Problems):
   return contracts;
 }
 
-/** Adds to `declared` the types of other files that the contract is the first to refer to. */
+/** Reads one contract. Adds the types of other files that this contract uses first to `declared`. */
 function readContract(
   file: SourceFile,
   reader: ShapeReader,
@@ -100,7 +98,7 @@ function readContract(
   };
 }
 
-/** The declarations tagged as a class or an enum, in the order of the file. */
+/** Returns the declarations that are tagged as a class or an enum, in the order of the file. */
 function declarationsOf(file: SourceFile): ShapeDeclaration[] {
   return [...file.getInterfaces(), ...file.getClasses(), ...file.getTypeAliases(), ...file.getEnums()]
     .filter((node) => hasTag(node, "class") || hasTag(node, "enum"))
@@ -108,7 +106,7 @@ function declarationsOf(file: SourceFile): ShapeDeclaration[] {
     .sort((a, b) => a.getPos() - b.getPos());
 }
 
-/** Reports tags on declarations that they do not apply to. */
+/** Reports tags on declarations to which they do not apply. */
 function checkForms(file: SourceFile, problems: Problems): void {
   for (const node of file.getModules().flatMap(declarationsInside)) {
     const tag = (["service", "class", "enum"] as const).find((one) => hasTag(node, one));
@@ -119,7 +117,7 @@ function checkForms(file: SourceFile, problems: Problems): void {
   }
 }
 
-/** The declarations in a namespace and its nested namespaces that can have a tag. */
+/** Returns the declarations in a namespace and its nested namespaces that can have a tag. */
 function declarationsInside(module: ModuleDeclaration): ShapeDeclaration[] {
   return [
     ...module.getInterfaces(),

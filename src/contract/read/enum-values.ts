@@ -49,7 +49,7 @@ function literals(type: TypeNode | undefined): Found[] | undefined {
   return undefined;
 }
 
-/** The values of the object in `(typeof Color)[keyof typeof Color]`. */
+/** Returns the values of the object in `(typeof Color)[keyof typeof Color]`. */
 function constantValues(access: IndexedAccessTypeNode): Found[] | undefined {
   const type = unwrapped(access.getObjectTypeNode());
   const index = unwrapped(access.getIndexTypeNode());

@@ -6,7 +6,7 @@ import { boxed, type Field } from "../model/java-type.ts";
 import { commentOf } from "./tags.ts";
 import type { TypeContext, TypeReader } from "./type-reader.ts";
 
-/** The fields of a class without those it inherits. */
+/** Reads the fields of a class without those that it inherits. */
 export function ownFields(declaration: Node, place: TypeContext, types: TypeReader, problems: Problems): Field[] {
   const node = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : declaration;
   if (!(Node.isInterfaceDeclaration(node) || Node.isClassDeclaration(node) || Node.isTypeLiteral(node))) {

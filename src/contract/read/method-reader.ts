@@ -110,7 +110,9 @@ export class MethodReader {
     return promised === undefined || promised.getText() === "void" ? undefined : this.#types.read(promised, signature);
   }
 
-  /** The values of a stream are objects in Java, so their type is never primitive. */
+  /**
+   * Reads the type of one value of a stream. Values of a stream are objects in Java, so the type is never primitive.
+   */
   #streamedType(node: TypeNode): DataType {
     const type = this.#types.read(node, signature);
     return { ...type, java: boxed(type.java) };
@@ -122,12 +124,12 @@ function kindOf(takesStream: boolean, answersStream: boolean): Method["kind"] {
   return answersStream ? "server_streaming" : "unary";
 }
 
-/** The type of one value of a stream; `undefined` for a type that is not a stream. */
+/** Returns the type of one value of a stream; `undefined` if the type is not a stream. */
 function streamed(node: TypeNode | undefined): TypeNode | undefined {
   return argumentOf(node, "AsyncIterable");
 }
 
-/** The argument of a type of the language. */
+/** Returns the type argument of a global generic type. */
 function argumentOf(node: TypeNode | undefined, name: string): TypeNode | undefined {
   if (!Node.isTypeReference(node)) return undefined;
   const resolved = resolve(node.getTypeName());

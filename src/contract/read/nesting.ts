@@ -1,14 +1,17 @@
-/** Limits on the size and depth of one type. A contract beyond them is a mistake or an attack, and must not stop a build. */
+/**
+ * Limits on the size and depth of one type. A contract that exceeds them is a mistake or an attack, and must not stop a
+ * build.
+ */
 import { type JavaTypeModel, sizeOf } from "../model/java-type.ts";
 
-/** Maximum depth of nested types, of aliases of aliases, and of classes that extend classes. */
+/** Maximum depth of nested types, of chains of aliases, and of chains of classes that extend each other. */
 export const DEEPEST = 100;
-/** Maximum number of types in a type, with all aliases followed. */
+/** Maximum number of types in a type after all aliases are resolved. */
 const LARGEST = 1_000;
 
 export class Nesting {
   readonly #depth: number;
-  /** The number of types read so far inside the outermost one. */
+  /** The number of types read so far inside the outermost type. */
   readonly #read: { types: number };
 
   private constructor(depth: number, read: { types: number }) {
@@ -16,25 +19,31 @@ export class Nesting {
     this.#read = read;
   }
 
-  /** The nesting of a type inside another one; `undefined` stands for the nesting around an outermost type. */
+  /** Returns the nesting of a type inside another type; `undefined` stands for the nesting around an outermost type. */
   static inside(around: Nesting | undefined): Nesting {
     const nesting = around === undefined ? new Nesting(1, { types: 0 }) : new Nesting(around.#depth + 1, around.#read);
     nesting.#read.types += 1;
     return nesting;
   }
 
-  /** True if a limit has been exceeded, so that reading stops here. */
+  /** True if a limit is exceeded, so that reading stops. */
   get isTooMuch(): boolean {
     return this.#depth > DEEPEST || this.#read.types > LARGEST;
   }
 
-  /** The error message, reported once for each type. */
+  /**
+   * The error message if a limit is exceeded. The error about the size is returned once, by the first type beyond the
+   * limit.
+   */
   get objection(): string | undefined {
     if (this.#depth > DEEPEST) return `more than ${DEEPEST} types are nested here; ${REMEDY}`;
     return this.#read.types === LARGEST + 1 ? TOO_LARGE : undefined;
   }
 
-  /** The error message for a type that was read; type arguments may contain many types but are read once. */
+  /**
+   * Returns the error message for a type that was read. Its type arguments may contain many types, although each
+   * argument is read once.
+   */
   static objectionTo(type: JavaTypeModel): string | undefined {
     return sizeOf(type) > LARGEST ? TOO_LARGE : undefined;
   }

@@ -6,12 +6,12 @@ import { JAVA_MODULE } from "../model/known-types.ts";
 
 export type Resolved =
   | { readonly kind: "brand"; readonly name: string }
-  /** `specifier` and `name` are those of the import from a package, if there was one. */
+  /** `specifier` and `name` are those of the import, if the declaration is imported from a package. */
   | { readonly kind: "declared"; readonly declaration: Node; readonly specifier?: string; readonly name?: string }
-  /** Not declared in any file of the program: a type of the language, or an error. */
+  /** A name that no file of the program declares: a global type, or an error. */
   | { readonly kind: "global"; readonly name: string }
   | { readonly kind: "missing"; readonly module: string }
-  /** Files that re-export the name from each other, none of which declares it. */
+  /** A name that files re-export from each other although none of them declares it. */
   | { readonly kind: "circular"; readonly module: string };
 
 export function resolve(name: Node): Resolved {
@@ -75,7 +75,7 @@ function isTypeDeclaration(node: Node): boolean {
   );
 }
 
-/** The module that the name is imported from, and its name there. */
+/** Returns the module from which a name is imported, and its name there. */
 function importOf(symbol: TypeSymbol): { module: string; name: string } | undefined {
   const [declaration] = symbol.getDeclarations();
   if (Node.isImportSpecifier(declaration)) {
@@ -88,7 +88,7 @@ function importOf(symbol: TypeSymbol): { module: string; name: string } | undefi
   return undefined;
 }
 
-/** Reports whether a file cannot export the declaration, because it is nested in another one. */
+/** Reports whether a file cannot export the declaration because it is in a namespace. */
 function isInNamespace(declaration: Node): boolean {
   return declaration.getFirstAncestorByKind(SyntaxKind.ModuleDeclaration) !== undefined;
 }
@@ -97,7 +97,7 @@ function nameOf(declaration: Node): string | undefined {
   return Node.isNameable(declaration) || Node.isNamed(declaration) ? declaration.getName() : undefined;
 }
 
-/** The name under which its own file exports a declaration; `default` for the default export. */
+/** Returns the name under which its file exports a declaration; `default` for the default export. */
 function exportedName(declaration: Node): string | undefined {
   const name = nameOf(declaration);
   if (Node.isExportable(declaration) && declaration.hasExportKeyword()) {

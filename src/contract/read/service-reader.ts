@@ -10,7 +10,7 @@ import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "./tags.ts";
 import type { TypeReader } from "./type-reader.ts";
 
-/** Reads a service; `undefined` if its name is invalid. */
+/** Reads a service. Returns `undefined` if its name is invalid. */
 export function readService(node: InterfaceDeclaration, types: TypeReader, problems: Problems): Service | undefined {
   const javaName = tagValue(node, "service", problems);
   if (javaName === undefined) return undefined;
@@ -42,7 +42,7 @@ export function readService(node: InterfaceDeclaration, types: TypeReader, probl
   };
 }
 
-/** All methods, inherited ones first. */
+/** Returns all methods; inherited methods come first. */
 function methodsOf(
   node: InterfaceDeclaration,
   problems: Problems,
@@ -83,15 +83,13 @@ interface Read {
   readonly method: Method;
 }
 
-/** Reports whether a service inherits one method from two interfaces, which TypeScript allows. */
+/** Reports whether a service inherits the same method from two interfaces, which TypeScript allows. */
 function isInheritedTwice(one: Read, other: Read): boolean {
   if (one.method.name !== other.method.name || one.node.getParent() === other.node.getParent()) return false;
   return methodKey(one.method) === methodKey(other.method);
 }
 
-/**
- * Reports overloads that cannot work: several methods with one name in TypeScript, or with the same parameters in Java.
- */
+/** Reports invalid overloads: several methods with one name in TypeScript, or with the same parameters in Java. */
 function checkOverloads(methods: readonly Read[], problems: Problems): void {
   const names = new Set<string>();
   const overloads = new Map<string, string>();

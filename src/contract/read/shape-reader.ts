@@ -1,6 +1,4 @@
-/**
- * Reads the classes and enums that contracts declare, each once; references may be circular.
- */
+/** Reads the classes and enums of contracts, each of them once. References between them may be circular. */
 import {
   type ClassDeclaration,
   type EnumDeclaration,
@@ -34,9 +32,9 @@ export type ShapeDeclaration = InterfaceDeclaration | ClassDeclaration | TypeAli
 type Shape = ClassShape | EnumShape;
 type Filling = { -readonly [K in keyof ClassShape]: ClassShape[K] };
 
-/** Maximum length of type arguments as text. It stops cycles whose type arguments grow with each step. */
+/** Maximum length of type arguments as text, in characters. It ends cycles whose type arguments grow with each step. */
 const LONGEST_ARGUMENTS = 2_000;
-/** Maximum number of type arguments. A chain of generic classes may double them with each step. */
+/** Maximum number of type arguments. A chain of generic classes can double their number with each step. */
 const MOST_ARGUMENTS = 2_000;
 
 export class ShapeReader implements Declarations {
@@ -44,9 +42,9 @@ export class ShapeReader implements Declarations {
   readonly #problems: Problems;
   readonly #shapes = new Map<ShapeDeclaration, Map<string, Shape | undefined>>();
   readonly #javaNames = new Map<string, Node>();
-  /** Functions that read the fields of classes whose names alone have been read. */
+  /** Functions that read the fields of classes of which only the names have been read. */
   readonly #unread = new Map<Shape, () => void>();
-  /** Classes whose fields are being read. None of them can be the base of another. */
+  /** Classes whose fields are being read. None of them can be the base class of another. */
   readonly #open = new Set<Shape>();
 
   constructor(problems: Problems) {
@@ -73,12 +71,12 @@ export class ShapeReader implements Declarations {
     return { java: shape.kind === "class" ? { kind: "class", shape, args: java } : { kind: "enum", shape }, text };
   }
 
-  /** All declarations read so far. Those read during the iteration are included. */
+  /** Iterates over all declarations, including those that are read during the iteration. */
   declarations(): Iterable<ShapeDeclaration> {
     return this.#shapes.keys();
   }
 
-  /** The shape of a declaration; `undefined` if it has none, which is reported as an error. */
+  /** Returns the shape of a declaration; `undefined` if it has none, which is reported as an error. */
   shapeOf(declaration: ShapeDeclaration, args: readonly JavaTypeModel[], home: Home): Shape | undefined {
     const known = this.#shapes.get(declaration) ?? new Map<string, Shape | undefined>();
     this.#shapes.set(declaration, known);
@@ -106,7 +104,8 @@ export class ShapeReader implements Declarations {
     known.set(key, shape);
     if (shape === undefined) return undefined;
     this.#unread.set(shape, () => this.#fill(shape, declaration, args));
-    // Read one after another instead of recursively: a chain of classes may be longer than the stack is deep.
+    // Classes are read one after another instead of recursively, because a long chain of classes would overflow the
+    // stack.
     if (this.#open.size === 0) for (const [one] of this.#unread) this.#readFields(one);
     return shape;
   }
@@ -165,7 +164,7 @@ export class ShapeReader implements Declarations {
     }
   }
 
-  /** Fields including those of bases, except those of the base class in Java. */
+  /** Returns the fields, including those of base types, but without those of the base class in Java. */
   #fieldsOf(declaration: Node, place: TypeContext, into: Filling): Field[] {
     const fields = new Map<string, Field>();
     for (const field of [

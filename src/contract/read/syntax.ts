@@ -1,5 +1,5 @@
 /**
- * Files that the compiler cannot parse: with syntax errors, or nested more deeply than its stack allows.
+ * Checks for files that the compiler cannot parse: files with syntax errors, and files nested too deeply for its stack.
  */
 import { type SourceFile, ts } from "ts-morph";
 import type { Problems } from "../model/diagnostics.ts";
@@ -19,7 +19,7 @@ export function readDeep<T>(file: SourceFile, problems: Problems, read: () => T)
     return read();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    // The cause may be in an imported file.
+    // The deep nesting may be in an imported file.
     const places = file.getProject().getSourceFiles().map(deepest);
     const place = places.reduce((a, b) => (b.depth > a.depth ? b : a));
     problems.errorAt(place.file, place.offset, TOO_DEEP);
@@ -29,7 +29,7 @@ export function readDeep<T>(file: SourceFile, problems: Problems, read: () => T)
 
 export const TOO_DEEP = "this is nested too deeply for the compiler; declare parts of it under names of their own";
 
-/** The most deeply nested position of a file, found without recursion. */
+/** Finds the most deeply nested position of a file, without recursion. */
 function deepest(file: SourceFile): { file: SourceFile; offset: number; depth: number } {
   const found = { file, offset: 0, depth: 0 };
   const open: { node: ts.Node; depth: number }[] = [{ node: file.compilerNode, depth: 0 }];

@@ -1,5 +1,5 @@
 /**
- * Warnings about tags that would be ignored: misspelled ones, and those in comments that the compiler does not attach.
+ * Warnings about tags that would be ignored: misspelled tags, and tags in comments that the compiler does not attach.
  */
 import type { JSDoc, SourceFile } from "ts-morph";
 import { suggestion } from "../../print/did-you-mean.ts";
@@ -27,7 +27,10 @@ function checkSpelling(node: { getJsDocs(): JSDoc[] }, names: readonly string[],
   }
 }
 
-/** The compiler attaches a comment to the declaration after it only if nothing else precedes it on its line. */
+/**
+ * Reports comments with tags that the compiler does not attach. It attaches a comment to the next declaration only if
+ * nothing else precedes the declaration on its line.
+ */
 function checkPlaces(file: SourceFile, problems: Problems): void {
   const text = file.getFullText();
   let isFirst = true;

@@ -14,8 +14,8 @@ interface Documentable {
 }
 
 /**
- * The value of a tag, which is one word; `undefined` without the tag. It is read from the text, because the compiler
- * parses a type after some tags.
+ * Returns the value of a tag, which is one word; `undefined` without the tag. The value is read from the text, because
+ * the compiler parses a type after some tags.
  */
 export function tagValue(node: Documentable, name: TagName, problems: Problems): string | undefined {
   const [tag, again] = tagsOf(node, name);
@@ -49,18 +49,18 @@ export function hasTag(node: Documentable, name: TagName | "deprecated"): boolea
   return tagsOf(node, name).length > 0;
 }
 
-/** The author's text as lines, without tags. */
+/** Returns the author's text as lines, without tags. */
 export function commentOf(node: Documentable): string[] {
   return node.getJsDocs().flatMap((doc) => proseLines(doc.getDescription()));
 }
 
-/** The classes of exceptions that a method throws: full names of classes after `@throws`. */
+/** Returns the exceptions that a method throws: the full class names after `@throws`. */
 export function exceptionsOf(node: Documentable): string[] {
   const names = tagsOf(node, "throws").map((tag) => /^\S*/.exec(exceptionFirst(wordsOf(tag)))?.[0] ?? "");
   return [...new Set(names.filter(isException))];
 }
 
-/** The author's text on parameters, result and exceptions, a line for each. */
+/** Returns the author's text on parameters, result and exceptions, one line for each. */
 export function parameterDocs(node: Documentable): string[] {
   return node
     .getJsDocs()
@@ -69,18 +69,18 @@ export function parameterDocs(node: Documentable): string[] {
     .map((tag) => `@${tag.getTagName()} ${exceptionFirst(wordsOf(tag))}`.trimEnd());
 }
 
-/** Removes the braces of `{com.acme.Oops} if …`, the form of older tools. */
+/** Removes the braces of `{com.acme.Oops} if …`, a syntax of older tools. */
 function exceptionFirst(words: string): string {
   const [braced = "", name = ""] = /^\{\s*([^\s{}]+)\s*\}/.exec(words) ?? [];
   return isException(name) ? name + words.slice(braced.length) : words;
 }
 
-/** The text after `@deprecated`. */
+/** Returns the text after `@deprecated`. */
 export function deprecationOf(node: Documentable): string {
   return tagsOf(node, "deprecated").map(wordsOf).join(" ");
 }
 
-/** The text after a tag, on one line. */
+/** Returns the text after a tag, on one line. */
 function wordsOf(tag: JSDocTag): string {
   const lines = tag
     .getText()

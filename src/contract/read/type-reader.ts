@@ -1,6 +1,4 @@
-/**
- * Reads types from their syntax: once a compiler has resolved `long` or `int`, only `bigint` or `number` is left.
- */
+/** Reads types from their syntax, because a compiler resolves `long` and `int` to `bigint` and `number`. */
 
 import { Node, SyntaxKind, type TypeNode, type TypeReferenceNode } from "ts-morph";
 import { suggestion } from "../../print/did-you-mean.ts";
@@ -15,7 +13,7 @@ import { globalObjection, objection } from "./unsupported-types.ts";
 
 /** The context of a type in a contract. */
 export interface TypeContext {
-  /** The arguments of the surrounding type parameters. */
+  /** The type arguments for the surrounding type parameters. */
   readonly parameters: ReadonlyMap<Node, DataType>;
   /** True if generated code names the type, so that it must be exported. */
   readonly isSignature: boolean;
@@ -23,13 +21,13 @@ export interface TypeContext {
   readonly aliases?: readonly Node[];
   /** The nesting around the type; absent for an outermost type. */
   readonly nesting?: Nesting;
-  /** The declarations that extend the one being read and have no class of their own in Java. */
+  /** The declarations that extend the current declaration and have no separate class in Java. */
   readonly bases?: readonly Node[];
 }
 
 /** Reads the declarations that types refer to. */
 export interface Declarations {
-  /** Reads a class or an enum; `undefined` for a type alias that is neither. */
+  /** Reads a class or an enum. Returns `undefined` for a type alias that is neither. */
   read(declared: DeclaredType, args: readonly DataType[], place: TypeContext, node: Node): DataType | undefined;
 }
 
@@ -56,7 +54,8 @@ export class TypeReader {
   }
 
   /**
-   * The type arguments of a reference, with defaults for omitted ones; `undefined` if there are too few or too many.
+   * Reads the type arguments of a reference, with defaults for omitted ones. Returns `undefined` if there are too few
+   * or too many.
    */
   readArguments(
     node: Node,

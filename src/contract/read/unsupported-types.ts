@@ -1,9 +1,9 @@
-/** Reasons why a type has no counterpart in Java, with the type to write instead. */
+/** The reasons why a type has no counterpart in Java, with the type to use instead. */
 import { type Node, SyntaxKind } from "ts-morph";
 import { suggestion } from "../../print/did-you-mean.ts";
 import { brands, globals, JAVA_MODULE } from "../model/known-types.ts";
 
-/** The reason for a name that no contract declares. */
+/** Returns the reason for a name that no contract declares. */
 export function globalObjection(name: string): string {
   if (["Promise", "AsyncIterable"].includes(name)) return `${name} can only enclose the whole type`;
   if (["Function", "Symbol"].includes(name)) return "a function or symbol is not data";
@@ -16,7 +16,7 @@ export function globalObjection(name: string): string {
   return `${name} is neither imported nor a type with a counterpart in Java${close}`;
 }
 
-/** Types of the language, each with the type that contracts use in its place. */
+/** Global types, each with the type that contracts use instead. */
 const replacements: Readonly<Record<string, string>> = {
   ArrayBuffer: "Uint8Array",
   BigInt: "long",
@@ -33,7 +33,7 @@ const replacements: Readonly<Record<string, string>> = {
   String: "string",
 };
 
-/** The reason for a syntactic form of type. */
+/** Returns the reason for a kind of type syntax. */
 export function objection(node: Node): string {
   switch (node.getKind()) {
     case SyntaxKind.VoidKeyword:

@@ -1,6 +1,4 @@
-/**
- * Prints a file generated from a contract: clients and handlers of services without a proto file.
- */
+/** Prints a file generated from a contract: clients and handlers of services without a proto file. */
 
 import { relative } from "node:path";
 import { type Declaration, objectLiteral, printDeclaration, type Target } from "../../print/declaration.ts";
@@ -27,7 +25,7 @@ export interface StubFile {
   readonly text: string;
 }
 
-/** Prints the file of one outline. It may import from the files of `all`. */
+/** Prints the file of an outline. It may import from the files of `all`. */
 export function stubFile(outline: StubOutline, all: readonly StubOutline[], options: StubOptions): StubFile {
   const { target, out, importExtension } = options;
   const path = `${outline.path}.${target === "dts" ? "d.ts" : target}`;
@@ -46,7 +44,7 @@ export function stubFile(outline: StubOutline, all: readonly StubOutline[], opti
   const blocks = [imports.statements(target === "js" ? "JavaScript" : "TypeScript").join("\n"), ...body];
   return { path, text: `${head}\n${blocks.filter((block) => block !== "").join("\n\n")}\n` };
 
-  /** Selects the constants of enums, which later constants refer to. */
+  /** Reports whether a declaration is the constant of an enum, to which later constants refer. */
   function isEnum({ name }: Declaration): boolean {
     return [...outline.locals, ...outline.constants].some(([shape, own]) => shape.kind === "enum" && own === name);
   }
@@ -86,7 +84,8 @@ function shapeConstant(shape: Shape, name: string, isLocal: boolean, tools: Tool
   const { target, runtime, constantOf } = tools;
   const type = ({ name, java }: Field): string => {
     const text = typeLiteral(java, constantOf);
-    // For such a key, TypeScript takes the contextual type from Object instead of the index signature.
+    // For a key that is also a member of `Object`, TypeScript takes the contextual type from `Object` instead of the
+    // index signature.
     return target === "ts" && name in Object.prototype ? `${text} as ${runtime.type("JavaType")}` : text;
   };
   const inside = (): [string, string] =>
@@ -157,7 +156,7 @@ function serviceDeclarations(outline: StubServiceOutline, tools: Tools): Declara
   ];
 }
 
-/** The contract's method, with the options of a call as an additional last parameter. */
+/** Prints the contract's method with the call options as an additional last parameter. */
 function clientSignature(method: Method, { types, runtime }: Tools): string {
   const given = method.parameters.map(({ name, isOptional, type }) => {
     const text = type.text(types);
@@ -168,7 +167,10 @@ function clientSignature(method: Method, { types, runtime }: Tools): string {
   return `(${[...given, options].join(", ")}): ${answersStream(method) ? "AsyncIterable" : "Promise"}<${result}>`;
 }
 
-/** An omitted argument arrives as null, because later parameters are always present. */
+/**
+ * Prints the contract's method for a handler. An omitted argument is received as null, because later parameters are
+ * always present.
+ */
 function handlerSignature(method: Method, { types, runtime }: Tools): string {
   const given = method.parameters.map((parameter) => {
     const text = parameterText(parameter, types);
@@ -184,7 +186,7 @@ function parameterText({ isOptional, type }: MethodParameter, types: TypeNames):
   return isOptional && type.hasNull !== true ? `${type.text(types)} | null` : type.text(types);
 }
 
-/** A name for an additional parameter that none of the author's parameters has. */
+/** Returns a name for an additional parameter that differs from the names of the author's parameters. */
 function freeName(wanted: string, { parameters }: Method): string {
   return new Scope(parameters.map(({ name }) => name)).claim(wanted);
 }

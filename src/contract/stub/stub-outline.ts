@@ -10,14 +10,14 @@ export type Shape = ClassShape | EnumShape;
 
 export interface StubOutline {
   readonly contract: Contract;
-  /** The path under the output folder, without extension. */
+  /** The path below the output folder, without extension. */
   readonly path: string;
   readonly services: readonly StubServiceOutline[];
   /** The constants of classes and enums that the contract declares. */
   readonly constants: ReadonlyMap<Shape, string>;
   /**
-   * Constants that only this file uses: for enums of other files, generic classes, and classes that no contract
-   * declares.
+   * Constants that only this file uses. They describe enums of other files, generic classes, and classes that no
+   * contract declares.
    */
   readonly locals: ReadonlyMap<Shape, string>;
   /** All identifiers that the file declares. */
@@ -33,12 +33,12 @@ export interface StubServiceOutline {
   readonly methods: readonly { readonly method: Method; readonly constant: string }[];
 }
 
-/** Types of the language that these files name, in addition to those that all generated files name. */
+/** Global types that these files use, in addition to those that all generated files use. */
 const globals = ["Array", "Date", "Map", "ReadonlyArray", "ReadonlyMap", "ReadonlySet", "Record", "Set", "Uint8Array"];
 
 export const reserved: readonly string[] = [...unbindable, ...globals];
 
-/** Outlines a file for each contract that declares something. `root` is the folder that the output folder stands for. */
+/** Outlines a file for each contract with declarations. `root` is the folder that corresponds to the output folder. */
 export function outlineStubs(contracts: readonly Contract[], root: string): StubOutline[] {
   const drafts = contracts
     .filter(({ services, shapes }) => services.length + shapes.length > 0)
@@ -67,7 +67,7 @@ function draft(contract: Contract, root: string): Draft {
   return { contract, path, services, constants, scope };
 }
 
-/** The extension of a contract's file. */
+/** Matches the extension of a contract's file. */
 export const sourceExtension = /(?:\.d)?\.ts$/;
 
 function constantName(shape: Shape): string {
@@ -75,7 +75,7 @@ function constantName(shape: Shape): string {
   return `${[shape.name, ...shape.args.map(label)].join("_")}Class`;
 }
 
-/** A type as part of an identifier. */
+/** Returns a type as part of an identifier. */
 function label(type: JavaTypeModel): string {
   switch (type.kind) {
     case "named":
@@ -96,8 +96,8 @@ function label(type: JavaTypeModel): string {
 }
 
 /**
- * The shapes that a file must describe itself. Enums are always included: their constants are read while modules are
- * still loading, when one from a file that imports this one would not exist yet.
+ * Returns the shapes that a file must describe itself. Enums are always included: their constants are read while
+ * modules are loading, when the constants of a file with a circular import do not exist yet.
  */
 function localShapes(
   { contract, constants }: Pick<StubOutline, "contract" | "constants">,
@@ -114,7 +114,7 @@ function localShapes(
     if (result !== undefined) visit(result.java);
   }
   for (const shape of contract.shapes) if (shape.kind === "class") for (const { java } of shape.fields) visit(java);
-  // The set grows during the iteration.
+  // The loop also visits shapes that it adds to the set.
   for (const shape of locals) if (shape.kind === "class") for (const { java } of shape.fields) visit(java);
   return [...locals];
 }
