@@ -46,10 +46,7 @@ const parts = {
       },
     }),
 
-  /**
-   * Bundles the command `triple-es`. It is split, so that its help is printed without loading ts-morph, an optional
-   * peer.
-   */
+  /** Bundles the command `triple-es`. It is split, so that its help is printed without loading ts-morph, an optional peer. */
   contract: () =>
     build({
       ...bundle,

@@ -19,7 +19,7 @@ export function checkFiles(request: CodeGeneratorRequest): void {
   for (const name of request.fileToGenerate) {
     const shown = JSON.stringify(name);
     if (!known.has(name)) mistakes.push(`${shown} is to be generated, but it is not in the request`);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches names to reject
     if (/^$|^\/|^[A-Za-z]:|[\\\u0000-\u001f]|(^|\/)\.\.?(\/|$)|\/\/|\p{Surrogate}/u.test(name)) {
       mistakes.push(`${shown} is not a path under the root of the proto files`);
     }

@@ -1,7 +1,4 @@
-/**
- * Source maps from generated declarations to the proto file. With them, go-to-definition on a stub opens the proto
- * file.
- */
+/** Source maps from generated declarations to the proto file. With them, go-to-definition on a stub opens the proto file. */
 import type { Position } from "./comments.ts";
 
 /** Prints a declared name, and records its position in the proto file if the file gets a source map. */
@@ -54,10 +51,7 @@ export function sourceMap(file: string, source: string, mappings: string): strin
 
 type Encode = (column: number, sourceLine?: number, sourceColumn?: number, isFirst?: boolean) => string;
 
-/**
- * Creates an encoder of segments. Each number is the difference from the previous segment. Columns restart on each
- * line.
- */
+/** Creates an encoder of segments. Each number is the difference from the previous segment. Columns restart on each line. */
 function createEncoder(): Encode {
   const last = { column: 0, sourceLine: 0, sourceColumn: 0 };
   return (column, sourceLine, sourceColumn, isFirst = false) => {

@@ -45,7 +45,7 @@ export function jsDoc(lines: readonly string[], indent = ""): string {
  * and isolates of the bidirectional algorithm, which can make source code look different from what it does
  * (CVE-2021-42574).
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches characters to remove
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Escapes an author's text so that it contains no tag: TypeScript accepts `@word` in the middle of a line. */
@@ -54,7 +54,7 @@ export function prose(line: string): string {
 }
 
 /** Matches lines that need escapes. Most lines do not match, so one test is enough for them. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches lines to escape
 const suspicious = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]|\*\/|source(?:Mapping)?URL/;
 
 /** Escapes a line so that it stays one line of one comment and contains no source map directive. */

@@ -10,10 +10,7 @@ export interface Contract {
   readonly services: readonly Service[];
   /** Enums and non-generic classes, in the order of the file. */
   readonly shapes: readonly (ClassShape | EnumShape)[];
-  /**
-   * Types that Java has to declare. They include generic classes, and types of other files that this contract uses
-   * first.
-   */
+  /** Types that Java has to declare. They include generic classes, and types of other files that this contract uses first. */
   readonly declared: readonly (ClassShape | EnumShape)[];
 }
 
