@@ -49,7 +49,7 @@ function install(reason) {
   console.log(`Installing: ${reason}, so running npm ${NPM_CI.slice(0, 2).join(" ")}`);
   const options = { cwd: root, stdio: ["ignore", "ignore", "inherit"], shell: process.platform === "win32" };
   const { status, error } = spawnSync("npm", NPM_CI, options);
-  if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : "; its own words are above"}`);
+  if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : "; its output is above"}`);
 }
 
 function fail(message) {
