@@ -138,7 +138,7 @@ interface PayloadCall {
 /** One call over sub-protocol B on a server. */
 export interface GrpcPayloadCall extends PayloadCall {
   /** Decodes a request. Throws an `RpcError`. */
-  decode(bytes: Uint8Array): object;
+  decode(bytes: Uint8Array): object | Promise<object>;
   /** Encodes the message of a response. */
   encode(message: object): Uint8Array;
   /**

@@ -37,11 +37,13 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /**
  * Parses JSON text. Rejects with `resource_exhausted`, before any value is created, if the values would take more
  * memory than the limit, and with an `Error` for text that is not UTF-8, not JSON or nested too deeply.
+ * `parse` parses each part, which is valid JSON text if the whole text is. It throws a `SyntaxError` for any other text.
  */
 export async function parseJsonInSteps(
   bytes: Uint8Array,
   maxDecodedBytes: number,
   partBytes: number = PART_BYTES,
+  parse: (text: string) => JsonValue = JSON.parse,
 ): Promise<JsonValue> {
   const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   const scan = new Scan(bytes, start, partBytes);
@@ -51,7 +53,7 @@ export async function parseJsonInSteps(
     if (turn !== undefined) await turn;
   }
   if (scan.memory > maxDecodedBytes) throw tooMuchMemory(scan.memory, maxDecodedBytes);
-  return new Parts(bytes, scan.ends, partBytes).whole(start);
+  return new Parts(bytes, scan.ends, partBytes, parse).whole(start);
 }
 
 /** The scan of a text: estimates the memory of its values, and finds the ends of its large arrays and objects. */
@@ -137,11 +139,18 @@ class Parts {
   readonly #bytes: Uint8Array;
   readonly #ends: ReadonlyMap<number, number>;
   readonly #partBytes: number;
+  readonly #parseText: (text: string) => JsonValue;
 
-  constructor(bytes: Uint8Array, ends: ReadonlyMap<number, number>, partBytes: number) {
+  constructor(
+    bytes: Uint8Array,
+    ends: ReadonlyMap<number, number>,
+    partBytes: number,
+    parseText: (text: string) => JsonValue,
+  ) {
     this.#bytes = bytes;
     this.#ends = ends;
     this.#partBytes = partBytes;
+    this.#parseText = parseText;
   }
 
   async whole(start: number): Promise<JsonValue> {
@@ -259,16 +268,16 @@ class Parts {
     let colon = child - 1;
     while (colon > from && isSpace(this.#bytes[colon] as number)) colon -= 1;
     if (this.#bytes[colon] !== COLON) throw unexpected(child);
-    const key = this.#parse(from, colon);
-    if (typeof key !== "string") throw unexpected(from);
-    return key;
+    const [key] = Object.keys(this.#parse(from, colon, "{", ":0}") as JsonObject);
+    return key as string;
   }
 
   #parse(start: number, end: number, before = "", after = ""): JsonValue {
     const text = decoder.decode(this.#bytes.subarray(start, end));
     try {
-      return JSON.parse(before + text + after) as JsonValue;
+      return this.#parseText(before + text + after);
     } catch (cause) {
+      if (!(cause instanceof SyntaxError)) throw cause;
       // The positions in the message refer to the part, so they are removed.
       const reason = reasonOf(cause).replace(/ (?:in JSON )?at position.*$/, "");
       throw new SyntaxError(`the JSON is malformed at or after byte ${start}: ${reason}`, { cause });

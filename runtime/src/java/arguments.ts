@@ -5,7 +5,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { Cost } from "./cost.ts";
 import { fromJson, toJson } from "./json.ts";
 import { ExactNumber } from "./json-text.ts";
-import type { JavaType, Signature } from "./signature.ts";
+import type { JavaType, Parameter, Signature } from "./signature.ts";
 import { isBytes, isRecord, scalarOf, within } from "./type.ts";
 
 /** The array of the arguments. */
@@ -49,7 +49,7 @@ export function valuesOf({ parameters }: Signature, readings: readonly JsonValue
       const values = parameters.map(({ name, type }, index) =>
         within(`argument "${name}"`, () => fromJson(type, reading[index] as JsonValue, cost)),
       );
-      return { values, plain: parameters.every(({ type }, index) => isPlain(type, reading[index] as JsonValue)) };
+      return { values, plain: isPlainReading(parameters, reading) };
     } catch (reason) {
       problem ??= reason;
     }
@@ -60,6 +60,11 @@ export function valuesOf({ parameters }: Signature, readings: readonly JsonValue
 function takesArray(type: JavaType): boolean {
   if (typeof type === "string") return type === "java.lang.Object" || isBytes(type);
   return "list" in type || "set" in type || "array" in type;
+}
+
+/** Reports whether each argument is in its usual JSON form. */
+export function isPlainReading(parameters: readonly Parameter[], reading: readonly JsonValue[]): boolean {
+  return parameters.every(({ type }, index) => isPlain(type, reading[index] as JsonValue));
 }
 
 /** Reports whether a JSON value has the usual form of the type. An `Object` has none. */

@@ -19,7 +19,8 @@ const MAX_LOOKUP_MS = 0.004;
 /** A pause of the process makes one measurement slow, but hardly three of the same lookups. */
 const MEASUREMENTS = 3;
 
-class CollisionGuard {
+/** The guard of one set or map while keys are added to it. */
+export class CollisionGuard {
   readonly #keys: { has(key: unknown): boolean };
   readonly #sample: unknown[] = [];
   #count = 0;

@@ -11,4 +11,8 @@ export const jsonSerialization: Serialization = {
   name: "json",
   encode: (type, value, cost) => encodeJson(toJson(type, value, cost)),
   decode: (type, bytes, cost) => fromJson(type, parseExactJson(decodeJsonText(bytes)), cost),
+  decodeLarge: async (type, bytes, cost) => {
+    const { fromJsonInSteps, parseExactJsonInSteps } = await import("./large-json.ts");
+    return fromJsonInSteps(type, await parseExactJsonInSteps(bytes), cost);
+  },
 };

@@ -21,7 +21,7 @@ export class ExactNumber {
 /** Shorter numbers without an exponent are exact: a double holds any 15 digits. */
 const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
 const BARE_KEY = /[{,]\s*-?[0-9]+\s*:/;
-const NUMBER_CHARACTER = /[0-9.eE+-]/;
+const NUMBER_CHARACTERS = /[0-9.eE+-]*/y;
 const QUOTE = '"';
 /** Marks that tell strings from exact numbers while both are strings. */
 const STRING_MARK = "'";
@@ -29,7 +29,24 @@ const NUMBER_MARK = "#";
 
 /** The value of JSON text, in which numbers that would lose digits are instances of {@link ExactNumber}. */
 export function parseExactJson(text: string): JsonValue {
-  if (text.length > MIN_COUNTED_LENGTH) countValues(text);
+  if (text.length > MIN_COUNTED_LENGTH) countValues(text, 0, new Cost());
+  return parseCountedJson(text);
+}
+
+/**
+ * A parser for the parts of one large text, which are an array or object each: it does as {@link parseExactJson} does, and
+ * counts the values of all parts together.
+ */
+export function createPartParser(): (text: string) => JsonValue {
+  const cost = new Cost();
+  return (text) => {
+    // The brackets of a part are not in the text.
+    countValues(text, 1, cost);
+    return parseCountedJson(text);
+  };
+}
+
+function parseCountedJson(text: string): JsonValue {
   if (!LONG_NUMBER.test(text) && !BARE_KEY.test(text)) return JSON.parse(text) as JsonValue;
   const quoted = quoteKeys(text, false);
   if (quoted !== undefined) return JSON.parse(quoted) as JsonValue;
@@ -42,10 +59,12 @@ export function parseExactJson(text: string): JsonValue {
 /** Shorter text has fewer values than the limits. */
 const MIN_COUNTED_LENGTH = 256 * 1024;
 
-/** Counts the values of text before they are made, which takes far longer. Text that is not JSON may pass: the parser refuses it. */
-function countValues(text: string): void {
-  const cost = new Cost();
-  for (let i = 0; i < text.length; i += 1) {
+/**
+ * Counts the values of text from an index on before they are made, which takes far longer. Text that is not JSON may pass: the
+ * parser refuses it.
+ */
+function countValues(text: string, start: number, cost: Cost): void {
+  for (let i = start; i < text.length; i += 1) {
     const character = text.charCodeAt(i);
     if (character === 0x22) i = closingQuote(text, i);
     else if (character === 0x2c) cost.addValues(1);
@@ -117,9 +136,9 @@ function normalize(text: string): string {
 }
 
 function endOfNumber(text: string, start: number): number {
-  let end = start + 1;
-  while (end < text.length && NUMBER_CHARACTER.test(text[end] as string)) end += 1;
-  return end;
+  NUMBER_CHARACTERS.lastIndex = start + 1;
+  NUMBER_CHARACTERS.test(text);
+  return NUMBER_CHARACTERS.lastIndex;
 }
 
 /** The position of the closing quote of a string, or the end of the text. */

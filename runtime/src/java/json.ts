@@ -208,11 +208,16 @@ function objectFromJson({ name, fields }: JavaClass, json: JsonValue, cost: Cost
   const object = {};
   for (const [field, type] of Object.entries(fields)) {
     const member = Object.hasOwn(json, field) ? (json as JsonObject)[field] : undefined;
-    if (member === undefined) cost.addMade(1);
-    const decode = (): unknown => (member === undefined ? initialValue(type) : fromJson(type, member, cost));
-    setMember(object, field, within(`field "${field}"`, decode));
+    setMember(object, field, fieldFromJson(field, type, member, cost));
   }
   return object;
+}
+
+/** The value of a field, whose member may be missing. */
+export function fieldFromJson(field: string, type: JavaType, member: JsonValue | undefined, cost: Cost): unknown {
+  if (member === undefined) cost.addMade(1);
+  const decode = (): unknown => (member === undefined ? initialValue(type) : fromJson(type, member, cost));
+  return within(`field "${field}"`, decode);
 }
 
 function mapFromJson(type: Extract<JavaType, { readonly map: unknown }>, json: JsonValue, cost: Cost): object {
@@ -228,7 +233,7 @@ function mapFromJson(type: Extract<JavaType, { readonly map: unknown }>, json: J
 }
 
 /** Keys are always strings in JSON. */
-function keyFromJson(type: JavaType, key: string, cost: Cost): unknown {
+export function keyFromJson(type: JavaType, key: string, cost: Cost): unknown {
   if (scalarOf(type) === "boolean" && (key === "true" || key === "false")) return key === "true";
   const milliseconds = type === "java.util.Date" && /^-?[0-9]{1,16}$/.test(key);
   return fromJson(type, milliseconds ? Number(key) : key, cost);

@@ -21,10 +21,18 @@ export interface Serialization {
   /** `cost` counts all values of a message together: pass it on when calling a built-in serialization. */
   encode(type: JavaType, value: unknown, cost?: Cost): Uint8Array;
   decode(type: JavaType, bytes: Uint8Array, cost?: Cost): unknown;
+  /**
+   * Decodes a value of more than 16 KiB on a server, in steps that leave the event loop its turns. Optional: without it,
+   * {@link decode} is called.
+   */
+  decodeLarge?(type: JavaType, bytes: Uint8Array, cost: Cost): Promise<unknown>;
   /** Encodes an exception. If absent, exceptions are reported as a status. */
   encodeException?(exception: JavaException): Uint8Array;
   decodeException?(bytes: Uint8Array): JavaException;
 }
+
+/** Largest value, in bytes, that a server decodes at once. */
+export const SMALL_BYTES: number = 16 * 1024;
 
 /** Finds a serialization by its name on the wire or in signatures. */
 export function findSerialization(all: readonly Serialization[], name: string): Serialization | undefined {

@@ -212,6 +212,15 @@ export function within<T>(where: string, work: () => T): T {
   }
 }
 
+/** Adds to the errors of asynchronous work where they occurred. */
+export function withinLater<T>(where: string, work: Promise<T>): Promise<T> {
+  return work.catch((cause: unknown) =>
+    within(where, () => {
+      throw cause;
+    }),
+  );
+}
+
 /** The classes and enums that a type refers to, by name. */
 export interface DeclaredTypes {
   readonly classes: ReadonlyMap<string, JavaClass>;

@@ -2,7 +2,7 @@
  * Arguments of interface methods, in every kind of body (spec: Additional request content types). Where values arrive as
  * text they are converted to the type of their parameter.
  */
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import type { BodyContent, BodyElement, BodyPart, Named } from "../../call/method.ts";
 import { decodeJsonText } from "../../codec/codec.ts";
@@ -28,15 +28,16 @@ export interface ArgumentBody {
   problemFor(signature: Signature): string;
 }
 
-/** Arguments in JSON, by position or by name. */
-function jsonArguments(bytes: Uint8Array): ArgumentBody {
-  if (bytes.byteLength === 0) throw badRequest("the body is empty; it must be a JSON array of the arguments");
-  const body = parseJson(bytes);
+/** Arguments in JSON, by position or by name. `keysOf` may leave out keys beyond as many as a method has parameters. */
+export function jsonArguments(
+  body: JsonValue,
+  keysOf: (object: JsonObject) => readonly string[] = Object.keys,
+): ArgumentBody {
   const contents = Array.isArray(body) ? `${body.length} arguments` : "no array";
   return {
     typed: true,
     readingsFor: (signature) => argumentsIn(signature, body),
-    namesAll: (signature) => isRecord(body) && namesAll(signature, Object.keys(body)),
+    namesAll: (signature) => isRecord(body) && namesAll(signature, keysOf(body as JsonObject)),
     problemFor: ({ parameters }) => `the body has ${contents}; it must be a JSON array with ${parameters.length}`,
   };
 }
@@ -90,7 +91,8 @@ function xmlArguments(root: BodyElement): ArgumentBody {
 export function argumentsOf(content: BodyContent): ArgumentBody {
   switch (content.shape) {
     case "json":
-      return jsonArguments(content.bytes);
+      if (content.bytes.byteLength > 0) return jsonArguments(parseJson(content.bytes));
+      throw badRequest("the body is empty; it must be a JSON array of the arguments");
     case "text":
       return textArguments(content.text);
     case "pairs":

@@ -5,12 +5,24 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import type { HttpRpcPayloadCall, Method, PayloadBody } from "../../call/method.ts";
+import type { BodyContent, HttpRpcPayloadCall, Method, PayloadBody } from "../../call/method.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
-import { valuesOf } from "../arguments.ts";
+import { type Fit, valuesOf } from "../arguments.ts";
 import { signatureOf } from "../method.ts";
-import { type ArgumentBody, argumentsOf } from "./arguments.ts";
+import { SMALL_BYTES } from "../serialization.ts";
+import { type ArgumentBody, argumentsOf, jsonArguments } from "./arguments.ts";
 import { RESULT_FORMATS } from "./results.ts";
+
+/** A method that a body may be for. */
+interface Candidate {
+  readonly one: Method;
+  readonly readings: readonly JsonValue[][];
+}
+
+/** A method and the arguments that are valid for it. */
+interface Fitting extends Fit {
+  readonly one: Method;
+}
 
 /** One call of an interface method on a server. */
 export class PositionalCall implements HttpRpcPayloadCall {
@@ -35,28 +47,52 @@ export class PositionalCall implements HttpRpcPayloadCall {
       if (parameterless !== undefined) return this.#choose(parameterless, []);
     }
     const content = body.parse();
-    return content instanceof Promise
-      ? content.then((one) => this.#read(argumentsOf(one)))
-      : this.#read(argumentsOf(content));
+    return content instanceof Promise ? content.then((one) => this.#read(one)) : this.#read(content);
   }
 
-  #read(body: ArgumentBody): unknown[] {
-    const methods = this.#methods;
-    const readings = new Map(methods.map((one) => [one, readingsOf(body, one, methods.length > 1)]));
-    // Names of arguments also tell overloads apart.
-    const named = methods.filter((one) => body.namesAll?.(signatureOf(one)));
-    const possible = named.length === 1 ? named : methods.filter((one) => readings.get(one)?.length !== 0);
-    const [first = this.#method] = possible;
-    if (possible.length === 0) throw this.#noSuchArguments(body);
-    if (possible.length === 1)
-      return this.#choose(first, valuesOf(signatureOf(first), readings.get(first) ?? []).values);
-    const fitting = possible.flatMap((one) => {
+  #read(content: BodyContent): unknown[] | Promise<unknown[]> {
+    if (content.shape === "json" && content.bytes.byteLength > SMALL_BYTES) return this.#readLarge(content.bytes);
+    const body = argumentsOf(content);
+    const candidates = this.#candidates(body);
+    const [first, ...others] = candidates;
+    if (first !== undefined && others.length === 0)
+      return this.#choose(first.one, valuesOf(signatureOf(first.one), first.readings).values);
+    const fitting = candidates.flatMap(({ one, readings }) => {
       try {
-        return [{ one, ...valuesOf(signatureOf(one), readings.get(one) ?? []) }];
+        return [{ one, ...valuesOf(signatureOf(one), readings) }];
       } catch {
         return [];
       }
     });
+    return this.#select(body, fitting);
+  }
+
+  /** The same in steps that leave the event loop its turns. Pages, which only call, do not load them. */
+  async #readLarge(bytes: Uint8Array): Promise<unknown[]> {
+    const { firstKeys, parseExactJsonInSteps, valuesInSteps } = await import("../large-json.ts");
+    const body = jsonArguments(await parseExactJsonInSteps(bytes), firstKeys);
+    const candidates = this.#candidates(body);
+    const fitting: Fitting[] = [];
+    for (const { one, readings } of candidates) {
+      try {
+        fitting.push({ one, ...(await valuesInSteps(signatureOf(one), readings)) });
+      } catch (reason) {
+        if (candidates.length === 1) throw reason;
+      }
+    }
+    return this.#select(body, fitting);
+  }
+
+  /** The methods that the body may be for, by the names or the number of its arguments. */
+  #candidates(body: ArgumentBody): readonly Candidate[] {
+    const methods = this.#methods;
+    const all = methods.map((one) => ({ one, readings: readingsOf(body, one, methods.length > 1) }));
+    // Names of arguments also tell overloads apart.
+    const named = all.filter(({ one }) => body.namesAll?.(signatureOf(one)));
+    return named.length === 1 ? named : all.filter(({ readings }) => readings.length !== 0);
+  }
+
+  #select(body: ArgumentBody, fitting: readonly Fitting[]): unknown[] {
     if (fitting.length === 0) throw this.#noSuchArguments(body);
     const plain = body.typed === true ? fitting.filter((fit) => fit.plain) : [];
     const [chosen, ...others] = plain.length > 0 ? plain : fitting;

@@ -14,11 +14,12 @@ import {
   findSerialization,
   requireSerialization,
   type Serialization,
+  SMALL_BYTES,
   serializationsOf,
   wireNameOf,
 } from "../serialization.ts";
-import type { Signature } from "../signature.ts";
-import { nameOf, parameterNames, show, within } from "../type.ts";
+import type { Parameter, Signature } from "../signature.ts";
+import { nameOf, parameterNames, show, within, withinLater } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper, type Wrapper } from "./wrapper.ts";
 
 /** The code of Dubbo's `RpcException` for exceptions of the service itself. */
@@ -43,17 +44,22 @@ export class WrappedCall implements GrpcPayloadCall {
   }
 
   /** Decodes the arguments of a request. Every error in them is the caller's: invalid_argument. */
-  decode(bytes: Uint8Array): unknown[] {
+  decode(bytes: Uint8Array): unknown[] | Promise<unknown[]> {
     try {
-      return this.#decode(decodeWrapper(bytes));
+      const values = this.#decode(decodeWrapper(bytes));
+      return values instanceof Promise ? values.catch((cause) => this.#cannotDecode(cause)) : values;
     } catch (cause) {
-      if (cause instanceof RpcError) throw cause;
-      const message = `the arguments of ${this.#method.path} cannot be decoded: ${reasonOf(cause)}`;
-      throw new RpcError(Code.InvalidArgument, message, { cause });
+      return this.#cannotDecode(cause);
     }
   }
 
-  #decode(wrapper: Wrapper): unknown[] {
+  #cannotDecode(cause: unknown): never {
+    if (cause instanceof RpcError) throw cause;
+    const message = `the arguments of ${this.#method.path} cannot be decoded: ${reasonOf(cause)}`;
+    throw new RpcError(Code.InvalidArgument, message, { cause });
+  }
+
+  #decode(wrapper: Wrapper): unknown[] | Promise<unknown[]> {
     if (wrapper.serializeType === "") throw this.#unsupported("the message names no serialization");
     const serialization = findSerialization(this.#all, wrapper.serializeType);
     if (serialization === undefined)
@@ -66,6 +72,9 @@ export class WrappedCall implements GrpcPayloadCall {
       throw new Error(`${wrapper.values.length} were sent, and it takes ${parameters.length}`);
     }
     const cost = new Cost();
+    if (serialization.decodeLarge !== undefined && wrapper.values.some(isLarge)) {
+      return decodeInSteps(serialization, parameters, wrapper.values, cost);
+    }
     return parameters.map(({ name, type }, index) =>
       within(`argument "${name}"`, () => serialization.decode(type, wrapper.values[index] as Uint8Array, cost)),
     );
@@ -99,6 +108,28 @@ export class WrappedCall implements GrpcPayloadCall {
     const known = this.#all.map(describeNames).join(", ") || "none";
     return new RpcError(Code.Unimplemented, `${problem}; supported are: ${known}`);
   }
+}
+
+const isLarge = (bytes: Uint8Array): boolean => bytes.byteLength > SMALL_BYTES;
+
+async function decodeInSteps(
+  serialization: Serialization,
+  parameters: readonly Parameter[],
+  encoded: readonly Uint8Array[],
+  cost: Cost,
+): Promise<unknown[]> {
+  const values: unknown[] = [];
+  for (const [index, { name, type }] of parameters.entries()) {
+    const bytes = encoded[index] as Uint8Array;
+    const large = isLarge(bytes) ? serialization.decodeLarge?.(type, bytes, cost) : undefined;
+    const where = `argument "${name}"`;
+    values.push(
+      large === undefined
+        ? within(where, () => serialization.decode(type, bytes, cost))
+        : await withinLater(where, large),
+    );
+  }
+  return values;
 }
 
 /** The names of a serialization, on the wire and in signatures. */
