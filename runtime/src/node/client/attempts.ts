@@ -1,5 +1,5 @@
 /**
- * The attempts to connect to a server: one at a time, with backoff between them, and for as long as a call needs one.
+ * The attempts to connect to a server: one at a time, with backoff between them, as long as a call needs a connection.
  */
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
@@ -9,8 +9,9 @@ import { startQuietTimer, unlessAborted } from "../io/timer.ts";
 import type { Backoff } from "./backoff.ts";
 
 /**
- * An attempt that no call needs any more is given up after this time, in milliseconds: it would keep the program running.
- * Not at once, or a server that takes longer to connect to than calls may take would never be connected to.
+ * Time in milliseconds after which an attempt that no call needs any more is aborted, because it would keep the program
+ * running. It is not aborted at once: a server that takes longer to connect to than the deadlines of calls allow could never
+ * be reached.
  */
 const UNNEEDED_ATTEMPT_MS = 3_000;
 
@@ -20,22 +21,24 @@ export class ConnectionAttempts {
   readonly #abandoned = new AbortController();
   #current: Promise<void> | undefined;
   #giveUp: (() => void) | undefined;
-  /** Calls that need a connection. */
+  /** The number of calls that wait for a connection. */
   #needed = 0;
   #stopTimer = (): void => {};
 
-  /** `connect` makes one attempt. It rejects when that fails, and gives up when the signal fires. */
+  /** `connect` makes one attempt. It rejects when the attempt fails, and stops when the signal fires. */
   constructor(connect: (signal: AbortSignal) => Promise<void>, backoff: Backoff) {
     this.#connect = connect;
     this.#backoff = backoff;
   }
 
-  /** Fires when no more attempts are made. */
+  /** The signal that fires when no more attempts are made. */
   get abandoned(): AbortSignal {
     return this.#abandoned.signal;
   }
 
-  /** Begins an attempt, unless one is under way, and settles as it does. Rejects at once during backoff. */
+  /**
+   * Begins an attempt, or joins the current one, and returns a promise that settles with it. Rejects at once during backoff.
+   */
   start(): Promise<void> {
     if (this.#current !== undefined) return this.#current;
     const { signal } = this.#abandoned;
@@ -50,8 +53,8 @@ export class ConnectionAttempts {
   }
 
   /**
-   * Settles as the next attempt does, for a call with that signal. With `untilReady` it makes attempt after attempt until
-   * one succeeds or the signal fires, and does not reject for those that fail.
+   * Waits for an attempt on behalf of a call with this signal, and settles with it. With `untilReady`, failed attempts are
+   * repeated until one succeeds or the signal fires; their errors do not reject the promise.
    */
   async ready(signal: AbortSignal | undefined, untilReady: boolean): Promise<void> {
     this.#needed++;
@@ -74,7 +77,7 @@ export class ConnectionAttempts {
     }
   }
 
-  /** Gives up the current attempt, and the calls that wait for one. */
+  /** Aborts the current attempt, and rejects the calls that wait for it. */
   abandon(reason: RpcError): void {
     this.#abandoned.abort(reason);
   }

@@ -1,7 +1,7 @@
 /**
  * Exponential backoff between attempts to connect, as in gRPC's document "connection-backoff", with three differences: the
- * first retry does not wait, for a server that was just restarted; the waits of the first minute of an outage stay below
- * five seconds; and where nothing listens on this machine they stay below one.
+ * first retry is made without a wait, because the server may have just been restarted; during the first minute of an outage
+ * waits are limited to five seconds; and they are limited to one second if this machine itself refuses the connection.
  */
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
@@ -9,21 +9,24 @@ import { isRefusedLocally } from "../io/error.ts";
 
 const INITIAL_MS = 1_000;
 const MULTIPLIER = 1.6;
-/** The share by which a wait is longer or shorter at random, so that the clients of a server do not return all at once. */
+/**
+ * The share by which a wait is lengthened or shortened at random, so that the clients of a server do not all reconnect at
+ * once.
+ */
 const JITTER = 0.2;
 
-/** Most outages are restarts, which are over within a minute. Their waits have an upper bound of their own, jitter aside. */
+/** The time in which most restarts end. Attempts that begin within it have a separate upper bound, without jitter. */
 const RESTART_MS = 60_000;
 const RESTART_MAX_MS = 5_000;
-/** The upper bound, jitter included, where the operating system has refused a connection to this machine itself. */
+/** The upper bound of waits, jitter included, if this machine itself refused the connection. */
 const LOCAL_MAX_MS = 1_000;
 
 export interface BackoffOptions {
-  /** Upper bound of the waits, jitter aside, in milliseconds. */
+  /** Upper bound of the waits, without jitter, in milliseconds. */
   readonly maxMs: number;
-  /** Milliseconds of a monotonic clock. Default: `performance.now`. */
+  /** Reads a monotonic clock, in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
-  /** From 0 to 1. Default: `Math.random`. */
+  /** Returns a random number from 0 to 1. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
@@ -32,10 +35,10 @@ export class Backoff {
   readonly #maxMs: number;
   readonly #now: () => number;
   readonly #random: () => number;
-  /** When the current attempt began, and the first one of the outage. */
+  /** The times at which the current attempt and the first attempt of the outage began. */
   #startedAt = 0;
   #outageAt = 0;
-  /** The last wait without its jitter; 0 before the first one. */
+  /** The last wait without jitter, in milliseconds; 0 before the first wait. */
   #waitMs = 0;
   #nextAt = 0;
   #last: RpcError | undefined;
@@ -46,12 +49,12 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** Time until the next attempt may be made, in milliseconds. */
+  /** The time until the next attempt is allowed, in milliseconds. */
   get remainingMs(): number {
     return Math.max(0, this.#nextAt - this.#now());
   }
 
-  /** The error of a call that needs a connection while no attempt may be made; `undefined` when one may. */
+  /** Returns the error for calls that need a connection during backoff; `undefined` if an attempt is allowed. */
   refusal(): RpcError | undefined {
     const { remainingMs } = this;
     if (this.#last === undefined || remainingMs === 0) return undefined;
@@ -59,12 +62,12 @@ export class Backoff {
     return new RpcError(Code.Unavailable, `${this.#last.rawMessage} (next attempt in ${wait})`, { cause: this.#last });
   }
 
-  /** An attempt begins. The wait before the next one counts from here. */
+  /** Records the start of an attempt. The wait before the next attempt is measured from here. */
   started(): void {
     this.#startedAt = this.#now();
   }
 
-  /** The attempt has failed. */
+  /** Records the failure of the attempt, and computes the next wait. */
   failed(error: RpcError): void {
     const isFirst = this.#last === undefined;
     this.#last = error;
@@ -80,7 +83,7 @@ export class Backoff {
     this.#nextAt = this.#startedAt + this.#waitMs * (1 + jitter);
   }
 
-  /** The attempt has led to a connection. */
+  /** Records the success of the attempt, and ends the backoff. */
   succeeded(): void {
     this.#waitMs = 0;
     this.#nextAt = 0;

@@ -1,6 +1,6 @@
 /**
  * The interfaces of a client's connections: between transports and engines, and between the pool and one HTTP/2 connection.
- * The pool does not know which engine makes it.
+ * The pool does not depend on the engine that creates a connection.
  */
 import type { RpcError } from "../../call/error.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
@@ -10,29 +10,37 @@ import type { Exchange } from "../../http/exchange.ts";
 export type Connector = EndpointConnections;
 
 export interface Connection {
-  /** Open streams, including those that wait because the server allows no more at a time. */
+  /** Number of open streams, including those that wait for the server's stream limit. */
   readonly streams: number;
-  /** Streams that the server allows at a time. */
+  /** Number of streams that the server allows at a time. */
   readonly maxStreams: number;
-  /** True if new streams may be opened. Once false it stays false. */
+  /** True if new streams can be opened. Once false, it stays false. */
   readonly open: boolean;
-  /** Makes one exchange. If the server has certainly not processed it, it rejects with an error that `isUnprocessed`. */
+  /**
+   * Makes one exchange. If the server has certainly not processed it, rejects with an error for which `isUnprocessed` is
+   * true.
+   */
   readonly exchange: Exchange;
-  /** Sends a PING. Rejects as unavailable if it is not acknowledged in time. */
+  /** Sends a PING. Rejects as unavailable if it is not acknowledged within `timeoutMs`. */
   ping(timeoutMs: number): Promise<void>;
-  /** Opens no more streams, and settles when those that are open have finished. Does not wait for the server. */
+  /**
+   * Stops opening streams, and settles when the open streams have finished. Does not wait for the server to close its side.
+   */
   close(): Promise<void>;
-  /** Ends the connection and every exchange on it, now. */
+  /** Ends the connection and all its exchanges at once. */
   destroy(reason: RpcError): void;
 }
 
 /** Receives the events of a connection. */
 export interface ConnectionOwner {
-  /** No more streams can be opened: the server has sent GOAWAY, or the connection is lost. May be called several times. */
+  /**
+   * Called when no more streams can be opened: the server has sent GOAWAY, or the connection is lost. May be called several
+   * times.
+   */
   onUnusable(connection: Connection): void;
-  /** The last open stream has closed. */
+  /** Called when the last open stream has closed. */
   onIdle(connection: Connection): void;
 }
 
-/** Makes a connection. Rejects as unavailable if that fails, and gives up when the signal fires. */
+/** Makes a connection. Rejects as unavailable if that fails, and stops when the signal fires. */
 export type Connect = (owner: ConnectionOwner, signal: AbortSignal) => Promise<Connection>;

@@ -11,9 +11,9 @@ import { connectHttp2 } from "./http2-connect.ts";
 import { createPool } from "./pool.ts";
 import type { Target } from "./socket.ts";
 
-/** Trust and identity of a client, as `node:tls` takes them. */
+/** Trusted certificates and identity of a client, in the form that `node:tls` accepts. */
 export interface ClientTlsOptions extends SecureContextOptions {
-  /** The name that the server's certificate must have. Default: the host of the base URL. */
+  /** The name that the server's certificate must contain. Default: the host of the base URL. */
   readonly servername?: string | undefined;
   /** True if servers with an untrusted certificate are refused. Default: true. */
   readonly rejectUnauthorized?: boolean | undefined;
@@ -26,33 +26,33 @@ export interface ConnectionOptions {
   /** Time without calls after which a connection is closed. Default: 15 minutes. */
   readonly idleTimeoutMs?: number | undefined;
   /**
-   * True if calls wait for a server that cannot be connected to, as long as their deadlines allow, instead of failing
-   * as unavailable: attempts go on with exponential backoff while a call waits. A call's own `waitForReady` comes
-   * first. The same as gRPC's wait for ready, which is off by default too: a caller that can ask another server is not
-   * held up. Default: false.
+   * True if calls wait while the server cannot be connected to, until their deadlines, instead of failing as unavailable:
+   * attempts continue with exponential backoff while a call waits. The option `waitForReady` of a call takes precedence. This
+   * is gRPC's wait for ready. Default: false, as in gRPC, so that a caller can try another server without delay.
    */
   readonly waitForReady?: boolean | undefined;
   /**
-   * Upper bound of the exponential backoff between attempts to connect, as in gRPC's document on connection backoff. It
-   * begins after the second failure in a row with a second; calls that do not wait fail at once meanwhile, and say why.
-   * In the first minute the bound is five seconds, and one second where nothing listens on this machine itself. 0: no backoff.
-   * Over HTTP/1.1 only between attempts for calls that wait; all other calls make one each. Default: 120,000.
+   * Upper bound of the exponential backoff between attempts to connect, as in gRPC's document "connection-backoff". Backoff
+   * begins with one second after the second failure in a row; calls that do not wait for the server fail at once meanwhile,
+   * with the reason. During the first minute the bound is five seconds, and one second if this machine itself refuses the
+   * connection. 0 disables backoff. Over HTTP/1.1 it applies only to attempts for calls that wait; every other call makes one
+   * attempt. Default: 120,000.
    */
   readonly maxBackoffMs?: number | undefined;
   /**
-   * HTTP/2: connections at a time. More than one are made only while calls are about to use up the streams that the server
-   * allows on each. Calls beyond all of them queue. Default: 10.
+   * HTTP/2: most connections at a time. Another connection is made only when the open streams come close to the limit that
+   * the server sets for each connection. Calls that exceed all limits queue. Default: 10.
    */
   readonly maxConnections?: number | undefined;
   /**
-   * HTTP/2: after this long without calls, a connection is verified by a PING before it is used; if it is not acknowledged
-   * within `pingTimeoutMs`, the call gets a new connection. Default: 30,000.
+   * HTTP/2: time without calls after which a connection is verified by a PING before it is used again. If the PING is not
+   * acknowledged within `pingTimeoutMs`, the call gets a new connection. Default: 30,000.
    */
   readonly verifyAfterMs?: number | undefined;
   /**
-   * HTTP/2: interval of keepalive PINGs on connections with running calls (gRPC's keepalive time). Calls on a connection
-   * that does not acknowledge one fail as unavailable. Many servers close connections that send more than one in five
-   * minutes. Default: none are sent.
+   * HTTP/2: interval of keepalive PINGs on connections with running calls (gRPC's keepalive time). If a PING is not
+   * acknowledged, the calls on that connection fail as unavailable. Many servers close connections that send more than one
+   * PING in five minutes. Default: no keepalive PINGs.
    */
   readonly pingIntervalMs?: number | undefined;
   /** HTTP/2: time limit for the acknowledgement of a PING (gRPC's keepalive timeout). Default: 5,000. */
@@ -61,17 +61,19 @@ export interface ConnectionOptions {
 
 export interface ConnectOptions extends ConnectionOptions {
   /**
-   * The URL of the server: `http://` or `https://`, host, port, and a path prefix if there is one; or `unix:` and the path
-   * of a socket.
+   * The URL of the server: `http://` or `https://`, host, port and an optional path prefix; or `unix:` and the path of a
+   * socket.
    */
   readonly baseUrl: string;
   readonly httpVersion: "1.1" | "2";
   readonly tls?: ClientTlsOptions | undefined;
-  /** The most that the headers of a response may be, in bytes. Over HTTP/2 engines keep up to 64 KiB, and the protocols count. */
+  /**
+   * Limit of the size of response headers, in bytes. HTTP/2 engines keep up to 64 KiB, and the protocols enforce the limit.
+   */
   readonly maxHeaderBytes: number;
 }
 
-/** The options that are durations, and whether 0 is one. */
+/** The options that are durations, and whether 0 is valid for each. */
 const DURATIONS = {
   connectTimeoutMs: false,
   idleTimeoutMs: true,
@@ -81,7 +83,7 @@ const DURATIONS = {
   pingTimeoutMs: false,
 } as const;
 
-/** Makes exchanges with the origin of a base URL. Throws a `TypeError` for an invalid base URL or option. */
+/** Creates the connector for the origin of a base URL. Throws a `TypeError` for an invalid base URL or option. */
 export function createConnector(options: ConnectOptions): Connector {
   const { origin, socketPath } = parseBaseUrl(options.baseUrl);
   checkOptions(options);
@@ -91,13 +93,13 @@ export function createConnector(options: ConnectOptions): Connector {
   return prefix === "" ? connector : { ...connector, exchange: withPrefix(connector.exchange, prefix) };
 }
 
-/** Options of the connections to one endpoint of many. */
+/** Options of the connections to one of several endpoints. */
 export interface EndpointOptions extends Omit<ConnectOptions, "baseUrl"> {
-  /** The `:authority` of requests, whose host is the name that a certificate must have. Default: the address of the endpoint. */
+  /** The `:authority` of requests. The server's certificate must contain its host. Default: the address of the endpoint. */
   readonly authority?: string | undefined;
 }
 
-/** Makes the function that connects to endpoints. Throws a `TypeError` for an invalid option. */
+/** Creates the function that connects to endpoints. Throws a `TypeError` for an invalid option. */
 export function createEndpointConnector(options: EndpointOptions): ConnectEndpoint {
   checkOptions(options);
   const { authority, tls } = options;
@@ -151,7 +153,7 @@ function checkOptions(options: ConnectionOptions): void {
   if (typeof waitForReady !== "boolean") throw new TypeError(`waitForReady must be true or false, not ${waitForReady}`);
 }
 
-/** Reads a base URL. The authority of requests to a Unix domain socket is `localhost`, as in gRPC. */
+/** Parses a base URL. For a Unix domain socket the authority of requests is `localhost`, as in gRPC. */
 function parseBaseUrl(baseUrl: string): { readonly origin: URL; readonly socketPath: string | undefined } {
   if (typeof baseUrl !== "string") throw new TypeError(`baseUrl must be a string, not ${baseUrl}`);
   const socketPath = /^unix:(?:\/\/)?(.+)$/.exec(baseUrl)?.[1];

@@ -1,5 +1,6 @@
 /**
- * The client's HTTP/1.1 engine, on `node:http`: every request is an exchange. Calls and messages are unknown here.
+ * The client's HTTP/1.1 engine, on `node:http`: every request is an exchange. The engine does not depend on calls or
+ * messages.
  */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -24,17 +25,17 @@ import { addressOf, createAgent, probe, silenceOf, type Target } from "./socket.
 export interface Http1Options {
   /** Time limit for making a connection, TLS included, in milliseconds. */
   readonly connectTimeoutMs: number;
-  /** Time without a call after which a connection is closed, in milliseconds. */
+  /** Time without calls after which a connection is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** True if requests that do not say so themselves wait for a server that cannot be connected to. */
+  /** The default of `waitForReady` for requests that do not set it. */
   readonly waitForReady: boolean;
-  /** Between attempts to connect for requests that wait. All others make one attempt each. */
+  /** The backoff between attempts to connect for requests that wait. Every other request makes one attempt. */
   readonly backoff: Backoff;
-  /** The most that the status line and the headers of a response may be together, in bytes. */
+  /** Limit of the status line and the headers of a response together, in bytes. */
   readonly maxHeaderBytes: number;
 }
 
-/** Makes HTTP/1.1 exchanges with a server, over connections that are kept alive. */
+/** Creates the connector that makes HTTP/1.1 exchanges with a server over persistent connections. */
 export function connectHttp1(
   target: Target,
   { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes }: Http1Options,
@@ -51,10 +52,10 @@ export function connectHttp1(
     port: addressOf(target).port,
     ...(socketPath === undefined ? {} : { socketPath }),
   };
-  /** True if the server is known to speak HTTP in the way it is spoken to. */
+  /** True if the server has answered a request, so that it is known to speak HTTP with or without TLS as configured. */
   let answered = false;
   let closed = false;
-  /** The exchanges that are under way, each with the means to end it. */
+  /** The running exchanges, each with a function that fails it. */
   const running = new SwapList<Indexed & { readonly fail: (reason: RpcError) => void }>();
 
   const attempts = new ConnectionAttempts((signal) => probe(target, connectTimeoutMs, signal), backoff);
@@ -66,7 +67,7 @@ export function connectHttp1(
       const fields = ["host", origin.host, ...headers.raw];
       if (body.whole !== undefined) fields.push("content-length", String(body.whole.byteLength));
       const outgoing = start({ ...common, method, path, headers: fields as never });
-      // Node would drop fields beyond 2,000 in silence; the limit of bytes bounds them.
+      // Node would silently drop fields beyond 2,000. The limit in bytes bounds their number.
       outgoing.maxHeadersCount = 0;
       let failure: RpcError | undefined;
       let responded = false;
@@ -107,7 +108,7 @@ export function connectHttp1(
         resolve({
           status: incoming.statusCode ?? 0,
           headers: Metadata.fromRaw(lowerNames(incoming.rawHeaders)),
-          // A connection can be used again when the end of the response has been read.
+          // The connection can be reused only after the end of the response has been read.
           body: new ReadableBody(incoming, {
             lost,
             cancel: () => incoming.destroy(),
@@ -122,7 +123,7 @@ export function connectHttp1(
     });
   };
 
-  /** The cause of a failed exchange, with what it may mean that a server has never sent anything. */
+  /** Adds a hint to the cause of a failed exchange if the server has never sent anything: it may expect another protocol. */
   function explain(cause: unknown, socket: Socket | null): unknown {
     const silence = answered || socket === null || !isClosedByPeer(cause) ? undefined : silenceOf(target, socket);
     return silence === undefined ? cause : closedSilently(silence);

@@ -1,6 +1,6 @@
 /**
- * Makes a client's HTTP/2 connections: the socket, TLS, and the server's connection preface, its first SETTINGS frame (RFC 9113,
- * section 3.4).
+ * Creates a client's HTTP/2 connections: the socket, TLS, and the server's connection preface, which is its first SETTINGS
+ * frame (RFC 9113, section 3.4).
  */
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
@@ -12,14 +12,14 @@ import { Http2Connection } from "./http2-connection.ts";
 import { openSocket, silenceOf, type Target } from "./socket.ts";
 
 /**
- * The async context that sockets are made in. A socket keeps the context it is made in, AsyncLocalStorage included: that of the
- * call which happens to connect must not live as long as the connection.
+ * The asynchronous context in which sockets are created. A socket keeps the context in which it was created, including the
+ * values of AsyncLocalStorage. The context of the call that starts a connection must not live as long as the connection.
  */
 const root = new AsyncResource("TRIPLE_SOCKET", { requireManualDestroy: true });
 
-/** Makes connections to a server. A connection may take `connectTimeoutMs` to be made, TLS included. */
+/** Creates a function that connects to a server. `connectTimeoutMs` limits the time for making a connection, TLS included. */
 export function connectHttp2(target: Target, connectTimeoutMs: number): Connect {
-  /** True if the server is known to speak HTTP/2 in the way it is spoken to. */
+  /** True if the server has answered, so that it is known to speak HTTP/2 with or without TLS as configured. */
   let answered = false;
   const connectOnce = async (owner: ConnectionOwner, signal: AbortSignal): Promise<Connection> => {
     const connection = await connectSocket(target, connectTimeoutMs, answered, owner, signal);
@@ -28,7 +28,7 @@ export function connectHttp2(target: Target, connectTimeoutMs: number): Connect 
   };
   return (owner, signal) =>
     connectOnce(owner, signal).catch((error: RpcError) => {
-      // A server that closes a connection it has just accepted was shutting down, and may have a successor.
+      // A server that closes a connection right after accepting it was shutting down, and may have been replaced: one retry.
       if (signal.aborted || !isClosedByPeer(error.cause)) throw error;
       return connectOnce(owner, signal);
     });
@@ -61,7 +61,8 @@ function connectSocket(
     const stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
     const unlink = onAbort(signal, fail);
     const connection = new Http2Connection(socket, target, owner, {
-      // Not "connect", which does not depend on the server: its SETTINGS show that it speaks HTTP/2, and its limits.
+      // The event "connect" shows only that the kernel accepted the connection. The SETTINGS frame shows that the server
+      // speaks HTTP/2, and contains its limits.
       onReady: () => {
         settle();
         resolve(connection);

@@ -22,17 +22,18 @@ import type { Target } from "./socket.ts";
 /** Interval at which the token buckets of the engine's limits are refilled, in milliseconds. */
 const TICK_MS = 1_000;
 
-/** Notified of the result of the handshake: the server's SETTINGS frame, or a failure. */
+/** Receives the result of the handshake: the server's SETTINGS frame, or a failure. */
 export interface HandshakeOwner {
   onReady(): void;
-  /** The connection failed before `onReady`. `cause`: the reason, if it is not an error of the socket. */
+  /** Called if the connection fails before `onReady`. `cause` is the reason, unless the socket reports it as an error. */
   onFailed(cause: Error | undefined): void;
 }
 
 /**
- * A connection ends in one of three ways. GOAWAY of the server: no new streams. `close`: the same, and the socket closes after
- * the last stream. `destroy`: all streams and the socket end at once. `#hold` and `#letGo` end nothing: they ref and unref the
- * socket, so that running exchanges keep the program alive and idle connections do not.
+ * A client's HTTP/2 connection ends in one of three ways. After GOAWAY from the server no new streams are opened. `close`
+ * also opens no new streams, and closes the socket after the last stream. `destroy` ends all streams and the socket at once.
+ * `#hold` and `#letGo` end nothing: they ref and unref the socket, so that running exchanges keep the program running and
+ * idle connections do not.
  */
 export class Http2Connection implements Connection, ConnectionHandler, SocketOwner, ExchangeOwner {
   readonly collecting: Collecting = new Collecting();
@@ -45,14 +46,14 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   readonly #owner: ConnectionOwner;
   readonly #stopTicks: () => void;
   #handshake: HandshakeOwner | undefined;
-  /** The reason for which the connection ended, if it is known. */
+  /** The reason why the connection ended, if it is known. */
   #reason: RpcError | undefined;
-  /** Open streams and unacknowledged PINGs, which keep the program alive. */
+  /** The number of open streams and unacknowledged PINGs, which keep the program running. */
   #holds = 0;
   #isClosing = false;
   readonly #closed: Promise<void>;
   #onClosed!: () => void;
-  /** Callers of {@link ping} that wait for the acknowledgement of the PING in flight. */
+  /** The pending calls of {@link ping}, which share the PING in flight. */
   #pings: { readonly resolve: () => void; readonly reject: (reason: RpcError) => void }[] = [];
 
   constructor(socket: Socket, { origin, peer }: Target, owner: ConnectionOwner, handshake: HandshakeOwner) {
@@ -98,12 +99,14 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     const handshake = this.#handshake;
     if (handshake === undefined) return;
     this.#handshake = undefined;
-    // An idle connection must not keep a program from ending.
+    // An idle connection must not keep the program running.
     if (this.#holds === 0) this.#socket.unref();
     handshake.onReady();
   }
 
-  /** GOAWAY without an error lets open streams finish; with one, they fail (RFC 9113, section 6.8). */
+  /**
+   * Handles GOAWAY. Without an error code, open streams may finish; with an error code, they fail (RFC 9113, section 6.8).
+   */
   #onGoAway(code: number): void {
     this.#owner.onUnusable(this);
     if (code !== ErrorCode.NoError) {
@@ -148,7 +151,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     return hostileServer(code === ErrorCode.EnhanceYourCalm ? text : `broke the rules of HTTP/2: ${text}`);
   }
 
-  /** The error of exchanges that were on the connection when it ended. */
+  /** Returns the error for exchanges that were open when the connection ended. */
   lost(): RpcError {
     return this.#reason ?? connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.#peer);
   }
@@ -161,7 +164,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
       exchange.stream = this.#engine.open(request, exchange, whole, whole !== undefined);
     } catch (cause) {
       if (cause instanceof NotOpen) return Promise.reject(markUnprocessed(connectionError(cause, this.#peer)));
-      // A server's SETTINGS_MAX_HEADER_LIST_SIZE. Any other is a TypeError about the request, and names the field.
+      // HeadersTooLarge is thrown for the server's SETTINGS_MAX_HEADER_LIST_SIZE. Any other error is a TypeError that names
+      // the invalid field of the request.
       const code = cause instanceof HeadersTooLarge ? Code.ResourceExhausted : Code.Internal;
       return Promise.reject(RpcError.from(cause, code));
     }
@@ -187,7 +191,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
         if (!isSettled)
           reject(new RpcError(Code.Unavailable, `${this.#peer} did not answer a ping within ${timeoutMs} ms`));
       };
-      // If the event loop was blocked, the acknowledgement may wait to be read: one turn later it has been.
+      // If the event loop was blocked, the acknowledgement may be waiting in the socket: it is read before `setImmediate`
+      // runs.
       const stopTimer = startTimer(timeoutMs, () => setImmediate(noAnswer));
       waiting.resolve = () => {
         isSettled = true;
@@ -212,7 +217,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   close(): Promise<void> {
     if (this.#socket.destroyed) return Promise.resolve();
     this.#isClosing = true;
-    // The caller waits for the end: the program must not exit before it.
+    // The caller waits for the end, so the program must not exit before it.
     this.#socket.ref();
     this.#engine.goAway(ErrorCode.NoError, true);
     if (this.streams === 0) this.#end();
@@ -226,7 +231,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#end();
   }
 
-  /** Ends the socket after its output has been written, without waiting for the server. */
+  /** Ends the socket after its output has been written, without waiting for the server to close its side. */
   #end(): void {
     this.#io.end();
   }

@@ -21,7 +21,7 @@ export interface ExchangeOwner {
   readonly collecting: Collecting;
   /** True if this side has destroyed the connection. */
   readonly isDestroyed: boolean;
-  /** The error of exchanges that were on the connection when it ended. */
+  /** Returns the error for exchanges that were open when the connection ended. */
   lost(): RpcError;
   onExchangeClosed(): void;
 }
@@ -94,12 +94,13 @@ export class Http2Exchange implements StreamSink {
     this.#isEnded = true;
     if (trailers !== undefined) this.#received?.setTrailers(trailers);
     this.#body?.end();
-    // The end of the response ends the exchange, even if the request has not been sent in full.
+    // The end of the response ends the exchange, even if the request has not been sent completely.
     if (this.#outgoing !== undefined || this.stream.unsent > 0) this.stream.reset(ErrorCode.Cancel);
   }
 
   onReset(code: number, by: ResetBy, isUnprocessed: boolean): void {
-    // After a complete response a server may reset the stream: it does not read the rest of the request (section 8.1).
+    // After a complete response the server may reset the stream because it does not read the rest of the request (RFC 9113,
+    // section 8.1).
     if (this.#isEnded) return;
     const error = this.#errorOf(code, by);
     if (isUnprocessed) markUnprocessed(error);

@@ -1,6 +1,6 @@
 /**
- * The pool of a transport's HTTP/2 connections: opens them on demand, verifies them by a PING after a rest, replaces those
- * that go away, and transparently retries requests that no server has processed (gRFC A6).
+ * The pool of a transport's HTTP/2 connections. It opens connections on demand, verifies idle ones by a PING, replaces
+ * connections that end, and transparently retries requests that no server has processed (gRFC A6).
  */
 import { isUnprocessed, markNotSent } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
@@ -14,51 +14,57 @@ import type { Backoff } from "./backoff.ts";
 import type { Connect, Connection, ConnectionOwner, Connector } from "./connection.ts";
 
 export interface PoolOptions {
-  /** Connections that are open for new streams at a time. */
+  /** Most connections that are open for new streams at a time. */
   readonly maxConnections: number;
   /** Time without streams after which a connection is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** After this long without streams, a connection has to acknowledge a PING before it is used, in milliseconds. */
+  /** Time without streams after which a connection must acknowledge a PING before it is used again, in milliseconds. */
   readonly verifyAfterMs: number;
   /** Interval of keepalive PINGs on connections with open streams, in milliseconds. `undefined`: none. */
   readonly pingIntervalMs: number | undefined;
   /** Time limit for the acknowledgement of a PING, in milliseconds. */
   readonly pingTimeoutMs: number;
-  /** True if requests that do not say so themselves wait for a server that cannot be connected to. */
+  /** The default of `waitForReady` for requests that do not set it. */
   readonly waitForReady: boolean;
   readonly backoff: Backoff;
-  /** Is told when there is a connection again, and when the last one was lost. Not of the end of an idle one. */
+  /**
+   * Called with true when there is a connection again, and with false when the last one was lost. Not called when an idle
+   * connection is closed.
+   */
   readonly onReadiness?: ((isReady: boolean) => void) | undefined;
-  /** True if requests may go to other servers: then only one transparent retry is made here. */
+  /** True if requests can go to other servers: then the pool makes only one transparent retry. */
   readonly hasAlternatives?: boolean | undefined;
 }
 
-/** The share of its stream limit above which a connection is joined by another one. */
+/** The share of the stream limit above which another connection is opened. */
 const NEARLY_FULL = 0.8;
-/** The waits before each transparent retry of a request, in milliseconds. */
+/** The wait before each transparent retry of a request, in milliseconds. */
 const RETRY_DELAYS_MS = [0, 20, 100, 500];
-/** Lost connections beyond `maxConnections` after which a request gives up. */
+/** The number of lost connections, beyond `maxConnections`, after which a request fails. */
 const EXTRA_ATTEMPTS = 5;
 
-/** A connection that takes new streams, and its timers. */
+/** A connection that accepts new streams, and its timers. */
 interface PooledConnection {
   readonly connection: Connection;
-  /** Since when it has had no streams, or has acknowledged a PING, whichever is later. */
+  /** The time since which it has had no streams, or of its last acknowledged PING, whichever is later. */
   quietSince: number;
   verifying: Promise<void> | undefined;
-  /** A call on one of the connections ran out of time: this one may be dead without having been closed. */
+  /**
+   * True after a call on one of the connections exceeded its deadline: this connection may be dead without having been
+   * closed.
+   */
   suspect: boolean;
   readonly stopTimers: () => void;
 }
 
-/** Makes the pool of a server. No connection is made before the first exchange. */
+/** Creates the pool of connections to a server. The first connection is made by the first exchange. */
 export function createPool(connect: Connect, options: PoolOptions): Connector {
   const { maxConnections, idleTimeoutMs, verifyAfterMs, pingIntervalMs, pingTimeoutMs } = options;
   const pooled: PooledConnection[] = [];
-  /** All connections that are not closed yet, including those that take no new streams. */
+  /** All connections that are not closed yet, including those that accept no new streams. */
   const alive = new Set<Connection>();
   const delaysMs = options.hasAlternatives ? RETRY_DELAYS_MS.slice(0, 1) : RETRY_DELAYS_MS;
-  /** Exchanges without a response, which may need a connection yet. */
+  /** The number of exchanges without a response, which may still need a connection. */
   let waiting = 0;
   let onNoneWaiting = (): void => {};
   let closing: Promise<void> | undefined;
@@ -75,7 +81,7 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
   const owner: ConnectionOwner = {
     onUnusable(connection) {
       if (!remove(connection) || closing !== undefined || pooled.length > 0) return;
-      // A client with open streams is about to open more: the next connection is made ahead of them.
+      // A client with open streams will probably open more, so the next connection is made in advance.
       if (connection.streams > 0) startAhead();
       options.onReadiness?.(false);
     },
@@ -131,14 +137,17 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     await connection.ping(pingTimeoutMs).catch((error: RpcError) => connection.destroy(error));
   }
 
-  /** Returns a connection to open a stream on at once, if there is one. May begin to make another for later requests. */
+  /**
+   * Returns a connection that can open a stream at once, if there is one. May begin to open another connection for later
+   * requests.
+   */
   function pick(): Connection | undefined {
     let best: Connection | undefined;
     for (const one of pooled) {
       const { connection } = one;
       const { streams, maxStreams } = connection;
       if (mustBeVerified(one)) continue;
-      // In order, so that connections which are no longer needed get no streams and become idle.
+      // Connections are filled in order, so that connections which are no longer needed become idle.
       if (streams < maxStreams * NEARLY_FULL) return connection;
       if (streams < maxStreams && (best === undefined || streams < best.streams)) best = connection;
     }
@@ -150,13 +159,16 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     return suspect || (connection.streams === 0 && performance.now() - quietSince > verifyAfterMs);
   }
 
-  /** Makes an exchange on one of the connections. To pick and to open the stream must be one step, or all pick the same. */
+  /**
+   * Makes an exchange on a pooled connection. The choice and the opening of the stream must happen in one synchronous step;
+   * otherwise concurrent calls would all choose the same connection.
+   */
   function attempt(request: HttpRequest): ReturnType<Exchange> {
     const connection = pick();
     return connection === undefined ? attemptLater(request) : connection.exchange(request);
   }
 
-  /** Makes an exchange once there is a connection to pick. */
+  /** Makes an exchange as soon as a connection is available. */
   async function attemptLater(request: HttpRequest): ReturnType<Exchange> {
     const { signal, waitForReady = options.waitForReady } = request;
     let full = false;
@@ -180,12 +192,14 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     throw new RpcError(Code.Unavailable, "the server closes every connection before it can be used");
   }
 
-  /** When all connections are full, streams queue on the one with the fewest. */
+  /** Returns the connection with the fewest streams. Streams queue on it if all connections are full. */
   function leastLoaded(): Connection {
     return pooled.map(({ connection }) => connection).reduce((a, b) => (b.streams < a.streams ? b : a));
   }
 
-  /** Sends a PING on a connection that has been quiet, and destroys it without an acknowledgement. Never rejects. */
+  /**
+   * Sends a PING on a connection that has been quiet, and destroys the connection if it is not acknowledged. Never rejects.
+   */
   function verify(one: PooledConnection): Promise<void> {
     const { connection } = one;
     one.verifying ??= connection
@@ -208,10 +222,10 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     if (closing !== undefined) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
     if (signal?.aborted) return Promise.reject(abortError(signal));
     waiting++;
-    // One that can be read again already is its owner's to settle.
+    // A body that is already a ReplayBody is settled by the caller that created it.
     if (body.whole === undefined && !(body instanceof ReplayBody))
       return exchangeReplayed(request, new ReplayBody(body));
-    // Not an async function, which would allocate several times as much, on every call.
+    // This is not an async function because that would allocate several times as much on every call.
     return attempt(request).then(settled, (error) => retry(request, error).finally(settled));
   }
 
@@ -225,14 +239,14 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     }
   }
 
-  /** An exchange has its response, or has failed for good. */
+  /** Records that an exchange has its response or has finally failed. */
   function settled<T>(result?: T): T {
     waiting--;
     if (waiting === 0) onNoneWaiting();
     return result as T;
   }
 
-  /** Makes an exchange again that failed with this error, as long as no server has processed it. Rejects with the last error. */
+  /** Repeats an exchange that failed with this error, as long as no server has processed it. Rejects with the last error. */
   async function retry(request: HttpRequest, first: unknown): ReturnType<Exchange> {
     const { signal, body } = request;
     let error = first;
@@ -252,7 +266,7 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     }
   }
 
-  /** Exchanges that have begun go on, if need be over connections that are yet to be made. Then all connections close. */
+  /** Waits for all exchanges that have begun, which may still open connections, then closes all connections. */
   async function close(): Promise<void> {
     if (waiting > 0) {
       await new Promise<void>((resolve) => {
@@ -261,7 +275,7 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     }
     attempts.abandon(new RpcError(Code.Unavailable, "the transport is closed"));
     for (const { stopTimers } of pooled) stopTimers();
-    // A dead connection would never close by itself.
+    // Without keepalive, a dead connection would never close.
     for (const connection of alive) void keepAlive(connection);
     await Promise.all([...alive].map((connection) => connection.close()));
   }

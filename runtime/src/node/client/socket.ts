@@ -1,5 +1,5 @@
 /**
- * The sockets of a client: TCP, TLS and Unix domain sockets, made in one way for both versions of HTTP.
+ * The sockets of a client, for HTTP/1.1 and HTTP/2: TCP, TLS and Unix domain sockets.
  */
 import { Agent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
@@ -17,13 +17,13 @@ export interface Target {
   readonly socketPath: string | undefined;
   /** Address to connect to, if it is not the host and port of the origin. */
   readonly address?: { readonly host: string; readonly port: number } | undefined;
-  /** For `https` origins: what `node:tls` takes. */
+  /** For `https` origins: the options for `node:tls`. */
   readonly tls: ConnectionOptions | undefined;
   /** The name of the server in error messages. */
   readonly peer: string;
 }
 
-/** Begins to connect, and returns the socket at once. It stays guarded, see {@link guardSocket}. */
+/** Begins to connect, and returns the socket at once. The socket keeps the error listener of {@link guardSocket}. */
 export function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1"): Socket {
   const { origin, socketPath, tls } = target;
   if (socketPath !== undefined) return guardSocket(connectTcp(socketPath));
@@ -32,18 +32,21 @@ export function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1"): Soc
   return guardSocket(connectTls({ ...options, ...addressOf(target) }));
 }
 
-/** The host and port to connect to. */
+/** Returns the host and port to connect to. */
 export function addressOf({ origin, address }: Target): { readonly host: string; readonly port: number } {
   return address ?? { host: hostOf(origin), port: Number(origin.port || (origin.protocol === "https:" ? 443 : 80)) };
 }
 
-/** The name for TLS's server name indication. Addresses must not be sent (RFC 6066, section 3). */
+/** Returns the name for TLS's server name indication. IP addresses must not be sent (RFC 6066, section 3). */
 function servernameOf(origin: URL): string {
   const host = hostOf(origin);
   return isIP(host) === 0 ? host : "";
 }
 
-/** Makes a connection, TLS included, and closes it. Rejects as unavailable if there is none in time or the signal fires. */
+/**
+ * Makes a connection, TLS included, and closes it. Rejects as unavailable after `timeoutMs`, after an error, or if the signal
+ * fires.
+ */
 export function probe(target: Target, timeoutMs: number, signal: AbortSignal): Promise<void> {
   const { origin, peer } = target;
   return new Promise<void>((resolve, reject) => {
@@ -64,9 +67,9 @@ export function probe(target: Target, timeoutMs: number, signal: AbortSignal): P
   });
 }
 
-/** An agent of `node:http` or `node:https` that keeps connections to the target alive, and guards their sockets. */
+/** Creates an agent of `node:http` or `node:https` that keeps connections to the target alive, and guards their sockets. */
 export function createAgent({ origin, address, tls }: Target, idleTimeoutMs: number): Agent {
-  // Applies to the agent's idle sockets only.
+  // The timeout applies to the agent's idle sockets only.
   const options = { keepAlive: true, timeout: idleTimeoutMs };
   const name = address === undefined ? {} : { servername: servernameOf(origin) };
   const agent =
@@ -81,8 +84,8 @@ export function createAgent({ origin, address, tls }: Target, idleTimeoutMs: num
 }
 
 /**
- * Reports whether a connection to a server that has never answered ended before it sent anything, handshakes of TLS
- * aside.
+ * Reports whether a connection ended before the server sent anything other than its TLS handshake. Call it only for a server
+ * that has never answered.
  */
 export function silenceOf({ origin, tls }: Target, socket: Socket): Silence | undefined {
   const overTls = origin.protocol === "https:";
@@ -90,21 +93,21 @@ export function silenceOf({ origin, tls }: Target, socket: Socket): Silence | un
   return { overTls, hasCertificate: (tls?.cert ?? tls?.pfx) !== undefined };
 }
 
-/** The host of an origin as `node:net` takes it: IPv6 addresses without their brackets. */
+/** Returns the host of an origin in the form that `node:net` accepts: IPv6 addresses without brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
 
 /**
- * Adds a listener for "error" that is never removed. An "error" event without a listener ends the process, and the owners
- * of a socket each remove theirs when they hand it on or give it up: between them, or after the last, a write that fails
- * late would find none.
+ * Adds a listener for "error" that is never removed, because an "error" event without a listener ends the process. Each owner
+ * of a socket removes its listener when it releases the socket. A write that fails between two owners, or after the last one,
+ * would otherwise have no listener.
  */
 function guardSocket<S extends Socket>(socket: S): S {
   return socket.on("error", ignore);
 }
 
-/** A `servername` that is given as `undefined` must not replace the default. */
+/** Removes properties that are `undefined`: an explicit `servername: undefined` must not replace the default. */
 function withoutUndefined<T extends object>(options: T | undefined): Partial<T> {
   return Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

@@ -1,5 +1,5 @@
 /**
- * Connections to the endpoints of a target that a resolver finds.
+ * Connections to the endpoints that a resolver finds for a target.
  */
 import type { RpcError } from "../../call/error.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
@@ -13,42 +13,58 @@ import { type EndpointStatus, TargetDriver, type TargetEvent } from "../../disco
 import type { Connections, Exchange } from "../../http/exchange.ts";
 import { createEndpointConnector, type EndpointOptions } from "./connector.ts";
 
-/** How the endpoints of a target are found, and which of them take calls. */
+/** Options for the discovery of a target's endpoints and for the choice among them. */
 export interface DiscoveryOptions {
-  /** Finds the endpoints, such as `fixed([...])` and `dns(...)` of `triple-es/discovery`. In place of `baseUrl`. */
+  /** Finds the endpoints, for example `fixed([...])` or `dns(...)` of `triple-es/discovery`. It replaces `baseUrl`. */
   readonly resolver: Resolver;
   /**
-   * The `:authority` of requests, whose host is the name that a certificate must have and that errors show: `greet.example.com`. With `tls`
-   * connections are encrypted. Default: that of the resolver, the name for `dns`, else the address of each endpoint.
+   * The `:authority` of requests, for example `greet.example.com`. Its host must be in the server's certificate, and appears
+   * in errors. With `tls`, connections are encrypted. Default: the authority of the resolver, which is the name for `dns`;
+   * otherwise the address of each endpoint.
    */
   readonly authority?: string | undefined;
-  /** Chooses the endpoint of a call. Default: `p2c()`, the less loaded of two drawn by weight. */
+  /** Chooses the endpoint of a call. Default: `p2c()`, which draws two endpoints by weight and takes the less loaded one. */
   readonly balancer?: Balancer | undefined;
-  /** Endpoints of a longer list that are used, at random for each transport. Recommended above 100. Default: all. */
+  /**
+   * Largest number of endpoints that this transport uses; if there are more, it chooses at random. Recommended for more than
+   * 100 endpoints. Default: all.
+   */
   readonly subset?: number | undefined;
-  /** How long an empty list is not believed, in milliseconds: registries publish some when they restart. Default: 10,000. */
+  /**
+   * Time in milliseconds for which an empty list of endpoints is ignored, because some registries publish an empty list while
+   * they restart. Default: 10,000.
+   */
   readonly emptyAfterMs?: number | undefined;
-  /** How long the share of an endpoint grows that says since when it serves, in milliseconds, as in Dubbo. Default: 10 minutes. */
+  /**
+   * Time in milliseconds over which the weight of an endpoint grows after its start, as in Dubbo. It applies to endpoints
+   * that publish the time of their start. Default: 10 minutes.
+   */
   readonly warmUpMs?: number | undefined;
-  /** How long the share of an endpoint grows after it became ready, in milliseconds. Default: 0, it is whole at once. */
+  /**
+   * Time in milliseconds over which the weight of an endpoint grows after it became ready. Default: 0, full weight at once.
+   */
   readonly slowStartMs?: number | undefined;
   /**
-   * When an endpoint gets no calls for a while: after `failures` in a row (default 5; 0: never) that are `unavailable` or a deadline without
-   * a response, for `ejectionMs` (30,000), each time longer up to `maxEjectionMs` (300,000).
+   * Outlier ejection: an endpoint gets no calls for `ejectionMs` (default 30,000) after `failures` calls in a row (default 5;
+   * 0 disables ejection) that ended as `unavailable` or by a deadline without a response. Each further ejection is longer, up
+   * to `maxEjectionMs` (default 300,000).
    */
   readonly ejection?: Partial<EjectionOptions> | undefined;
-  /** Is told of changes: lists, states of endpoints, failures of the resolver. What it throws is printed. Default: nobody is told. */
+  /**
+   * Called for changes: lists of endpoints, states of endpoints, failures of the resolver. An error that it throws is
+   * printed. Default: none.
+   */
   readonly onEndpoint?: ((event: TargetEvent) => void) | undefined;
 }
 
 export interface TargetConnector extends Connections {
   readonly exchange: Exchange;
   readonly endpoints: () => readonly EndpointStatus[];
-  /** The service config that came with the endpoints, else that of the options. */
+  /** Returns the service config that the resolver supplied, otherwise that of the options. */
   readonly serviceConfig: () => ServiceConfig | undefined;
 }
 
-/** Makes exchanges with the endpoints of a target. Throws a `TypeError` for an invalid option. */
+/** Creates a connector for the endpoints of a target. Throws a `TypeError` for an invalid option. */
 export function createTargetConnector(
   options: DiscoveryOptions & EndpointOptions,
   given: ServiceConfig | undefined,
