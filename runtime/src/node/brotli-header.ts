@@ -1,5 +1,5 @@
 /**
- * The header of a brotli stream (RFC 7932, section 9.1 and 9.2): the window, and the size of the first meta-block.
+ * The header of a brotli stream (RFC 7932, sections 9.1 and 9.2): the window and the size of the first meta-block.
  *
  *     WBITS      1..7 bits   0 → 16; else 3 bits, and 3 more if they are 0
  *     ISLAST     1 bit       ISLASTEMPTY 1 bit, only if ISLAST
@@ -8,8 +8,9 @@
  */
 
 /**
- * Bytes that a stream decompresses to; `undefined` where its header does not say, because it has more than one meta-block.
- * A stream that is invalid may have any size here: the decoder rejects it before it has decoded more.
+ * Returns the number of bytes to which a stream decompresses; `undefined` if the stream has more than one meta-block, so that
+ * its header does not contain the number. The result for an invalid stream is arbitrary: the decoder rejects the stream before
+ * it decodes more.
  */
 export function brotliOutputBytes(stream: Uint8Array): number | undefined {
   let position = 0;

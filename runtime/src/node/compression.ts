@@ -1,6 +1,6 @@
 /**
- * Compressions on `node:zlib`. A message whose input and output are both small is processed on the event loop; every other
- * one in libuv's thread pool, where only a few are decompressed at a time.
+ * Compressions on `node:zlib`. A message is processed on the event loop if its input and output are both small, otherwise in
+ * libuv's thread pool, in which only a few messages are decompressed at a time.
  */
 import { promisify } from "node:util";
 import zlib from "node:zlib";
@@ -8,16 +8,21 @@ import type { Compression } from "../codec/compression.ts";
 import { brotliOutputBytes } from "./brotli-header.ts";
 import { inThreadPool } from "./thread-pool.ts";
 
-/** Largest message, in bytes, that is processed on the event loop: below it, the thread pool costs more time than it saves. */
+/**
+ * Largest message, in bytes, that is processed on the event loop. For smaller messages the thread pool costs more time than
+ * it saves.
+ */
 const SYNC_INPUT_BYTES = 32 * 1024;
 
-/** Largest output, in bytes, of decompressing on the event loop: a few bytes may inflate to the limit of a message. */
+/**
+ * Largest output, in bytes, of decompression on the event loop, because a few bytes may inflate to the limit of a message.
+ */
 const SYNC_OUTPUT_BYTES = 64 * 1024;
 
-/** Memory, in bytes, by which an output grows in the thread pool. Each step is a round trip to the event loop. */
+/** Size, in bytes, of the steps in which an output grows in the thread pool. Each step is a round trip to the event loop. */
 const OUTPUT_STEP_BYTES = 128 * 1024;
 
-/** A compression that never declines a message. */
+/** A compression that accepts every message. */
 export interface NodeCompression extends Compression {
   compress(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
@@ -31,8 +36,8 @@ interface Algorithm<C, D> {
   readonly decompress: readonly [Transform<D>, TransformAsync<D>];
   readonly decompressOptions?: D;
   /**
-   * The size of the output as the input's header has it; `undefined` if it does not say. Only for an algorithm whose decoder
-   * cannot be stopped early.
+   * Reads the size of the output from the header of the input; `undefined` if the header does not contain it. Needed only for
+   * an algorithm whose decoder cannot be stopped early.
    */
   readonly outputBytes?: (input: Uint8Array) => number | undefined;
 }
@@ -44,7 +49,7 @@ function createCompression<C, D extends { maxOutputLength?: number; chunkSize?: 
   const [decompressSync, decompressAsync] = algorithm.decompress;
   const { decompressOptions, outputBytes } = algorithm;
 
-  /** `undefined` for an output that is not small. */
+  /** Returns `undefined` if the output is not small. */
   function decompressSmall(bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {
     if (bytes.byteLength > SYNC_INPUT_BYTES) return undefined;
     const announced = outputBytes === undefined ? 0 : outputBytes(bytes);
@@ -61,7 +66,7 @@ function createCompression<C, D extends { maxOutputLength?: number; chunkSize?: 
   return {
     name: algorithm.name,
     compress: (bytes) => (bytes.byteLength <= SYNC_INPUT_BYTES ? compressSync : compressAsync)(bytes, options),
-    // node:zlib throws a RangeError, ERR_BUFFER_TOO_LARGE, as soon as its output reaches beyond the maximum.
+    // node:zlib throws a RangeError with the code ERR_BUFFER_TOO_LARGE as soon as its output exceeds the maximum.
     decompress(bytes, maxBytes) {
       if (bytes.byteLength === 0) return bytes;
       const limits = { maxOutputLength: maxBytes, chunkSize: OUTPUT_STEP_BYTES };
@@ -73,14 +78,14 @@ function createCompression<C, D extends { maxOutputLength?: number; chunkSize?: 
   };
 }
 
-/** gzip (RFC 1952), which every peer has. */
+/** gzip (RFC 1952), which every peer supports. */
 export const gzip: NodeCompression = createCompression({
   name: "gzip",
   compress: [zlib.gzipSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip), {}],
   decompress: [zlib.gunzipSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)],
 });
 
-/** Brotli (RFC 7932), at a quality that is fast enough for messages. */
+/** Brotli (RFC 7932), with a quality that is fast enough for messages. */
 export const brotli: NodeCompression = createCompression({
   name: "br",
   compress: [
@@ -89,7 +94,7 @@ export const brotli: NodeCompression = createCompression({
     { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } },
   ],
   decompress: [zlib.brotliDecompressSync, promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliDecompress)],
-  // A decoder fills its window, usually of 4 MiB, before it gives any output.
+  // A decoder fills its window, usually 4 MiB, before it returns any output.
   outputBytes: brotliOutputBytes,
 });
 
@@ -100,7 +105,10 @@ export const deflate: NodeCompression = createCompression({
   decompress: [zlib.inflateSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate)],
 });
 
-/** Options of zstd in `node:zlib`, which has it from Node 22.15 on: the types are those of the oldest Node we run on. */
+/**
+ * Options of zstd in `node:zlib` (Node 22.15 or later). The installed types are those of the oldest supported Node, which
+ * lack them.
+ */
 interface ZstdOptions {
   readonly params?: Readonly<Record<number, number>>;
   readonly maxOutputLength?: number;
@@ -119,7 +127,7 @@ function hasZstd(candidate: object): candidate is Zstd {
   return "zstdCompress" in candidate && "zstdDecompress" in candidate;
 }
 
-/** The largest window that a peer may ask us to keep, as a power of two: 8 MiB (RFC 9659). */
+/** Base-2 logarithm of the largest window that a peer may require: 8 MiB (RFC 9659). */
 const ZSTD_MAX_WINDOW_LOG = 23;
 
 function createZstd(candidate: object): NodeCompression | undefined {
@@ -132,10 +140,10 @@ function createZstd(candidate: object): NodeCompression | undefined {
   });
 }
 
-/** Zstandard, where this Node has it: from 22.15 on. `undefined` elsewhere. */
+/** Zstandard, on Node 22.15 or later; otherwise `undefined`. */
 export const zstd: NodeCompression | undefined = createZstd(zlib);
 
-/** Every compression that this Node has, best first. */
+/** All compressions that this version of Node supports, best first. */
 export const nodeCompressions: readonly NodeCompression[] = [
   gzip,
   ...(zstd === undefined ? [] : [zstd]),

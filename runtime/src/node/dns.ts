@@ -1,6 +1,6 @@
 /**
- * The resolver of names in the DNS: A and AAAA records, SRV records (RFC 2782), and service configs in TXT records (gRFC A2). It asks again
- * when the records are out of date and when a connection is lost: new servers get calls without anybody restarting.
+ * The DNS resolver: A and AAAA records, SRV records (RFC 2782), and service configs in TXT records (gRFC A2). It queries
+ * again when the records expire and when a connection is lost, so that new servers get calls without a restart of the client.
  */
 import { Resolver as DnsResolver, lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -12,27 +12,30 @@ import { startQuietTimer, unlessAborted } from "./io/timer.ts";
 import { chooseServiceConfig } from "./service-config-record.ts";
 
 export interface DnsOptions {
-  /** Addresses of the DNS servers to ask, such as `10.0.0.2` or `10.0.0.2:53`. Default: those of the system. */
+  /** Addresses of the DNS servers to query, such as `10.0.0.2` or `10.0.0.2:53`. Default: those of the operating system. */
   readonly servers?: readonly string[] | undefined;
-  /** The addresses to use: of IPv4, of IPv6, or 0 for both. Default: 0. */
+  /** The family of the addresses: 4 for IPv4, 6 for IPv6, or 0 for both. Default: 0. */
   readonly family?: 0 | 4 | 6 | undefined;
   /**
-   * Reads a service config from the TXT record `_grpc_config.NAME` (gRFC A2). Default: false, because whoever writes the record decides about
-   * retries and time limits.
+   * True if a service config is read from the TXT record `_grpc_config.NAME` (gRFC A2). Default: false, because the owner of
+   * the record then controls retries and time limits.
    */
   readonly serviceConfig?: boolean | undefined;
 }
 
-/** Answers are out of date after the least of their TTLs, in milliseconds, within these bounds. */
+/** Answers expire after the smallest of their TTLs, limited to this range, in milliseconds. */
 const MIN_TTL_MS = 1_000;
 const MAX_TTL_MS = 30_000;
-/** For records whose TTL Node does not tell: SRV, and what the system's own resolution finds. */
+/**
+ * The TTL, in milliseconds, of records for which Node does not report one: SRV records, and results of the operating system's
+ * resolver.
+ */
 const UNKNOWN_TTL_MS = 5_000;
-/** A name is asked for once in this time by a process, however many transports use it. */
+/** Time in milliseconds for which all transports of a process share the answer for a name. */
 const SHARED_MS = 1_000;
 const QUERY = { timeout: 2_000, tries: 2 };
 
-/** Endpoints, and when they are out of date. */
+/** Endpoints, and the time until they expire. */
 interface Answer {
   readonly endpoints: readonly Endpoint[];
   readonly ttlMs: number;
@@ -45,11 +48,12 @@ interface Addresses {
 }
 
 /**
- * Makes the resolver of a name. With a port, `greet.example.com:50051`, each address of the name is an endpoint; without one the SRV records of
- * `_grpc._tcp.NAME` say where the endpoints are and how heavy; a name that begins with `_` is that of the SRV records itself.
+ * Creates the resolver for a name. If the name has a port, such as `greet.example.com:50051`, each of its addresses is an
+ * endpoint. Without a port, the SRV records of `_grpc._tcp.NAME` contain the endpoints and their weights; a name that begins
+ * with `_` is itself the name of the SRV records.
  *
- * A name that does not exist has no endpoints. Servers that do not answer, or refuse to, leave the last list in force. Throws a `TypeError`
- * for an invalid name.
+ * A name that does not exist has no endpoints. If a query fails, the last list stays in use. Throws a `TypeError` for an
+ * invalid name.
  */
 export function dns(name: string, options: DnsOptions = {}): Resolver {
   const { host, port } = parseName(name);
@@ -71,7 +75,7 @@ export function dns(name: string, options: DnsOptions = {}): Resolver {
 }
 
 /**
- * Reads a name, with the port that makes it one of A and AAAA records.
+ * Parses a name and its port. A name with a port is a name of A and AAAA records; without a port it is a name of SRV records.
  *
  *     Name → host [ ":" port ] / "[" IPv6 "]" ":" port
  */
@@ -85,7 +89,7 @@ function parseName(name: string): { readonly host: string; readonly port: number
   );
 }
 
-/** Answers that are being asked for or were given a moment ago, by what was asked. */
+/** Current and recent answers, by query. */
 const recent = new Map<string, Promise<Answer>>();
 
 function shared(key: string, ask: () => Promise<Answer>): Promise<Answer> {
@@ -103,7 +107,7 @@ function shared(key: string, ask: () => Promise<Answer>): Promise<Answer> {
 class Query {
   readonly #resolver: DnsResolver;
   readonly #options: DnsOptions;
-  /** The names that only the system's own resolution knows: of /etc/hosts, or with a search domain. */
+  /** The names that only the operating system's resolver finds: in /etc/hosts, or with a search domain. */
   readonly #systemNames = new Set<string>();
 
   constructor(resolver: DnsResolver, options: DnsOptions) {
@@ -128,7 +132,10 @@ class Query {
     return { endpoints, ttlMs };
   }
 
-  /** The endpoints of SRV records: those of the lowest priority. A target of "." says that there is no such service. */
+  /**
+   * Returns the endpoints of the SRV records with the lowest priority value. A target of "." means that the service does not
+   * exist.
+   */
   async #services(host: string) {
     const name = host.startsWith("_") ? host : `_grpc._tcp.${host}`;
     const records = await answerOf(this.#resolver.resolveSrv(name), name);
@@ -146,7 +153,7 @@ class Query {
 
   async #addresses(host: string): Promise<Addresses> {
     if (isIP(host) !== 0) return { hosts: [host], ttlMs: MAX_TTL_MS };
-    // Servers that are given know nothing of the system's names.
+    // Custom DNS servers replace the operating system's resolver, including /etc/hosts.
     const mayBeSystem = this.#options.servers === undefined;
     if (mayBeSystem && (!host.includes(".") || this.#systemNames.has(host))) return this.#systemAddresses(host);
     const { family = 0 } = this.#options;
@@ -163,7 +170,9 @@ class Query {
     return mayBeSystem ? this.#systemAddresses(host) : NO_ADDRESSES;
   }
 
-  /** The system's resolution of a name: by /etc/hosts, search domains and its other configuration. */
+  /**
+   * Resolves a name with the operating system's resolver, which uses /etc/hosts, search domains and its other configuration.
+   */
   async #systemAddresses(host: string): Promise<Addresses> {
     const { family = 0 } = this.#options;
     const found = await answerOf(lookup(host, { all: true, family }), host);
@@ -172,7 +181,7 @@ class Query {
     return { hosts: found.map(({ address }) => address), ttlMs: UNKNOWN_TTL_MS };
   }
 
-  /** The config that is meant for this client. Without a record, or with one that cannot be had now, there is none. */
+  /** Returns the service config for this client; `undefined` if there is no record or the query fails. */
   async #serviceConfig(host: string): Promise<unknown> {
     const records = await this.#resolver.resolveTxt(`_grpc_config.${host}`).catch(() => []);
     return chooseServiceConfig(records, hostname(), Math.random);
@@ -181,7 +190,7 @@ class Query {
 
 const NO_ADDRESSES: Addresses = { hosts: [], ttlMs: UNKNOWN_TTL_MS };
 
-/** Codes of c-ares and getaddrinfo for a name without records. All other errors are failures of the DNS. */
+/** Codes of c-ares and getaddrinfo for a name without records. All other codes are failures of the DNS. */
 const NOTHING: ReadonlySet<string | undefined> = new Set(["ENOTFOUND", "ENODATA"]);
 
 async function answerOf<Record>(records: Promise<Record[]>, name: string): Promise<Record[]> {

@@ -1,12 +1,12 @@
 /**
- * Service configs in TXT records (gRFC A2): a list of choices, each for some clients.
+ * Service configs in TXT records (gRFC A2): a list of choices, each with the clients to which it applies.
  *
  *     Record → "grpc_config=" JSON array of
  *              { clientLanguage?: [string], percentage?: 0 to 100, clientHostname?: [string], serviceConfig: object }
  */
 
 const PREFIX = "grpc_config=";
-/** The names of this client in `clientLanguage`: its own, and that of the other one on Node. */
+/** The values of `clientLanguage` that select this client: its name, and `node`, the name of gRPC's client for Node. */
 const LANGUAGES: readonly unknown[] = ["triple-es", "node"];
 
 interface Choice {
@@ -17,8 +17,9 @@ interface Choice {
 }
 
 /**
- * The service config of the first choice that fits this client, from TXT records in the pieces that they travel in; `undefined` where none does.
- * A record that cannot be read is given as it is, so that it is refused where configs are read, with its reason.
+ * Returns the service config of the first choice that applies to this client. The argument is the result of a TXT query: a
+ * list of strings for each record. Returns `undefined` if no choice applies. A record that is not
+ * a JSON array is returned unchanged, so that the validation of configs reports it.
  */
 export function chooseServiceConfig(
   records: readonly (readonly string[])[],

@@ -1,5 +1,5 @@
 /**
- * Requests and responses of servers of `node:http2`, by their compatibility API.
+ * Requests and responses of servers of `node:http2`, through its compatibility API.
  */
 import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
 import type { Metadata } from "../../call/metadata.ts";
@@ -12,14 +12,14 @@ import { readFields, setHead, toHttp2Headers } from "./adapter-headers.ts";
 import { peerOf } from "./peer.ts";
 import type { ExchangeSignals } from "./signals.ts";
 
-/** Reading of a request. Before its response, a stream closes only by a reset, whatever its code. */
+/** Options for reading a request body. Before its response, a stream closes only by a reset, whatever the error code. */
 const REQUEST_BODY: ReadableBodyOptions = {
   lost: clientGone,
   cancel: () => {},
   cutOff: (stream) => (stream as ServerHttp2Stream).closed,
 };
 
-/** A request, read from its stream: the compatibility API lets a body that was reset end like one that is whole. */
+/** A request that is read from its stream, because the compatibility API ends a body that was reset like a complete one. */
 export class Http2Request implements HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -38,7 +38,7 @@ export class Http2Request implements HttpRequest {
     this.authority = headers[":authority"];
     this.headers = readFields(rawHeaders);
     this.body = new ReadableBody(stream, REQUEST_BODY);
-    // A stream that has closed has no session.
+    // A closed stream has no session.
     this.peer = stream.session && peerOf(stream.session.socket, "h2");
     this.#stream = stream;
     this.#signals = signals;
@@ -64,7 +64,7 @@ export function respondHttp2(outgoing: Http2ServerResponse, response: HttpRespon
     outgoing.end();
     return;
   }
-  // Before the listener of the compatibility API, which sends what there is by then.
+  // This listener must run before that of the compatibility API, which sends the trailers that are set by then.
   stream.prependListener("wantTrailers", () => {
     outgoing.addTrailers(toHttp2Headers(trailers));
     setImmediate(closeUnread, stream);
@@ -77,14 +77,15 @@ export function respondHttp2(outgoing: Http2ServerResponse, response: HttpRespon
   pump(body, stream).catch(() => failHttp2(outgoing));
 }
 
-/** Resets the stream of a call that has no response, or not all of it. */
+/** Resets the stream of a call whose response is missing or incomplete. */
 export function failHttp2({ stream }: Http2ServerResponse): void {
   stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
 /**
- * Ends a request that has been answered before its end (RFC 9113, section 8.1): drops a bounded rest, then resets the stream.
- * Called a turn after the response was written: a reset in the same turn would overtake it.
+ * Ends a request that was answered before its end (RFC 9113, section 8.1): discards a bounded rest, then resets the stream.
+ * It must be called one turn of the event loop after the response was written, because a reset in the same turn would
+ * overtake the response.
  */
 function closeUnread(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded) discardRest(stream, () => resetUnread(stream));

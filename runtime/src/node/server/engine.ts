@@ -1,5 +1,5 @@
 /**
- * The seam between a listener and its HTTP engines, and the responses that engines give by themselves.
+ * The interface between a listener and its HTTP engines, and the responses that engines create without a protocol.
  */
 import type { Socket } from "node:net";
 import { Status } from "../../call/code.ts";
@@ -9,19 +9,19 @@ import { wholeBody } from "../../http/body.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
 import { outOfMemory } from "../io/memory-budget.ts";
 
-/** Serves the connections of a port that speak one version of HTTP. */
+/** Serves the connections of a port that use one version of HTTP. */
 export interface ServerEngine {
   /** Takes over a connection. */
   accept(socket: Socket): void;
-  /** Graceful shutdown: lets running exchanges finish, and starts no new ones. */
+  /** Begins graceful shutdown: running exchanges finish, and new ones are not started. */
   drain(): void;
-  /** Aborts running exchanges: fires their signals, and fails those that wait for more of a request. */
+  /** Aborts running exchanges: fires their signals, and fails readers that wait for more of a request. */
   abort(reason: RpcError): void;
 }
 
 /**
- * The response to a request that an engine refuses before or after any protocol has seen it, with the error body of
- * sub-protocol A. Clients of gRPC go by the HTTP status where there is no `grpc-status`.
+ * Creates the response to a request that an engine refuses before or after a protocol handles it. The body is the error body
+ * of sub-protocol A. gRPC clients use the HTTP status if there is no `grpc-status`.
  */
 export function errorResponse(httpStatus: number, status: Status, message: string): HttpResponse {
   return {
@@ -32,5 +32,5 @@ export function errorResponse(httpStatus: number, status: Status, message: strin
   };
 }
 
-/** Replaces a response that does not fit into the memory budget. gRPC maps 503 to unavailable. */
+/** The response that replaces one that exceeds the memory budget. gRPC maps 503 to unavailable. */
 export const OUT_OF_MEMORY: HttpResponse = errorResponse(503, Status.ServiceError, outOfMemory().rawMessage);

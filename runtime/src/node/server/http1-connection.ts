@@ -1,5 +1,6 @@
 /**
- * One HTTP/1.1 connection of a server: requests of a pipeline one after the other, the memory they hold, and slow reads.
+ * One HTTP/1.1 connection of a server: sequential processing of pipelined requests, the memory they hold, and the limit on
+ * slow reads.
  */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -10,7 +11,7 @@ import { ignore } from "../io/error.ts";
 import { type MemoryBudget, MemoryShare, outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import { type ErrorResponse, writeErrorResponse } from "./http1-errors.ts";
 
-/** Memory of a request in a pipeline that waits for its turn: Node's objects for it and its headers. */
+/** Memory of a pipelined request that waits for its turn: Node's objects for it and its headers. */
 const WAITING_REQUEST_BYTES = 8 * 1024;
 const MIB = 1024 * 1024;
 
@@ -23,13 +24,13 @@ export class Http1Connection {
   readonly memory: MemoryShare;
   /** Body of the request whose response is pending. */
   body: ReadableBody | undefined;
-  /** The last two responses. They go out in order, so none before them matters. */
+  /** The last two responses. Responses are sent in order, so that earlier ones do not matter. */
   #last: ServerResponse | undefined;
   #beforeLast: ServerResponse | undefined;
   #waiting = 0;
   #unconsumed = false;
   #failed = false;
-  // Progress at the last sweep.
+  // The progress at the last sweep.
   #unsent = 0;
   #received = 0;
   #stalledSince = 0;
@@ -40,23 +41,24 @@ export class Http1Connection {
     (socket as Carrier)[CONNECTION] = this;
   }
 
-  /** The connection of a socket that has been accepted. */
+  /** Returns the connection of an accepted socket. */
   static of(socket: Socket): Http1Connection {
     return (socket as Carrier)[CONNECTION] as Http1Connection;
   }
 
   /**
-   * Called once `node:http` listens to the socket. Over TLS, Node hands what it has decrypted to the parser in a loop that a
-   * paused parser cannot stop: it fails with "Parse Error: Paused", and requests of a pipeline are lost (seen with Node 20 to
-   * 26, bare `node:https` too). A listener has Node read by events, which stop when the socket is paused.
+   * Prepares a TLS socket; called after `node:http` has added its listeners. Over TLS, Node passes decrypted data to the
+   * parser in a loop that does not stop when the parser is paused: it fails with "Parse Error: Paused", and pipelined
+   * requests are lost (seen with Node 20 to 26, with plain `node:https` too). With a "data" listener Node reads by events,
+   * which stop when the socket is paused.
    */
   attach(): void {
     if (this.socket instanceof TLSSocket) this.#readByEvents();
   }
 
   /**
-   * Starts to process a request: at once, or, in a pipeline, when the client has taken the response before it (RFC 9112,
-   * section 9.3.2). Meanwhile no more requests are read.
+   * Starts to process a request: at once, or, if it is pipelined, after the client has received the previous response (RFC
+   * 9112, section 9.3.2). No further requests are read meanwhile.
    */
   schedule(response: ServerResponse, start: () => void): void {
     const before = this.#last;
@@ -76,14 +78,17 @@ export class Http1Connection {
     before.once("close", () => {
       this.#waiting--;
       this.memory.release(WAITING_REQUEST_BYTES);
-      // The response before has ended the connection, or this request has turned out to be malformed.
+      // The previous response has ended the connection, or this request has turned out to be malformed.
       if (!this.socket.writable || (this.#failed && !response.req.complete)) return;
       if (this.#waiting === 0) this.#resume();
       start();
     });
   }
 
-  /** Node's private flag says that Node itself has paused the socket, and its parser, until responses have been sent. */
+  /**
+   * Resumes reading, unless Node's private flag shows that Node itself has paused the socket and its parser until responses
+   * have been sent.
+   */
   #resume(): void {
     if (!(this.socket as { _paused?: boolean })._paused) this.socket.resume();
   }
@@ -94,14 +99,15 @@ export class Http1Connection {
     this.socket.on("data", ignore);
   }
 
-  /** Answers what is not a request, after the responses to the requests before it, and ends the connection. */
+  /** Sends an error response to invalid input, after the responses to the previous requests, and ends the connection. */
   fail(error: ErrorResponse): void {
     const { socket } = this;
     if (!socket.writable) socket.destroy();
-    // Node reports the same bytes again with all that follow them.
+    // Node reports the same bytes again with all bytes that follow.
     if (this.#failed) return;
     this.#failed = true;
-    // An incomplete request is itself what has failed, unless it has been answered early.
+    // If the last request is incomplete, it is the request that failed. Its early response, if there is one, remains its
+    // response.
     const own = this.#last !== undefined && !this.#last.req.complete ? this.#last : undefined;
     const before = own === undefined ? this.#last : this.#beforeLast;
     const end = (): void => {
@@ -113,8 +119,8 @@ export class Http1Connection {
   }
 
   /**
-   * Limits slow reads: ends a connection whose client has not taken the response within `stallTimeoutMs` for each MiB of it.
-   * Called about once a second.
+   * Limits slow reads: ends a connection whose client does not receive the response within `stallTimeoutMs` for each MiB of
+   * it. Called about once a second.
    */
   sweep(now: number, stallTimeoutMs: number): void {
     const { writableLength: unsent, bytesRead: received } = this.socket;
@@ -127,7 +133,7 @@ export class Http1Connection {
     }
   }
 
-  /** Frees the memory of a client that has stopped to read or to send. */
+  /** Frees the memory of a client that has stopped reading or sending. */
   #reclaim(): void {
     if (performance.now() - this.#stalledSince < STALLED_MS) return;
     if (this.socket.writableLength > 0) this.close();

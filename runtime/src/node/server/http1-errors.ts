@@ -1,18 +1,18 @@
 /**
- * Validation of HTTP/1.1 requests, and the error responses of a server to those that no protocol sees.
+ * Validation of HTTP/1.1 requests, and the error responses to requests that no protocol handles.
  */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Status } from "../../call/code.ts";
 import type { Metadata } from "../../call/metadata.ts";
 
-/** A response that ends the connection. Its body is the error body of sub-protocol A. */
+/** An error response that ends the connection. Its body is the error body of sub-protocol A. */
 export interface ErrorResponse {
   /** Status code and reason phrase. */
   readonly httpStatus: string;
   readonly status: Status;
   readonly message: string;
-  /** One more header field, as a line. */
+  /** An additional header field, as a line. */
   readonly header?: string;
 }
 
@@ -22,7 +22,7 @@ const MALFORMED: ErrorResponse = {
   message: "the request is not HTTP/1.1",
 };
 
-/** By the code of the error that `node:http` reports. */
+/** Responses by the code of the error that `node:http` reports. */
 const RESPONSE_OF_CODE: Readonly<Record<string, ErrorResponse>> = {
   HPE_HEADER_OVERFLOW: {
     httpStatus: "431 Request Header Fields Too Large",
@@ -36,7 +36,7 @@ const RESPONSE_OF_CODE: Readonly<Record<string, ErrorResponse>> = {
   },
 };
 
-/** The response to bytes that `node:http` cannot parse, or that did not arrive in time. */
+/** Returns the response to bytes that `node:http` cannot parse, or to a request that did not arrive in time. */
 export function errorResponseFor({ code }: NodeJS.ErrnoException): ErrorResponse {
   return RESPONSE_OF_CODE[code ?? ""] ?? MALFORMED;
 }
@@ -78,26 +78,26 @@ const ONLY_CHUNKED: ErrorResponse = {
 };
 
 /**
- * Checks what `node:http` accepts, or rejects without a message: the version (RFC 9110, section 15.6.6), Host (RFC 9112,
- * section 3.2) and Transfer-Encoding (RFC 9112, section 6.1). Returns the response to an invalid request.
+ * Validates the version (RFC 9110, section 15.6.6), Host (RFC 9112, section 3.2) and Transfer-Encoding (RFC 9112, section
+ * 6.1), which `node:http` accepts unchecked or rejects without a message. Returns the response to an invalid request.
  */
 export function validateRequest(headers: Metadata, httpVersion: string): ErrorResponse | undefined {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return WRONG_VERSION;
   const host = headers.get("host");
-  // Several fields are joined with commas.
+  // Node joins repeated fields with commas.
   if (host === undefined ? httpVersion !== "1.0" : host.includes(",")) return ONE_HOST;
   const coding = headers.get("transfer-encoding");
   return coding === undefined || coding.toLowerCase() === "chunked" ? undefined : ONLY_CHUNKED;
 }
 
-/** Sends an error response, and ends the connection: after an invalid request, the next one cannot be found for certain. */
+/** Sends an error response and ends the connection, because the start of the next request cannot be found reliably. */
 export function sendErrorResponse(response: ServerResponse, { httpStatus, status, message }: ErrorResponse): void {
   const body = JSON.stringify({ status, message });
   const fields = { connection: "close", "content-type": "application/json", "content-length": body.length };
   response.writeHead(Number.parseInt(httpStatus, 10), fields).end(body);
 }
 
-/** Writes an error response where there is no request to answer, and ends the connection. */
+/** Writes an error response to a socket for which there is no request object, and ends the connection. */
 export function writeErrorResponse(socket: Duplex, { httpStatus, status, message, header = "" }: ErrorResponse): void {
   if (!socket.writable) return;
   const body = JSON.stringify({ status, message });

@@ -1,5 +1,6 @@
 /**
- * The server's HTTP/1.1 engine, on `node:http`: every request is an exchange. Calls and messages are unknown here.
+ * The server's HTTP/1.1 engine, on `node:http`: every request is an exchange. The engine does not depend on calls or
+ * messages.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -19,32 +20,38 @@ import { errorResponseFor, NO_EXPECTATION, NO_TUNNEL, sendErrorResponse, validat
 import { peerOf } from "./peer.ts";
 import { ExchangeSignals } from "./signals.ts";
 
-/** Time for the headers, and for a whole request, to arrive; and how long a connection may be idle. */
+/** Time limits, in milliseconds, for the headers, for a whole request, and for idle connections. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_TIMEOUT_MS = 60_000;
 const SWEEP_INTERVAL_MS = 1_000;
-/** After an early response, so much of the request is read and dropped to keep the connection. */
+/** Largest rest of a request, in bytes, that is discarded after an early response to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
 /**
- * Bodies up to this size are handed to Node as text, one character per byte: it then joins them with the headers and
- * writes once, where it would write two buffers. Larger ones count towards the memory budget.
+ * Largest body, in bytes, that is passed to Node as text with one character per byte: Node then joins it with the headers and
+ * writes once instead of twice. Larger bodies count towards the memory budget.
  */
 const MAX_JOINED_BYTES = 16 * 1024;
 
-/** TLS holds a copy of all that is written to it. Larger bodies are written in slices, so that it is a copy of one of them. */
+/**
+ * Size of the slices, in bytes, in which larger bodies are written. TLS copies the data that is written to it, so it then
+ * holds a copy of one slice only.
+ */
 const SLICE_BYTES = 128 * 1024;
 
-/** Reading of a request. What is not read is dropped. */
+/** Options for reading a request body. The part that is not read is discarded. */
 const REQUEST_BODY: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };
 
-/** Beside the header fields, whose size the protocols limit: a request line, and what a field over the limit has more. */
+/**
+ * Bytes beyond the header fields, whose size the protocols limit: the request line, and part of a field that exceeds the
+ * limit.
+ */
 const HEADROOM_BYTES = 16 * 1024;
 
 /**
- * Serves HTTP/1.1 connections. A client has `stallTimeoutMs` for each MiB of a response to take it. The protocols refuse
- * headers beyond `maxHeaderBytes`.
+ * Creates the engine that serves HTTP/1.1 connections. `stallTimeoutMs` is the time for a client to receive each MiB of a
+ * response. The protocols refuse headers larger than `maxHeaderBytes`.
  */
 export function serveHttp1(
   exchange: Exchange,
@@ -58,13 +65,13 @@ export function serveHttp1(
   let draining = false;
   const server = createServer(
     {
-      // Beyond this `node:http` answers 431 by itself; below it the protocols count.
+      // Beyond this size `node:http` itself answers 431. Below it the protocols enforce the limit.
       maxHeaderSize: maxHeaderBytes + HEADROOM_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 5_000,
-      // Node would answer without a message.
+      // Node would answer without a message, so `validateRequest` checks the Host field.
       requireHostHeader: false,
     },
     (incoming, outgoing) => {
@@ -82,11 +89,11 @@ export function serveHttp1(
   server.on("clientError", (error, socket) => Http1Connection.of(socket as Socket).fail(errorResponseFor(error)));
   server.on("checkExpectation", (_incoming, outgoing) => sendErrorResponse(outgoing, NO_EXPECTATION));
   server.on("connect", (_incoming, socket) => Http1Connection.of(socket as Socket).fail(NO_TUNNEL));
-  // Node would drop fields beyond 2,000 in silence; `maxHeaderSize` bounds them, and the protocols count.
+  // Node would silently drop fields beyond 2,000. `maxHeaderSize` bounds them, and the protocols count them.
   server.maxHeadersCount = 0;
-  // Clients such as `nc -N` half-close the connection after the request, and expect the response nevertheless.
+  // Clients such as `nc -N` half-close the connection after the request, and still expect the response.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // The server never listens itself; without this event it would not enforce the timeouts above.
+  // This server does not listen on a port. Without the event it would not enforce the timeouts above.
   server.emit("listening");
 
   function serve(connection: Http1Connection, request: Http1Request): void {
@@ -95,15 +102,18 @@ export function serveHttp1(
       .then((response) => {
         connection.body = undefined;
         request.body.release();
-        // Checked now and not on arrival: the server may have begun to close in between.
+        // This is checked here and not when the request arrived, because graceful shutdown may have begun since.
         if (draining) request.outgoing.shouldKeepAlive = false;
         return respond(request, response, connection.memory);
       })
-      // Such as a header that Node will not send: the call has failed, and the peer must not wait for it.
+      // A header that Node refuses to send leads here: the call has failed, and the peer must not wait for it.
       .catch(() => request.outgoing.destroy());
   }
 
-  /** Node takes a connection for idle whose response has been written and not sent, and would cut it off. */
+  /**
+   * Closes idle connections after pending output has been sent. Node treats a connection as idle as soon as its response has
+   * been written, and would cut off data that has not been sent.
+   */
   function closeIdle(): void {
     const sending = [...connections].filter(({ socket }) => socket.writableLength > 0);
     if (sending.length > 0) {
@@ -133,7 +143,7 @@ export function serveHttp1(
         sweeping = undefined;
       });
       socket.allowHalfOpen = true;
-      // Requests in a pipeline each listen for its end.
+      // Each pipelined request adds a "close" listener.
       socket.setMaxListeners(0);
       server.emit("connection", socket);
       connection.attach();
@@ -149,16 +159,16 @@ export function serveHttp1(
   };
 }
 
-/** Settles when what has been written has been sent, or never will be. */
+/** Settles when the written data has been sent, or when the socket has closed. */
 function flushed(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
-    // A socket that has ended closes once everything has been sent, and nothing more may be written to it.
+    // A socket that has ended closes after everything has been sent, and cannot be written to.
     if (socket.writableEnded || socket.destroyed) socket.once("close", () => resolve());
     else socket.write("", () => resolve());
   });
 }
 
-/** A request as `node:http` hands it out. */
+/** A request of `node:http`. */
 export class Http1Request implements HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -199,14 +209,14 @@ export class Http1Request implements HttpRequest {
 // absolute-form = absolute-URI    (RFC 9112, section 3.2.2: a server must accept it)
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
-/** The path of a request target, with its query. Proxies are sent the whole URL, and some pass it on. */
+/** Returns the path of a request target, with its query. Proxies receive the whole URL, and some forward it. */
 function pathOf(target: string): string {
   if (target.startsWith("/")) return target;
   const path = target.replace(ABSOLUTE_FORM, "");
   return path === "" || path.startsWith("?") ? `/${path}` : path;
 }
 
-/** Sends a response. A promise settles when a body that is not whole has ended. */
+/** Sends a response. Returns a promise for a streamed body, which settles when the body has ended. */
 function respond(
   { incoming, outgoing }: Http1Request,
   response: HttpResponse,
@@ -218,7 +228,7 @@ function respond(
   const fits = taken === 0 || memory.take(taken);
   const { status, headers, body } = fits ? response : OUT_OF_MEMORY;
   const fields = [...headers.raw];
-  // A 204 has no length, not even 0 (RFC 9110, section 8.6).
+  // A 204 response must not have a content-length field, not even 0 (RFC 9110, section 8.6).
   if (body.whole !== undefined && status !== 204) fields.push("content-length", String(body.whole.byteLength));
   outgoing.writeHead(status, fields);
   const writing = writeBody(incoming, outgoing, body, memory);
@@ -261,7 +271,7 @@ function writeSlices(outgoing: ServerResponse, bytes: Uint8Array): void {
   write();
 }
 
-/** Reads a request to its end and drops it, so that the next one on the connection can be found. */
+/** Reads and discards the rest of a request, so that the next request on the connection can be found. */
 function dropRest(incoming: IncomingMessage): void {
   if (incoming.complete) return;
   let bytes = 0;
@@ -271,7 +281,7 @@ function dropRest(incoming: IncomingMessage): void {
   });
 }
 
-/** Field names of HTTP/1.1 in lower case, as metadata has them. */
+/** Converts the field names of HTTP/1.1 to lower case, as metadata requires. */
 export function lowerNames(raw: string[]): string[] {
   const fields = new Array<string>(raw.length);
   for (let i = 0; i < raw.length; i += 2) {

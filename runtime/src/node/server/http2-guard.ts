@@ -1,9 +1,9 @@
 /**
- * Times of a server's HTTP/2 connection. What is counted, such as stream resets, is counted by the connection itself
+ * Time limits of a server's HTTP/2 connection. Limits on counts, such as stream resets, are enforced by the connection itself
  * (`http2/limits.ts`).
  *
- * - Slow CONTINUATION, a header block that never ends, and SETTINGS that are not acknowledged: `headersTimeoutMs`.
- * - Slowloris, slow bodies: `messageTimeoutMs`, `messageIdleMs`. Idle connections: `firstCallTimeoutMs`, `idleTimeoutMs`.
+ * - Slow CONTINUATION, header blocks that never end, and SETTINGS that are not acknowledged: `headersTimeoutMs`.
+ * - Slowloris and slow bodies: `messageTimeoutMs`, `messageIdleMs`. Idle connections: `firstCallTimeoutMs`, `idleTimeoutMs`.
  * - Slow read, data dribble (CVE-2019-9511, CVE-2019-9517): `stallTimeoutMs`, and the memory budget of all connections.
  */
 import type { Socket } from "node:net";
@@ -23,13 +23,13 @@ const MIB = 1024 * 1024;
 export interface WatchedRequest extends Indexed {
   readonly stream: Stream;
   readonly incoming: IncomingBody | undefined;
-  /** True if its response has been handed over in full. */
+  /** True if the complete response has been passed to the connection. */
   readonly hasResponded: boolean;
-  /** Made by the first sweep that finds the request; most end before. */
+  /** Created by the first sweep that finds the request. Most requests end before a sweep. */
   progress?: Progress;
 }
 
-/** State of a request at the last sweep, and since when it has been so. */
+/** The state of a request at the last sweep, and the times of its last changes. */
 interface Progress {
   readonly since: number;
   received: number;
@@ -39,7 +39,7 @@ interface Progress {
   hasResponded: boolean;
 }
 
-/** Checks the times of one connection, called by the periodic sweep of the server. */
+/** Enforces the time limits of one connection. The periodic sweep of the server calls it. */
 export class ConnectionGuard {
   readonly #connection: ServerConnection;
   readonly #socket: Socket;
@@ -50,17 +50,17 @@ export class ConnectionGuard {
   #sweptAt: number = this.#start;
   #idleSince: number = this.#start;
   #requestsBefore = 0;
-  /** Frames received until the last sweep, and when no frame or header block was incomplete for the last time. */
+  /** The number of frames received until the last sweep, and the last time when no frame or header block was incomplete. */
   #framesBefore = 0;
   #completeAt: number = this.#start;
   #receivedAt: number = this.#start;
-  /** When the client was sent a PING; `undefined` once anything has been received since. */
+  /** The time when a PING was sent to the client; `undefined` if a frame has been received since. */
   #pingedAt: number | undefined;
-  /** Bytes that the kernel had taken by the last sweep, and when that was more than before. */
+  /** The number of bytes that the kernel had accepted by the last sweep, and the time of the last progress. */
   #written = 0;
   #writtenAt: number = this.#start;
 
-  /** `leave` ends the connection after the calls that are open. */
+  /** `leave` ends the connection after its open calls. */
   constructor(
     connection: ServerConnection,
     socket: Socket,
@@ -75,7 +75,7 @@ export class ConnectionGuard {
     this.#leave = leave;
   }
 
-  /** Ends the requests, or the connection, that have exceeded their times. */
+  /** Ends the requests, or the connection, that have exceeded their time limits. */
   sweep(now: number): void {
     const connection = this.#connection;
     connection.tick(now - this.#sweptAt);
@@ -87,7 +87,9 @@ export class ConnectionGuard {
     this.#sweepIdle(now);
   }
 
-  /** Frees the memory of requests whose client has stopped to read or to send, and of a connection that is not read at all. */
+  /**
+   * Frees the memory of requests whose client has stopped reading or sending, and of a connection that is not read at all.
+   */
   reclaim(): void {
     const since = performance.now() - STALLED_MS;
     for (const { incoming, progress, stream } of this.#requests) {
@@ -99,7 +101,7 @@ export class ConnectionGuard {
     if (this.#socket.writableLength > 0 && this.#writtenAt < since) this.#socket.destroy();
   }
 
-  /** A client that does not read what is written is disconnected (CVE-2019-9517). */
+  /** Disconnects a client that does not read what is written (CVE-2019-9517). */
   #sweepSocket(now: number): void {
     const { writableLength, bytesWritten } = this.#socket;
     const written = bytesWritten - writableLength;
@@ -108,7 +110,7 @@ export class ConnectionGuard {
     this.#written = written;
   }
 
-  /** The preface, a frame, a header block and the acknowledgement of our SETTINGS have to be received in time. */
+  /** Enforces the time limits for the preface, frames, header blocks, the acknowledgement of our SETTINGS, and PINGs. */
   #sweepFrames(now: number): void {
     const connection = this.#connection;
     const { headersTimeoutMs, stallTimeoutMs, idleTimeoutMs } = this.#limits;
@@ -162,7 +164,8 @@ export class ConnectionGuard {
       progress.unsentAt = now;
       progress.hasResponded = hasResponded;
     } else if (
-      // A stream of messages may be read slowly: no more than one batch of them waits.
+      // A streaming response that is still being produced may be read slowly, because at most one batch of its messages
+      // waits.
       hasResponded &&
       unsent > 0 &&
       now - progress.unsentAt > stallTimeoutMs * Math.ceil(unsent / MIB)

@@ -20,11 +20,14 @@ import { OUT_OF_MEMORY } from "./engine.ts";
 import type { WatchedRequest } from "./http2-guard.ts";
 
 /**
- * Bodies up to this size, which take less than the objects of their requests, do not count towards the memory budget if they
- * are received with the header block.
+ * Size limit, in bytes, of bodies that do not count towards the memory budget if they are received with the header block:
+ * they need less memory than the objects of their requests.
  */
 const UNCOUNTED_BYTES = 1024;
-/** Responses up to this size are sent without asking for memory: the smallest amount that a connection may hold. */
+/**
+ * Size limit, in bytes, of responses that are sent without a check of the memory budget: every connection may hold at least
+ * this amount.
+ */
 const SMALL_RESPONSE_BYTES = 16 * 1024;
 
 /** The connection of a request. */
@@ -35,11 +38,11 @@ export interface RequestOwner {
   readonly peer: PeerConnection;
   readonly collecting: Collecting;
   readonly requests: SwapList<ServedRequest>;
-  /** The reason why the server aborts its requests, once it does. */
+  /** The reason why the server aborts its requests; `undefined` before that. */
   readonly aborted: RpcError | undefined;
-  /** Reports whether the memory budget has so many bytes for a response. */
+  /** Reports whether the memory budget has this number of bytes for a response. */
   fits(bytes: number): boolean;
-  /** Counts the output that waits to be sent towards the memory budget. Returns false if it does not fit. */
+  /** Counts the pending output towards the memory budget. Returns false if it does not fit. */
   holdOutput(): boolean;
 }
 
@@ -53,20 +56,20 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
   index = 0;
   hasResponded = false;
   readonly stream: Stream;
-  /** The body, if its end had not been received with the header block. */
+  /** The body, unless its end was received with the header block. */
   readonly incoming: IncomingBody | undefined;
   readonly #owner: RequestOwner;
-  /** Bytes of a whole body that are taken from the memory budget. */
+  /** The number of bytes of a whole body that are taken from the memory budget. */
   #taken = 0;
   #controller: AbortController | undefined;
-  /** True if the response has been handed over, or never will be. */
+  /** True if the response has been passed to the connection, or the stream has failed. */
   #isOver = false;
   #outgoing: OutgoingBody | undefined;
-  /** Settles when the work that goes on after the response has ended, if there is any. */
+  /** Settles when the work that continues after the response has ended; `undefined` if there is none. */
   #lingering: Promise<unknown> | undefined;
-  /** While the rest of a request is discarded. */
+  /** The timer that runs while the rest of a request is discarded. */
   #discarding: NodeJS.Timeout | undefined;
-  /** True if the end of the response is sent when that is over. */
+  /** True if the end of the response is sent after the rest of the request has been discarded. */
   #endsLater = false;
 
   constructor(owner: RequestOwner, stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]) {
@@ -86,7 +89,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
     }
   }
 
-  /** RFC 9110, section 10.1.1. */
+  /** Sends 100 (Continue) if the client expects it (RFC 9110, section 10.1.1). */
   #continue(): void {
     if (this.headers.get("expect") === "100-continue") this.stream.sendInformational(100, NO_HEADERS);
   }
@@ -124,7 +127,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
     );
   }
 
-  /** Hands a response over. */
+  /** Sends a response. */
   answer(response: HttpResponse): void {
     const { stream } = this;
     const { whole } = response.body;
@@ -137,7 +140,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
       if (whole === undefined) this.#answerInChunks(response);
       else this.#answerWhole(response, whole);
     } catch {
-      // Such as a field that cannot be sent.
+      // For example, a field cannot be sent.
       this.#fail(ErrorCode.InternalError);
     }
   }
@@ -153,7 +156,8 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
     if (trailers.size > 0) stream.respond(status, headers, whole, trailers, true);
     else if (stream.ended || byteLength === 0) stream.respond(status, headers, whole, undefined, true);
     else {
-      // Clients such as curl 7.88 lose a response that ends before their request. They know its end by its length, and stop sending.
+      // Clients such as curl 7.88 lose a response that ends before their request. With a content-length they recognise its
+      // end, and stop sending.
       stream.respond(status, withLength(headers, byteLength), whole, undefined, false);
       this.#endsLater = true;
       this.#discard();
@@ -176,7 +180,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
         if (isOpen) this.#end(trailers);
         this.#finish();
       },
-      // There is no memory for what the client does not read.
+      // There is no memory for the data that the client does not read.
       () => this.#fail(ErrorCode.EnhanceYourCalm),
     );
   }
@@ -187,19 +191,19 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
       if (trailers.size > 0) this.stream.sendTrailers(trailers);
       else this.stream.sendData(NO_BYTES, true);
     } catch {
-      // Such as a field that cannot be sent.
+      // For example, a field cannot be sent.
       this.stream.reset(ErrorCode.InternalError);
     }
   }
 
-  /** Resets the stream of a call that has no response, or not all of it. The connection goes on. */
+  /** Resets the stream of a call whose response is missing or incomplete. The connection stays open. */
   #fail(code: number): void {
     this.#isOver = true;
     this.stream.reset(code);
     this.#finish();
   }
 
-  /** Lets another handler run, once all work of this one has ended. */
+  /** Allows another handler to run after all work of this one has ended. */
   #finish(): void {
     const { connection } = this.#owner;
     this.#release();
@@ -247,18 +251,18 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
   }
 
   onRespondedEarly(): void {
-    // The rest has been discarded already where the end of the response waited for it.
+    // If the end of the response was delayed, the rest of the request has already been discarded.
     if (this.#endsLater) this.stream.reset(ErrorCode.NoError);
     else this.#discard();
   }
 
-  /** Bounded discard of the rest of a request (RFC 9113, section 8.1). */
+  /** Discards the rest of a request, within limits of size and time (RFC 9113, section 8.1). */
   #discard(): void {
     this.incoming?.discard(DISCARD_BYTES, clientGone());
     this.#discarding = setTimeout(() => this.#onDiscarded(), DISCARD_MS).unref();
   }
 
-  /** The request has ended, or the time for it is over. */
+  /** Ends the stream after the request has ended, or after the time limit for discarding it. */
   #onDiscarded(): void {
     clearTimeout(this.#discarding);
     this.#discarding = undefined;
@@ -279,7 +283,10 @@ const NO_HEADERS: Metadata = new Metadata().freeze();
 const NO_BYTES = new Uint8Array(0);
 const ignore = (): void => {};
 
-/** The chunks of a body that was received with its header block. The client may send as many bytes more. */
+/**
+ * Joins the chunks of a body that was received with its header block, and gives the client the same flow-control credit
+ * again.
+ */
 function joined(stream: Stream, chunks: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const { byteLength } of chunks) length += byteLength;

@@ -1,5 +1,5 @@
 /**
- * The server's HTTP/2 engine, on sockets: every stream is an exchange. Calls and messages are unknown here.
+ * The server's HTTP/2 engine, on sockets: every stream is an exchange. The engine does not depend on calls or messages.
  */
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
@@ -24,7 +24,10 @@ import { type RequestOwner, ServedRequest } from "./http2-request.ts";
 import { type Limits, sweepIntervalMs } from "./limits.ts";
 import { peerOf } from "./peer.ts";
 
-/** Time for a client to acknowledge the first GOAWAY of a graceful shutdown, before the second one names the last stream. */
+/**
+ * Time limit, in milliseconds, for the client's acknowledgement after the first GOAWAY of a graceful shutdown. Then the
+ * second GOAWAY names the last stream.
+ */
 const LEAVE_MS = 1_000;
 
 /** State that all connections of a server share. */
@@ -32,13 +35,13 @@ interface Service {
   readonly exchange: Exchange;
   readonly limits: Limits;
   readonly budget: MemoryBudget;
-  /** Bytes of headers that the protocols accept. */
+  /** Size limit of the headers that the protocols accept, in bytes. */
   readonly maxHeaderBytes: number;
-  /** The reason of {@link ServerEngine.abort}, once it has been called. */
+  /** The reason of {@link ServerEngine.abort}; `undefined` before that call. */
   aborted: RpcError | undefined;
 }
 
-/** Serves HTTP/2 connections. */
+/** Creates the engine that serves HTTP/2 connections. */
 export function serveHttp2(
   exchange: Exchange,
   limits: Limits,
@@ -88,7 +91,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   readonly #service: Service;
   readonly #socket: Http2Socket;
   readonly #onClosed: (connection: ServedConnection) => void;
-  /** Bytes of output that are taken from the memory budget. */
+  /** The number of bytes of output that are taken from the memory budget. */
   #heldOutput = 0;
   #stopTimer: (() => void) | undefined;
   #isGone = false;
@@ -97,7 +100,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     const { limits, budget } = service;
     this.#service = service;
     this.#onClosed = onClosed;
-    // Clients may half-close the connection after their requests, and expect the responses nevertheless.
+    // Clients may half-close the connection after their requests, and still expect the responses.
     socket.allowHalfOpen = true;
     this.peer = peerOf(socket, "h2");
     this.#socket = new Http2Socket(socket);
@@ -138,7 +141,9 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     }
   }
 
-  /** Starts the handler, whose changes of the asynchronous context must not reach the next request of the chunk. */
+  /**
+   * Starts the handler in a separate asynchronous context: its changes must not affect the next request of the same chunk.
+   */
   #start(request: ServedRequest, block: HeaderBlock): void {
     new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, request, block);
   }
@@ -149,7 +154,10 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     else if (event.type === "idle" && (this.#isGone || this.connection.state === "leaving")) this.#endIfIdle();
   }
 
-  /** Graceful shutdown: lets open calls finish, and those under way, and accepts no others (RFC 9113, section 6.8). */
+  /**
+   * Begins graceful shutdown: calls that are open or already sent finish, and later ones are not accepted (RFC 9113, section
+   * 6.8).
+   */
   leave(): void {
     if (this.connection.state !== "open") return;
     this.connection.goAway(ErrorCode.NoError, false);
@@ -166,7 +174,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     this.#endIfIdle();
   }
 
-  /** The client has sent GOAWAY or has received ours: nothing more will come. */
+  /** Ends an idle connection after either side has sent GOAWAY, because no more requests follow. */
   #endIfIdle(): void {
     if (this.#stopTimer === undefined && this.connection.streams === 0) this.#socket.end();
   }
@@ -175,14 +183,14 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     for (const request of this.requests) request.abort(reason);
   }
 
-  /** Reports whether the memory budget has so many bytes for a response. */
+  /** Reports whether the memory budget has this number of bytes for a response. */
   fits(bytes: number): boolean {
     if (!this.memory.take(bytes)) return false;
     this.memory.release(bytes);
     return true;
   }
 
-  /** Counts the output that waits to be sent towards the memory budget. Returns false, and counts no more, if it does not fit. */
+  /** Counts the pending output towards the memory budget. Returns false, and does not count it, if it does not fit. */
   holdOutput(): boolean {
     const more = this.connection.unsent + this.#socket.unsent - this.#heldOutput;
     if (more > 0 && !this.memory.take(more)) return false;

@@ -1,6 +1,6 @@
 /**
- * Listener: one port for HTTP/1.1 and HTTP/2, and its graceful shutdown. ALPN selects the version over TLS, if the client
- * offers it; otherwise the first bytes of a connection do.
+ * The listener: one port for HTTP/1.1 and HTTP/2, and its graceful shutdown. Over TLS, ALPN selects the version if the client
+ * offers it. Otherwise the first bytes of a connection select it.
  */
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
@@ -18,33 +18,34 @@ import { type ConnectionLimits, resolveLimits } from "./limits.ts";
 import { HANDSHAKE_TIMEOUT_MS, resolveTlsOptions } from "./tls.ts";
 
 export interface ListenOptions {
-  /** Port to listen on; 0 picks a free one. */
+  /** Port to listen on; 0 selects a free one. */
   readonly port?: number | undefined;
-  /** Address to listen on. Default: all of the machine. */
+  /** Address to listen on. Default: all addresses of the machine. */
   readonly host?: string | undefined;
-  /** Path of a Unix socket to listen on, instead of a port. */
+  /** Path of a Unix domain socket to listen on, instead of a port. */
   readonly path?: string | undefined;
 }
 
-/** Called with the error of a TLS handshake that failed, and its client. What it throws is printed. */
+/** Called with the error of a failed TLS handshake, and its client. An error that it throws is printed. */
 export type TlsErrorHook = (error: Error, client: { readonly address: string | undefined }) => void;
 
 export interface ListenerOptions {
-  /** Certificate and key, as `node:tls` takes them. Default: cleartext. */
+  /** Certificate and key, in the form that `node:tls` accepts. Default: no TLS. */
   readonly tls?: TlsOptions | undefined;
   /**
-   * Called for TLS handshakes that fail: a client without a certificate, with an unknown one, or that speaks no TLS. Their clients
-   * choose how often that is: count before you log. Default: nothing.
+   * Called for TLS handshakes that fail: a client without a certificate, with an untrusted one, or that does not speak TLS.
+   * Clients can cause any number of calls, so limit the rate of a log. Default: none.
    */
   readonly onTlsError?: TlsErrorHook | undefined;
-  /** Limits of one connection. The defaults suit most servers; each limit says its own. */
+  /** Limits of one connection. The defaults suit most servers, and are documented with each limit. */
   readonly limits?: ConnectionLimits | undefined;
   /**
-   * Memory budget of all connections together, in bytes: what has been received of messages whose calls have no response yet, and
-   * what has been written of responses that clients have not taken yet. Beyond it calls fail as unavailable (503 in
-   * sub-protocol A), those of clients that have stopped to read or send for 5 s first. Half of it is for connections
-   * that hold up to 16 KiB, so that small calls go on; a response larger than the rest is never sent. At least twice `maxMessageBytes`, or a
-   * `RangeError` is thrown. Default: 256 MiB, or 4 times `maxMessageBytes` if that is more.
+   * Memory budget of all connections together, in bytes. It includes received messages of calls without a response, and
+   * written responses that clients have not received. Beyond the budget calls fail as unavailable (503 in sub-protocol A),
+   * first those of clients that have stopped reading or sending for 5 s. Half of the budget is reserved for connections that
+   * hold up to 16 KiB, so that small calls continue; a response larger than the other half is never sent. Must be at least
+   * twice `maxMessageBytes`, otherwise a `RangeError` is thrown. Default: 256 MiB, or 4 times `maxMessageBytes` if that is
+   * more.
    */
   readonly maxBufferedBytes?: number | undefined;
   /** Largest message accepted, in bytes. Default: 4 MiB. */
@@ -53,11 +54,11 @@ export interface ListenerOptions {
   readonly headerLimits?: HeaderLimitsInit | undefined;
 }
 
-/** Connections that are open at the same time. */
+/** Most connections that are open at the same time. */
 const MAX_CONNECTIONS = 10_000;
-/** Time for aborted calls to end before their sockets are destroyed. */
+/** Time for aborted calls to end before their sockets are destroyed, in milliseconds. */
 const ABORT_GRACE_MS = 1_000;
-/** The first bytes of every HTTP/2 connection, and of no HTTP/1.1 request. */
+/** The first bytes of every HTTP/2 connection. No HTTP/1.1 request begins with them. */
 const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
 
 /** The sockets of a server. */
@@ -82,7 +83,7 @@ export class Listener {
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
-      // Sockets fail all the time; the engine that has taken one over listens itself.
+      // Socket errors are frequent and harmless here; the engine that takes the socket over adds its own listener.
       socket.on("error", () => {});
       if (tls === undefined) return this.#detect(socket);
       this.#undecided.add(socket);
@@ -90,7 +91,7 @@ export class Listener {
     });
   }
 
-  /** Starts to listen. Rejects if the port is not available, and always once the server has begun to close. */
+  /** Starts to listen. Rejects if the port is not available, and after the server has begun to close. */
   async listen(options: ListenOptions): Promise<void> {
     if (typeof options !== "object") throw new TypeError(`listen takes { port }, not ${options}`);
     const { port, host, path } = options;
@@ -110,14 +111,17 @@ export class Listener {
       server.on("close", onClose);
       server.listen(path === undefined ? { port: port ?? 0, host } : { path }, () => {
         settle();
-        // An error of a single connection, such as too many open files, must not end the process.
+        // An error of a single connection, for example too many open files, must not end the process.
         server.on("error", () => {});
         resolve();
       });
     });
   }
 
-  /** The address the server listens on. Throws before it does, and for a Unix socket, which has none. */
+  /**
+   * The address on which the server listens. Throws before the server listens, and for a Unix domain socket, which has no
+   * address.
+   */
   get address(): AddressInfo {
     const address = this.#server.address();
     if (typeof address === "object" && address !== null) return address;
@@ -125,8 +129,8 @@ export class Listener {
   }
 
   /**
-   * Stops listening, lets running calls finish, and cancels those that take longer than the grace period. Always
-   * settles; calling it again waits for the same end.
+   * Stops listening, lets running calls finish, and cancels those that exceed the grace period. Always settles; another call
+   * waits for the same end.
    */
   close(graceMs: number): Promise<void> {
     this.#closing ??= this.#close(graceMs);
@@ -156,26 +160,29 @@ export class Listener {
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", () => {});
       this.#decide(socket);
-      // HTTP/2 over TLS is agreed on by ALPN (RFC 9113, section 3.2), but clients of Dubbo for Java offer nothing there.
+      // HTTP/2 over TLS is negotiated by ALPN (RFC 9113, section 3.2), but clients of Dubbo for Java do not offer ALPN.
       if (socket.alpnProtocol) (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
       else this.#detect(socket);
     });
     server.on("tlsClientError", (error, { remoteAddress: address }: TLSSocket) => {
       if (onTlsError !== undefined) callHook("the hook onTlsError", () => onTlsError(error, { address }));
     });
-    // After the hook: a socket that is destroyed has no address.
+    // This listener runs after the hook, because a destroyed socket has no address.
     server.on("tlsClientError", (_error, socket) => socket.destroy());
     return server;
   }
 
-  /** A TLS handshake is complete. Node does not say on which of the sockets; the peer's address does. */
+  /**
+   * Continues with a socket whose TLS handshake is complete. Node does not report which socket it was, so it is found by the
+   * peer's address.
+   */
   #decide({ remoteAddress, remotePort }: TLSSocket): void {
     for (const socket of this.#undecided) {
       if (socket.remoteAddress === remoteAddress && socket.remotePort === remotePort) this.#undecided.delete(socket);
     }
   }
 
-  /** Reads until the bytes are the HTTP/2 preface or cannot become it, and puts them back for the engine. */
+  /** Reads until the bytes are the HTTP/2 preface or differ from it, and returns them to the socket for the engine. */
   #detect(socket: Socket): void {
     this.#undecided.add(socket);
     socket.once("close", () => this.#undecided.delete(socket));
@@ -196,7 +203,7 @@ export class Listener {
       socket.setTimeout(0);
       if (!possible && hasSpaces(head)) {
         writeErrorResponse(socket, MALFORMED_LINE);
-        // For a client that does not close its side.
+        // The client may never close its side.
         socket.resume().setTimeout(ABORT_GRACE_MS, giveUp);
         return;
       }
@@ -210,9 +217,8 @@ export class Listener {
 }
 
 /**
- * Reports whether a request line that has arrived whole has more than one space between its parts (RFC 9112, section 3:
- * SP is one octet). llhttp accepts them and does not tell, so that only the first request of a connection can be
- * refused for it.
+ * Reports whether a complete request line has more than one space between its parts (RFC 9112, section 3, allows a single
+ * SP). llhttp accepts more without a report, so only the first request of a connection can be refused for it.
  */
 function hasSpaces(head: Buffer): boolean {
   const end = head.indexOf("\n");

@@ -1,5 +1,5 @@
 /**
- * Peers of sockets: the addresses of clients, and the certificates that TLS has received.
+ * Peers of sockets: the addresses of clients, and their TLS certificates.
  */
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -7,7 +7,7 @@ import type { PeerCertificate, PeerConnection, PeerTls } from "../../call/peer.t
 
 const peers = new WeakMap<Socket, PeerConnection>();
 
-/** The peer of a socket. Call it while the socket is open: a closed one has no address. */
+/** Returns the peer of a socket. Call it while the socket is open, because a closed socket has no address. */
 export function peerOf(socket: Socket, protocol: PeerConnection["protocol"]): PeerConnection {
   const known = peers.get(socket);
   if (known !== undefined) return known;
@@ -21,12 +21,12 @@ export function peerOf(socket: Socket, protocol: PeerConnection["protocol"]): Pe
   return peer;
 }
 
-/** An IPv4 address that a socket of IPv6 has received (RFC 4291, section 2.5.5.2), as IPv4. */
+/** Converts an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2) to IPv4, and returns other addresses unchanged. */
 export function withoutMapping(address: string | undefined): string | undefined {
   return address?.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
 }
 
-/** Reads the certificate on first use: it costs more than a call. */
+/** The TLS state of a peer. The certificate is read on first use, because reading it takes longer than a call. */
 class SocketTls implements PeerTls {
   readonly version: string | undefined;
   readonly #socket: TLSSocket;
@@ -51,7 +51,7 @@ class SocketTls implements PeerTls {
   }
 }
 
-/** One name of a list that Node writes: values with special characters are JSON strings. */
+/** One name in Node's list of subject alternative names: values with special characters are JSON strings. */
 const ALTERNATIVE_NAME = /(?:^|, )(?:DNS|URI|email|IP Address):("(?:[^"\\]|\\.)*"|[^,"]+)/g;
 
 function namesOf({ subject, subjectAltName = "" }: PeerCertificate & { readonly subjectAltName?: string | undefined }) {

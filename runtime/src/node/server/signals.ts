@@ -1,5 +1,6 @@
 /**
- * Abort signals of the running exchanges of a server: made on demand, fired when the client is lost or the server closes.
+ * Abort signals of the running exchanges of a server: created on demand, and fired when the client is lost or the server
+ * closes.
  */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
@@ -7,7 +8,7 @@ import type { RpcError } from "../../call/error.ts";
 import { clientGone } from "../../http/exchange.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 
-/** An exchange whose signal has been asked for. */
+/** An exchange whose signal has been created. */
 interface Running extends Indexed {
   readonly controller: AbortController;
 }
@@ -17,8 +18,8 @@ export class ExchangeSignals {
   #aborted: RpcError | undefined;
 
   /**
-   * A signal that fires if the stream of a response closes before the response has been handed over, or if the client's
-   * side of the connection ends: over HTTP/1.1 most clients that are gone do no more than that.
+   * Creates a signal that fires if the stream of a response closes before the complete response was written, or if the
+   * client's side of the connection ends: over HTTP/1.1 that is all that most clients do when they cancel.
    */
   create(response: Writable & Partial<Pick<ServerHttp2Stream, "aborted">>, connection?: Readable): AbortSignal {
     const controller = new AbortController();
@@ -29,7 +30,7 @@ export class ExchangeSignals {
     const onClose = (): void => {
       this.#running.delete(running);
       connection?.off("end", onEnd);
-      // Node ends the streams of HTTP/2 that are reset, and calls them aborted.
+      // Node ends HTTP/2 streams that were reset, and sets `aborted` on them.
       if (!response.writableEnded || response.aborted) controller.abort(clientGone());
     };
     if (response.destroyed) onClose();
@@ -39,7 +40,7 @@ export class ExchangeSignals {
     return controller.signal;
   }
 
-  /** Fires all of them, and those that are still to be made. */
+  /** Fires all signals, including those that are created later. */
   abort(reason: RpcError): void {
     this.#aborted = reason;
     for (const { controller } of this.#running) controller.abort(reason);

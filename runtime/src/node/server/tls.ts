@@ -1,5 +1,5 @@
 /**
- * TLS of a server: what it agrees on, how long it may take, and the user's code that it asks.
+ * TLS of a server: ALPN, the time limit of handshakes, and the callbacks of the user.
  */
 import type { TlsOptions } from "node:tls";
 import { reportFailure } from "../../call/error.ts";
@@ -7,11 +7,13 @@ import { reportFailure } from "../../call/error.ts";
 /** Time in which a new connection must identify its protocol, TLS handshake included, in milliseconds. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** Options as a user gave them, with defaults, and with callbacks whose failure costs a connection and not the process. */
+/**
+ * Adds defaults to the user's options, and wraps the callbacks: an error in one ends the connection instead of the process.
+ */
 export function resolveTlsOptions(options: TlsOptions): TlsOptions {
   const { SNICallback, ALPNCallback, pskCallback } = options;
   const resolved: TlsOptions = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS, ...options };
-  // Node takes one of the two.
+  // Node accepts only one of the two options.
   if (ALPNCallback === undefined) resolved.ALPNProtocols = options.ALPNProtocols ?? ["h2", "http/1.1"];
   else resolved.ALPNCallback = (offer) => attempt("ALPNCallback", () => ALPNCallback(offer));
   if (pskCallback !== undefined) {
@@ -34,7 +36,7 @@ export function resolveTlsOptions(options: TlsOptions): TlsOptions {
   return resolved;
 }
 
-/** The result of the callback; `undefined`, which refuses the connection, if it throws. */
+/** Returns the result of the callback. If it throws, returns `undefined`, which refuses the connection. */
 function attempt<T>(name: string, callback: () => T): T | undefined {
   try {
     return callback();

@@ -1,6 +1,7 @@
 /**
- * Addresses of clients behind proxies, from the headers `x-forwarded-for` and `forwarded` (RFC 7239). A client can send them too, so
- * only what trusted proxies have added counts: from the right, up to the first address that is not a trusted proxy's.
+ * Addresses of clients behind proxies, from the headers `x-forwarded-for` and `forwarded` (RFC 7239). A client can send these
+ * headers too, so only entries that trusted proxies have added are used: from the right, up to the first address that is not
+ * a trusted proxy.
  */
 import { BlockList, isIP } from "node:net";
 import type { PeerConnection } from "../../call/peer.ts";
@@ -10,11 +11,16 @@ import { withoutMapping } from "./peer.ts";
 export interface TrustProxyOptions {
   /** Addresses of the proxies, such as `10.0.0.7`, and networks, such as `10.0.0.0/8` or `::1/128`. */
   readonly addresses: readonly string[];
-  /** The header that they append the address of their client to; the other one is ignored. Default: `x-forwarded-for`. */
+  /**
+   * The header to which the proxies append the address of their client. The other header is ignored. Default:
+   * `x-forwarded-for`.
+   */
   readonly header?: "x-forwarded-for" | "forwarded" | undefined;
 }
 
-/** Makes the peers of requests those that trusted proxies name. Throws a `TypeError` for an invalid option. */
+/**
+ * Replaces the peer of each request by the client that trusted proxies report. Throws a `TypeError` for an invalid option.
+ */
 export function withTrustedProxies(exchange: Exchange, options: TrustProxyOptions): Exchange {
   const { addresses, header = "x-forwarded-for" } = options;
   if (header !== "x-forwarded-for" && header !== "forwarded") {
@@ -25,11 +31,11 @@ export function withTrustedProxies(exchange: Exchange, options: TrustProxyOption
   function clientOf({ headers }: HttpRequest, peer: PeerConnection): PeerConnection {
     let { address, port } = peer;
     const named = headers.getAll(header).flatMap((value) => value.split(","));
-    // A Unix socket has no address, and no client but those of this machine.
+    // The peer of a Unix domain socket has no address. It is a process of this machine, so it is trusted.
     while (named.length > 0 && (address === undefined || isTrusted(trusted, address))) {
       address = readAddress(named.pop() as string, header);
       port = undefined;
-      // An unknown client: what is further left may be of its own making.
+      // The client is unknown, and it may have forged the entries further to the left.
       if (address === undefined) break;
     }
     return { address, port, protocol: peer.protocol, tls: peer.tls };
@@ -72,10 +78,10 @@ function isTrusted(list: BlockList, address: string): boolean {
 }
 
 /**
- * The address of an entry; `undefined` for anything else, such as `unknown` or `_hidden`.
+ * Returns the address in an entry; `undefined` for anything else, such as `unknown` or `_hidden`.
  *
  *     x-forwarded-for → address / address ":" port / "[" IPv6 "]" [ ":" port ]
- *     forwarded       → … "for=" value …           ; quoted where it has a colon
+ *     forwarded       → … "for=" value …           ; quoted if it contains a colon
  */
 function readAddress(entry: string, header: string): string | undefined {
   const text = header === "forwarded" ? (/(?:^|;)\s*for\s*=\s*"?([^";]*)/i.exec(entry)?.[1] ?? "") : entry;
