@@ -1,20 +1,20 @@
 /**
- * Attachments, which is Dubbo for Java's name for metadata: names keep their capitals, and values have types.
+ * Attachments, which is the name of metadata in Dubbo for Java: names keep their capitals, and values have types.
  */
 import { Metadata } from "../call/metadata.ts";
 
-/** A value that Dubbo for Java sends as text or, if it is bytes, under a name that ends in `-bin`. */
+/** A value that Dubbo for Java sends as text, or, if it is bytes, under a name that ends in `-bin`. */
 export type AttachmentValue = string | number | bigint | boolean | Date | Uint8Array;
 
-/** The header that maps lower-case names to the original ones: a JSON object, percent-encoded. */
+/** The header that maps lower-case names to the original names: a JSON object, percent-encoded. */
 const CONVERT = "tri-header-convert";
 
-/** Names that Dubbo for Java uses itself and leaves out of the attachments. */
+/** Names that Dubbo for Java reserves and excludes from the attachments. */
 const NOT_ATTACHMENTS =
   /^(?::.*|tri-.*|grpc-.*|rest-service-.*|content-type|te|user-agent|interface|path|group|version|timeout|application|remote\.application|serialization)$/;
 
 /**
- * Makes metadata that Dubbo for Java reads as attachments under the same names, capitals included, and with bytes as bytes.
+ * Creates metadata that Dubbo for Java reads as attachments with the same names, including capitals, and with bytes as bytes.
  * Pass it as the `headers` of a call, or append it to the `responseTrailers` of a handler. Throws a `TypeError` for a name or
  * a text that is invalid in metadata.
  */
@@ -28,15 +28,15 @@ export function attachments(values: { readonly [name: string]: AttachmentValue |
     else metadata.append(key, value instanceof Date ? value.toUTCString() : String(value));
     if (key !== name) originals[key] = name;
   }
-  // Java decodes it like a form, where a plus is a space; encodeURIComponent leaves no plus.
+  // Java decodes the value like a form, in which a plus is a space; encodeURIComponent encodes every plus.
   if (Object.keys(originals).length > 0) metadata.append(CONVERT, encodeURIComponent(JSON.stringify(originals)));
   return metadata;
 }
 
 /**
- * The attachments that Dubbo for Java sent: on a server in `context.requestHeaders`, on a client in the trailers. Names have
- * their capitals back where Java sent them; names of bytes lose `-bin`; fields of the protocol are left out. The last value of a
- * repeated name counts. Malformed values stay text.
+ * Reads the attachments that Dubbo for Java sent: on a server from `context.requestHeaders`, on a client from the trailers.
+ * Names have their original capitals if Java sent them; names of bytes lose `-bin`; fields of the protocol are left out. If a
+ * name is repeated, its last value is used. Malformed values remain text.
  */
 export function readAttachments(metadata: Metadata): Record<string, string | Uint8Array> {
   const values: Record<string, string | Uint8Array> = Object.create(null);
@@ -50,7 +50,7 @@ export function readAttachments(metadata: Metadata): Record<string, string | Uin
   return values;
 }
 
-/** The original names by the lower-case ones. An entry whose names differ in more than capitals is ignored. */
+/** Reads the map from lower-case names to original names. An entry whose names differ in more than capitals is ignored. */
 function readOriginals(text: string | undefined): ReadonlyMap<string, string> {
   const originals = new Map<string, string>();
   if (text === undefined) return originals;
@@ -59,7 +59,7 @@ function readOriginals(text: string | undefined): ReadonlyMap<string, string> {
       if (typeof name === "string" && name.toLowerCase() === key) originals.set(key, name);
     }
   } catch {
-    // A malformed map costs only the capitals of the names.
+    // If the map is malformed, the names stay in lower case.
   }
   return originals;
 }

@@ -1,5 +1,5 @@
 /**
- * Clients of interface methods: functions with arguments by position, whose messages are arrays of values.
+ * Clients of interface methods: functions with positional arguments, whose messages are arrays of values.
  */
 import type { Method, ServiceDef } from "../call/call.ts";
 import { type CallDefaults, type CallOptions, createClient, type Transport } from "../client/client.ts";
@@ -7,7 +7,10 @@ import { type InterfaceMethod, isInterfaceMethod } from "./method.ts";
 import { overloadPayload } from "./payload.ts";
 import { toMessages, toValues } from "./positional.ts";
 
-/** Makes a client with a function for every method: the arguments by position, then the options of the call. */
+/**
+ * Creates a client with a function for every method. Its parameters are the arguments by position, then the options of the
+ * call.
+ */
 export function createInterfaceClient<C extends object>(
   service: ServiceDef<C, object>,
   transport: Transport,

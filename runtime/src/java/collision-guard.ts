@@ -1,22 +1,22 @@
 /**
- * A guard against hash flooding of sets and maps whose keys a peer chooses. Engines hash text with a secret seed, but numbers
- * with a function that everybody knows: keys that it maps to one hash make each lookup as slow as all of them together.
- * The guard measures lookups, because which keys collide only the engine knows.
+ * Protection against hash flooding of sets and maps whose keys a peer chooses. JavaScript engines hash text with a secret
+ * seed, but numbers with a public function: if many numbers have the same hash, each lookup takes time in proportion to their
+ * number. The guard measures the time of lookups, because only the engine can tell which keys collide.
  */
 
-/** Keys that are looked up in a measurement: a random sample of all, so that a peer cannot know which ones. */
+/** The number of keys in a measurement. They are a random sample of all keys, so that a peer cannot predict them. */
 const SAMPLE = 64;
 
-/** Keys that are added between two measurements. */
+/** The number of keys that are added between two measurements. */
 const INTERVAL = 512;
 
 /**
- * Most time of a lookup, in milliseconds, on average over the sample: that of a chain of about a thousand keys. Lookups take
- * a hundredth of it where keys do not collide, however many there are.
+ * The longest average time of a lookup, in milliseconds, which is that of a chain of about a thousand keys. Without
+ * collisions a lookup takes a hundredth of it, for any number of keys.
  */
 const MAX_LOOKUP_MS = 0.004;
 
-/** A pause of the process makes one measurement slow, but hardly three of the same lookups. */
+/** The number of measurements in a row that must be slow. A pause of the process slows one, but hardly three. */
 const MEASUREMENTS = 3;
 
 /** The guard of one set or map while keys are added to it. */
@@ -29,7 +29,7 @@ export class CollisionGuard {
     this.#keys = keys;
   }
 
-  /** To be called after each key that was added. Throws if looking keys up has become slow. */
+  /** Records an added key. Throws if lookups have become slow. */
   added(key: unknown): void {
     if (typeof key !== "number" && typeof key !== "bigint") return;
     this.#count += 1;
@@ -51,7 +51,7 @@ export class CollisionGuard {
   }
 }
 
-/** Adds what `make` makes of each item to a set. Throws as the guard does. */
+/** Adds the result of `make` for each item to a set. Throws if many numbers have the same hash. */
 export function addAll<T>(set: Set<unknown>, items: Iterable<T>, make: (item: T) => unknown): Set<unknown> {
   const guard = new CollisionGuard(set);
   for (const item of items) {
@@ -62,7 +62,7 @@ export function addAll<T>(set: Set<unknown>, items: Iterable<T>, make: (item: T)
   return set;
 }
 
-/** Adds entries to a map. Throws as the guard does. */
+/** Adds entries to a map. Throws if many keys that are numbers have the same hash. */
 export function setAll(map: Map<unknown, unknown>, entries: Iterable<readonly [unknown, unknown]>): typeof map {
   const guard = new CollisionGuard(map);
   for (const [key, value] of entries) {

@@ -1,13 +1,13 @@
 /**
- * Limits on the memory and time that the values of one message cost, in either direction. A few bytes can refer to an object a
- * million times (an amplification attack), and a message has many arguments: so all are counted together, when they are read,
- * created and written.
+ * Limits on the memory and time for the values of one message, in either direction. A few bytes can refer to an object a
+ * million times (an amplification attack), and a message can have many arguments, so all values of a message are counted
+ * together when they are read, created and written.
  */
 
 export interface CostLimits {
   /** Most values in a message. Default: 1,000,000. */
   readonly maxValues?: number | undefined;
-  /** Most lists, maps and objects among them. Default: 250,000. */
+  /** Most lists, maps and objects in a message. Default: 250,000. */
   readonly maxContainers?: number | undefined;
   /** Most bytes written, before compression. Default: 64 MiB. */
   readonly maxBytes?: number | undefined;
@@ -19,7 +19,7 @@ const DEFAULT_COST_LIMITS = {
   maxBytes: 64 * 2 ** 20,
 };
 
-/** The count of one message. Throws when a limit is exceeded. */
+/** The counters of one message. The methods throw when a limit is exceeded. */
 export class Cost {
   #values = 0;
   #containers = 0;
@@ -37,7 +37,7 @@ export class Cost {
     if (this.#containers > maxContainers) throw limitError("lists, maps and objects", maxContainers);
   }
 
-  /** Counts values that are created from those read: again for each reference, and for each field that was left out. */
+  /** Counts values that are created from values read: once more for each reference, and for each missing field. */
   addMade(count: number, { maxValues = DEFAULT_COST_LIMITS.maxValues }: CostLimits = DEFAULT_COST_LIMITS): void {
     this.#made += count;
     if (this.#made > maxValues) throw limitError("values", maxValues);

@@ -1,29 +1,29 @@
 /**
- * Exceptions of Java, which interface methods throw on either side.
+ * Java exceptions, which interface methods throw on clients and servers.
  */
 import { Code } from "../call/code.ts";
 import { RpcError, type RpcErrorOptions } from "../call/error.ts";
 
-/** Longest text of the `RpcError`, in characters. `detailMessage` has all of it. */
+/** Longest message of the `RpcError`, in characters. `detailMessage` contains the whole text. */
 const MAX_TEXT = 4096;
 
 const BRAND = Symbol.for("triple-es.JavaException");
 
 export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | "trailers"> {
-  /** Fields of the class besides the message, by name. Default: nothing. */
+  /** Fields of the class in addition to the message, by name. Default: none. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
-  /** The cause in Java. */
+  /** The cause in Java. Default: none. */
   readonly cause?: JavaException | undefined;
-  /** The stack trace in Java, one line per call, such as `com.acme.Shop.order(Shop.java:42)`. */
+  /** The stack trace in Java, one line per call, such as `com.acme.Shop.order(Shop.java:42)`. Default: empty. */
   readonly trace?: readonly string[] | undefined;
-  /** The code for peers that do not understand exceptions of Java. Default: unknown. */
+  /** The code for peers that do not support Java exceptions. Default: unknown. */
   readonly code?: Code | undefined;
 }
 
 /**
- * An exception of a Java class. A client throws it if the service in Java threw one. If a handler throws it, it arrives
- * in Java as an exception of that class, which the caller must know. Where exceptions cannot be encoded, in streams and
- * in sub-protocol A, it is sent like any `RpcError`, and its text names the class.
+ * An exception of a Java class. A client throws it if the Java service threw an exception. If a handler throws it, a Java
+ * client receives an exception of that class, provided the class exists there. In streams and in sub-protocol A exceptions
+ * cannot be encoded: it is then sent like any `RpcError`, with the name of the class in the message.
  */
 export class JavaException extends RpcError {
   /** Name of the class, such as `com.acme.NoSuchUserException`. */
@@ -48,7 +48,7 @@ export class JavaException extends RpcError {
   }
 }
 
-/** The exception of Java that an error is, or has among its causes. */
+/** Finds a Java exception: the error itself or one of its causes. */
 export function findException(error: unknown): JavaException | undefined {
   const seen = new Set<unknown>();
   for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
@@ -58,7 +58,9 @@ export function findException(error: unknown): JavaException | undefined {
   return undefined;
 }
 
-/** The exception that a handler threw: the error itself, or the cause of a copy that was made to add metadata. */
+/**
+ * Finds the Java exception that a handler threw: the error itself, or the cause of a copy that was created to add metadata.
+ */
 export function thrownException(error: unknown): JavaException | undefined {
   if (error instanceof JavaException) return error;
   if (!(error instanceof RpcError) || !(error.cause instanceof JavaException)) return undefined;

@@ -3,7 +3,7 @@
  */
 import { show, toDate } from "./type.ts";
 
-/** A day, or a day and a time with or without a zone. Every digit is range-checked. */
+/** A day, or a day and a time with or without a time zone. The range of every number is checked. */
 const DATE =
   /^([+-][0-9]{6}|[0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9:]{5,8}(?:\.[0-9]{1,9})?)(Z|[+-][0-9]{2}:?[0-9]{2})?)?$/;
 
@@ -11,8 +11,8 @@ const DATE =
 const MAX_TIME = 8.64e15;
 
 /**
- * Reads milliseconds, ISO 8601, or Java's format with a blank between day and time. A time without a zone is local time; a day
- * alone begins in UTC.
+ * Reads a date from milliseconds, ISO 8601, or Java's format with a space between day and time. A time without a time zone is
+ * local time. A day without a time is midnight UTC.
  */
 export function dateFromJson(json: unknown): Date {
   if (json instanceof Date) return toDate(json);
@@ -20,7 +20,7 @@ export function dateFromJson(json: unknown): Date {
   const [, year, month, day, time, zone = ""] = (typeof json === "string" && DATE.exec(json)) || [];
   const text = `${year}-${month}-${day}`;
   const date = new Date(time === undefined ? text : `${text}T${time}${zone.replace(/^(...)(..)$/, "$1:$2")}`);
-  // JavaScript accepts a day beyond the end of its month and counts it into the next month.
+  // JavaScript accepts a day beyond the end of its month, and converts it to a day of the next month.
   if (Number.isNaN(date.getTime()) || new Date(`${text}T00:00Z`).getUTCDate() !== Number(day)) {
     throw new TypeError(`${show(json)} is not a valid date`);
   }

@@ -1,11 +1,12 @@
 /**
- * Interface methods: methods declared by an interface of TypeScript or Java instead of a proto file. They have a signature in
- * place of schemas, and the message of a call is an array: all arguments of a request, the one value of a response.
+ * Interface methods: methods declared by a TypeScript or Java interface instead of a proto file. They have a signature
+ * instead of message schemas, and the message of a call is an array: all arguments of a request, or the single value of a
+ * response.
  */
 import type { Method, PayloadMethod } from "../call/method.ts";
 import type { Signature } from "./signature.ts";
 
-/** An interface method, as generated code declares it. */
+/** An interface method in generated code. */
 export interface InterfaceMethod extends PayloadMethod {
   readonly signature: Signature;
 }
@@ -14,7 +15,7 @@ export function isInterfaceMethod(method: Method): method is InterfaceMethod {
   return "signature" in method;
 }
 
-/** The signature of a method. Throws a `TypeError` for one that is no interface method. */
+/** Returns the signature of a method. Throws a `TypeError` if it is not an interface method. */
 export function signatureOf(method: Method): Signature {
   if (isInterfaceMethod(method)) return method.signature;
   throw new TypeError(`${method.path} has no signature: it is not declared by an interface`);

@@ -1,6 +1,6 @@
 /**
- * The payload of interface methods: wrapped messages in sub-protocol B (spec: Payload schema of the extended content type),
- * arguments in JSON, a form, parts, text or XML in sub-protocol A (spec: Payload of sub-protocol A).
+ * The payload of interface methods: wrapped messages in sub-protocol B (spec: Payload schema of the extended content type);
+ * arguments in JSON, a form, multipart, text or XML in sub-protocol A (spec: Payload of sub-protocol A).
  */
 import type { Method, Payload } from "../call/method.ts";
 import { decodeResult, encodePositional } from "./http-rpc/client.ts";
@@ -11,14 +11,14 @@ import { parameterNames, pathSuffix } from "./type.ts";
 import { decodeResponse, encodeRequest, readException } from "./wrapper/client.ts";
 import { WrappedCall } from "./wrapper/server.ts";
 
-/** The payload of every interface method: generated code names it in each. */
+/** The payload of every interface method. Generated code refers to it in each method. */
 export const interfacePayload: Payload = {
   grpc: { encodeRequest, decodeResponse, readError: readException },
   httpRpc: {
     name: "json",
     encodeRequest: encodePositional,
     decodeResponse: decodeResult,
-    // A method of an interface has its Java name, with the option javaNames or without.
+    // The path of an interface method always has the name in Java, whether or not the option javaNames is set.
     path: ({ path }) => path,
   },
   server: {
@@ -32,8 +32,8 @@ export const interfacePayload: Payload = {
 };
 
 /**
- * The payload of a method that shares its path with others: in sub-protocol A, Dubbo for Java selects the overload by a
- * suffix of the path.
+ * The payload of a method that shares its path with other methods. In sub-protocol A, Dubbo for Java selects the overload by
+ * a suffix of the path.
  */
 export const overloadPayload: Payload = {
   ...interfacePayload,

@@ -6,8 +6,8 @@ import { ExactNumber } from "./json-text.ts";
 import { setMember, show, toDate, toScalar } from "./type.ts";
 
 /**
- * Returns the value if it is plain data. Numbers of JSON text that a number cannot hold exactly become strings. Throws a `TypeError`
- * for values that no type of Java holds, and beyond the limits of `cost`.
+ * Returns a copy of the value if it is plain data. Numbers of JSON text that a JavaScript number cannot hold exactly become
+ * strings. Throws a `TypeError` for values that no Java type holds, and an error if a limit of `cost` is exceeded.
  */
 export function toPlainData(value: unknown, cost: Cost): unknown {
   cost.addMade(1);

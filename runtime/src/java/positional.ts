@@ -1,5 +1,6 @@
 /**
- * Converts between functions with arguments by position and the messages of interface methods, which are arrays, on either side.
+ * Converts, on clients and servers, between functions with positional arguments and the messages of interface methods, which
+ * are arrays.
  */
 import type { MethodKind } from "../call/call.ts";
 
@@ -7,8 +8,8 @@ import type { MethodKind } from "../call/call.ts";
 type Message = readonly unknown[];
 
 /**
- * Maps the items of an async iterable. Leaving the iteration ends the source at once. Anything else is returned as it is: the
- * caller validates it.
+ * Maps the items of an async iterable. If the consumer stops early, the source ends at once. Any other value is returned
+ * unchanged, because the caller validates it.
  */
 export function mapEach<T, U>(items: AsyncIterable<T>, map: (item: T) => U): AsyncIterable<U> {
   if (typeof items?.[Symbol.asyncIterator] !== "function") return items as AsyncIterable<never>;
@@ -37,7 +38,7 @@ export const toValues = (messages: AsyncIterable<object>): AsyncIterable<unknown
 
 type Implementation = (...values: unknown[]) => unknown;
 
-/** Adapts an implementation with arguments by position to messages. */
+/** Adapts an implementation with positional arguments to messages. */
 export function withMessages(kind: MethodKind, run: Implementation): (input: never, context: unknown) => unknown {
   switch (kind) {
     case "unary":

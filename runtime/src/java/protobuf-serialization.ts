@@ -1,5 +1,5 @@
 /**
- * The serialization for interfaces whose classes are protobuf messages: `protobuf` on the wire.
+ * The serialization for interfaces whose classes are protobuf messages. Its name on the wire is `protobuf`.
  */
 import { create, type DescMessage, fromBinary, isMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import {
@@ -31,9 +31,9 @@ const WRAPPERS: Readonly<Partial<Record<JavaPrimitive, DescMessage>>> = {
 };
 
 /**
- * Makes the serialization. `messages` has the schema of each class, by its name in Java; values of such classes are messages,
- * or their init shapes. Simple values travel in the wrappers of Protocol Buffers and dates as timestamps. Other values,
- * null included, have no message: they throw a `TypeError`.
+ * Creates the serialization. `messages` contains the schema of each class by its name in Java; default: none. Values of such
+ * classes are messages or their init shapes. Simple values are sent in the wrapper messages of Protocol Buffers, and dates as
+ * timestamps. Other values, including null, throw a `TypeError`.
  */
 export function createProtobufSerialization(messages: Readonly<Record<string, DescMessage>> = {}): Serialization {
   const schemas = new Map(Object.entries(messages));

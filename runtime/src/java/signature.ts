@@ -1,18 +1,18 @@
 /**
- * Signatures of interface methods: the Java types of parameters and result (spec: Payload schema of the extended content type).
- * Generated code has them as plain data; they drive the encoding of wrapped messages in sub-protocol B and of JSON arguments in
- * sub-protocol A.
+ * Signatures of interface methods: the Java types of parameters and result (spec: Payload schema of the extended content
+ * type). Generated code contains them as plain data. They determine the encoding of wrapped messages in sub-protocol B and of
+ * JSON arguments in sub-protocol A.
  *
- * The message of an interface method is an array: all arguments of a request, or the one value of a response or of a message of
- * a stream. The message of a void result is `[undefined]`.
+ * The message of an interface method is an array: all arguments of a request, or the single value of a response or of a
+ * streamed message. The message of a void result is `[undefined]`.
  */
 
 /** Parameters and result of a method of a Java interface. */
 export interface Signature {
   readonly parameters: readonly Parameter[];
-  /** `void` for a method that returns nothing; for a stream, the type of one value. */
+  /** The type of the result: `void` for a method that returns nothing; for a stream, the type of one value. */
   readonly result: JavaType;
-  /** Name of the serialization that carries the values in sub-protocol B. Default: `hessian2`. */
+  /** Name of the serialization for the values in sub-protocol B. Default: `hessian2`. */
   readonly serialization?: string;
 }
 
@@ -22,23 +22,23 @@ export interface Parameter {
   readonly type: JavaType;
 }
 
-/** A type of Java, generics included. Named types are spelled as by `Class.getName`. */
+/** A Java type, generics included. Named types are spelled as by `Class.getName`. */
 export type JavaType =
   | JavaPrimitive
   | JavaBuiltIn
   | { readonly list: JavaType }
   | { readonly set: JavaType }
-  /** A `Map` in TypeScript; with `record` an object whose keys are strings. */
+  /** The value is a `Map` in TypeScript; with `record` it is an object whose keys are strings. */
   | { readonly map: readonly [key: JavaType, value: JavaType]; readonly record?: true }
   | { readonly array: JavaType }
-  /** A function, because classes may refer to each other. */
+  /** This is a function because classes may refer to each other. */
   | { readonly class: () => JavaClass }
   | { readonly enum: JavaEnum };
 
 /** Types whose values are never null. */
 export type JavaPrimitive = "boolean" | "byte" | "short" | "int" | "long" | "float" | "double" | "char" | "void";
 
-/** Built-in types whose values may be null, as with all types except primitive ones. */
+/** Built-in types whose values may be null, like those of all types except the primitive ones. */
 export type JavaBuiltIn =
   | "java.lang.Boolean"
   | "java.lang.Byte"

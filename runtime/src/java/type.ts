@@ -1,11 +1,11 @@
 /**
- * Types of Java: their names, and the TypeScript values of scalar types.
+ * Java types: their names, and the TypeScript values of scalar types.
  */
 import { reasonOf } from "../call/error.ts";
 import { ExactNumber } from "./json-text.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
 
-/** The primitive type of each primitive or boxed type; others are absent. */
+/** The primitive type of each primitive or boxed type. Other types are absent. */
 const SCALARS: ReadonlyMap<JavaType, JavaPrimitive> = new Map<JavaType, JavaPrimitive>([
   ["boolean", "boolean"],
   ["byte", "byte"],
@@ -25,7 +25,7 @@ const SCALARS: ReadonlyMap<JavaType, JavaPrimitive> = new Map<JavaType, JavaPrim
   ["java.lang.Character", "char"],
 ]);
 
-/** The primitive type that a type is or boxes, if any. */
+/** Returns the primitive type that corresponds to a primitive or boxed type; `undefined` for other types. */
 export function scalarOf(type: JavaType): JavaPrimitive | undefined {
   return SCALARS.get(type);
 }
@@ -35,7 +35,7 @@ export function isPrimitive(type: JavaType): type is JavaPrimitive {
   return scalarOf(type) === type;
 }
 
-/** The letter of an array's item type in `Class.getName`. */
+/** The code of an array's item type in `Class.getName`. */
 const ARRAY_NAMES: Readonly<Partial<Record<JavaPrimitive | JavaBuiltIn, string>>> = {
   boolean: "Z",
   byte: "B",
@@ -48,7 +48,7 @@ const ARRAY_NAMES: Readonly<Partial<Record<JavaPrimitive | JavaBuiltIn, string>>
   "[B": "[B",
 };
 
-/** The result of `Class.getName` in Java. Generic types are erased: a list is a `java.util.List`. */
+/** Returns the result of `Class.getName` in Java. Generic types are erased: a list is a `java.util.List`. */
 export function nameOf(type: JavaType): string {
   if (typeof type === "string") return type;
   if ("list" in type) return "java.util.List";
@@ -63,7 +63,7 @@ export function nameOf(type: JavaType): string {
 
 const namesOfParameters = new WeakMap<Signature, readonly string[]>();
 
-/** The names of the parameter types, by which Java tells overloads apart. */
+/** Returns the names of the parameter types, by which Java distinguishes overloads. */
 export function parameterNames(signature: Signature): readonly string[] {
   const known = namesOfParameters.get(signature);
   if (known !== undefined) return known;
@@ -73,8 +73,8 @@ export function parameterNames(signature: Signature): readonly string[] {
 }
 
 /**
- * The suffix that Dubbo appends to the path of an overload in sub-protocol A: a tilde, and the first letter of each type's simple
- * name.
+ * Returns the suffix that Dubbo appends to the path of an overload in sub-protocol A: a tilde, and the first letter of each
+ * type's simple name.
  */
 export function pathSuffix(signature: Signature): string {
   const letters = signature.parameters.map(({ type }) => {
@@ -95,12 +95,12 @@ export function isBoxedBytes(type: JavaType): boolean {
   return typeof type === "object" && "array" in type && type.array === "java.lang.Byte";
 }
 
-/** Reports whether the type is `char[]`, which travels as a string. */
+/** Reports whether the type is `char[]`, which is encoded as a string. */
 export function isChars(type: JavaType): boolean {
   return typeof type === "object" && "array" in type && type.array === "char";
 }
 
-/** The item type of a list, a set or an array; `byte[]` and `char[]` are single values. */
+/** Returns the item type of a list, a set or an array; `undefined` for other types, including `byte[]` and `char[]`. */
 export function itemOf(type: JavaType): JavaType | undefined {
   if (typeof type === "string" || isBytes(type) || isChars(type)) return undefined;
   return "list" in type ? type.list : "set" in type ? type.set : "array" in type ? type.array : undefined;
@@ -109,8 +109,8 @@ export function itemOf(type: JavaType): JavaType | undefined {
 const MAGNITUDE_BITS = { byte: 7, short: 15, int: 31 } as const;
 
 /**
- * Converts a value to the TypeScript value of a scalar type. Integers may be numbers or bigints. Throws a `TypeError` for a value
- * that the type cannot hold.
+ * Converts a value to the TypeScript value of a scalar type. Integers may be numbers or bigints. Throws a `TypeError` for a
+ * value that the type cannot hold.
  */
 export function toScalar(type: JavaPrimitive, value: unknown): boolean | number | bigint | string {
   if (type === "boolean" && typeof value === "boolean") return value;
@@ -131,7 +131,10 @@ export function toScalar(type: JavaPrimitive, value: unknown): boolean | number 
   throw new TypeError(`${show(value)} is not a valid ${type}`);
 }
 
-/** NaN and the infinities are floats; a finite number beyond the range of a float is not. */
+/**
+ * Reports whether a number is valid for a float. NaN and the infinities are; a finite number beyond the range of a float is
+ * not.
+ */
 function isFloat(value: number): boolean {
   return Number.isFinite(Math.fround(value)) || !Number.isFinite(value);
 }
@@ -140,12 +143,12 @@ function isWhole(value: unknown): value is number | bigint {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** Most digits accepted: arithmetic on them takes more than linear time. */
+/** Most digits accepted, because arithmetic on digits takes more than linear time. */
 const MAX_DIGITS = 10_000;
 const BIG_DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?$/;
 const BIG_INTEGER = /^[+-]?[0-9]+$/;
 
-/** The text of a `BigDecimal` or a `BigInteger`. */
+/** Returns the text of a `BigDecimal` or a `BigInteger`. Throws a `TypeError` for an invalid value. */
 export function toDigits(type: "java.math.BigDecimal" | "java.math.BigInteger", value: unknown): string {
   const text = typeof value === "bigint" || typeof value === "number" ? String(value) : value;
   const grammar = type === "java.math.BigDecimal" ? BIG_DECIMAL : BIG_INTEGER;
@@ -153,26 +156,26 @@ export function toDigits(type: "java.math.BigDecimal" | "java.math.BigInteger", 
   throw new TypeError(`${show(value)} is not a valid ${type}`);
 }
 
-/** Validates the name of a value of an enum. */
+/** Validates the name of an enum value. Throws a `TypeError` for an unknown name. */
 export function toEnum({ name, values }: JavaEnum, value: unknown): string {
   if (typeof value === "string" && values.includes(value)) return value;
   throw new TypeError(`${show(value)} is not a value of ${name}`);
 }
 
-/** Validates a date. Java has no invalid dates. */
+/** Validates a date. Throws a `TypeError` for an invalid date, which Java lacks. */
 export function toDate(value: unknown): Date {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value;
   throw new TypeError(`${show(value)} is not a valid date`);
 }
 
-/** The items of a list or array, or of a set. */
+/** Returns the items of a list or array, or of a set. Throws a `TypeError` for other values. */
 export function toItems(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (value instanceof Set) return [...value];
   throw new TypeError(`${show(value)} is not a valid list`);
 }
 
-/** The entries of a map, or of an object, whose keys are strings. */
+/** Returns the entries of a map, or of an object, whose keys are strings. Throws a `TypeError` for other values. */
 export function toEntries(value: unknown): Iterable<readonly [unknown, unknown]> {
   if (value instanceof Map) return value;
   if (isRecord(value)) return Object.entries(value);
@@ -186,24 +189,24 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return !(value instanceof Uint8Array || value instanceof Map || value instanceof Set);
 }
 
-/** A member of an object or its class, but not of `Object.prototype`. */
+/** Returns a member of an object or its class, but not of `Object.prototype`. */
 export function memberOf(object: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(object, name) || !(name in Object.prototype) ? object[name] : undefined;
 }
 
-/** Sets a member. Assigning to `__proto__` would change the prototype (prototype pollution). */
+/** Sets a member. A plain assignment to `__proto__` would change the prototype (prototype pollution). */
 export function setMember(target: object, name: string, value: unknown): void {
   if (name !== "__proto__") (target as Record<string, unknown>)[name] = value;
   else Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** The initial value of a field in Java. */
+/** Returns the initial value of a field in Java. */
 export function initialValue(type: JavaType): unknown {
   if (!isPrimitive(type)) return null;
   return type === "boolean" ? false : type === "long" ? 0n : type === "char" ? "\0" : 0;
 }
 
-/** Runs `work`; adds to its errors where they occurred. */
+/** Runs `work`, and adds `where` to the message of an error. */
 export function within<T>(where: string, work: () => T): T {
   try {
     return work();
@@ -242,7 +245,7 @@ export function declaredTypes(types: readonly JavaType[]): DeclaredTypes {
     else if ("enum" in type) enums.set(type.enum.name, type.enum);
     else {
       const declared = type.class();
-      // A generic class is declared once for each type argument, under one name.
+      // A generic class is declared once for each type argument, with the same name.
       if (seen.has(declared)) continue;
       seen.add(declared);
       classes.set(declared.name, declared);
@@ -252,7 +255,7 @@ export function declaredTypes(types: readonly JavaType[]): DeclaredTypes {
   return { classes, enums };
 }
 
-/** A short text of any value, for errors. */
+/** Returns a short text of any value, for error messages. */
 export function show(value: unknown): string {
   if (value instanceof ExactNumber) return String(value).slice(0, 40);
   if (typeof value === "string") return JSON.stringify(value.length <= 40 ? value : `${value.slice(0, 40)}…`);

@@ -14,14 +14,17 @@ export class TypedValue {
 }
 
 /**
- * Gives a value for a `java.lang.Object` an explicit type. Without one, an integer arrives as an `Integer`, another number as a
- * `Double`, a bigint as a `Long`, an array as a list, and an object as a map.
+ * Adds an explicit type to a value for a `java.lang.Object`. Without it, Java receives a 32-bit integer as an `Integer`,
+ * another number as a `Double`, a bigint as a `Long`, an array as a list, and an object as a map.
  */
 export function typed(type: JavaType, value: unknown): TypedValue {
   return new TypedValue(type, value);
 }
 
-/** The type of a value, explicit or by its kind. */
+/**
+ * Returns the type of a value: the explicit type, otherwise a type by its kind. Throws a `TypeError` if Java has no such
+ * type.
+ */
 export function runtimeType(value: unknown): JavaType {
   if (value instanceof TypedValue) return value.type;
   if (typeof value === "string") return "java.lang.String";

@@ -9,8 +9,8 @@
 
 /**
  * Returns the number of bytes to which a stream decompresses; `undefined` if the stream has more than one meta-block, so that
- * its header does not contain the number. The result for an invalid stream is arbitrary: the decoder rejects the stream before
- * it decodes more.
+ * its header does not contain the number. The result for an invalid stream is arbitrary: the decoder rejects the stream
+ * before it decodes more.
  */
 export function brotliOutputBytes(stream: Uint8Array): number | undefined {
   let position = 0;

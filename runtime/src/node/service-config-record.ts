@@ -18,8 +18,8 @@ interface Choice {
 
 /**
  * Returns the service config of the first choice that applies to this client. The argument is the result of a TXT query: a
- * list of strings for each record. Returns `undefined` if no choice applies. A record that is not
- * a JSON array is returned unchanged, so that the validation of configs reports it.
+ * list of strings for each record. Returns `undefined` if no choice applies. A record that is not a JSON array is
+ * returned unchanged, so that the validation of configs reports it.
  */
 export function chooseServiceConfig(
   records: readonly (readonly string[])[],

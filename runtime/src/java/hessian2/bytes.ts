@@ -1,8 +1,11 @@
 /**
- * A cursor over received bytes, in big-endian order. Reading beyond the end throws.
+ * A cursor over received bytes, in big-endian order. Reading beyond the end throws an error.
  */
 
-/** UTF-16 units converted to text in one call: functions take a limited number of arguments. */
+/**
+ * The number of UTF-16 units that are converted to text in one call, because the number of arguments of a function is
+ * limited.
+ */
 const TEXT_STEP = 4096;
 
 export class ByteCursor {
@@ -22,7 +25,7 @@ export class ByteCursor {
     return this.#offset >= this.#bytes.byteLength;
   }
 
-  /** The next byte, without consuming it. */
+  /** Returns the next byte without consuming it. */
   peek(): number {
     const byte = this.#bytes[this.#offset];
     if (byte === undefined) throw this.#cut();
@@ -51,15 +54,15 @@ export class ByteCursor {
   float64(): number {
     return this.#view.getFloat64(this.#skip(8));
   }
-  /** A view of the next bytes, without a copy. */
+  /** Returns a view of the next bytes, without a copy. */
   take(length: number): Uint8Array {
     const start = this.#skip(length);
     return this.#bytes.subarray(start, start + length);
   }
 
   /**
-   * Text of that many UTF-16 units, each encoded by itself: a surrogate pair takes six bytes (CESU-8). The four bytes of UTF-8 are
-   * also accepted.
+   * Reads text of this number of UTF-16 units. Each unit is encoded separately, so that a surrogate pair takes six bytes
+   * (CESU-8). The four-byte form of UTF-8 is also accepted.
    */
   text(units: number): string {
     let text = "";

@@ -1,6 +1,6 @@
 /**
  * Decodes raw data into values of declared types. Only classes that a signature or the registry declares become objects, with
- * their declared fields; any other class name is refused, so data cannot choose what is instantiated.
+ * their declared fields. Any other class name is refused, so that data cannot choose which class is instantiated.
  */
 import { addAll, setAll } from "../collision-guard.ts";
 import { Cost, type CostLimits } from "../cost.ts";
@@ -32,11 +32,11 @@ export class Hessian2Decoder {
   readonly #declared: DeclaredTypes;
   readonly #limits: CostLimits;
   readonly #cost: Cost;
-  /** Decoded containers, so that an object that occurs twice is one object. */
+  /** Decoded containers, so that an object that occurs twice in the data is decoded to one object. */
   #made = new ValueMemo();
   /** Errors of containers that could not be decoded. */
   readonly #failed = new ValueMemo();
-  /** Decoded numbers and dates that travel as objects, so that references do not decode them again. */
+  /** Decoded numbers and dates that are encoded as objects, so that references do not decode them again. */
   readonly #numbers = new ValueMemo();
   #depth = 0;
 
@@ -77,7 +77,10 @@ export class Hessian2Decoder {
     });
   }
 
-  /** Java sends the fields of `BigInteger`, sign and words of the magnitude; other peers send digits. */
+  /**
+   * Decodes a `BigInteger`. Java sends the fields of its class, the sign and the words of the magnitude; other peers send
+   * digits.
+   */
   #bigInteger(raw: RawObject): string {
     const [sign, words] = [raw.get("signum"), raw.get("mag")];
     if (!(words instanceof RawList) || words.items.length > MAX_WORDS) throw mismatch("java.math.BigInteger", raw);
@@ -96,7 +99,7 @@ export class Hessian2Decoder {
     return made;
   }
 
-  /** A value without a declared type, if it is plain data. */
+  /** Decodes a value without a declared type. Objects of classes that are neither declared nor built in are refused. */
   #any(raw: RawValue): unknown {
     if (raw instanceof RawList) return this.#container(isSet(raw) ? ANY_SET : ANY_LIST, raw);
     if (raw instanceof RawMap) {
@@ -143,7 +146,7 @@ export class Hessian2Decoder {
     }
   }
 
-  /** Decodes a container. `keep` registers it before its contents, which may refer to it. */
+  /** Decodes a container. `keep` registers the container before its contents are decoded, because they may refer to it. */
   #make(
     type: Exclude<JavaType, string | { readonly enum: unknown }>,
     raw: RawList | RawMap | RawObject,
@@ -182,7 +185,7 @@ export class Hessian2Decoder {
     return record;
   }
 
-  /** An object may be of a subclass of the declared class, if that is declared too. */
+  /** Decodes an object of the declared class, or of a subclass that is declared too. */
   #object(declared: JavaClass, raw: RawList | RawMap | RawObject, keep: <T>(value: T) => T): unknown {
     const name = raw instanceof RawObject ? raw.definition.name : raw.type;
     const actual = name === undefined || name === declared.name ? declared : this.#declared.classes.get(name);
@@ -191,7 +194,7 @@ export class Hessian2Decoder {
     const object = keep({});
     for (const [field, type] of Object.entries(actual.fields)) {
       const value = raw instanceof RawObject ? raw.get(field) : findEntry(raw, field);
-      // A peer with another version of the class may not have the field: it gets Java's initial value.
+      // A peer with another version of the class may not send the field. It gets Java's initial value.
       if (value === undefined) this.#cost.addMade(1, this.#limits);
       const decoded =
         value === undefined ? initialValue(type) : within(`field "${field}"`, () => this.decode(type, value));
@@ -200,13 +203,13 @@ export class Hessian2Decoder {
     return object;
   }
 
-  /** Fields of exceptions are not declared. Those that are not plain data are left out. */
+  /** Decodes an exception. The fields of its class are not declared; those that are not plain data are left out. */
   decodeException(raw: RawValue): JavaException {
     return readThrowable(raw, (field) => {
       try {
         return this.decode(ANY, field);
       } catch {
-        // Containers that were being decoded are incomplete, and decoded ones may refer to them.
+        // Containers that were being decoded are incomplete, and decoded containers may refer to them.
         this.#made = new ValueMemo();
         return undefined;
       }
@@ -214,24 +217,27 @@ export class Hessian2Decoder {
   }
 }
 
-/** One object each: containers are memoized by the identity of the declared type. */
+/** Constants, because containers are memoized by the identity of the declared type. */
 const ANY_LIST = { list: ANY } as const;
 const ANY_SET = { set: ANY } as const;
 const ANY_MAP = { map: [ANY, ANY] } as const;
 
-/** Beyond the depth limit of the reader; only references under other declared types can lead deeper. */
+/**
+ * Deepest nesting accepted. It is more than the depth limit of the reader: only references under other declared types nest
+ * deeper.
+ */
 const MAX_REFERENCE_DEPTH = 500;
 
 /** Most 32-bit words accepted in a `BigInteger`. */
 const MAX_WORDS = 1024;
 
-/** The class that hessian-lite sends for an `EnumSet`, with the type and the values. */
+/** The class of an encoded `EnumSet` in hessian-lite. Its fields are the type and the values. */
 const ENUM_SET = "com.alibaba.com.caucho.hessian.io.EnumSetHandler";
 
-/** Type names of lists that are sets in Java: `java.util.HashSet`, `java.util.TreeSet`. */
+/** Reports whether the type name of a list is that of a set in Java, such as `java.util.HashSet` or `java.util.TreeSet`. */
 const isSet = ({ type = "" }: RawList): boolean => type.startsWith("java.util.") && type.endsWith("Set");
 
-/** Classes of Java whose objects have a TypeScript value. */
+/** Java classes whose objects are decoded to a TypeScript value. */
 const VALUE_CLASSES: ReadonlyMap<string, JavaBuiltIn> = new Map<string, JavaBuiltIn>([
   ["java.math.BigDecimal", "java.math.BigDecimal"],
   ["java.math.BigInteger", "java.math.BigInteger"],
@@ -253,7 +259,7 @@ function mismatch(type: JavaType, raw: RawValue): TypeError {
   return new TypeError(`${kindOf(raw)} is not a valid ${nameOf(type)}`);
 }
 
-/** Longer names are cut in errors. */
+/** Longest class name in an error message, in characters. Longer names are truncated. */
 const MAX_SHOWN_NAME = 100;
 
 function undeclared(name: string): TypeError {

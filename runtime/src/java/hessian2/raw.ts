@@ -1,6 +1,6 @@
 /**
- * Raw data of Hessian 2, before a declared type is applied. Class names are only text: nothing is looked up or instantiated by
- * them.
+ * Raw data of Hessian 2, before a declared type is applied. Class names are plain text here: they are not used to look up or
+ * instantiate a class.
  */
 
 import type { CostLimits } from "../cost.ts";
@@ -18,7 +18,10 @@ export class RawList {
   }
 }
 
-/** A map. Peers that do not have the class of an object send its fields as a map of that type. */
+/**
+ * A map. A peer that does not have the class of an object sends the fields of the object as a map with the name of that
+ * class.
+ */
 export class RawMap {
   readonly type: string | undefined;
   readonly entries: [key: RawValue, value: RawValue][] = [];
@@ -32,7 +35,7 @@ export class RawMap {
 export class ClassDefinition {
   readonly name: string;
   readonly fields: readonly string[];
-  /** The index of each field. Java takes the last of two fields with one name, which a class and its base may have. */
+  /** The index of each field. A class and its base class may have fields with the same name; Java uses the last of them. */
   readonly places: ReadonlyMap<string, number>;
 
   constructor(name: string, fields: readonly string[]) {
@@ -51,14 +54,14 @@ export class RawObject {
     this.definition = definition;
   }
 
-  /** The value of a field; `undefined` if the class does not have it. */
+  /** Returns the value of a field; `undefined` if the class does not have it. */
   get(field: string): RawValue | undefined {
     const index = this.definition.places.get(field);
     return index === undefined ? undefined : this.values[index];
   }
 }
 
-/** Limits on what data costs its reader or writer. All arguments of a call count together. */
+/** Limits on the cost of data for its reader or writer. They apply to all arguments of a call together. */
 export interface Hessian2Limits extends CostLimits {
   /** Deepest nesting of lists, maps and objects. Default: 200. */
   readonly maxDepth?: number | undefined;

@@ -1,8 +1,9 @@
 /**
- * Reads Hessian 2: bytes in, raw data out. One reader reads one value, because references and classes are numbered per value.
+ * Reads raw data from the bytes of Hessian 2. Each reader reads one value, because references and classes are numbered per
+ * value.
  *
- * Each function has its grammar from the Hessian 2.0 specification above it; `b0` is the lowest byte.
- * The compact double of four bytes counts thousandths, as in all implementations; the specification calls it a float.
+ * The comment above each function is its grammar from the Hessian 2.0 specification; `b0` is the lowest byte. The compact
+ * double of four bytes is a number of thousandths, as in all implementations; the specification calls it a float.
  */
 import { Cost, limitError } from "../cost.ts";
 import { ByteCursor } from "./bytes.ts";
@@ -16,7 +17,7 @@ import {
   type RawValue,
 } from "./raw.ts";
 
-/** Reads the one value of the bytes. Throws for malformed data and beyond the limits. */
+/** Reads the bytes of exactly one value. Throws for malformed data and for data that exceeds the limits. */
 export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits = {}, cost: Cost = new Cost()): RawValue {
   const reader = new Reader(bytes, limits, cost);
   return reader.readAll();
@@ -53,7 +54,7 @@ class Reader {
     this.#cost.addValues(1, this.#limits);
     const bytes = this.#bytes;
     let tag = bytes.uint8();
-    // A class may be defined wherever a value begins.
+    // A class definition may precede any value.
     for (; tag === 0x43; tag = bytes.uint8()) this.#defineClass();
     if (tag === 0x4e) return null;
     if (tag === 0x54 || tag === 0x46) return tag === 0x54;
@@ -150,7 +151,7 @@ class Reader {
     return undefined;
   }
 
-  /** Announced lengths are not trusted: no memory is allocated for them. */
+  /** Reads the items of a list. No memory is allocated by the announced length, because a peer could announce any number. */
   #items(type: string | undefined, length: number | undefined): RawList {
     const list = this.#open(new RawList(type));
     if (length === undefined) while (!this.#atEnd()) list.items.push(this.#read());
@@ -187,7 +188,7 @@ class Reader {
     this.#classes.push(new ClassDefinition(name, fields));
   }
 
-  //     type ::= string | int        ; an int counts the types that were named before
+  //     type ::= string | int        ; an int is the index of a type that was named before
   #type(): string {
     if (isString(this.#bytes.peek())) {
       const type = this.#text();
@@ -200,7 +201,7 @@ class Reader {
     return type;
   }
 
-  //     ref ::= x51 int              ; lists, maps and objects count from 0, as they begin
+  //     ref ::= x51 int              ; index of a list, map or object, from 0, in the order of their first bytes
   #reference(): RawValue {
     const index = this.#length();
     const value = this.#references[index];
@@ -208,7 +209,7 @@ class Reader {
     return value;
   }
 
-  /** Registers a container before its contents, which may refer to it. */
+  /** Registers a container before its contents, because they may refer to it. */
   #open<T extends RawList | RawMap | RawObject>(container: T): T {
     this.#cost.addContainer(this.#limits);
     this.#references.push(container);

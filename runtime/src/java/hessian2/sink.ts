@@ -1,6 +1,6 @@
 /**
- * A growing buffer for the simple values of Hessian 2, each in the shortest form that Dubbo's encoder writes, in big-endian
- * order.
+ * A growing buffer for the simple values of Hessian 2. Each value is written in big-endian order, in the shortest form that
+ * Dubbo's encoder writes.
  */
 
 const FIRST_BYTES = 256;
@@ -14,12 +14,12 @@ export class ByteSink {
   #counted = 0;
   readonly #count: (length: number) => void;
 
-  /** `count` is called with the number of bytes before memory is allocated for them, and may throw. */
+  /** `count` is called with a number of bytes before memory is allocated for them. It may throw. */
   constructor(count: (length: number) => void) {
     this.#count = count;
   }
 
-  /** The bytes written so far. */
+  /** Returns the bytes written so far. */
   finish(): Uint8Array {
     this.#countNew();
     return this.#bytes.slice(0, this.#length);
@@ -46,7 +46,7 @@ export class ByteSink {
     this.#view.setFloat64(start, value);
   }
 
-  /** A number of 32 bits. */
+  /** Writes a number of 32 bits. */
   int(value: number): void {
     if (value >= -0x10 && value < 0x30) this.uint8(0x90 + value);
     else if (value >= -0x800 && value < 0x800) this.uint16(0xc800 + value);
@@ -93,7 +93,7 @@ export class ByteSink {
     }
   }
 
-  /** Milliseconds since 1970; whole minutes have a shorter form. */
+  /** Writes a date as milliseconds since 1970. Whole minutes have a shorter form. */
   date(ms: number): void {
     if (ms % 60_000 === 0 && ((ms / 60_000) | 0) === ms / 60_000) {
       this.uint8(0x4b);
@@ -104,7 +104,7 @@ export class ByteSink {
     }
   }
 
-  /** A string, in chunks of at most 32,768 units that split no surrogate pair. */
+  /** Writes a string in chunks of at most 32,768 UTF-16 units. A surrogate pair is never divided. */
   string(text: string): void {
     let start = 0;
     while (text.length - start > CHUNK) {
@@ -146,7 +146,7 @@ export class ByteSink {
     this.#bytes.set(data, start);
   }
 
-  /** Encodes each UTF-16 unit by itself (CESU-8), as Java does. */
+  /** Encodes each UTF-16 unit separately (CESU-8), as Java does. */
   #text(text: string, start: number, end: number): void {
     for (let i = start; i < end; i += 1) {
       const unit = text.charCodeAt(i);
@@ -164,7 +164,9 @@ export class ByteSink {
     this.#counted = this.#length;
   }
 
-  /** Reserves space and returns its position. It may replace the buffer, so call it before using that. */
+  /**
+   * Reserves space and returns its position. It may replace `#bytes` and `#view`, so it must be called before they are used.
+   */
   #grow(length: number): number {
     const start = this.#length;
     this.#length += length;

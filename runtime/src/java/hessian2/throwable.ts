@@ -1,19 +1,20 @@
 /**
- * Exceptions in Hessian 2: objects with a message, a cause and a trace. Class names are only text here, so any is accepted.
+ * Exceptions in Hessian 2: objects with a message, a cause and a stack trace. Class names are plain text here, so any name is
+ * accepted.
  */
 import { JavaException } from "../exception.ts";
 import { setMember } from "../type.ts";
 import { RawList, RawObject, type RawValue } from "./raw.ts";
 
-/** Limits on the chain of causes, the lines of a trace and the fields of an exception: the rest is dropped. */
+/** Limits on the chain of causes, the lines of a stack trace and the fields of an exception. The rest is dropped. */
 const MAX_CAUSES = 20;
 const MAX_TRACE = 200;
 const MAX_FIELDS = 2000;
-/** The longest name of a class, a method or a file. */
+/** Longest name of a class, a method or a file, in characters. */
 const MAX_NAME = 500;
 const THROWABLE_FIELDS = new Set(["detailMessage", "cause", "stackTrace", "suppressedExceptions"]);
 
-/** Decodes an exception and its causes. `decodeField` decodes the fields that its class adds. */
+/** Decodes an exception and its causes. `decodeField` decodes the fields of its class. */
 export function readThrowable(
   raw: RawValue,
   decodeField: (raw: RawValue) => unknown,
@@ -36,7 +37,7 @@ export function readThrowable(
   });
 }
 
-/** The stack trace, one line per call, as Java prints it. */
+/** Decodes the stack trace to one line per call, in the form that Java prints. */
 function toTrace(raw: RawValue | undefined): string[] {
   if (!(raw instanceof RawList)) return [];
   return raw.items.slice(0, MAX_TRACE).flatMap((item) => {

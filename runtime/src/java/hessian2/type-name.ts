@@ -5,7 +5,7 @@
 import type { JavaType } from "../signature.ts";
 import { nameOf } from "../type.ts";
 
-/** Hessian's names of arrays of built-in types. */
+/** Hessian's names for the item types of arrays. */
 const HESSIAN_NAMES: ReadonlyMap<string, string> = new Map([
   ["java.lang.String", "string"],
   ["java.lang.Object", "object"],
@@ -22,8 +22,8 @@ export function hessianName(type: JavaType): string {
 const names = new WeakMap<object, string>();
 
 /**
- * The full name of a type: values of types with equal names are written in equal bytes. A class counts by its name, because an
- * object of Java has exactly one class.
+ * Returns the full name of a type. Values of types with the same name are encoded to the same bytes. A class is represented
+ * by its name, because each object in Java has exactly one class.
  */
 export function structureName(type: JavaType): string {
   if (typeof type === "string") return type;

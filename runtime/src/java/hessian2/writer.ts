@@ -1,6 +1,6 @@
 /**
- * Writes Hessian 2 as Dubbo's encoder does: values of declared types in, bytes out. Objects that occur more than once, or contain
- * themselves, are written once and referred to.
+ * Writes Hessian 2 as Dubbo's encoder does, from values of declared types. An object that occurs more than once, or contains
+ * itself, is written once; each further occurrence is a reference.
  */
 import { Cost } from "../cost.ts";
 import { JavaException } from "../exception.ts";
@@ -26,7 +26,7 @@ import { DEFAULT_HESSIAN2_LIMITS, type Hessian2Limits } from "./raw.ts";
 import { ByteSink } from "./sink.ts";
 import { hessianName, structureName } from "./type-name.ts";
 
-/** Encodes a value. Throws a `TypeError` for a value that is invalid for the type, and beyond the limits. */
+/** Encodes a value. Throws a `TypeError` for a value that is invalid for the type, and an error if a limit is exceeded. */
 export function writeHessian2(
   type: JavaType,
   value: unknown,
@@ -116,7 +116,10 @@ class Writer {
     else throw new TypeError(`nothing is a value of ${type}`);
   }
 
-  /** Writes a value without a declared type. A reference to it under any declared type is valid. */
+  /**
+   * Writes a value without a declared type. If the value has already been written, under any declared type, writes a
+   * reference to it.
+   */
   #any(value: unknown): void {
     const [index] = (typeof value === "object" && value !== null && this.#written.get(value)?.values()) || [];
     if (index !== undefined) this.#reference(index);
@@ -124,7 +127,10 @@ class Writer {
     else this.#write(runtimeType(value), value instanceof TypedValue ? value.value : value);
   }
 
-  /** Written as the fields of Java's class: the sign, and the magnitude in 32-bit words. Java recomputes the others. */
+  /**
+   * Writes a `BigInteger` as fields of its Java class: the sign, and the magnitude in 32-bit words. Java recomputes the other
+   * fields.
+   */
   #bigInteger(digits: string): void {
     const words = this.#magnitude(digits.replace(/^[+-]/, ""));
     this.#object("java.math.BigInteger", ["signum", "mag"], () => {
@@ -135,7 +141,7 @@ class Writer {
     });
   }
 
-  /** The words of a number, memoized, because computing them is expensive. */
+  /** Returns the 32-bit words of a number. They are memoized because computing them is expensive. */
   #magnitude(digits: string): readonly number[] {
     const known = this.#magnitudes.get(digits);
     if (known !== undefined) return known;
@@ -167,7 +173,7 @@ class Writer {
     this.#depth -= 1;
   }
 
-  /** Writes a reference if the value has been written as this type. Otherwise numbers it. */
+  /** Writes a reference if the value has already been written as this type. Otherwise assigns a reference number to it. */
   #refer(value: object, as: string): boolean {
     const written = this.#written.get(value);
     const index = written?.get(as);
@@ -222,7 +228,7 @@ class Writer {
     }
   }
 
-  /** Writes an object without references to it. It still takes a reference number. */
+  /** Writes an object to which there are no references. The object still takes a reference number. */
   #object(name: string, fields: readonly string[], writeValues: () => void): void {
     this.#number();
     this.#head(name, fields);
@@ -247,7 +253,7 @@ class Writer {
     }
   }
 
-  /** A type name in full the first time, its number afterwards. */
+  /** Writes a type name: the first time in full, afterwards by its number. */
   #numbered(names: Map<string, number>, name: string): void {
     const number = names.get(name);
     if (number === undefined) {
@@ -256,7 +262,7 @@ class Writer {
     } else this.#sink.int(number);
   }
 
-  /** Java requires a stack trace. It is empty: one of this process would mean nothing there. */
+  /** Writes an exception. Java requires a stack trace; it is empty, because one of this process is meaningless to Java. */
   writeException(exception: JavaException): void {
     const { className, detailMessage, fields, cause } = exception;
     if (this.#refer(exception, className)) return;

@@ -18,10 +18,13 @@ type ResultFormat = (type: JavaType, value: unknown) => Uint8Array;
 const jsonResult: ResultFormat = (type, value) =>
   encodeJson(type === "void" ? null : within("the result", () => toJson(type, value)));
 
-/** Null is empty text. */
+/** Encodes a result as text. Null is encoded as empty text. */
 const textResult: ResultFormat = (_type, value) => new TextEncoder().encode(String(value ?? ""));
 
-/** XML as JAXB writes it: an element for each field that is not null, and for each item of a list. */
+/**
+ * Encodes a result as XML in the form that JAXB writes: an element for each field that is not null, and for each item of a
+ * list.
+ */
 const xmlResult: ResultFormat = (type, value) => {
   const plain = type === "void" ? null : within("the result", () => toPlain(type, value, XML_NOTATION, new Cost()));
   if (itemOf(type) !== undefined) return encodeRoot("list", elementsOf("item", type, plain));
@@ -72,6 +75,6 @@ function contentOf(type: JavaType, plain: unknown): string {
     return entries.join("");
   }
   const item = itemOf(type);
-  // An Object has no declared members.
+  // A value of type `Object` has no declared members, so it is written as JSON.
   return item === undefined ? escapeText(JSON.stringify(plain)) : elementsOf("item", type, plain);
 }

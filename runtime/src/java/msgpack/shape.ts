@@ -1,7 +1,7 @@
 /**
- * Validates MessagePack before it is decoded. The library allocates as many items as a list announces, so a list may announce no
- * more than the data can contain: an item takes at least one byte. The library also accepts text that is not UTF-8, unknown
- * extensions and invalid timestamps.
+ * Validates MessagePack before it is decoded. The MessagePack library allocates as many items as a list announces, so a list
+ * may announce no more than the data can contain: an item takes at least one byte. The library also accepts text that is not
+ * UTF-8, unknown extensions and invalid timestamps.
  */
 import type { Cost } from "../cost.ts";
 
@@ -11,15 +11,18 @@ const MAX_MSGPACK_DEPTH = 100;
 /** The extension type of timestamps. */
 const TIMESTAMP = -1;
 
-/** Bytes after each format of fixed size, from 0xca on: floats, integers, extensions. */
+/** The number of bytes after each format of fixed size, from 0xca on: floats, integers, extensions. */
 const FIXED = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 3, 5, 9, 17];
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Throws for data that announces more than it has, is nested too deeply or exceeds the limits, and for unknown values. */
+/**
+ * Validates data. Throws if it announces more items than it contains, is nested too deeply, exceeds the limits or contains
+ * unknown values.
+ */
 export function checkShape(bytes: Uint8Array, cost: Cost): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  /** Items still to come in each open list and map. */
+  /** The number of remaining items in each open list and map. */
   const open = [1];
   let announced = 1;
   for (let offset = 0; announced > 0; ) {
@@ -38,7 +41,7 @@ export function checkShape(bytes: Uint8Array, cost: Cost): void {
   }
 }
 
-/** Checks the contents of text and extensions. The library detects truncated data. */
+/** Validates the contents of text and extensions. The library detects truncated data. */
 function checkContent(view: DataView, offset: number, size: number): void {
   const format = view.getUint8(offset);
   const end = offset + size;
@@ -49,13 +52,13 @@ function checkContent(view: DataView, offset: number, size: number): void {
   else if (format >= 0xd4 && format < 0xd9) checkTime(view, offset + 1, end);
 }
 
-/** A lone surrogate is not UTF-8, but a `char` may be one. */
+/** Validates text as UTF-8. A lone surrogate is not valid UTF-8, but is accepted because it may be a `char`. */
 function checkText(text: Uint8Array): void {
   const half = text.byteLength === 3 && text[0] === 0xed;
   if (!half && text.some((byte) => byte >= 0x80)) decoder.decode(text);
 }
 
-/** The timestamp extension: seconds in four bytes, or nanoseconds and seconds in eight or twelve. */
+/** Validates the timestamp extension: seconds in four bytes, or nanoseconds and seconds in eight or twelve. */
 function checkTime(view: DataView, start: number, end: number): void {
   const type = view.getInt8(start);
   if (type !== TIMESTAMP) throw new Error(`the extension ${type} is not supported`);
@@ -64,7 +67,7 @@ function checkTime(view: DataView, start: number, end: number): void {
   if (![4, 8, 12].includes(size) || nanoseconds > 999_999_999) throw new Error("a timestamp is invalid");
 }
 
-/** The bytes of a value before its items, and the number of its items. */
+/** Reads the number of items of a value, and the number of bytes before them. */
 function readHead(view: DataView, offset: number): { readonly items: number; readonly size: number } {
   const format = view.getUint8(offset);
   if (format < 0x80 || format >= 0xe0) return { items: 0, size: 1 };
@@ -81,7 +84,7 @@ function readHead(view: DataView, offset: number): { readonly items: number; rea
   return { items: format < 0xde ? length : 2 * length, size: wide ? 5 : 3 };
 }
 
-/** A format, a length of 1, 2 or 4 bytes, and as many bytes. */
+/** Returns the size of a value that consists of a format byte, a length of 1, 2 or 4 bytes, and data of this length. */
 function sized(view: DataView, offset: number, width: number): number {
   if (width === 0) return 2 + view.getUint8(offset + 1);
   return width === 1 ? 3 + view.getUint16(offset + 1) : 5 + view.getUint32(offset + 1);

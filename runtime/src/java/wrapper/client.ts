@@ -1,5 +1,5 @@
 /**
- * Interface methods in the client half of sub-protocol B: arguments and results as wrapped messages.
+ * Interface methods in the client half of sub-protocol B: arguments and results in wrapped messages.
  */
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
@@ -18,7 +18,7 @@ import {
 import { parameterNames, show, within } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper } from "./wrapper.ts";
 
-/** RPC codes of those codes of Dubbo's `RpcException` that are specific. */
+/** RPC codes by the code of Dubbo's `RpcException`. Other codes are not specific. */
 const CODES: ReadonlyMap<string, Code> = new Map([
   ["1", Code.Unavailable],
   ["2", Code.DeadlineExceeded],
@@ -46,7 +46,7 @@ export function encodeRequest(method: Method, message: object, options: PayloadO
   }
 }
 
-/** Decodes the value of a response. Throws for bytes without one. */
+/** Decodes the value of a response. Throws if the bytes do not contain one. */
 export function decodeResponse(method: Method, bytes: Uint8Array, options: PayloadOptions): [unknown] {
   const { result } = signatureOf(method);
   const [serialization, [value]] = open(serializationsOf(options), bytes);
@@ -55,7 +55,7 @@ export function decodeResponse(method: Method, bytes: Uint8Array, options: Paylo
   return [serialization.decode(result, value)];
 }
 
-/** The exception that a response has in place of a value; `undefined` if it has none. */
+/** Returns the exception in a response; `undefined` if the response contains a value. */
 export function readException(response: GrpcResponse, options: PayloadOptions): RpcError | undefined {
   const { headers, bytes } = response;
   const sent = headers.get(EXCEPTION_CODE);

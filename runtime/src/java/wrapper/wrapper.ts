@@ -1,14 +1,14 @@
 /**
  * Wrapper mode: the messages of interface methods in sub-protocol B (spec: Payload schema of the extended content type;
- * `proto/org/apache/dubbo/triple/triple_wrapper.proto`). Whether a message is wrapped is decided by the method, never by
- * the content type.
+ * `proto/org/apache/dubbo/triple/triple_wrapper.proto`). The method decides whether a message is wrapped, never the content
+ * type.
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
-/** A header of responses whose value is an exception: one of the codes of Dubbo's `RpcException`. */
+/** The header of responses that contain an exception. Its value is a code of Dubbo's `RpcException`. */
 export const EXCEPTION_CODE = "tri-exception-code";
 
-/** A request with its arguments and the names of their types, or a response with one of each. */
+/** A request with its arguments and the names of their types, or a response with its value and the name of its type. */
 export interface Wrapper {
   /** Name of the serialization on the wire. */
   readonly serializeType: string;
@@ -16,10 +16,10 @@ export interface Wrapper {
   readonly types: readonly string[];
 }
 
-/** Most parameters of a Java method (JVM specification, 4.3.3). */
+/** Most parameters of a Java method (JVM specification, section 4.3.3). */
 const MAX_VALUES = 255;
 
-/** Encodes all fields, empty ones too: peers require each of them and no others. */
+/** Encodes all fields, including empty ones, because peers require each field and no others. */
 export function encodeWrapper({ serializeType, values, types }: Wrapper): Uint8Array {
   const writer = new BinaryWriter();
   writer.tag(1, WireType.LengthDelimited).string(serializeType);
@@ -28,7 +28,7 @@ export function encodeWrapper({ serializeType, values, types }: Wrapper): Uint8A
   return writer.finish();
 }
 
-/** Decodes a wrapper. Throws for malformed bytes; skips unknown fields. */
+/** Decodes a wrapper. Throws for malformed bytes, and skips unknown fields. */
 export function decodeWrapper(bytes: Uint8Array): Wrapper {
   const reader = new BinaryReader(bytes);
   const values: Uint8Array[] = [];
@@ -46,7 +46,7 @@ export function decodeWrapper(bytes: Uint8Array): Wrapper {
   return { serializeType, values, types };
 }
 
-/** Skips a field. Groups are refused: skipping nested ones recurses, which could overflow the stack. */
+/** Skips a field. Groups are refused, because skipping nested groups recurses and could overflow the stack. */
 function skip(reader: BinaryReader, field: number, wireType: WireType): void {
   if (wireType === WireType.StartGroup || wireType === WireType.EndGroup) throw new Error(`field ${field} is a group`);
   reader.skip(wireType, field);
