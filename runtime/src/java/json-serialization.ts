@@ -1,12 +1,12 @@
 /**
- * JSON as a serialization of sub-protocol B, for peers that support it. Dubbo for Java does not.
+ * JSON as a serialization of sub-protocol B, for peers that support it. Dubbo for Java does not support it.
  */
 import { decodeJsonText, encodeJson } from "../codec/codec.ts";
 import { fromJson, toJson } from "./json.ts";
 import { parseExactJson } from "./json-text.ts";
 import type { Serialization } from "./serialization.ts";
 
-/** Values as JSON text: `json` on the wire. */
+/** Encodes values as JSON text. Its name on the wire is `json`. */
 export const jsonSerialization: Serialization = {
   name: "json",
   encode: (type, value, cost) => encodeJson(toJson(type, value, cost)),
