@@ -1,15 +1,13 @@
 /**
- * Attempts of one call (gRFC A6): the metadata that counts and delays them, and the marks of errors by which layers above know whether
- * the call may have been processed.
+ * Attempts of one call (gRFC A6): the metadata that counts and delays them, and marks on errors that record whether the server may
+ * have processed the call.
  */
 import type { RpcError } from "./error.ts";
 
-/**
- * Number of attempts before this one; absent on the first. Servers read it; clients find it in the response headers.
- */
+/** The header with the number of previous attempts; absent on the first attempt. A client also finds it in the response headers. */
 export const PREVIOUS_ATTEMPTS = "grpc-previous-rpc-attempts";
 
-/** A server's answer to a failed attempt: milliseconds to wait before the next one, or a negative number for none. */
+/** Metadata by which a server delays the next attempt, in milliseconds, or forbids it with a negative number (pushback). */
 export const RETRY_PUSHBACK = "grpc-retry-pushback-ms";
 
 const committed = new WeakSet<RpcError>();
@@ -30,7 +28,7 @@ export function isCommitted(error: RpcError): boolean {
 
 const unprocessed = new WeakSet<RpcError>();
 
-/** Marks the error of an exchange that the server has certainly not processed. */
+/** Marks the error of an exchange that the server certainly has not processed. */
 export function markUnprocessed(error: RpcError): RpcError {
   unprocessed.add(error);
   return error;
@@ -47,13 +45,13 @@ export function isUnprocessed(error: unknown): boolean {
 
 const notSent = new WeakSet<RpcError>();
 
-/** Marks the error of an exchange for which there was no connection. Nothing was sent, and its body was not read. */
+/** Marks the error of an exchange that found no connection: nothing was sent, and the request body was not read. */
 export function markNotSent(error: RpcError): RpcError {
   notSent.add(error);
   return error;
 }
 
-/** Reports whether the exchange that failed with this error was never sent, so that it may go to another server. */
+/** Reports whether the exchange that failed with this error was never sent, so that it can be sent to another server. */
 export function isNotSent(error: unknown): boolean {
   return notSent.has(error as RpcError);
 }

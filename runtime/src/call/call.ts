@@ -1,6 +1,6 @@
 /**
- * The language of methods: the method of a call, its request and its response. Stubs, interceptors, the client halves
- * of protocols and the handlers of users speak it, on both ends of the wire.
+ * Calls as typed values: the method of a call, its request and its response. Stubs, interceptors, both halves of the protocols and
+ * handlers use these types, on clients and on servers.
  */
 import type { Metadata } from "./metadata.ts";
 import type { BodyKind, Method } from "./method.ts";
@@ -8,58 +8,57 @@ import type { Peer } from "./peer.ts";
 
 export type { BodyKind, Method, MethodKind } from "./method.ts";
 
-/** A service and its methods, by their names in TypeScript. `C` is its client interface, `H` its handler interface. */
+/** A service and its methods, keyed by their TypeScript names. `C` is the client interface, `H` the handler interface. */
 export interface ServiceDef<C extends object, H extends object> {
   /** Full name of the service, such as `greet.v1.GreetService`. */
   readonly typeName: string;
   readonly methods: Readonly<Record<string, Method>>;
   /**
-   * The version and group that clients ask for and servers answer to, unless an option says otherwise. Default:
-   * neither.
+   * The version and group that clients request and servers serve, unless an option overrides them. Default: neither.
    */
   readonly selector?: Selector;
   readonly "~types"?: { readonly client: C; readonly handler: H };
 }
 
-/** Selects one of several services with the same name (spec: Versioning, point 4). */
+/** The version and group that distinguish services with the same name (spec: Versioning, point 4). */
 export interface Selector {
   readonly version?: string | undefined;
   readonly group?: string | undefined;
 }
 
-/** A key for a value that travels with a call inside one process, from interceptor to handler. */
+/** The key of a value in {@link ContextValues}. */
 export interface ContextKey<T> {
   readonly id: symbol;
   readonly defaultValue: T;
 }
 
-/** Makes a key for {@link ContextValues}. The description appears in debuggers only. */
+/** Creates a key for {@link ContextValues}. The description appears in debuggers only. */
 export function createContextKey<T>(defaultValue: T, description?: string): ContextKey<T> {
   return { id: Symbol(description), defaultValue };
 }
 
-/** Values that travel with a call inside one process. They never reach the wire. */
+/** Values that interceptors and the handler of a call share inside one process. They are never sent. */
 export interface ContextValues {
-  /** The value under the key, or the key's default value. */
+  /** Returns the value of the key, or the key's default value if none is set. */
   readonly get: <T>(key: ContextKey<T>) => T;
-  /** Sets the value under the key and replaces an earlier one. */
+  /** Sets the value of the key, replacing an earlier one. */
   readonly set: <T>(key: ContextKey<T>, value: T) => ContextValues;
-  /** Removes the value under the key. */
+  /** Removes the value of the key. */
   readonly delete: (key: ContextKey<unknown>) => ContextValues;
 }
 
-/** Deadline and cancellation of a call, and the values that travel with it inside the process. */
+/** Deadline, cancellation and values of a call. */
 export interface CallContext {
   /**
-   * Fires when the call is cancelled, its deadline passes, its peer is lost or its server shuts down; never on success.
-   * Made on first use. `undefined` if nothing can end the call early.
+   * Fires when the call is cancelled, its deadline passes, the connection to its peer is lost or its server shuts down; never on
+   * success. Created on first use. `undefined` if nothing can end the call early.
    */
   readonly signal: AbortSignal | undefined;
-  /** Returns the milliseconds left until the deadline, 0 when it has passed; `undefined` without a deadline. */
+  /** Returns the milliseconds until the deadline, or 0 after it has passed; `undefined` without a deadline. */
   readonly timeoutMs: () => number | undefined;
   /**
-   * True if a client's call waits for a server that cannot be reached (wait for ready). `undefined`: the transport's
-   * option applies.
+   * On a client, true if the call waits while its server cannot be reached (wait for ready). `undefined`: the transport's option
+   * applies.
    */
   readonly waitForReady?: boolean | undefined;
   readonly values: ContextValues;
@@ -74,13 +73,13 @@ interface CallRequestBase {
   readonly selector: Selector;
   readonly context: CallContext;
 }
-/** A call with one message each way. */
+/** The request of a unary call. */
 export interface UnaryRequest extends CallRequestBase {
   readonly stream: false;
-  /** The message as its sender passed it: possibly an init shape on a client, always a full message on a server. */
+  /** The message. On a client it may be an init object (`MessageInitShape`); on a server it is always a complete message. */
   readonly message: object;
 }
-/** A call of any of the three streaming kinds. */
+/** The request of a call of one of the three streaming kinds. */
 export interface StreamRequest extends CallRequestBase {
   readonly stream: true;
   readonly messages: AsyncIterable<object>;
@@ -88,9 +87,9 @@ export interface StreamRequest extends CallRequestBase {
 export type CallRequest = UnaryRequest | StreamRequest;
 
 interface CallResponseBase {
-  /** Leading metadata. */
+  /** The response headers. */
   readonly headers: Metadata;
-  /** Trailing metadata. It is complete once the last message has been read. */
+  /** The response trailers. They are complete after the last message has been read. */
   readonly trailers: Metadata;
 }
 export interface UnaryResponse extends CallResponseBase {
@@ -103,13 +102,15 @@ export interface StreamResponse extends CallResponseBase {
 }
 export type CallResponse = UnaryResponse | StreamResponse;
 
-/** Makes one call. A failed call rejects, or its messages throw, with an `RpcError`. */
+/** Runs one call. If the call fails, the promise or the iteration of its messages rejects with an `RpcError`. */
 export type Call = (request: CallRequest) => Promise<CallResponse>;
 
-/** Wraps calls, on a client or a server. The first interceptor of a list is the outermost. */
+/** A function that wraps calls, on a client or a server. The first interceptor of a list is the outermost. */
 export type Interceptor = (next: Call) => Call;
 
-/** Wraps a call in a list of interceptors, the first one outermost. */
+/**
+ * Wraps a call in a list of interceptors, the first one outermost. Throws a `TypeError` for an element that is not an interceptor.
+ */
 export function intercept(call: Call, interceptors: readonly Interceptor[] = []): Call {
   return interceptors.reduceRight((next, interceptor, index) => {
     const wrapped: unknown = typeof interceptor === "function" ? interceptor(next) : undefined;
@@ -118,14 +119,14 @@ export function intercept(call: Call, interceptors: readonly Interceptor[] = [])
   }, call);
 }
 
-/** A method that a server serves. Its protocol finds it by path; `call` runs the user's code. */
+/** A method that a server serves. The router finds it by path; `call` runs the implementation. */
 export interface Handler {
   readonly method: Method;
   readonly call: Call;
-  /** Kinds of body that the method accepts in addition to those of the codecs. Default: none. */
+  /** Kinds of request body that the method accepts in addition to the formats of the codecs. Default: none. */
   readonly bodies?: readonly BodyKind[];
-  /** True if bodies that need no CORS preflight are refused from pages of other origins. Default: true. */
+  /** True if requests from other origins are refused when their body needs no CORS preflight. Default: true. */
   readonly csrf?: boolean;
-  /** Other methods with the same path, distinguished by their payload. Default: none. */
+  /** Other methods with the same path; the payload distinguishes them. Default: none. */
   readonly overloads?: readonly Handler[];
 }

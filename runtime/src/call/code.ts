@@ -1,5 +1,5 @@
 /**
- * Codes and statuses of errors: gRPC's codes, which both sub-protocols share, and the statuses of sub-protocol A.
+ * Error codes: gRPC's status codes, which both sub-protocols use, and the protocol error codes of sub-protocol A.
  */
 
 /** gRPC's status codes, the `code` of an {@link RpcError} (spec: Errors, sub-protocol B). */
@@ -23,24 +23,24 @@ export const Code = {
 } as const;
 export type Code = (typeof Code)[keyof typeof Code];
 
-/** Names by number. They are computed from the table above to keep bundles of pages small. */
+/** Names by number, computed from the table above to keep browser bundles small. */
 const CODE_NAMES: readonly string[] = [
   "ok",
   ...Object.keys(Code).map((word) => word.replace(/\B[A-Z]/g, "_$&").toLowerCase()),
 ];
 
-/** The name of a code as messages and error bodies contain it, such as `invalid_argument`. */
+/** Returns the name of a code as it appears in messages and error bodies, such as `invalid_argument`. */
 export function codeName(code: Code): string {
   return CODE_NAMES[code] as string;
 }
 
-/** The code with that name, spelled as in {@link codeName} or in gRPC's upper case; `undefined` for any other text. */
+/** Returns the code with this name, in any case, such as `not_found` or `NOT_FOUND`; `undefined` for any other text. */
 export function codeFromName(name: string): Code | undefined {
   const lower = name.toLowerCase();
   return codeFromNumber(CODE_NAMES.indexOf(lower === "cancelled" ? "canceled" : lower));
 }
 
-/** The code with that number; `undefined` for 0 (ok) and for unassigned numbers. */
+/** Returns the code with this number; `undefined` for 0 (ok) and for unassigned numbers. */
 export function codeFromNumber(number: number): Code | undefined {
   return Number.isInteger(number) && number >= 1 && number <= 16 ? (number as Code) : undefined;
 }

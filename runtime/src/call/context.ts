@@ -1,6 +1,6 @@
 /**
- * Contexts of calls: deadlines, cancellation, and values that travel with a call inside one process. A timeout is a
- * duration, as it travels on the wire; a deadline is an instant of the monotonic clock (gRPC deadlines).
+ * Contexts of calls: deadline, cancellation, and values. A timeout is a duration, as it is sent on the wire; a deadline is an
+ * instant of the monotonic clock (gRPC deadlines).
  */
 import type { CallContext, ContextKey, ContextValues } from "./call.ts";
 import { Code, type Status } from "./code.ts";
@@ -10,24 +10,23 @@ import { onAbort, startTimer } from "./timer.ts";
 
 export interface ContextOptions {
   /**
-   * The duration that the call may take, in milliseconds. `undefined` and `Infinity`: no limit. 0: the deadline has
-   * passed.
+   * The timeout of the call, in milliseconds. `undefined` and `Infinity`: no limit. 0: the deadline has passed already.
    */
   readonly timeoutMs?: number | undefined;
-  /** The status of sub-protocol A if the deadline passes on this side. */
+  /** The protocol error code of sub-protocol A for a deadline that passes on this side. */
   readonly timeoutStatus: Status;
-  /** The signal by which the caller cancels the call. */
+  /** The caller's signal; it cancels the call. */
   readonly signal?: AbortSignal | undefined;
   readonly values?: ContextValues | undefined;
   readonly waitForReady?: boolean | undefined;
 }
 
-/** The context of a running call, and the functions that run the call in it. Close it when the call is over. */
+/** The context of a running call, with the functions that run the call in it. Close it when the call has ended. */
 export class OpenContext implements CallContext {
   readonly #options: ContextOptions;
   readonly #deadline: number | undefined;
   #values: ContextValues | undefined;
-  /** The reason why the call ended early; `undefined` if it did not. */
+  /** The reason for an early end of the call; `undefined` if it has not ended early. */
   #ended: RpcError | undefined;
   #onEnded: ((error: RpcError) => void) | undefined;
   #controller: AbortController | undefined;
@@ -53,7 +52,7 @@ export class OpenContext implements CallContext {
     return this.#deadline === undefined ? this.#options.signal : this.controller.signal;
   }
 
-  /** The controller of the context's own signal, made on first use. */
+  /** The controller of the context's own signal, created on first use. */
   protected get controller(): AbortController {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -63,8 +62,7 @@ export class OpenContext implements CallContext {
   }
 
   /**
-   * A getter that returns a function, because handlers destructure the context. Calls without a deadline, the majority,
-   * share one function.
+   * A getter that returns a function, because handlers destructure the context. All calls without a deadline share one function.
    */
   get timeoutMs(): () => number | undefined {
     const deadline = this.#deadline;
@@ -80,14 +78,14 @@ export class OpenContext implements CallContext {
     return this.#values;
   }
 
-  /** Makes the values of a context that was given none. */
+  /** Creates the values of a context whose options have none. */
   protected makeValues(): ContextValues {
     return createContextValues();
   }
 
   /**
-   * Settles as `work` does, or rejects when the call ends early, whichever comes first. `work` is not started after an
-   * early end.
+   * Settles as `work` does, or rejects when the call ends early, whichever comes first. If the call has already ended, `work` is
+   * not started.
    */
   race<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
@@ -99,7 +97,7 @@ export class OpenContext implements CallContext {
   }
 
   /**
-   * Stops the timer and removes the listener of the caller's signal. The context's own signal does not fire afterwards.
+   * Stops the timer and removes the listener from the caller's signal. Afterwards the context's own signal does not fire.
    */
   close(): void {
     for (const release of this.#release) release();
@@ -118,21 +116,21 @@ export class OpenContext implements CallContext {
     return new RpcError(Code.DeadlineExceeded, `the deadline has passed${meanwhile}`, { status, cause });
   }
 
-  /** Ends the call early. Only the first reason counts. */
+  /** Ends the call early. Later reasons are ignored. */
   protected end(error: RpcError): void {
     this.#ended ??= error;
     this.#controller?.abort(this.#ended);
     this.#onEnded?.(this.#ended);
   }
 
-  /** Abandons work whose result is no longer needed: its failure is ignored. */
+  /** Ignores the failure of work whose result is no longer needed. */
   waitUntil(work: Promise<unknown> | undefined): void {
     work?.catch(() => {});
   }
 }
 
 /**
- * The context of a streaming call on a client. It is also cancelled when the reader of the responses leaves the loop.
+ * The context of a streaming call on a client. The call is also cancelled when the reader of the responses leaves its loop.
  */
 export class StreamContext extends OpenContext {
   #closed = false;
@@ -154,10 +152,10 @@ export class StreamContext extends OpenContext {
 
 const NOTHING: (() => void)[] = [];
 
-/** Reasons why calls wait, by their signals. If a deadline passes meanwhile, its error names the reason. */
+/** Reasons why calls wait, by signal. If the deadline of a waiting call passes, its error names the reason. */
 const obstacles = new WeakMap<AbortSignal, RpcError>();
 
-/** Records why the call with that signal waits; `undefined` records that it no longer does. */
+/** Records why the call with this signal waits. A reason of `undefined` records that it no longer waits. */
 export function noteObstacle(signal: AbortSignal | undefined, reason: RpcError | undefined): void {
   if (signal === undefined) return;
   if (reason === undefined) obstacles.delete(signal);
@@ -169,19 +167,19 @@ const noTimeout = (): undefined => undefined;
 /** Options of a graceful shutdown of a server or transport. */
 export interface CloseOptions {
   /**
-   * Grace period for running calls, in milliseconds. Calls that take longer fail as unavailable. `Infinity`: no limit.
+   * Grace period for running calls, in milliseconds. Calls that take longer fail as `unavailable`. `Infinity`: no limit.
    * Default: 30,000.
    */
   readonly graceMs?: number | undefined;
 }
 
-/** Validates `graceMs` and fills in its default. Throws a `TypeError` for anything but a number of 0 or more. */
+/** Validates `graceMs` and fills in its default. Throws a `TypeError` if it is not a number of 0 or more. */
 export function gracePeriod({ graceMs = 30_000 }: CloseOptions): number {
   if (typeof graceMs === "number" && graceMs >= 0) return graceMs;
   throw new TypeError(`graceMs must be 0 or more milliseconds, not ${graceMs}`);
 }
 
-/** Yields what `items` yields until the call ends early. Closes the context when the iteration is over. */
+/** Yields the elements of `items` until the call ends early. Closes the context when the iteration ends. */
 export function eachWithin<T>(context: OpenContext, items: AsyncIterable<T>): AsyncIterable<T> {
   return context.limited ? { [Symbol.asyncIterator]: () => raceEach(context, items[Symbol.asyncIterator]()) } : items;
 }
@@ -190,7 +188,7 @@ function raceEach<T>(context: OpenContext, items: AsyncIterator<T>): AsyncIterat
   const step = (): Promise<IteratorResult<T>> => items.next();
   const leave = (): void => {
     context.close();
-    // Not awaited: an iterator that never settles would hold the caller past the deadline.
+    // The promise is not awaited: an iterator that never settles would delay the caller past the deadline.
     context.waitUntil(items.return?.());
   };
   const next = async (): Promise<IteratorResult<T, undefined>> => {
@@ -206,7 +204,7 @@ function raceEach<T>(context: OpenContext, items: AsyncIterator<T>): AsyncIterat
   return iteration(next, leave);
 }
 
-/** Makes values to pass to a call, for its interceptors to read. */
+/** Creates an empty set of values for a call, which interceptors and handlers read and set by key. */
 export function createContextValues(): ContextValues {
   const values = new Map<symbol, unknown>();
   const self: ContextValues = {

@@ -1,19 +1,19 @@
 /**
- * Descriptors of methods: the rpc as its proto file declares it, with custom options.
+ * Descriptors of methods: an rpc as its proto file declares it, with custom options.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Method, ProtoMethod } from "./method.ts";
 
-/** Descriptors found so far, because interceptors ask on every call. */
+/** A cache of the descriptors found so far: interceptors may request one on every call. */
 const known = new WeakMap<Method, DescMethod>();
 
 /**
  * Returns the descriptor of a method, from which `getOption` of `@bufbuild/protobuf` reads custom options; `undefined`
  * for a method whose messages have no schema: an interface method, or one generated with `messages=json`.
  *
- * Generated code does not refer to the descriptor, so a page that never asks for it does not load it. It is found
- * through the proto files of the method's messages. Throws a `TypeError` for an rpc whose messages are all declared in
- * other files than the rpc, unless it was generated with `descriptors=true`.
+ * Generated code does not refer to the descriptor, so that browser bundles without a call of this function do not contain it. The
+ * function finds it through the proto files of the method's messages. Throws a `TypeError` if both messages are declared in other
+ * files than the rpc, unless the code was generated with `descriptors=true`.
  */
 export function descriptorOf(method: Method): DescMethod | undefined {
   if (method.payload !== undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * `RpcError`, the only error that crosses a module boundary of the runtime. Other errors are converted where they
- * enter.
+ * `RpcError`, the only error that modules of the runtime throw at each other's callers. Errors of other libraries and of the
+ * platform are converted as soon as they are caught.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { anyIs, anyUnpack } from "@bufbuild/protobuf/wkt";
@@ -8,7 +8,7 @@ import type { CallRequest } from "./call.ts";
 import { Code, codeFromNumber, codeName, type Status } from "./code.ts";
 import { Metadata, type MetadataInit } from "./metadata.ts";
 
-/** A typed detail of an error: a `google.protobuf.Any`, as `anyPack` of protobuf-es makes it. */
+/** A typed detail of an error: a `google.protobuf.Any`, as `anyPack` of protobuf-es creates it. */
 export interface ErrorDetail {
   readonly typeUrl: string;
   readonly value: Uint8Array;
@@ -25,21 +25,21 @@ export interface RpcErrorOptions {
   readonly cause?: unknown;
   /** The protocol error code of sub-protocol A. The runtime sets it; handlers need not. */
   readonly status?: Status | undefined;
-  /** The path of the call that failed. Clients set it; it is not sent. */
+  /** The path of the call that failed. Clients set it; it is not sent to the peer. */
   readonly method?: string | undefined;
 }
 
 const BRAND = Symbol.for("triple-es.RpcError");
 
 /**
- * A failed call: thrown by clients, and by handlers to choose what the caller receives (spec: Errors).
+ * The error of a failed call (spec: Errors). Clients throw it; handlers throw it to choose the error that the caller receives.
  *
- * `code`, message, details, headers and trailers travel over the wire; `cause` and the stack do not.
+ * `code`, message, details, headers and trailers are sent to the peer; `cause` and the stack are not.
  */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: Code;
-  /** The message without the code in front, as it travels. */
+  /** The message as it is sent, without the code in front. */
   readonly rawMessage: string;
   readonly details: readonly ErrorDetail[];
   /** Trailers of the failed call. */
@@ -47,8 +47,8 @@ export class RpcError extends Error {
   /** Headers of the failed call. */
   readonly headers: Metadata;
   /**
-   * The protocol error code of sub-protocol A: the received one, or one of the runtime for a failure on this side, in
-   * either sub-protocol, such as 30 when the deadline has passed on a client.
+   * The protocol error code of sub-protocol A: the received code, or for a failure on this side, in either sub-protocol, the code
+   * that the runtime sets, such as 30 if the deadline has passed on a client.
    */
   readonly status: Status | undefined;
   /**
@@ -57,7 +57,9 @@ export class RpcError extends Error {
    */
   readonly method: string | undefined;
 
-  /** An unassigned code, which an error of another library may carry, becomes `unknown`. */
+  /**
+   * Creates an error. An unassigned code becomes `unknown`. Throws a `TypeError` for invalid details, headers or trailers.
+   */
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     const known = codeFromNumber(code) ?? Code.Unknown;
     super(`[${codeName(known)}]${message && ` ${message}`}`, options.cause === undefined ? {} : options);
@@ -71,14 +73,15 @@ export class RpcError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** True for an `RpcError` of any copy of this package, so that two installed copies recognize each other's errors. */
+  /** Recognizes an `RpcError` of any copy of this package: a program may have several copies installed. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === "object" && value !== null && BRAND in value;
   }
 
   /**
-   * Converts a thrown value: an `RpcError` is returned as it is, an `AbortError` becomes `canceled`, a `TimeoutError`
-   * `deadline_exceeded`, and anything else `fallback` (default: `unknown`) with the thrown value as its cause.
+   * Converts a thrown value to an `RpcError`. An `RpcError` is returned unchanged. An `AbortError` becomes `canceled`, a
+   * `TimeoutError` becomes `deadline_exceeded`, and any other value becomes `fallback` (default: `unknown`). The thrown value is the
+   * cause of the new error.
    */
   static from(reason: unknown, fallback: Code = Code.Unknown): RpcError {
     if (reason instanceof RpcError) return reason;
@@ -91,8 +94,7 @@ export class RpcError extends Error {
 }
 
 /**
- * Validates details in the constructor, where the mistake is made: invalid ones would break the response that carries
- * them.
+ * Validates details when the error is created. Invalid details would otherwise fail later, when the response is encoded.
  */
 function checkDetails(details: readonly ErrorDetail[] = []): readonly ErrorDetail[] {
   const valid =
@@ -102,50 +104,52 @@ function checkDetails(details: readonly ErrorDetail[] = []): readonly ErrorDetai
   throw new TypeError("details must be an array of what anyPack makes");
 }
 
-/** The message of a thrown error, or the thrown value as text. */
+/** Returns the message of a thrown error, or another thrown value as text. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 /**
- * Adds the origin of a call to its error: the path of the method, and the stack of the caller. Most errors are made in
- * a callback of a socket or timer, whose stack leads nowhere. Call it in an async function that the caller awaits: V8
- * then has the caller's frames, and successful calls pay nothing for them.
+ * Adds the origin of a call to its error: the path of the method, and the stack of the caller. Most errors are created in a
+ * callback of a socket or timer, so their stack does not contain the caller. Call this function in an async function that the
+ * caller awaits: V8 then provides the caller's frames, at no cost for successful calls.
  */
 export function withCaller<Reason>(reason: Reason, method: string): Reason | RpcError {
   if (!(reason instanceof RpcError)) return reason;
-  // Several calls may fail for a shared reason, such as that of their signal.
+  // Several calls may fail with the same error, such as the reason of a shared signal, so each call gets a copy.
   if (reason.method) return new RpcError(reason.code, reason.rawMessage, { ...reason, cause: reason, method });
   Reflect.set(reason, "method", method);
   const stack = `${reason.stack}`;
-  // Skips the message, this function and the one that called it.
+  // The first three lines are the message, this function and its caller.
   const callers = `${new Error().stack}`.split("\n").slice(3);
   Reflect.set(reason, "stack", [stack, ...callers.filter((line) => !stack.includes(line))].join("\n"));
   return reason;
 }
 
-/** The error of a call whose signal has fired. A reason that is not an `RpcError` counts as a cancellation. */
+/**
+ * Returns the error of a call whose signal has fired: the reason of the signal, converted as by {@link RpcError.from} with the
+ * fallback `canceled`.
+ */
 export function abortError(signal: AbortSignal): RpcError {
   return RpcError.from(signal.reason, Code.Canceled);
 }
 
 /**
- * Called with an error that was not an `RpcError`, and the path of its call. Errors that the hook throws are printed.
+ * A hook that receives an error that is hidden from the peer, and the path of its call. Errors that the hook throws are printed.
  */
 export type ErrorHook = (error: unknown, path: string) => void;
 
-/** Fixed text for an error that is not revealed to the peer. */
+/** The text that a peer receives in place of the message of a hidden error. */
 const HIDDEN_FAILURE = "the service failed to handle the call";
 
-/** The error that the peer receives in place of one that must not be revealed. */
+/** Creates the error that the peer receives in place of `cause`, which must not be revealed. */
 export function hiddenError(cause: unknown): RpcError {
   return new RpcError(Code.Unknown, HIDDEN_FAILURE, { cause });
 }
 
 /**
- * The error that the peer of a call receives when the user's code has thrown. An `RpcError` travels as it is. An error
- * caused by the abort of the call's own signal becomes the reason of that abort. Anything else is reported to `onError`
- * and hidden.
+ * Returns the error that the peer receives if the user's code has thrown `reason`. An `RpcError` is sent unchanged. An error that
+ * the abort of the call's own signal caused becomes the reason of that abort. Any other error is reported to `onError` and hidden.
  */
 export function maskUnknownError(reason: unknown, call: RunningCall, onError: ErrorHook): RpcError {
   if (reason instanceof RpcError) return reason;
@@ -155,19 +159,18 @@ export function maskUnknownError(reason: unknown, call: RunningCall, onError: Er
   return hiddenError(reason);
 }
 
-/** The part of a call that its errors are judged by. */
+/** The part of a call that determines how its errors are converted. */
 export type RunningCall = Pick<CallRequest, "method" | "context">;
 
-/** The reason why the call was aborted, if that caused the thrown value; `undefined` otherwise. */
+/** Returns the reason of the call's abort if the abort caused the thrown value; `undefined` otherwise. */
 export function abortErrorFor(thrown: unknown, { context }: RunningCall): RpcError | undefined {
   const { signal } = context;
   return signal !== undefined && isAbortOf(signal, thrown) ? abortError(signal) : undefined;
 }
 
 /**
- * Reports whether a signal that has fired caused the thrown value: the value is the signal's reason, has it as a cause
- * at any depth, or is or wraps an `AbortError`, as functions of Node and of the web throw when the signal they were
- * given fires.
+ * Reports whether a signal that has fired caused the thrown value. It did if the value, or a cause of it at any depth, is the
+ * signal's reason or an `AbortError`, which functions of Node and of the web platform throw when their signal fires.
  */
 export function isAbortOf(signal: AbortSignal | undefined, thrown: unknown): boolean {
   if (!signal?.aborted) return false;
@@ -180,7 +183,7 @@ export function isAbortOf(signal: AbortSignal | undefined, thrown: unknown): boo
   return false;
 }
 
-/** Calls a user's hook. Errors that it throws, at once or later, are printed, because they must not fail the call. */
+/** Calls a user's hook. Errors that it throws, synchronously or as a rejection, are printed: they must not fail the call. */
 export function callHook(name: string, hook: () => unknown): void {
   const report = (reason: unknown): void => reportFailure(name, reason);
   try {
@@ -196,7 +199,7 @@ export function reportFailure(name: string, reason: unknown): void {
   console.error(`triple-es: ${name} failed:`, reason);
 }
 
-/** The details of an error that are messages of that type. Details that cannot be decoded are left out. */
+/** Returns the details of an error that are messages of the given type. Omits details that cannot be decoded. */
 export function findDetails<Desc extends DescMessage>(error: RpcError, type: Desc): MessageShape<Desc>[] {
   return error.details.flatMap(({ typeUrl, value }) => {
     const any = { $typeName: "google.protobuf.Any", typeUrl, value } as const;

@@ -1,6 +1,7 @@
 /**
- * Prints metadata with its fields, in `console.log` and `util.inspect` of Node, and of Deno and Bun, which know the
- * symbol. The entry points of servers and of Node import it for its effect; pages do not need it.
+ * Formatting of metadata with its fields in `console.log` and `util.inspect` of Node, and in Deno and Bun, which support the same
+ * symbol. The entry points `triple-es` and `triple-es/node` import this module for its side effect; the entry points for browsers
+ * do not.
  */
 import { Metadata } from "./metadata.ts";
 

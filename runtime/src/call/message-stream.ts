@@ -1,15 +1,15 @@
 /**
- * Streams of messages: iterators written by hand, which cost half as much as async generators, and conversions between
- * one message and a stream.
+ * Streams of messages: hand-written iterators, which cost half as much as async generators, and conversions between one message
+ * and a stream.
  */
 import type { CallResponse } from "./call.ts";
 
-/** The last step of an iteration. */
+/** The result of the last step of an iteration. */
 export const DONE = { done: true, value: undefined } as const;
 
 /**
- * Makes an iterable iterator of two functions: `next` makes a step; `leave` is called when the reader leaves the loop
- * early.
+ * Creates an iterable iterator from two functions: `next` returns the next result; `leave` is called if the reader leaves the
+ * loop early.
  */
 export function iteration<T>(
   next: () => Promise<IteratorResult<T, undefined>>,
@@ -26,12 +26,12 @@ export function iteration<T>(
   return iterator;
 }
 
-/** A stream of one message. */
+/** Yields one message. */
 export async function* oneMessage(message: object | Promise<object>): AsyncGenerator<object, void> {
   yield message;
 }
 
-/** Returns the single message of a stream. `refuse` makes the error for a stream that has none, or more than one. */
+/** Returns the single message of a stream. Throws the error that `refuse` returns if the stream has none or more than one. */
 export async function onlyMessage(
   messages: AsyncIterable<object>,
   refuse: (received: "none" | "more than one") => Error,
@@ -46,8 +46,8 @@ export async function onlyMessage(
 }
 
 /**
- * Ends the stream of a response that will not be read. It takes one step first, because a generator that has not
- * started runs no `finally`.
+ * Ends the stream of a response that will not be read. It requests one message first, because a generator that has not started
+ * does not run its `finally` blocks.
  */
 export async function endMessages(response: CallResponse | undefined): Promise<void> {
   if (!response?.stream) return;

@@ -1,49 +1,50 @@
 /**
- * Metadata: the headers and trailers of a call. Engines, protocols and user code share this one type for header fields.
+ * Metadata: the headers and trailers of a call. Engines, protocols and user code use this type for all header fields.
  */
 import { BASE64, decodeBase64, encodeBase64 } from "./base64.ts";
 
-/** Values that metadata can be made from. A name of a value in bytes must end in `-bin`. */
+/** Fields from which metadata can be created. The name of a field with a `Uint8Array` must end in `-bin`. */
 export type MetadataInit =
   | Iterable<readonly [name: string, value: string | Uint8Array]>
   | { readonly [name: string]: string | Uint8Array | readonly (string | Uint8Array)[] | undefined };
 
 // Header-Name  → 1*( %x30-39 / %x61-7A / "_" / "-" / "." )
-// ASCII-Value  → 1*( %x20-%x7E )       ; but no space at either end, where HTTP takes it away
+// ASCII-Value  → 1*( %x20-%x7E )       ; without space at either end, because HTTP removes it
 const HEADER_NAME = /^[a-z0-9_.-]+$/;
 const ASCII_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
-// Tested for every name that is not found; lowercasing the name to compare would allocate a string each time.
+// This test runs for every name that is not found. Lowercasing the name without it would allocate a string each time.
 const CAPITAL = /[A-Z]/;
 
-/** The initial list of every instance. Most stay empty; the first field allocates a list. */
+/** The initial list of every instance. Most instances stay empty, so a list is allocated with the first field. */
 const NO_FIELDS: string[] = [];
 
 /**
- * An ordered list of header fields (spec: Custom metadata). Names may repeat and are kept in lower case.
+ * An ordered list of header fields (spec: Custom metadata). A name may occur several times. Names are case-insensitive and are
+ * stored in lower case.
  *
- * A name ending in `-bin` carries bytes: set them as a `Uint8Array`, read them with {@link getBinary}. On the wire they
- * are base64, sent unpadded and read padded or not. Setting a field that breaks the grammar throws a `TypeError`, so
- * nothing malformed is ever sent.
+ * A field whose name ends in `-bin` carries bytes: set them as a `Uint8Array` and read them with {@link getBinary}. On the wire they
+ * are base64, sent without padding and accepted with or without it. Setting a field with an invalid name or value throws a
+ * `TypeError`, so malformed metadata is never sent.
  */
 export class Metadata implements Iterable<[name: string, value: string]> {
-  /** name, value, name, value …, the layout that engines read and write: no object per field. */
+  /** A flat list (name, value, name, value …), the layout of engines, which needs no object for each field. */
   #fields: string[] = NO_FIELDS;
   #frozen = false;
-  /** The list has other owners: the first change makes a copy. */
+  /** True if the list is shared with others, so that the first change must copy it. */
   #isShared = false;
 
   constructor(init?: MetadataInit) {
     if (init !== undefined) this.appendAll(init);
   }
 
-  /** Wraps the flat list of fields an engine received. Names must be in lower case; nothing is validated. */
+  /** Wraps the flat list of fields that an engine received. Names must be in lower case; nothing is validated. */
   static fromRaw(fields: string[]): Metadata {
     const metadata = new Metadata();
     metadata.#fields = fields;
     return metadata;
   }
 
-  /** Wraps a list that must not change: the metadata copies it before the first change. */
+  /** Wraps a flat list that must not change: the metadata copies it before its first change. */
   static fromShared(fields: readonly string[]): Metadata {
     const metadata = Metadata.fromRaw(fields as string[]);
     metadata.#isShared = true;
@@ -55,13 +56,13 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this.#frozen;
   }
 
-  /** Makes every further change throw, for values that many calls share. */
+  /** Makes every later change throw a `TypeError`. Used for metadata that many calls share. */
   freeze(this: this): this {
     this.#frozen = true;
     return this;
   }
 
-  /** The fields as a flat list, for engines. Do not change it. */
+  /** The fields as a flat list, for engines. The list must not be changed. */
   get raw(): readonly string[] {
     return this.#fields;
   }
@@ -71,7 +72,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this.#fields.length / 2;
   }
 
-  /** The value of the field. Several values are joined with `, `, as in HTTP. */
+  /** Returns the value of the field, or `undefined` if it is absent. Several values are joined with `, `, as in HTTP. */
   get(this: this, name: string): string | undefined {
     const fields = this.#fields;
     let joined: string | undefined;
@@ -81,7 +82,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return joined === undefined && CAPITAL.test(name) ? this.get(name.toLowerCase()) : joined;
   }
 
-  /** Every value of the field, in order. */
+  /** Returns all values of the field, in order. */
   getAll(this: this, name: string): string[] {
     const key = name.toLowerCase();
     const fields = this.#fields;
@@ -92,12 +93,18 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return values;
   }
 
-  /** The bytes of a `-bin` field, the first if there are several. Throws a `TypeError` if they are not base64. */
+  /**
+   * Returns the bytes of the first value of a `-bin` field, or `undefined` if it is absent. Throws a `TypeError` for a value that
+   * is not base64, or a name that does not end in `-bin`.
+   */
   getBinary(this: this, name: string): Uint8Array | undefined {
     return this.getAllBinary(name)[0];
   }
 
-  /** The bytes of every value of a `-bin` field. Values that peers or proxies have joined with commas are split. */
+  /**
+   * Returns the bytes of all values of a `-bin` field. Values that peers or proxies have joined with commas are split. Throws as
+   * {@link getBinary} does.
+   */
   getAllBinary(this: this, name: string): Uint8Array[] {
     requireBinaryName(name);
     return this.getAll(name).flatMap((joined) => joined.split(",").map((value) => decodeBinary(name, value.trim())));
@@ -107,22 +114,22 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this.get(name) !== undefined;
   }
 
-  /** Replaces all values of the field with one. */
+  /** Replaces all values of the field with one value. Throws a `TypeError` for an invalid name or value. */
   set(this: this, name: string, value: string | Uint8Array): this {
     return this.delete(name).append(name, value);
   }
 
-  /** Adds a field and keeps others of the same name. */
+  /** Adds a field and keeps others of the same name. Throws a `TypeError` for an invalid name or value. */
   append(this: this, name: string, value: string | Uint8Array): this {
     const key = name.toLowerCase();
-    // Engines keep fields in objects, in which this name sets the prototype.
+    // Engines store fields in plain objects, in which this name would set the prototype.
     if (!HEADER_NAME.test(key) || key === "__proto__") {
       throw new TypeError(`metadata name ${JSON.stringify(name)} must consist of the characters 0-9 a-z _ - .`);
     }
     return this.#push(key, encodeValue(key, value));
   }
 
-  /** Adds every field of other metadata, of a record or of a list. */
+  /** Adds all fields of other metadata, a record or a list. Throws a `TypeError` for an invalid name or value. */
   appendAll(this: this, init: MetadataInit): this {
     if (init instanceof Metadata) return this.appendRaw(init.#fields);
     const entries = Symbol.iterator in init ? (init as Iterable<[string, string]>) : Object.entries(init);
@@ -133,9 +140,9 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this;
   }
 
-  /** Adds the flat list of fields an engine received. Names must be in lower case; nothing is validated. */
+  /** Adds the flat list of fields that an engine received. Names must be in lower case; nothing is validated. */
   appendRaw(this: this, fields: readonly string[]): this {
-    // Read before the loop: the list may be this one, which grows.
+    // The length is read before the loop, because `fields` may be the list of this instance, which grows.
     const { length } = fields;
     for (let i = 0; i < length; i += 2) this.#push(fields[i] as string, fields[i + 1] as string);
     return this;
@@ -148,7 +155,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this;
   }
 
-  /** Returns a copy with the fields whose names pass. */
+  /** Returns a copy with the fields for whose names `keep` returns true. */
   filter(this: this, keep: (name: string) => boolean): Metadata {
     return Metadata.fromRaw(this.#filter(keep));
   }
@@ -158,7 +165,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     for (let i = 0; i < fields.length; i += 2) yield [fields[i] as string, fields[i + 1] as string];
   }
 
-  /** The fields as a record of the values that {@link get} returns, for `JSON.stringify`. */
+  /** Returns the fields as a record of the values that {@link get} returns, for `JSON.stringify`. */
   toJSON(this: this): Record<string, string> {
     return Object.fromEntries([...this].map(([name]) => [name, this.get(name) as string]));
   }
@@ -177,27 +184,27 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   #filter(keep: (name: string) => boolean): string[] {
-    // The field before a value is its name.
+    // Both a name (even index) and the value after it are kept or dropped by the name.
     return this.#fields.filter((_, i, fields) => keep(fields[i - (i % 2)] as string));
   }
 }
 
 /**
  * Names of metadata that the specification defines for users to send and read (spec: Sub-protocol B request headers).
- * All are optional ASCII; the runtime passes them on unchanged.
+ * All are optional, with ASCII values. The runtime passes them on unchanged.
  */
 export const TripleHeader = {
-  /** The trace that a call belongs to. */
+  /** The id of the trace that a call belongs to. */
   TraceId: "tri-trace-traceid",
-  /** The span of the call within the trace. */
+  /** The id of the call's span within the trace. */
   SpanId: "tri-trace-rpcid",
   /** The cluster that the caller runs in. */
   UnitInfo: "tri-unit-info",
-  /** The name of the calling application. Not in the specification; Dubbo sends it. */
+  /** The name of the calling application. Dubbo sends it; the specification does not define it. */
   ConsumerAppName: "tri-consumer-appname",
 } as const;
 
-/** Reports whether a wire value of a `-bin` field is base64, possibly several values joined with commas. */
+/** Reports whether a received value of a `-bin` field is base64, or several base64 values joined with commas. */
 export function isBinaryValue(value: string): boolean {
   return value.split(",").every((one) => BASE64.test(one.trim()));
 }

@@ -1,6 +1,6 @@
 /**
- * Methods: what generated code declares of each, and how its messages travel. Most messages have a Protocol Buffers
- * schema and are encoded by the codec of a transport or server; a method without schemas brings a {@link Payload}.
+ * Methods as generated code declares them, and the encoding of their messages. Most messages have a Protocol Buffers schema and are
+ * encoded by the codec of a transport or server; a method without schemas has a {@link Payload} that encodes them.
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Metadata } from "./metadata.ts";
@@ -16,10 +16,10 @@ interface MethodFacts {
   readonly name: string;
   /** Path of a call: `/<service>/<name>` (spec: Call addressing fields). */
   readonly path: string;
-  /** The author's promise about repeated calls of the method (`idempotency_level`). Default: none. */
+  /** The effect of repeated calls of the method, as its author declares it (`idempotency_level`). Default: not declared. */
   readonly idempotency?: "no_side_effects" | "idempotent";
   readonly deprecated?: boolean;
-  /** Names that other implementations use for the service and the method (plugin option `java_names`). */
+  /** Names that Dubbo for Java uses for the service and the method (plugin option `java_names`). */
   readonly alias?: MethodAlias;
 }
 
@@ -28,11 +28,11 @@ export interface MethodAlias {
   readonly method: string;
 }
 
-/** The binary format of one message, as functions that the plugin generated (option `codecs`). */
+/** A generated codec for the binary format of one message type (plugin option `codecs`). */
 export interface GeneratedCodec {
-  /** Encodes a message after `headroom` bytes (default: 0) that the caller fills in. */
+  /** Encodes a message after `headroom` bytes (default: 0), which the caller fills in. */
   encode(message: object, headroom?: number): Uint8Array;
-  /** Decodes a message, or merges into the given one. Throws an `Error` for bytes that are not a valid message. */
+  /** Decodes bytes to a new message, or merges them into `message`. Throws an `Error` for bytes that are not a valid message. */
   decode(bytes: Uint8Array, message?: object): object;
 }
 
@@ -41,11 +41,11 @@ export interface ProtoMethod extends MethodFacts {
   readonly input: DescMessage;
   readonly output: DescMessage;
   /**
-   * Generated codecs of its messages for protobuf's binary format (`codecs=true`). Default: protobuf-es encodes them by
+   * Generated codecs of the messages for protobuf's binary format (`codecs=true`). Default: protobuf-es encodes the messages by
    * their schemas.
    */
   readonly codecs?: { readonly input: GeneratedCodec; readonly output: GeneratedCodec };
-  /** The descriptor, in code generated with `descriptors`. `descriptorOf` finds it for most other methods too. */
+  /** The descriptor, in code generated with `descriptors=true`. `descriptorOf` also finds that of most other methods. */
   readonly descriptor?: () => DescMethod;
   readonly payload?: undefined;
 }
@@ -58,35 +58,35 @@ export interface PayloadMethod extends MethodFacts {
   readonly payload: Payload;
 }
 
-/** One method of a service, as generated code declares it. Plain data, shared by clients, servers and interceptors. */
+/** One method of a service, as generated code declares it: plain data, shared by clients, servers and interceptors. */
 export type Method = ProtoMethod | PayloadMethod;
 
-/** Kinds of body of sub-protocol A that no codec reads (spec: Additional request content types). */
+/** Kinds of request body of sub-protocol A that no codec decodes (spec: Additional request content types). */
 export type BodyKind = "multipart" | "form" | "text" | "xml";
 
-/** Encoding of messages without a schema. One payload may serve many methods: each function receives the method. */
+/** The encoding of messages without a schema. Many methods may share one payload: each function receives the method. */
 export interface Payload {
-  /** For sub-protocol B. If absent, the method cannot be called over it. */
+  /** The client's half of sub-protocol B. If it is absent, the method cannot be called over sub-protocol B. */
   readonly grpc?: GrpcPayload;
-  /** For sub-protocol A. */
+  /** The client's half of sub-protocol A. */
   readonly httpRpc: HttpRpcPayload;
-  /** The server's half. If absent, the method cannot be served. */
+  /** The server's half. If it is absent, the method cannot be served. */
   readonly server?: ServerPayload;
 }
 
-/** Options of a transport or server that its protocols pass to payloads without reading them. */
+/** Options of a transport or server that protocols pass on to payloads. */
 export interface PayloadOptions {
-  /** Formats of values inside wrapped messages. Default: none. */
+  /** Serializations of the values inside wrapped messages. Default: none. */
   readonly serializations?: readonly { readonly name: string }[] | undefined;
 }
 
-/** Client half of sub-protocol B: wrapped messages (spec: Payload schema of the extended content type). */
+/** The client half of a payload in sub-protocol B: wrapped messages (spec: Payload schema of the extended content type). */
 export interface GrpcPayload {
-  /** Throws an `RpcError` for a message that cannot be sent. */
+  /** Encodes a request. Throws an `RpcError` for a message that cannot be sent. */
   encodeRequest(method: Method, message: object, options: PayloadOptions): Uint8Array;
-  /** Throws for bytes that are not a response of the method. */
+  /** Decodes a response. Throws an error for bytes that are not a response of the method. */
   decodeResponse(method: Method, bytes: Uint8Array, options: PayloadOptions): object;
-  /** The error that a successful response carries in place of its message; `undefined` if it carries none. */
+  /** Returns the error that a successful response carries in place of its message; `undefined` if it carries none. */
   readError?(response: GrpcResponse, options: PayloadOptions): Error | undefined;
 }
 
@@ -94,60 +94,60 @@ export interface GrpcPayload {
 export interface GrpcResponse {
   readonly headers: Metadata;
   readonly trailers: Metadata;
-  /** The message, inflated. */
+  /** The message, decompressed. */
   readonly bytes: Uint8Array;
 }
 
-/** Client half of sub-protocol A. */
+/** The client half of a payload in sub-protocol A. */
 export interface HttpRpcPayload {
-  /** The content type of messages is `application/<name>`. */
+  /** The subtype of the content type of messages, `application/<name>`. */
   readonly name: string;
-  /** The same name for responses, if it differs. Default: `name`. */
+  /** The subtype of the content type of responses. Default: `name`. */
   readonly answer?: string;
   /**
-   * In JSON, `form` selects how a single argument is sent: in the specification's array of one, or bare. Throws an
-   * `RpcError`.
+   * Encodes a request. In JSON, `form` selects whether a single argument is sent in the specification's array of one element, or
+   * bare. Throws an `RpcError` for a message that cannot be sent.
    */
   encodeRequest(method: Method, message: object, form: "array" | "object"): Uint8Array;
-  /** Throws for bytes that are not a response of the method. */
+  /** Decodes a response. Throws an error for bytes that are not a response of the method. */
   decodeResponse(method: Method, bytes: Uint8Array): object | Promise<object>;
-  /** The path of a call. Default: the method's path, or that of its alias. */
+  /** Returns the path of a call. Default: the path of the method, or of its alias. */
   path?(method: Method): string;
 }
 
 export interface ServerPayload {
-  /** Further paths at which servers answer calls of the method. */
+  /** Returns additional paths at which servers answer calls of the method. */
   paths(method: Method): readonly string[];
   /** Reports whether a server can distinguish calls of two methods of one path by their messages. */
   isOverload(method: Method, other: Method): boolean;
   /** Reports whether the method's responses can be encoded in a format other than JSON. */
   canEncode(method: Method, format: "text" | "xml"): boolean;
-  /** Adapts an implementation, whose arguments and result may differ from messages, to messages. */
+  /** Adapts an implementation, whose arguments and result may differ from messages, to a function of messages. */
   bind(method: Method, implementation: (...values: never[]) => unknown): (input: never, context: never) => unknown;
-  /** Begins a call over sub-protocol B of one of the methods of a path. */
+  /** Begins a call over sub-protocol B to one of the methods of a path. */
   openGrpc(methods: readonly Method[], options: PayloadOptions): GrpcPayloadCall;
-  /** Begins a call over sub-protocol A of one of the methods of a path. */
+  /** Begins a call over sub-protocol A to one of the methods of a path. */
   openHttpRpc(methods: readonly Method[]): HttpRpcPayloadCall;
 }
 
 interface PayloadCall {
-  /** The method that is called. Until the request has been decoded, it is the first method of the path. */
+  /** The method that is called. Before the request has been decoded, it is the first method of the path. */
   readonly method: Method;
 }
 
 /** One call over sub-protocol B on a server. */
 export interface GrpcPayloadCall extends PayloadCall {
-  /** Decodes a request. Throws an `RpcError`. */
+  /** Decodes a request. Throws an `RpcError` for invalid bytes. */
   decode(bytes: Uint8Array): object | Promise<object>;
   /** Encodes the message of a response. */
   encode(message: object): Uint8Array;
   /**
-   * The unary response that reports the error as its message. Throws an error that must be sent as a status instead.
+   * Returns the unary response that carries the error in its message. Throws an error that must be sent as a status instead.
    */
   encodeError(error: unknown): PayloadError;
 }
 
-/** A unary response that reports an error as its message. */
+/** A unary response that carries an error in its message. */
 export interface PayloadError {
   readonly message: object;
   readonly headers: Metadata;
@@ -156,7 +156,7 @@ export interface PayloadError {
 
 /** One call over sub-protocol A on a server. */
 export interface HttpRpcPayloadCall extends PayloadCall {
-  /** Decodes a request. Throws an `RpcError`, or any error for bytes that are not in the format. */
+  /** Decodes a request. Throws an `RpcError`, or another error for bytes that are malformed in the body's format. */
   decode(body: PayloadBody): object | Promise<object>;
   /** Encodes the message of a response. */
   encode(message: object, format: "json" | "text" | "xml"): Uint8Array;
@@ -165,7 +165,7 @@ export interface HttpRpcPayloadCall extends PayloadCall {
 /** A request body of sub-protocol A. */
 export interface PayloadBody {
   readonly bytes: Uint8Array;
-  /** Parses the body without the types of its values. Throws an `RpcError`, or any error for malformed bytes. */
+  /** Parses the body without the types of its values. Throws an `RpcError`, or another error for malformed bytes. */
   parse(): BodyContent | Promise<BodyContent>;
 }
 
@@ -177,7 +177,7 @@ export type BodyContent =
   | { readonly shape: "parts"; readonly values: readonly Named<BodyPart>[] }
   | { readonly shape: "element"; readonly element: BodyElement };
 
-/** A value and the name that the body gives it. */
+/** A value with its name in the body. */
 export interface Named<V> {
   readonly name: string;
   readonly value: V;

@@ -1,9 +1,9 @@
 /**
- * Validation of options: words out of a list, and groups of limits. Callers without a type checker may write anything: a value
- * that an option cannot have is refused where the option is given, and never read as its default.
+ * Validation of options: choices from a list of words, and groups of limits. Callers without a type checker can pass any value. An
+ * invalid value throws when the option is passed; it is never replaced by the default.
  */
 
-/** Returns the value if it is known. Throws a `TypeError` that lists the known values otherwise. */
+/** Returns the value if it is in the list of known values. Otherwise throws a `TypeError` that lists them. */
 export function assertOneOf<Word extends string>(option: string, value: Word, known: readonly Word[]): Word {
   if (known.includes(value)) return value;
   throw new TypeError(`${option} must be in ${JSON.stringify(known)}, not ${JSON.stringify(value)}`);

@@ -1,16 +1,19 @@
 /**
- * The client of a call as its server sees it: where it connects from, and the identity that TLS has verified.
+ * The client of a call as its server sees it: the address of its connection, and the identity that TLS has verified.
  */
 
-/** The client of a call. All of it comes from the connection; headers of proxies count only with the server's option `trustProxy`. */
+/**
+ * The client of a call. Except for `authority`, the values come from the connection. Headers of proxies are used only if the server
+ * has the option `trustProxy`.
+ */
 export interface Peer {
-  /** IP address of the client. `undefined` for Unix sockets, in memory, and where the platform does not tell it. */
+  /** IP address of the client. `undefined` for Unix sockets, in memory, and on platforms that do not provide it. */
   readonly address: string | undefined;
-  /** Port of the client. `undefined` where the address is, and for an address from a proxy's header. */
+  /** Port of the client. `undefined` if the address is, and for an address from a proxy's header. */
   readonly port: number | undefined;
   /** Version of HTTP: `h1` or `h2`. */
   readonly protocol: "h1" | "h2";
-  /** The host and port that the client asked for: `:authority` of HTTP/2, or the header `host`. The client chooses it. */
+  /** The requested host and port: `:authority` of HTTP/2, or the header `host`. The client chooses the value, so do not trust it. */
   readonly authority: string | undefined;
   /** The TLS of the connection; `undefined` without TLS. */
   readonly tls: PeerTls | undefined;
@@ -19,14 +22,17 @@ export interface Peer {
 export interface PeerTls {
   /** Version of TLS, such as `TLSv1.3`. */
   readonly version: string | undefined;
-  /** True if the client has a certificate, and the server's `ca` has verified it. */
+  /** True if the client has sent a certificate that was verified with the server's `ca`. */
   readonly verified: boolean;
   /**
-   * Names of the verified certificate: its subject alternative names (DNS, URI such as `spiffe://…`, email, IP), or the common name if it
-   * has none, as in gRPC. Empty without a verified certificate.
+   * Names in the verified certificate: its subject alternative names (DNS, URI such as `spiffe://…`, email, IP), or the common name if
+   * it has no alternative names, as in gRPC. Empty without a verified certificate.
    */
   readonly identity: readonly string[];
-  /** The client's certificate, verified or not; `undefined` if the server did not ask for one, or the client has none. */
+  /**
+   * The client's certificate, verified or not. `undefined` if the server did not request a certificate, or the client did not send
+   * one.
+   */
   readonly certificate: PeerCertificate | undefined;
 }
 
@@ -38,7 +44,7 @@ export interface PeerCertificate {
   readonly fingerprint256: string;
   readonly validFrom: string;
   readonly validTo: string;
-  /** In DER. */
+  /** The certificate in DER. */
   readonly raw: Uint8Array;
 }
 

@@ -1,19 +1,19 @@
 /**
- * Time slices for long synchronous work, such as decoding a large message: the running jobs take turns and share a few
- * milliseconds in each turn of the event loop.
+ * Time slices for long synchronous work, such as decoding a large message: the running jobs alternate and share a few milliseconds
+ * in each turn of the event loop.
  */
 import { schedule } from "./event-loop.ts";
 
-/** Time for all jobs together in one turn of the event loop, in milliseconds. */
+/** Time that all jobs together may take in one turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
 
-/** The time at which the slice of this turn ends; `undefined` outside of a turn with a slice. */
+/** The time at which the current slice ends; `undefined` if no slice is running. */
 let sliceEnds: number | undefined;
-/** Jobs that wait for the next slice, in order. */
+/** Resolvers of the jobs that wait for their next step, in order. */
 const waiting: (() => void)[] = [];
 
 /**
- * Call it before each step of long work. It returns `undefined` if the step may run now, or a promise to await first.
+ * Returns `undefined` if the next step of long work may run now, or a promise to await before it. Call it before each step.
  */
 export function nextStep(): Promise<void> | undefined {
   if (sliceEnds === undefined) beginSlice();

@@ -1,9 +1,9 @@
 /**
- * Timers of any length, and callbacks for abort signals. Apart from the engines, only this module uses a clock.
+ * Timers of any length, and callbacks for abort signals.
  */
 import { abortError, type RpcError } from "./error.ts";
 
-/** The longest delay that `setTimeout` supports, about 25 days. Longer delays fire at once. */
+/** The longest delay that `setTimeout` supports, in milliseconds: about 25 days. A timer with a longer delay fires at once. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1;
 
 /** Calls back once after a delay of any length, in milliseconds. Returns the function that stops the timer. */
@@ -17,7 +17,7 @@ export function startTimer(delayMs: number, callback: () => void): () => void {
 }
 
 /**
- * Callbacks by signal. Many calls may share a signal, and Node warns of a leak when it has more than ten listeners; so
+ * Callbacks by signal. Many calls may share a signal, and Node warns of a leak if a signal has more than ten listeners. Therefore
  * each signal gets one listener, which runs the callbacks of all calls.
  */
 const callbacks = new WeakMap<AbortSignal, Set<() => void>>();
@@ -38,7 +38,7 @@ export function onAbort(signal: AbortSignal | undefined, callback: (error: RpcEr
     signal.addEventListener("abort", runAll);
   }
   return () => {
-    // A signal that has a listener is kept in memory by Node.
+    // Node keeps a signal with a listener in memory, so the last callback removes the listener.
     if (all.delete(run) && all.size === 0) {
       callbacks.delete(signal);
       signal.removeEventListener("abort", runAll);
@@ -46,7 +46,10 @@ export function onAbort(signal: AbortSignal | undefined, callback: (error: RpcEr
   };
 }
 
-/** Settles after a delay, in milliseconds, or rejects when one of the signals fires. Keeps the program running meanwhile. */
+/**
+ * Resolves after a delay, in milliseconds, or rejects when one of the signals fires. The timer keeps the process running
+ * meanwhile.
+ */
 export function delay(delayMs: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const release = [startTimer(delayMs, () => settle(resolve))];
