@@ -1,6 +1,6 @@
 /**
- * `RpcError`, the only error that modules of the runtime throw at each other's callers. Errors of other libraries and of the
- * platform are converted as soon as they are caught.
+ * `RpcError`, the only type of error that crosses a module boundary of the runtime. Errors of the platform and of other libraries
+ * are converted where they are caught.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { anyIs, anyUnpack } from "@bufbuild/protobuf/wkt";

@@ -1,23 +1,26 @@
 /**
- * Bodies of requests and responses: bytes that are known from the start, or a stream of chunks.
+ * Bodies of requests and responses: complete bytes, or a stream of chunks.
  */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 
-/** The bytes of a request or response. They can be read once, by `bytes` or by iteration. Leaving the loop early cancels the rest. */
+/**
+ * The body of a request or response. It can be read once, by `bytes` or by iteration. Leaving the loop early cancels the rest of
+ * the body.
+ */
 export interface Body extends AsyncIterable<Uint8Array> {
-  /** All bytes, if they are known from the start, so that an engine can write them in one flush. */
+  /** The complete bytes, which an engine can write in one flush. `undefined` for a stream of chunks. */
   readonly whole?: Uint8Array | undefined;
   /**
-   * Reads all bytes. Rejects with `resource_exhausted`, and buffers no more, if there are more than `limit` besides the
-   * `framing` bytes that a protocol puts around a message. Rejects with the error that `check` throws.
+   * Reads all bytes. Rejects with `resource_exhausted` as soon as there are more than `limit` plus `framing` bytes, where `framing`
+   * is the number of bytes that a protocol adds to a message (default: 0). Also rejects with the error that `check` throws.
    */
   bytes(limit: number, framing?: number, check?: BodyCheck): Promise<Uint8Array>;
 }
 
 /**
- * Checks the chunks of a body as they arrive, and throws to refuse the body before its end. `bytes` is the length of all chunks,
- * `limit` the one given to {@link Body.bytes}.
+ * Checks the chunks of a body as they arrive, and throws to refuse the body before its end. `bytes` is the total length of the
+ * chunks; `limit` is the argument of {@link Body.bytes}.
  */
 export type BodyCheck = (chunks: readonly Uint8Array[], bytes: number, limit: number) => void;
 
@@ -59,12 +62,12 @@ class StreamBody implements Body {
   }
 }
 
-/** A body whose bytes are all known. */
+/** Creates a body from its complete bytes. */
 export function wholeBody(bytes: Uint8Array): Body {
   return new WholeBody(bytes);
 }
 
-/** A body that arrives in chunks. */
+/** Creates a body from a stream of chunks. */
 export function streamBody(chunks: AsyncIterable<Uint8Array>): Body {
   return new StreamBody(chunks);
 }
@@ -72,14 +75,14 @@ export function streamBody(chunks: AsyncIterable<Uint8Array>): Body {
 /** A body without bytes. */
 export const emptyBody: Body = wholeBody(NO_BYTES);
 
-/** Cancels a body that is not read, so that its connection can be reused. */
+/** Cancels a body that will not be read, so that its connection can be reused. */
 export function cancelBody(body: Body): void {
   body[Symbol.asyncIterator]()
     .return?.()
     .catch(() => {});
 }
 
-/** Joins chunks. A single chunk is returned without a copy. */
+/** Joins chunks with a total of `length` bytes. A single chunk is returned without a copy. */
 export function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
   if (chunks.length <= 1) return chunks[0] ?? NO_BYTES;
   const joined = new Uint8Array(length);
@@ -91,7 +94,7 @@ export function concat(chunks: readonly Uint8Array[], length: number): Uint8Arra
   return joined;
 }
 
-/** The error for a message or body over the limit. The size is a lower bound if the rest was not read. */
+/** Creates the error for a message or body over the limit. The size is a lower bound if the rest was not read. */
 export function tooLarge(limit: number, size: number | `at least ${number}`): RpcError {
   return new RpcError(
     Code.ResourceExhausted,

@@ -1,6 +1,6 @@
 /**
- * The engine of in-memory transports: connects a client to the exchange of a server in the same process. Each end has headers and a
- * signal of its own.
+ * The engine of in-memory transports: connects a client to the exchange of a server in the same process. Client and server have
+ * separate headers and signals.
  */
 import { Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -9,12 +9,12 @@ import { onAbort } from "../call/timer.ts";
 import type { Body } from "./body.ts";
 import { clientGone, type Exchange, type HttpRequest } from "./exchange.ts";
 
-/** Passes requests to the exchange of a server as if they had arrived over a connection. */
+/** Creates an exchange that passes requests to the exchange of a server as if they had arrived over a connection. */
 export function connectInMemory(exchange: Exchange): Exchange {
   return async (request) => {
     const received = new ReceivedRequest(request);
     const response = await exchange(received);
-    // For a streamed body the signal must still report that its reader has left.
+    // A streamed body is not closed here: the signal must still report that the reader has cancelled it.
     if (response.body.whole !== undefined) received.close();
     return response;
   };
@@ -40,7 +40,7 @@ class ReceivedRequest implements HttpRequest {
     this.#sent = sent;
   }
 
-  /** A signal of its own, because the reason of the sender's is private: a network would not carry it. */
+  /** A separate signal, created on first use. The reason of the sender's signal is private: a network would not carry it. */
   get signal(): AbortSignal | undefined {
     const { signal } = this.#sent;
     if (signal === undefined || this.#signal !== undefined) return this.#signal;
@@ -50,14 +50,17 @@ class ReceivedRequest implements HttpRequest {
     return this.#signal;
   }
 
-  /** Called with the response. The signal does not fire afterwards. */
+  /** Ends the exchange after its response. The signal does not fire afterwards. */
   close(): void {
     this.#closed = true;
     this.#unlink();
   }
 }
 
-/** Both ends have the same deadline: if it passes for the sender, it has passed for the receiver. */
+/**
+ * Converts the reason of the sender's signal. Client and server have the same deadline: if it has passed on the client, it has
+ * passed on the server.
+ */
 function asReceived({ status, code, rawMessage }: RpcError): RpcError {
   return status === Status.ClientTimeout
     ? new RpcError(code, rawMessage, { status: Status.ServerTimeout })

@@ -1,14 +1,14 @@
 /**
- * Request bodies for transparent retry (gRFC A6): requests that no server has processed are sent again.
+ * Request bodies for transparent retry (gRFC A6), which resends a request that no server has processed.
  */
 import { type Body, streamBody } from "./body.ts";
 
-/** Bytes of a request that are kept until its response begins. A request that has sent more cannot be retried. */
+/** Limit of the bytes that are kept for a retry, until the response begins. A request that has sent more cannot be retried. */
 const MAX_KEPT_BYTES = 64 * 1024;
 
 /**
- * A body in chunks that keeps the first of them, up to a limit and until {@link ReplayBody.settle} is called, so that it can
- * be read from the start again.
+ * A streamed body that can be read again from the start. It keeps the chunks that were read, up to a limit, until
+ * {@link ReplayBody.settle} is called.
  */
 export class ReplayBody implements Body {
   readonly whole = undefined;
@@ -17,21 +17,21 @@ export class ReplayBody implements Body {
   #kept: Uint8Array[] = [];
   #keptBytes = 0;
   #recording = true;
-  /** The pending step of the source. A reader that has left may have begun it. */
+  /** The pending step of the source. A previous reader may have begun it. */
   #step: Promise<IteratorResult<Uint8Array>> | undefined;
-  /** The reader has left, and another one may come yet. */
+  /** True if the reader has left. Another reader may follow until `settle` is called. */
   #abandoned = false;
 
   constructor(source: Body) {
     this.#source = source;
   }
 
-  /** True if everything that was read so far can be read again. */
+  /** True if all chunks that were read so far can be read again. */
   get replayable(): boolean {
     return this.#recording;
   }
 
-  /** Ends the recording: there will be no further reader. */
+  /** Ends the recording, because no other reader will follow. */
   settle(): void {
     this.#recording = false;
     if (this.#abandoned) this.#close();

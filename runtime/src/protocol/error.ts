@@ -1,41 +1,40 @@
 /**
- * Errors that both sub-protocols report, and the length of texts in them.
+ * Errors that both sub-protocols report, and length limits of their texts.
  */
 import type { Method } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 
-/** Maximum length of an error text that is sent, in characters: the text travels in a header. */
+/** Maximum length of an error text that is sent, in characters. The text is sent in a header. */
 const MAX_ERROR_TEXT = 4096;
 
-/** Cuts a text to a number of characters, so that an error does not return a peer's input at length. */
+/** Truncates a text to a number of characters, so that errors do not echo long input of a peer. */
 export function clipText(text: string, length: number = MAX_ERROR_TEXT): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
 
-/** Longest part of a peer's text that an error quotes, in characters. */
+/** Maximum length of a peer's text that an error quotes, in characters. */
 const MAX_QUOTED_TEXT = 100;
 
-/** Quotes a peer's text, cut to a length that suffices to recognize it. */
+/** Quotes a peer's text, truncated to a length that suffices to recognize it. */
 export function quote(text: string): string {
   return `"${clipText(text, MAX_QUOTED_TEXT)}"`;
 }
 
 /**
- * Maximum length of the reason of a decoding error that is sent, in characters: codecs quote the bytes they cannot
- * decode.
+ * Maximum length of the reason in a decoding error that is sent, in characters. Codecs may quote the bytes that they cannot decode.
  */
 const MAX_REASON_TEXT = 300;
 
-/** The reason why a peer's bytes cannot be decoded, in a length that may be sent to the peer. */
+/** Returns the reason why a peer's bytes cannot be decoded, truncated to a length that may be sent to the peer. */
 export function decodingReason(cause: unknown): string {
   return clipText(reasonOf(cause), MAX_REASON_TEXT);
 }
 
-/** Longest part of a path that an error shows, in characters. */
+/** Maximum length of a path in an error, in characters. */
 const MAX_SHOWN_PATH = 200;
 
-/** The error for a path without a handler. It describes the form of paths but does not list the existing ones. */
+/** Creates the error for a path without a handler. It describes the form of paths but does not list the existing ones. */
 export function notFound(path: string): RpcError {
   return new RpcError(
     Code.Unimplemented,
@@ -44,7 +43,7 @@ export function notFound(path: string): RpcError {
   );
 }
 
-/** The error of a server's interceptor whose response has the wrong kind for the method. */
+/** Creates the error for a response of a server's interceptor that has the wrong kind for the method. */
 export function wrongResponseKind({ path, kind }: Method): TypeError {
   return new TypeError(
     `an interceptor of ${path} must return the response of next(request), or one for a ${kind} call`,

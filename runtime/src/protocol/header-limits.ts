@@ -1,6 +1,6 @@
 /**
- * Limits of header blocks, of requests and of responses, on either side (spec: Limits; RFC 9113, section 10.5.1).
- * Blocks beyond them are refused; nothing is truncated.
+ * Limits of the header blocks of requests and responses, on clients and servers (spec: Limits; RFC 9113, section 10.5.1).
+ * A block that exceeds a limit is refused, not truncated.
  */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -13,7 +13,7 @@ import type { Exchange, HttpResponse } from "../http/exchange.ts";
 export interface FieldLimits {
   /** Number of header fields. */
   readonly fields: number;
-  /** Bytes of names and values plus 32 for each field, as HTTP/2 counts them (RFC 9113, section 6.5.2). */
+  /** Bytes of all names and values plus 32 for each field, as HTTP/2 counts them (RFC 9113, section 6.5.2). */
   readonly bytes: number;
 }
 
@@ -23,7 +23,7 @@ export interface HeaderLimits {
   readonly response: FieldLimits;
 }
 
-/** The option `headerLimits`. Omitted limits have their defaults. */
+/** The option `headerLimits`. An omitted limit has its default. */
 export interface HeaderLimitsInit {
   readonly request?: FieldLimitsInit | undefined;
   readonly response?: FieldLimitsInit | undefined;
@@ -32,17 +32,17 @@ export interface HeaderLimitsInit {
 /** Limits of one block, each optional. */
 export type FieldLimitsInit = { readonly [Limit in keyof FieldLimits]?: number | undefined };
 
-/** Upper bounds of the limits: engines keep no more than this. */
+/** Maxima of the limits. Engines refuse larger blocks. */
 export const MAX_FIELD_LIMITS: FieldLimits = { fields: 2_000, bytes: 64 * 1024 };
-/** Limits for requests, which a server receives from any client, and for metadata that a server sends. */
+/** Default limits of requests, and of the metadata that a server sends. */
 export const DEFAULT_FIELD_LIMITS: FieldLimits = { fields: 100, bytes: 16 * 1024 };
 
-/** Fills in the defaults of a server: 100 fields and 16 KiB, in requests and in the metadata of responses. */
+/** Fills in the defaults of a server: 100 fields and 16 KiB for requests and for the metadata of responses. */
 export function resolveServerHeaderLimits(given: HeaderLimitsInit | undefined): HeaderLimits {
   return resolve({ request: DEFAULT_FIELD_LIMITS, response: DEFAULT_FIELD_LIMITS }, given);
 }
 
-/** Fills in the defaults of a client: 100 fields and 16 KiB to send, 2,000 and 64 KiB to receive. */
+/** Fills in the defaults of a client: 100 fields and 16 KiB for requests, 2,000 fields and 64 KiB for responses. */
 export function resolveClientHeaderLimits(given: HeaderLimitsInit | undefined): HeaderLimits {
   return resolve({ request: DEFAULT_FIELD_LIMITS, response: MAX_FIELD_LIMITS }, given);
 }
@@ -57,13 +57,13 @@ function resolve(defaults: HeaderLimits, given: HeaderLimitsInit = {}): HeaderLi
   };
 }
 
-/** The problem with the number and the size of headers; `undefined` if there is none. */
+/** Returns a description of the limit that the headers exceed; `undefined` if they exceed none. */
 export function checkHeadersSize({ raw, size }: Metadata, { fields, bytes }: FieldLimits): string | undefined {
   if (size > fields) return `${size} header fields are more than the limit of ${fields}`;
   return headerListSize(raw) > bytes ? `the headers are larger than the limit of ${bytes} bytes` : undefined;
 }
 
-/** The size of header fields as HTTP/2 counts it: 32 bytes for each beside its name and value. */
+/** Returns the size of header fields as HTTP/2 counts it: the bytes of names and values, plus 32 for each field. */
 export function headerListSize(raw: readonly string[]): number {
   let bytes = raw.length * 16;
   for (const text of raw) bytes += text.length;
@@ -71,8 +71,8 @@ export function headerListSize(raw: readonly string[]): number {
 }
 
 /**
- * An exchange that refuses requests and responses whose headers exceed the limits. Headers that many calls share are
- * the protocol's own and stay below the limits.
+ * Creates an exchange that refuses requests and responses whose headers exceed the limits. Frozen request headers are not checked:
+ * they contain only fields of the protocol.
  */
 export function limitHeaders(exchange: Exchange, { request: sent, response: received }: HeaderLimits): Exchange {
   const isBounded = received.fields < MAX_FIELD_LIMITS.fields || received.bytes < MAX_FIELD_LIMITS.bytes;
@@ -88,7 +88,7 @@ export function limitHeaders(exchange: Exchange, { request: sent, response: rece
   };
 }
 
-/** Checks headers at once and trailers when they are read. Engines enforce the highest limit. */
+/** Checks headers at once and trailers when they are read. Engines enforce only the maxima. */
 function boundResponse(response: HttpResponse, limits: FieldLimits): HttpResponse {
   const { status, headers, body } = response;
   try {

@@ -1,5 +1,5 @@
 /**
- * Metadata among the headers of both sub-protocols: reserved names and grammar (spec: Custom metadata).
+ * Custom metadata in the headers of both sub-protocols: reserved names and grammar (spec: Custom metadata).
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -8,34 +8,33 @@ import type { Compression } from "../codec/compression.ts";
 import { quote } from "./error.ts";
 import { checkHeadersSize, type FieldLimits } from "./header-limits.ts";
 
-/** Headers of a request that both sub-protocols read, without its content type. */
+/** Values that both sub-protocols read from the headers of a request, except for the content type. */
 export interface RequestHeaders {
   readonly timeoutMs: number | undefined;
-  /** The compression of the request's messages; `undefined`: none. */
+  /** The compression of the request's messages. `undefined`: none. */
   readonly compression: Compression | undefined;
-  /** The compression of the response; `undefined`: none. */
+  /** The compression of the response. `undefined`: none. */
   readonly responseCompression: Compression | undefined;
 }
 
 /** Names that HTTP or a sub-protocol reserves. User metadata must not use them. */
 const RESERVED_NAMES = new Set(
-  // A single string makes a smaller bundle for pages than a list.
+  // A single string takes fewer bytes in browser bundles than a list.
   `accept-encoding connection content-encoding content-length content-type date host keep-alive proxy-connection te
 trailer transfer-encoding upgrade http2-settings x-content-type-options
 tri-protocol-version tri-service-timeout tri-service-version tri-service-group`.split(/\s/),
 );
 
 /**
- * Reports whether a header is reserved by HTTP or a sub-protocol. All others are the user's metadata, those two of gRPC's included by which
- * servers learn of retries and delay them: `grpc-previous-rpc-attempts` and `grpc-retry-pushback-ms` (gRFC A6).
+ * Reports whether a header is reserved by HTTP or a sub-protocol. All other headers are the user's metadata, including gRPC's headers
+ * for retries: `grpc-previous-rpc-attempts` and `grpc-retry-pushback-ms` (gRFC A6).
  */
 export function isReservedName(name: string): boolean {
   return RESERVED_NAMES.has(name) || /^(:|grpc-(?![pr]))/.test(name);
 }
 
 /**
- * Appends user metadata to the headers of a message, each name with the prefix. Throws a `TypeError` for reserved
- * names.
+ * Appends user metadata to headers or trailers, each name with the prefix (default: none). Throws a `TypeError` for reserved names.
  */
 export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = ""): void {
   const fields = metadata.raw;
@@ -48,7 +47,10 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
   }
 }
 
-/** Adds a handler's metadata to the headers or trailers of a response. Throws a `TypeError` for what cannot be sent. */
+/**
+ * Appends a handler's metadata to the headers or trailers of a response. Throws a `TypeError` for reserved names, or if the limits are
+ * exceeded.
+ */
 export function appendBounded(headers: Metadata, metadata: Metadata, limits: FieldLimits, prefix?: string): void {
   if (metadata.size === 0) return;
   appendMetadata(headers, metadata, prefix);
@@ -56,7 +58,7 @@ export function appendBounded(headers: Metadata, metadata: Metadata, limits: Fie
   if (problem !== undefined) throw new TypeError(`metadata cannot be sent: ${problem}`);
 }
 
-/** Appends the metadata of a client's call. Invalid metadata is its caller's mistake: throws `invalid_argument`. */
+/** Appends the metadata of a client's call. Throws an `RpcError` with `invalid_argument` for reserved names. */
 export function appendCallerMetadata(headers: Metadata, metadata: Metadata): void {
   try {
     appendMetadata(headers, metadata);
@@ -65,12 +67,12 @@ export function appendCallerMetadata(headers: Metadata, metadata: Metadata): voi
   }
 }
 
-/** A violation of the limits or of the grammar of metadata. */
+/** A violation of the limits or the grammar of headers. */
 export type HeadersProblem = { readonly kind: "too large" | "malformed"; readonly message: string };
 
 /**
- * Validates the headers of a request, their number, size and grammar, so that reading them later cannot fail (spec:
- * Custom metadata). Returns `undefined` if they are valid. Empty values are accepted, because HTTP has them.
+ * Validates the number, size and grammar of the headers of a request, so that reading them later cannot fail (spec: Custom metadata).
+ * Returns `undefined` if they are valid. Empty values are accepted, because HTTP allows them.
  */
 export function checkHeaders(headers: Metadata, limits: FieldLimits): HeadersProblem | undefined {
   const tooLarge = checkHeadersSize(headers, limits);
@@ -83,7 +85,7 @@ export function checkHeaders(headers: Metadata, limits: FieldLimits): HeadersPro
   return undefined;
 }
 
-/** HTTP fields whose text comes from outside of the calling program and may be other than ASCII. */
+/** HTTP fields whose text does not come from the calling program and may contain characters other than ASCII. */
 const FOREIGN_TEXT = new Set(["cookie", "referer", "user-agent"]);
 
 const BEYOND_NAME = /[^0-9a-z_.-]/;

@@ -7,7 +7,7 @@ import { plainBytes } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { ProtocolOptions } from "./options.ts";
 
-/** Compresses a message for sending. Returns `undefined` if it should be sent uncompressed. */
+/** Compresses a message to send. Returns `undefined` if the message is to be sent uncompressed. */
 export function compressMessage(
   bytes: Uint8Array,
   compression: Compression | undefined,
@@ -18,7 +18,8 @@ export function compressMessage(
 }
 
 /**
- * Inflates a received message, up to the limit. `onBadData` makes the error for bytes that the compression cannot read.
+ * Decompresses a received message. Rejects with `resource_exhausted` if the result exceeds `maxMessageBytes`, and with the error that
+ * `onBadData` creates for bytes that cannot be decompressed.
  */
 export async function decompressMessage(
   bytes: Uint8Array,

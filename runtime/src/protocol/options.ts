@@ -1,5 +1,5 @@
 /**
- * Options of the sub-protocols, validated and completed once, when a transport or a server is made.
+ * Options of the sub-protocols, validated and filled in once, when a transport or a server is created.
  */
 import { callHook, type ErrorHook } from "../call/error.ts";
 import type { PayloadOptions } from "../call/method.ts";
@@ -19,15 +19,15 @@ import {
 export interface ProtocolOptions {
   /** Supported compressions, in order of preference. */
   readonly compressions: readonly Compression[];
-  /** Messages below this many bytes are sent uncompressed. */
+  /** Messages with fewer bytes than this are sent uncompressed. */
   readonly compressMinBytes: number;
-  /** Largest message accepted, in bytes, before and after inflating. */
+  /** Maximum size of a received message, in bytes, before and after decompression. */
   readonly maxMessageBytes: number;
-  /** Most memory, in bytes, that a message may take when it is decoded, by estimate. Default: 16 times `maxMessageBytes`. */
+  /** Maximum memory of a decoded message, in bytes, by estimate. Default: 16 times `maxMessageBytes`. */
   readonly maxDecodedBytes?: number | undefined;
 }
 
-/** Options of a client of sub-protocol A whose exchange does its own compression. */
+/** Options of a client of sub-protocol A whose exchange compresses and decompresses bodies itself. */
 export interface UnaryOptions extends Pick<ProtocolOptions, "maxMessageBytes"> {
   /** The JSON body of sub-protocol A: the specification's array of one argument, or the bare object. */
   readonly jsonBody: "array" | "object";
@@ -39,13 +39,13 @@ export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, Pa
   readonly codec: Codec;
   /** Limits on the headers of requests that are sent, and of responses that are received. */
   readonly headerLimits: HeaderLimits;
-  /** The codec of responses of sub-protocol A, requested by `accept`. Default: that of requests. */
+  /** The codec of responses of sub-protocol A, requested by the header `accept`. Default: the codec of requests. */
   readonly accept?: Codec | undefined;
-  /** True if requests of sub-protocol B name the type of their messages in `grpc-message-type`. Default: false. */
+  /** True if requests of sub-protocol B send the type of their messages in `grpc-message-type`. Default: false. */
   readonly messageType?: boolean | undefined;
   /** The compression of requests. `undefined`: none. */
   readonly sendCompression: Compression | undefined;
-  /** The content type of wrapped messages in sub-protocol B. Default: `application/grpc+proto`, as peers use it. */
+  /** The content type of wrapped messages in sub-protocol B. Default: `application/grpc+proto`, which known peers use. */
   readonly wrapperContentType?: WrapperContentType | undefined;
 }
 
@@ -53,8 +53,8 @@ export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
   /** Supported codecs. */
   readonly codecs: readonly Codec[];
   /**
-   * Decides whether pages of another origin may call, with credentials (cookies, `authorization`) or without. Default:
-   * none may.
+   * Reports whether pages of another origin may call, with or without credentials (cookies, `authorization`). Default: no other origin
+   * may call.
    */
   readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
   /** Limits on the headers of requests that are received, and of responses that are sent. */
@@ -65,45 +65,45 @@ export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
   readonly requireProtocolVersion: boolean;
   /** True if sub-protocol B refuses requests without `te: trailers`. */
   readonly requireTe: boolean;
-  /** Called once for every error whose text is hidden from the peer. */
+  /** The hook that is called once with every error whose text is hidden from the peer. */
   readonly onError: ErrorHook;
 }
 
-/** Limits on the parts of a body of sub-protocol A. A body beyond them is refused with 400. */
+/** Limits on the parts of a body of sub-protocol A. A body that exceeds a limit is refused with HTTP status 400. */
 export interface BodyLimits {
-  /** Parts of a multipart body. */
+  /** Maximum number of parts in a multipart body. */
   readonly parts: number;
-  /** Values of a form. */
+  /** Maximum number of values in a form. */
   readonly formValues: number;
-  /** Elements of an XML document. */
+  /** Maximum number of elements in an XML document. */
   readonly elements: number;
 }
 
 const DEFAULT_BODY_LIMITS: BodyLimits = { parts: 128, formValues: 1_000, elements: 10_000 };
 
-/** The content types of wrapped messages (spec: Extended content type). No known peer uses the one with `wrapper`. */
+/** The content types of wrapped messages (spec: Extended content type). No known peer uses `application/triple+wrapper`. */
 export type WrapperContentType = "application/grpc+proto" | "application/triple+wrapper";
 
-/** 4 MiB, as in gRPC. */
+/** The default of `maxMessageBytes`: 4 MiB, as in gRPC. */
 export const DEFAULT_MAX_MESSAGE_BYTES: number = 4 * 1024 * 1024;
 
 type Given<Options, Needed extends keyof Options> = Pick<Options, Needed> & {
   readonly [Name in keyof Options]?: Options[Name] | undefined;
 };
 
-/** Fills in the default and validates the limit. */
+/** Fills in the default of `maxMessageBytes`. Throws a `RangeError` for an invalid value. */
 function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<ProtocolOptions, never>): number {
   if (maxMessageBytes > 0 && maxMessageBytes <= 2 ** 31 - 1) return maxMessageBytes;
   throw new RangeError(`maxMessageBytes must be between 1 and ${2 ** 31 - 1}, not ${maxMessageBytes}`);
 }
 
-/** Fills in the defaults that clients and servers share. Entry points choose the codecs and compressions. */
+/** Fills in the defaults that clients and servers share. Entry points provide the defaults of codecs and compressions. */
 function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
   const { compressions, compressMinBytes = 1024 } = given;
   return { compressions, compressMinBytes, maxMessageBytes: resolveLimit(given) };
 }
 
-/** Fills in the defaults of a client of unary calls, the only options that pages need. */
+/** Fills in the defaults of a client of unary calls over `fetch`. */
 export function resolveUnaryOptions(
   given: Given<UnaryOptions, never> & { readonly javaNames?: boolean | undefined },
 ): UnaryOptions {

@@ -1,6 +1,5 @@
 /**
- * Addressing: version and group of the called service (spec: Versioning, point 4), and the path of a method by its
- * alias.
+ * Addressing: the version and group of the called service (spec: Versioning, point 4), and the path of a method by its alias.
  */
 import type { Method, Selector } from "../call/call.ts";
 import { Code } from "../call/code.ts";
@@ -8,7 +7,7 @@ import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import type { MethodAlias } from "../call/method.ts";
 
-/** Reads version and group of the called service. */
+/** Reads the version and group of the called service. */
 export function readSelector(headers: Metadata): Selector {
   const version = headers.get("tri-service-version");
   const group = headers.get("tri-service-group");
@@ -17,13 +16,16 @@ export function readSelector(headers: Metadata): Selector {
 
 const NO_SELECTOR: Selector = /*@__PURE__*/ Object.freeze({});
 
-/** Writes version and group. An empty string selects a service without, even if the client has a default. */
+/** Writes the version and group. An empty string writes no header; callers use it to override a default of the client. */
 export function writeSelector(headers: Metadata, selector: Selector): void {
   if (selector.version) headers.set("tri-service-version", selector.version);
   if (selector.group) headers.set("tri-service-group", selector.group);
 }
 
-/** The path of a method by its alias. `nameOf` picks the name of the method. */
+/**
+ * Returns the path of a method by its alias. `nameOf` returns the name of the method in the alias. Throws an `RpcError` with
+ * `invalid_argument` for a method without an alias.
+ */
 export function aliasPath({ path, alias }: Method, nameOf: (alias: MethodAlias) => string): string {
   if (alias !== undefined) return `/${alias.service}/${nameOf(alias)}`;
   const message = `${path} has no Java name; generate it with java_names=true`;
