@@ -1,5 +1,5 @@
 /**
- * The client engine on `fetch`, for browsers and every other platform that has it.
+ * The client engine on `fetch`, for browsers and all other platforms with `fetch`.
  */
 import { Code } from "../call/code.ts";
 import { abortError, RpcError, reasonOf } from "../call/error.ts";
@@ -8,20 +8,20 @@ import type { Exchange } from "../http/exchange.ts";
 import { readBody, readHeaders } from "./message.ts";
 
 export interface FetchOptions {
-  /** The URL of the server: absolute, or in a browser a path on the page's own origin. */
+  /** The URL of the server: absolute, or in a browser a path on the page's origin. It must not have a query. */
   readonly baseUrl: string;
-  /** Mode for cookies and other credentials. Default: that of `fetch`, `same-origin`. */
+  /** The mode of `fetch` for cookies and other credentials. Default: the default of `fetch`, `same-origin`. */
   readonly credentials?: "omit" | "same-origin" | "include" | undefined;
-  /** Used in place of the global `fetch`. */
+  /** The function to use in place of the global `fetch`. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** An absolute URL, or a path on the page's own origin, where the empty path is the root. */
+/** Matches an absolute URL, or a path on the page's origin. The empty path is the root. */
 const BASE_URL = /^(https?:\/\/.|\/|$)[^?#]*$/i;
 
 /**
- * Makes an exchange on `fetch`, the base of a transport. Bodies of responses arrive inflated, although their header fields still
- * name a `content-encoding`. Throws a `TypeError` for an invalid base URL.
+ * Creates an exchange on `fetch`, the base of a transport. Response bodies are already decompressed, although the headers still
+ * contain `content-encoding`. Throws a `TypeError` for an invalid base URL.
  */
 export function connectFetch(options: FetchOptions): Exchange {
   const { baseUrl, credentials, fetch: given } = options;
@@ -30,7 +30,7 @@ export function connectFetch(options: FetchOptions): Exchange {
   }
   const prefix = baseUrl.replace(/\/$/, "");
   return async ({ method, path, headers, body, signal }) => {
-    // Read on every call: tests replace the global fetch after the transport was made.
+    // The global fetch is read on every call, because tests replace it after the transport was created.
     const send = given ?? globalThis.fetch;
     const init: RequestInit = {
       method,
@@ -57,9 +57,9 @@ export function connectFetch(options: FetchOptions): Exchange {
 }
 
 /**
- * Returns the options with a `fetch` whose errors give the reason of a failure. In Node it is in the error's cause, the error of the
- * system, which has only a code if the host has several addresses. Browsers hide it from pages, so a refused origin looks like an
- * unreachable server, and the message names both. Clients of plain JSON leave this out to save bytes.
+ * Returns the options with a `fetch` whose error messages contain the reason of a failure. In Node, the reason is the error's cause, a
+ * system error, which has only a code if the host has several addresses. Browsers hide the reason from pages: a refused origin looks
+ * like an unreachable server, so the message mentions both. The entry point `triple-es/json` omits this function to save bytes.
  */
 export function withReasons<Options extends FetchOptions>(options: Options): Options {
   const { baseUrl, fetch: given } = options;

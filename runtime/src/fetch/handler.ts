@@ -1,5 +1,5 @@
 /**
- * The server engine for platforms that answer a `Request` with a `Response`: Bun, Deno, Cloudflare Workers, Hono, Next and others.
+ * The server engine for platforms that answer a `Request` with a `Response`, such as Bun, Deno, Cloudflare Workers, Hono and Next.
  */
 import type { ContextValues } from "../call/call.ts";
 import type { Metadata } from "../call/metadata.ts";
@@ -9,22 +9,25 @@ import type { Body } from "../http/body.ts";
 import { clientGone, type Exchange, type HttpRequest } from "../http/exchange.ts";
 import { readBody, readHeaders } from "./message.ts";
 
-/** Answers a `Request` with a `Response`, as Bun, Deno, Hono and many others want it. */
+/**
+ * Answers a `Request` with a `Response`. `platform` are the arguments that the platform passes after the request, such as `env` in
+ * Cloudflare Workers.
+ */
 export type FetchHandler<Platform extends readonly unknown[] = readonly unknown[]> = (
   request: Request,
   ...platform: Platform
 ) => Promise<Response>;
 
-/** Makes of a request what its call needs to know beside it. */
+/** Functions that read additional values of a call from its request. */
 export interface RequestReading<Platform extends readonly unknown[]> {
   readonly values?: ((request: Request, ...platform: Platform) => ContextValues) | undefined;
   readonly peer?: ((request: Request, ...platform: Platform) => FetchPeer) | undefined;
 }
 
-/** The address of a client, as the platform tells it. */
+/** The IP address and port of a client, if the platform provides them. */
 export type FetchPeer = Partial<Pick<PeerConnection, "address" | "port">>;
 
-/** Makes a handler that serves an exchange. `pathOf` takes the path of a method out of the path of a URL. */
+/** Creates a handler that serves an exchange. `pathOf` converts the path of a URL to the path of a method. */
 export function createFetchHandler<Platform extends readonly unknown[]>(
   exchange: Exchange,
   pathOf: (target: string) => string,
@@ -37,18 +40,18 @@ export function createFetchHandler<Platform extends readonly unknown[]>(
     const response = await exchange(received);
     const { whole } = response.body;
     if (whole !== undefined) received.close();
-    // A response to a preflight request must have no body, not an empty one.
+    // A response with status 204, as to a preflight request, must have a null body: the constructor refuses an empty one.
     const body = whole === undefined ? writeStream(response.body, received) : whole.byteLength === 0 ? null : whole;
     return new Response(body as Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null, {
       status: response.status,
       headers: [...response.headers],
-      // Cloudflare Workers would compress a body with content-encoding once more.
+      // Without this option, Cloudflare Workers compress a body again that has a content-encoding.
       ...MANUAL_ENCODING,
     });
   };
 }
 
-/** The chunks of a body with backpressure. A reader that leaves them cancels the request. */
+/** Converts a body to a stream with backpressure. The request is cancelled if the reader cancels the stream. */
 function writeStream(body: Body, request: FetchRequest): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>(
@@ -61,7 +64,7 @@ function writeStream(body: Body, request: FetchRequest): ReadableStream<Uint8Arr
       },
       cancel() {
         request.cancel();
-        // Not awaited: the handler may be in an await that ignores the signal.
+        // The promise is not awaited: the handler may be waiting for a promise that ignores the signal.
         chunks.return?.().catch(() => {});
       },
     },
@@ -100,7 +103,10 @@ class FetchRequest implements HttpRequest {
     return { address, port, protocol: "h1", tls: undefined };
   }
 
-  /** A signal of its own, made on first use: that of the request also fires on success in Deno, which warns when it is read. */
+  /**
+   * A separate signal, created on first use. In Deno, the signal of the request also fires on success, and reading it prints a
+   * warning.
+   */
   get signal(): AbortSignal {
     const controller = this.#controller ?? new AbortController();
     if (this.#controller === undefined && !this.#closed) {
@@ -110,14 +116,14 @@ class FetchRequest implements HttpRequest {
     return controller.signal;
   }
 
-  /** Called when the reader of the response leaves it. */
+  /** Aborts the call when the reader cancels the response. */
   cancel(): void {
     this.close();
     this.#controller ??= new AbortController();
     this.#controller.abort(clientGone());
   }
 
-  /** Called with the response, or at its end. The signal does not fire afterwards. */
+  /** Ends the exchange after its response. The signal does not fire afterwards, except by `cancel`. */
   close(): void {
     this.#closed = true;
     this.#unlink();

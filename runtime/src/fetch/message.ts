@@ -1,5 +1,5 @@
 /**
- * Headers and bodies of `Request` and `Response` as metadata and bodies of an exchange.
+ * Conversion of the headers and bodies of `Request` and `Response` to the metadata and bodies of an exchange.
  */
 import { Code } from "../call/code.ts";
 import { abortError, RpcError, reasonOf } from "../call/error.ts";
@@ -10,12 +10,12 @@ export function readHeaders(headers: Headers): Metadata {
   return Metadata.fromRaw([...headers].flat());
 }
 
-/** A request whose signal has the reason why its body ended early. */
+/** The request that a body belongs to. Its signal has the reason if the body ends early. */
 interface Owner {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Adapts a stream. `lost` makes the message of the error for one that ends early; the message may reach a peer. */
+/** Adapts a stream. `lost` returns the message of the error for a stream that fails; the message may be sent to a peer. */
 export function readBody(
   stream: ReadableStream<Uint8Array> | null,
   owner: Owner,
@@ -41,7 +41,7 @@ async function* readChunks(
     if (signal?.aborted) throw abortError(signal);
     throw new RpcError(Code.Unavailable, lost(reasonOf(cause)), { cause });
   } finally {
-    // No effect on a body that was read to its end.
+    // This has no effect on a body that was read to its end.
     reader.cancel().catch(() => {});
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Logging: interceptors that report every finished call to a function of the user.
+ * Logging: interceptors that report every finished call to the user's function.
  */
 import type { CallRequest, Interceptor, MethodKind } from "../call/call.ts";
 import { codeName } from "../call/code.ts";
 import { callHook, type RpcError } from "../call/error.ts";
 import { observe } from "./observer.ts";
 
-/** A finished call. It holds no metadata, so that credentials do not reach a log. */
+/** A finished call. It contains no metadata, so that credentials are not logged. */
 export interface FinishedCall {
   readonly side: "client" | "server";
   /** Full name of the service, such as `greet.v1.GreetService`. */
@@ -16,22 +16,26 @@ export interface FinishedCall {
   readonly kind: MethodKind;
   /** `ok`, or the name of the error's code, such as `not_found`. */
   readonly code: string;
-  /** Time from the first interceptor to the last message, in milliseconds. */
+  /** Time from the logger's start of the call to its end, in milliseconds. */
   readonly durationMs: number;
-  /** On a server, the IP address of the client, if it has one. */
+  /** On a server, the IP address of the client. `undefined` if it is unknown, and on a client. */
   readonly clientAddress: string | undefined;
-  /** The error of a failed call. On a server its `cause` is the error that was hidden from the peer, if any. */
+  /**
+   * The error of a failed call; `undefined` for a successful one. On a server, its `cause` is the error that was hidden from the
+   * peer, if any.
+   */
   readonly error: RpcError | undefined;
 }
 
 /**
- * Called once for every finished call. The request gives access to anything else a log may need, such as a header; note
- * that headers contain credentials. Errors that it throws are printed and do not affect the call.
+ * A function that is called once for every finished call. `request` gives access to other values to log, such as a header. Headers
+ * may contain credentials. Errors that the function throws are printed and do not affect the call.
  */
 export type CallReporter = (call: FinishedCall, request: CallRequest) => void;
 
 /**
- * Makes an interceptor that reports the calls of a transport. Put it first, so that it sees what the others do.
+ * Creates an interceptor that reports the calls of a transport. Put it first in the list, so that the effects of the other
+ * interceptors are included.
  *
  *     createTransport({ baseUrl, interceptors: [createClientLogger((call) => console.log(call))] });
  */
@@ -40,7 +44,7 @@ export function createClientLogger(report: CallReporter): Interceptor {
 }
 
 /**
- * Makes an interceptor that reports the calls of a server. It does not see requests that never become a call: those for
+ * Creates an interceptor that reports the calls of a server. It does not report requests that are refused before a call begins: for
  * an unknown path, or with a message that cannot be decoded.
  */
 export function createServerLogger(report: CallReporter): Interceptor {

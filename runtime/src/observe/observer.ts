@@ -1,5 +1,5 @@
 /**
- * Observation of calls, from their start to their end, as logs, traces and metrics need it.
+ * Observation of calls from start to end, for logs, traces and metrics.
  */
 
 import type { Call, CallRequest, CallResponse, StreamResponse } from "../call/call.ts";
@@ -9,16 +9,16 @@ import { isAnswered, shapeError } from "../call/outcome.ts";
 import { onAbort } from "../call/timer.ts";
 
 export interface Observer {
-  /** Runs a part of the call's work: its start, or the step to its next message. A tracer sets up its context here. */
+  /** Runs a part of the call: its start, or the step to its next message. A tracer activates its context here. */
   run<T>(work: () => T): T;
-  /** Called once when the call is over, with its error if it failed. It must not throw. */
+  /** Handles the end of the call. Called once, with the error if the call has failed. It must not throw. */
   ended(error: RpcError | undefined): void;
 }
 
 /**
- * Makes a call and notifies the observer when it is over: when there is one message, or when the stream has ended,
- * failed, or was left early. A call whose response came after its deadline has failed. So has a call on a server whose
- * response cannot be sent.
+ * Runs a call and notifies the observer when it ends: after its only message, or when its stream has ended, has failed or was
+ * cancelled by its reader. A call fails if its response arrives after the deadline, and on a server also if its response cannot be
+ * sent.
  */
 export async function observe(next: Call, request: CallRequest, observer: Observer): Promise<CallResponse> {
   let response: CallResponse;
@@ -43,7 +43,7 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
     release();
     observer.ended(error);
   };
-  // A stream that is never read ends with its call.
+  // The signal ends the observation of a stream that is never read.
   let release = (): void => {};
   release = onAbort(request.context.signal, end);
   const { context } = request;
@@ -74,7 +74,7 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
   };
 }
 
-/** The error as the caller sees it: on a server, errors that must not be revealed are hidden. */
+/** Returns the error as the caller receives it: on a server, errors that must not be revealed are hidden. */
 function failure(request: CallRequest, reason: unknown): RpcError {
   if (reason instanceof RpcError) return reason;
   const aborted = abortErrorFor(reason, request);
@@ -82,7 +82,7 @@ function failure(request: CallRequest, reason: unknown): RpcError {
   return isAnswered(request.context) ? hiddenError(reason) : RpcError.from(reason);
 }
 
-/** The reason why the caller or the other side gave up on the call; `undefined` if neither did. */
+/** Returns the reason for which the call was aborted; `undefined` if it was not. */
 function cutShort({ context }: CallRequest): RpcError | undefined {
   const { signal } = context;
   return signal?.aborted ? abortError(signal) : undefined;

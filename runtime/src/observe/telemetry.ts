@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry: interceptors that record a span and a duration for every call, by the semantic conventions for RPC,
- * and carry the trace from client to server in the metadata. Needs the package `@opentelemetry/api`.
+ * OpenTelemetry: interceptors that record a span and the duration of every call, by the semantic conventions for RPC, and propagate
+ * the trace from client to server in the metadata. Requires the package `@opentelemetry/api`.
  */
 import {
   type Attributes,
@@ -28,9 +28,12 @@ import { VERSION } from "../version.ts";
 import { observe } from "./observer.ts";
 
 export interface TelemetryOptions {
-  /** Makes the spans. Default: a tracer named `triple-es` of the global provider. */
+  /** The tracer that creates the spans. Default: the tracer `triple-es` of the global provider. */
   readonly tracer?: Tracer | undefined;
-  /** Makes the histograms `rpc.client.call.duration` and `rpc.server.call.duration`. Default: as `tracer`. */
+  /**
+   * The meter that creates the histograms `rpc.client.call.duration` and `rpc.server.call.duration`, in seconds. Default: the meter
+   * `triple-es` of the global provider.
+   */
   readonly meter?: Meter | undefined;
   /** The value of the attribute `rpc.system.name`. Default: `dubbo`, the system that Triple belongs to. */
   readonly system?: "dubbo" | "grpc" | undefined;
@@ -38,8 +41,7 @@ export interface TelemetryOptions {
 
 export interface ClientTelemetryOptions extends TelemetryOptions {
   /**
-   * The URL of the transport, for the attributes `server.address` and `server.port`. Default: the attributes are left
-   * out.
+   * The URL of the transport, for the attributes `server.address` and `server.port`. Default: the attributes are omitted.
    */
   readonly baseUrl?: string | undefined;
 }
@@ -48,8 +50,7 @@ export interface ClientTelemetryOptions extends TelemetryOptions {
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /**
- * Codes for faults of the server. The other codes report a mistake of the client and do not mark a server's span as
- * failed.
+ * Codes that mark a server's span as failed, because they report a fault of the server. The other codes report a fault of the client.
  */
 const SERVER_ERRORS: ReadonlySet<Code> = new Set([
   Code.Unknown,
@@ -61,8 +62,8 @@ const SERVER_ERRORS: ReadonlySet<Code> = new Set([
 ]);
 
 /**
- * Makes an interceptor that traces the calls of a transport: a span of kind client for each, from its start to its last
- * message, whose context goes out in the metadata by the global propagator, and by its ids in the headers
+ * Creates an interceptor that traces the calls of a transport. Each call has a span of kind client, from its start to its last
+ * message. The metadata carries the span's context as the global propagator encodes it, and its ids in the headers
  * `tri-trace-traceid` and `tri-trace-rpcid` of the specification.
  *
  *     createTransport({ baseUrl, interceptors: [createClientTelemetry({ baseUrl })] });
@@ -75,7 +76,7 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
     const span = tracer.startSpan(known["rpc.method"], { kind: SpanKind.CLIENT, attributes: known });
     const active = trace.setSpan(context.active(), span);
     const ids = span.spanContext();
-    // Without a provider there are no ids to send.
+    // Without a tracer provider, the ids are invalid.
     if (isSpanContextValid(ids)) {
       setDefault(request.headers, TripleHeader.TraceId, ids.traceId);
       setDefault(request.headers, TripleHeader.SpanId, ids.spanId);
@@ -86,8 +87,8 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
 }
 
 /**
- * Makes an interceptor that traces the calls of a server: a span of kind server for each, a child of the client's span
- * if the metadata names one. The handler runs with the span as the active one.
+ * Creates an interceptor that traces the calls of a server. Each call has a span of kind server, which is a child of the client's
+ * span if the metadata carries its context. The span is active while the handler runs.
  */
 export function createServerTelemetry(options: TelemetryOptions = {}): Interceptor {
   const { tracer, histogram, attributes } = prepare("server", options);
@@ -116,13 +117,13 @@ function prepare(side: "client" | "server", options: TelemetryOptions) {
 interface Recording {
   readonly span: Span;
   readonly histogram: Histogram;
-  /** Attributes known when the call begins. */
+  /** Attributes that are known when the call begins. */
   readonly known: Attributes;
   readonly active: Context;
   readonly isError: (error: RpcError) => boolean;
 }
 
-/** Runs a call in its context and records how it ended. */
+/** Creates the observer that runs a call in the span's context and records its outcome. */
 function record({ span, histogram, known, active, isError }: Recording) {
   const start = performance.now();
   return {
@@ -142,7 +143,7 @@ function record({ span, histogram, known, active, isError }: Recording) {
   };
 }
 
-/** The name in the form of the conventions, `service/Method`, which is also the name of the span. */
+/** Returns the name of a method in the form of the conventions, `service/Method`, which is also the name of the span. */
 function methodName({ method }: CallRequest): string {
   return `${method.service}/${method.name}`;
 }
@@ -154,7 +155,7 @@ function serverAttributes(baseUrl: string | undefined): Attributes {
   return { "server.address": address, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
 }
 
-/** The client, for spans alone: there are too many of them for metrics. */
+/** Returns the attributes of the client. Only spans have them: in metrics, their cardinality would be too high. */
 function clientAttributes(peer: Peer | undefined): Attributes {
   if (peer?.address === undefined) return {};
   const { address, port, protocol } = peer;
@@ -176,7 +177,7 @@ const metadataSetter: TextMapSetter<Metadata> = {
     try {
       headers.set(name, value);
     } catch {
-      // Metadata cannot carry every field of a propagator, for example an empty one. That must not fail the call.
+      // Metadata cannot carry every field of a propagator, such as an empty one. Omitting the field must not fail the call.
     }
   },
 };

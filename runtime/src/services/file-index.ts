@@ -1,6 +1,6 @@
 /**
- * An index of proto files by name and by the symbols they declare. Generated code carries the descriptors of its files,
- * so every file that the messages of a method depend on is available without its proto source.
+ * An index of proto files by name and by the symbols they declare. Generated code contains the descriptors of its files, so every
+ * file that the messages of a method depend on is available without its proto source.
  */
 import { type DescExtension, type DescFile, toBinary } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
@@ -10,11 +10,11 @@ import type { ServiceDef } from "../call/call.ts";
 export class FileIndex {
   readonly #files = new Map<string, DescFile>();
   readonly #symbols = new Map<string, DescFile>();
-  /** Files by the extended message, then by field number. */
+  /** Files with extensions, by the full name of the extended message, then by field number. */
   readonly #extensions = new Map<string, Map<number, DescFile>>();
   readonly #encoded = new Map<DescFile, Uint8Array>();
 
-  /** Adds a file and its imports. A file whose name is known already is kept. */
+  /** Adds a file and its imports. A file whose name is already in the index is ignored. */
   add(file: DescFile): void {
     const { name } = file.proto;
     if (this.#files.has(name)) return;
@@ -24,7 +24,10 @@ export class FileIndex {
     for (const imported of file.dependencies) this.add(imported);
   }
 
-  /** Adds the files of the messages of a service. One of them usually declares the service as well. */
+  /**
+   * Adds the files that declare the messages of a service, one of which usually declares the service, and the files of descriptors in
+   * the generated code.
+   */
   addService(service: ServiceDef<object, object>): void {
     for (const { input, output, descriptor } of Object.values(service.methods)) {
       if (descriptor !== undefined) this.add(descriptor().parent.file);
@@ -37,7 +40,7 @@ export class FileIndex {
     return this.#files.get(name);
   }
 
-  /** The file that declares a service, method, message, field, enum, enum value or extension, by its full name. */
+  /** Returns the file that declares a service, method, message, field, oneof, enum, enum value or extension with this full name. */
   bySymbol(symbol: string): DescFile | undefined {
     return this.#symbols.get(symbol);
   }
@@ -46,7 +49,7 @@ export class FileIndex {
     return this.#extensions.get(extendee)?.get(number);
   }
 
-  /** Field numbers of the known extensions of a message; `undefined` if there is no such message. */
+  /** Returns the field numbers of the known extensions of a message; `undefined` for an unknown message. */
   extensionNumbers(extendee: string): number[] | undefined {
     const numbers = this.#extensions.get(extendee);
     if (numbers !== undefined) return [...numbers.keys()].sort((a, b) => a - b);
@@ -67,7 +70,7 @@ export class FileIndex {
   }
 }
 
-/** Full names of all symbols that a file declares. */
+/** Returns the full names of all symbols that a file declares. */
 function symbolsOf(file: DescFile): string[] {
   return [...nestedTypes(file)].flatMap((type) => {
     const { typeName } = type;
@@ -77,7 +80,7 @@ function symbolsOf(file: DescFile): string[] {
       case "message":
         return [typeName, ...[...type.fields, ...type.oneofs].map(({ name }) => `${typeName}.${name}`)];
       case "enum": {
-        // The values of an enum are siblings of the enum, not members.
+        // In protobuf, the values of an enum are siblings of the enum, not its members.
         const scope = type.parent?.typeName ?? file.proto.package;
         return [typeName, ...type.values.map(({ name }) => (scope === "" ? name : `${scope}.${name}`))];
       }

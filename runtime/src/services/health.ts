@@ -1,6 +1,5 @@
 /**
- * gRPC's health checking protocol. Load balancers, Kubernetes and Dubbo clients use it to ask whether a server can
- * handle calls.
+ * gRPC's health checking protocol, by which load balancers, Kubernetes and Dubbo clients check whether a server can handle calls.
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -11,7 +10,9 @@ import type { AddedService, Router, ServiceOptions } from "../server/router.ts";
 export { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
 export { createHealthClient, type HealthClient, HealthDef } from "../gen/grpc/health/v1/health_triple.ts";
 
-/** `unknown` is for a service whose status is not known yet. Clients treat it like `not_serving`. */
+/**
+ * The status of a server or service. `unknown` is for a service whose status is not known yet; clients treat it like `not_serving`.
+ */
 export type HealthStatus = "unknown" | "serving" | "not_serving";
 
 const SERVING_STATUS: Readonly<Record<HealthStatus, ServingStatus>> = {
@@ -23,27 +24,26 @@ const SERVING_STATUS: Readonly<Record<HealthStatus, ServingStatus>> = {
 /** The health of a server and its services. */
 export interface Health {
   /**
-   * Sets the status of a service: by its full name, by a Dubbo service key (`group/name:version`), or, with `""`, that
-   * of the whole server, which is independent of its services. Notifies clients that watch it.
+   * Sets the status of a service and notifies clients that watch it. The argument is the full name of the service, a Dubbo service key
+   * (`group/name:version`), or `""` for the whole server, whose status is independent of its services.
    *
-   * Until it is set, the server and every service that was added to it are `serving`. Throws a `TypeError` for an
-   * invalid status.
+   * Default: the server and every service that was added to it are `serving`. Throws a `TypeError` for an invalid status.
    */
   readonly set: (service: string, status: HealthStatus) => Health;
-  /** The status that clients receive; `undefined` if they receive `SERVICE_UNKNOWN`. */
+  /** Returns the status that clients receive; `undefined` for an unknown service. */
   readonly get: (service: string) => HealthStatus | undefined;
   /**
-   * Makes everything `not_serving` permanently and ends all watches: clients receive the status, then fail as
-   * unavailable, so that watches do not delay a graceful shutdown. A server calls it when it begins to close.
+   * Sets the server and all services to `not_serving` permanently, and ends all watches, so that they do not delay a graceful shutdown:
+   * each watch receives the status and then fails as `unavailable`. A server calls it when it begins to close.
    */
   readonly shutdown: () => void;
 }
 
-/** Most services in a response of List, as `health.proto` defines it. */
+/** Maximum number of services in a response of `List`, as `health.proto` defines it. */
 const MAX_LISTED = 100;
 
 /**
- * Adds the service `grpc.health.v1.Health` to a router or server.
+ * Adds the service `grpc.health.v1.Health` to a router or server. Returns the object that sets the statuses.
  *
  *     const health = addHealth(server);
  *     health.set("greet.v1.GreetService", "not_serving");
@@ -83,7 +83,7 @@ class RouterHealth implements Health {
     return this.#down && status !== undefined ? "not_serving" : status;
   };
 
-  /** All names that have a status. */
+  /** Returns all names that have a status. */
   names(): Set<string> {
     return new Set(["", ...this.#router.services.map(({ service }) => service.typeName), ...this.#statuses.keys()]);
   }
@@ -93,7 +93,7 @@ class RouterHealth implements Health {
     this.#notify();
   };
 
-  /** Settles when a status may have changed, or when the signal fires. It removes its listeners in both cases. */
+  /** Resolves when a status may have changed, or when the signal fires. Its listeners are removed in both cases. */
   change(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -119,7 +119,7 @@ class RouterHealth implements Health {
   }
 }
 
-/** Dubbo's service key, `group/name:version`. */
+/** Returns Dubbo's service key, `group/name:version`. */
 function serviceKey({ service, selector: { group, version } }: AddedService): string {
   return `${group ? `${group}/` : ""}${service.typeName}${version ? `:${version}` : ""}`;
 }

@@ -1,6 +1,6 @@
 /**
- * gRPC's server reflection protocol, by which tools such as grpcurl and Postman read the schema of a server. It reveals
- * the schema to every client that may call it.
+ * gRPC's server reflection protocol, by which tools such as grpcurl and Postman read the schema of a server. Every client that can call
+ * the service can read the schema.
  */
 import type { DescFile } from "@bufbuild/protobuf";
 import type { ServiceDef } from "../call/call.ts";
@@ -13,20 +13,20 @@ import { FileIndex } from "./file-index.ts";
 
 export interface ReflectionOptions extends ServiceOptions {
   /**
-   * Files in addition to those of the services' messages: a file whose services use only messages of other files, or
-   * one with extensions. Generated code exports them under names such as `file_greet_v1_greet`.
+   * Files in addition to those of the services' messages: files whose services use only messages of other files, or files with
+   * extensions. Generated code exports them under names such as `file_greet_v1_greet`. Default: none.
    */
   readonly files?: readonly DescFile[] | undefined;
 }
 
-/** Requests answered on one stream, so that no stream lasts forever. */
+/** Maximum number of requests on one stream. It bounds the duration of a stream. */
 const MAX_REQUESTS = 1000;
 
 /**
- * Adds the services `grpc.reflection.v1.ServerReflection` and its predecessor `v1alpha` to a router or server. They
- * describe every service that comes from a proto file, including those added later.
+ * Adds the services `grpc.reflection.v1.ServerReflection` and its predecessor `v1alpha` to a router or server. They describe every
+ * service that comes from a proto file, including services that are added later.
  *
- * Throws a `TypeError` if the proto file of a service cannot be found; pass it in the option `files`.
+ * Throws a `TypeError` if the proto file of a service cannot be found. In that case, pass the file in the option `files`.
  */
 export function addReflection(router: Router, options: ReflectionOptions = {}): void {
   const { files = [], ...serviceOptions } = options;
@@ -44,7 +44,7 @@ function missingText(services: readonly string[]): string {
   );
 }
 
-/** The files and services of a router, as far as they have been added. */
+/** The proto files and services of a router, updated when services are added. */
 class RouterSchema {
   readonly files = new FileIndex();
   readonly #router: Router;
@@ -56,21 +56,21 @@ class RouterSchema {
     this.refresh();
   }
 
-  /** Adds the services that are new since the last call. */
+  /** Adds the services that the router has received since the last call. */
   refresh(): void {
     const { services } = this.#router;
     for (const { service } of services.slice(this.#read)) if (hasIdl(service)) this.files.addService(service);
     this.#read = services.length;
   }
 
-  /** Full names of the services. */
+  /** Returns the full names of the services, sorted. */
   services(): string[] {
     const described = this.#router.services.filter(({ service }) => hasIdl(service));
     return [...new Set(described.map(({ service }) => service.typeName))].sort();
   }
 }
 
-/** Reports whether a service comes from a proto file. Other services have no schema to describe. */
+/** Reports whether a service comes from a proto file. Other services have no schema. */
 function hasIdl({ methods }: ServiceDef<object, object>): boolean {
   return Object.values(methods).every(({ payload }) => payload === undefined);
 }
@@ -146,11 +146,11 @@ function answer({ messageRequest: asked }: Request, schema: RouterSchema, sent: 
   }
 }
 
-/** A file and its imports, without those that were already sent on the stream. */
+/** Answers with a file and its imports, without imports that were already sent on the stream. */
 function fileAnswer(files: FileIndex, file: DescFile | undefined, sent: Set<DescFile>, unknown: string): Answer {
   if (file === undefined) return errorAnswer(Code.NotFound, unknown);
   const wanted = new Set([file]);
-  // Iterating a set includes the elements that are added meanwhile.
+  // Iteration of a set includes elements that are added during the loop.
   for (const { dependencies } of wanted) {
     for (const imported of dependencies) if (!sent.has(imported)) wanted.add(imported);
   }
