@@ -1,2 +1,2 @@
-/** Entry point `triple-es/codec`: what codecs import that are generated with `codecs=true`. */
+/** Entry point `triple-es/codec`: the functions that codecs generated with `codecs=true` import. */
 export * from "./codec/binary/generated.ts";

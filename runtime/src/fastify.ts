@@ -1,5 +1,5 @@
 /**
- * Entry point `triple-es/fastify`: a plugin that serves a router among Fastify's own routes.
+ * Entry point `triple-es/fastify`: a Fastify plugin that serves a router in addition to the application's routes.
  */
 import type { FastifyPluginCallback, FastifyRequest } from "fastify";
 import type { ContextValues } from "./call/call.ts";
@@ -10,20 +10,20 @@ export interface FastifyRpcOptions {
   /** The router to serve. Add its services before Fastify loads the plugin. */
   readonly router: Router;
   /**
-   * Makes the values of each call's context, from Fastify's request, with all that its hooks and plugins have added. Called when
-   * interceptors or the handler first read `context.values`. Default: no values.
+   * Creates the values of each call's context from Fastify's request, including the properties that hooks and plugins have added.
+   * Called when interceptors or the handler first read `context.values`. Default: no values.
    */
   readonly values?: ((request: FastifyRequest) => ContextValues) | undefined;
-  /** As that of `createServer`. Fastify's own option of that name does not apply. Default: none. */
+  /** The option `trustProxy` of `createServer`. Fastify's option with the same name has no effect. Default: none. */
   readonly trustProxy?: TrustProxyOptions | undefined;
 }
 
 /**
- * A Fastify plugin: `app.register(fastifyRpc, { router })`, optionally with a `prefix`. Over HTTP/1.1 it speaks
- * sub-protocol A; with Fastify's option `http2` it speaks both.
+ * A Fastify plugin: `app.register(fastifyRpc, { router })`, optionally with a `prefix`. It serves sub-protocol A over HTTP/1.1, and
+ * both sub-protocols with Fastify's option `http2`.
  *
- * Hooks and headers of Fastify apply. Its body parsers and its `bodyLimit` do not: the router decodes messages itself
- * and has its own limits.
+ * Fastify's hooks and response headers apply. Its body parsers and its option `bodyLimit` do not apply: the router decodes messages
+ * itself and has separate limits.
  */
 export const fastifyRpc: FastifyPluginCallback<FastifyRpcOptions> = (app, options, done) => {
   const { router, values, trustProxy } = options;

@@ -1,6 +1,6 @@
 /**
- * Entry point `triple-es/fetch`: clients in browsers, and servers that answer a `Request` with a `Response`. It speaks sub-protocol A, and
- * sub-protocol B in the framing of gRPC-Web: fetch can neither read nor write trailers.
+ * Entry point `triple-es/fetch`: clients on `fetch`, and servers that answer a `Request` with a `Response`. Both support sub-protocol
+ * A, and sub-protocol B in the framing of gRPC-Web, because `fetch` can neither read nor write trailers.
  */
 import { type Call, type ContextValues, type Interceptor, intercept } from "./call/call.ts";
 import type { HttpRpcPayload } from "./call/method.ts";
@@ -23,32 +23,34 @@ export type { FetchHandler, FetchPeer } from "./fetch/handler.ts";
 
 export interface FetchTransportOptions extends FetchOptions {
   /**
-   * Protocol of calls: `http-rpc` is sub-protocol A, unary only; `grpc-web` is sub-protocol B in the framing of gRPC-Web, unary and
-   * server streaming. Default: `http-rpc` for unary calls, `grpc-web` for server streaming. Fetch carries no streams of requests.
+   * The protocol of calls: `http-rpc` is sub-protocol A, for unary calls only; `grpc-web` is sub-protocol B in the framing of
+   * gRPC-Web, for unary calls and server streaming. Default: `http-rpc` for unary calls, `grpc-web` for server streaming. Client
+   * streaming is not supported.
    */
   readonly protocol?: "http-rpc" | "grpc-web" | undefined;
-  /** Encoding of messages. Default: `json`. */
+  /** The codec of messages. Default: `json`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
-  /** The codec of responses, requested by the header `accept`. Default: that of requests, without the header. */
+  /** The codec of responses, requested by the header `accept`. Default: the codec of requests, without the header. */
   readonly accept?: "proto" | "json" | Codec | undefined;
   /**
-   * JSON body of a message: the specification's array of one, or the bare object. The option also applies to a single
+   * The JSON body of a message: the specification's array of one element, or the bare object. The option also applies to a single
    * argument of an interface method, of any type. Default: `array`.
    */
   readonly jsonBody?: "array" | "object" | undefined;
   /**
-   * True if methods are called by their names in Dubbo for Java, which Java servers require and which code generated
-   * with `java_names` contains. Default: false, the names of the proto file.
+   * True if methods are called by their names in Dubbo for Java, which Java servers require. Code generated with `java_names` contains
+   * the names. Default: false, the names of the proto file.
    */
   readonly javaNames?: boolean | undefined;
-  /** Largest message accepted from the server, in bytes. Default: 4 MiB. */
+  /** Maximum size of a received message, in bytes. A larger one fails the call with `resource_exhausted`. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** Wrap every call, the first one outermost. */
+  /** Interceptors that wrap every call, the first one outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
 /**
- * Makes a transport on `fetch`. It carries unary calls and server streaming, and has nothing to close: the platform owns the connections.
+ * Creates a transport on `fetch` for unary calls and server streaming. It needs no closing: the platform manages the connections.
+ * Throws a `TypeError` for an invalid option, and a `RangeError` for a `maxMessageBytes` out of range.
  */
 export function createTransport(options: FetchTransportOptions): Transport {
   const exchange = connectFetch(withReasons(options));
@@ -56,14 +58,14 @@ export function createTransport(options: FetchTransportOptions): Transport {
   const accept = options.accept && findCodec(options.accept);
   const codec = findCodec(options.codec ?? "json");
   const payload = codecPayload(codec, accept);
-  // The platform compresses and inflates by itself.
+  // The platform decompresses responses itself.
   const unary = createUnaryCall(acceptExchange(exchange, accept), payload, resolveUnaryOptions(options));
   return { call: intercept(withStreams(unary, exchange, codecPayload(codec), options), options.interceptors) };
 }
 
 /**
- * Adds gRPC-Web to unary calls over sub-protocol A, or replaces them, as the option `protocol` says. `schemas` is the payload of methods
- * that bring none.
+ * Returns the call of a transport, which uses `unary` (sub-protocol A), gRPC-Web or both, by the option `protocol`. `schemas` is the
+ * payload of methods that have none.
  */
 export function withStreams(
   unary: UnaryCall,
@@ -80,22 +82,25 @@ export function withStreams(
 
 export interface FetchHandlerOptions<Platform extends readonly unknown[] = readonly unknown[]> {
   /**
-   * The path prefix under which methods are served, such as `/api`, if the framework does not remove it. Default: none.
+   * The path prefix of methods, such as `/api`, if the framework does not remove it. Default: none.
    */
   readonly prefix?: string | undefined;
   /**
-   * Makes the values of each call's context, from the request and what the platform passes after it, such as `env` in Workers. Called
-   * when interceptors or the handler first read `context.values`. Default: no values.
+   * Creates the values of each call's context from the request and the platform's other arguments, such as `env` in Cloudflare
+   * Workers. Called when interceptors or the handler first read `context.values`. Default: no values.
    */
   readonly values?: ((request: Request, ...platform: Platform) => ContextValues) | undefined;
   /**
-   * Reads the address of the client, which a `Request` does not have, such as `info.remoteAddr` in Deno. Called when `context.peer` is
-   * first read. Default: the address is `undefined`.
+   * Returns the address of the client from the platform's arguments, such as `info.remoteAddr` in Deno, because a `Request` does not
+   * contain it. Called when `context.peer` is first read. Default: the address is `undefined`.
    */
   readonly peer?: ((request: Request, ...platform: Platform) => FetchPeer) | undefined;
 }
 
-/** Makes a handler that serves the methods of a router over sub-protocol A and gRPC-Web. It never rejects. */
+/**
+ * Creates a handler that serves the methods of a router over sub-protocol A and gRPC-Web. The handler never rejects. Throws a
+ * `TypeError` for an invalid `prefix`.
+ */
 export function fetchHandler<Platform extends readonly unknown[] = readonly unknown[]>(
   router: Router,
   options: FetchHandlerOptions<Platform> = {},

@@ -1,6 +1,6 @@
 /**
- * Entry point `triple-es/hessian2`: Hessian 2, Dubbo's serialization of interface methods. It decodes data alone: no class is looked
- * up, received bytes run no code, and undeclared classes are refused.
+ * Entry point `triple-es/hessian2`: Hessian 2, Dubbo's serialization of interface methods. It decodes data only: received bytes
+ * cannot load classes or run code, and undeclared classes are refused.
  */
 import { assertOneOf } from "./call/option.ts";
 import { Cost } from "./java/cost.ts";
@@ -16,21 +16,22 @@ export type { Hessian2Limits } from "./java/hessian2/raw.ts";
 
 export interface Hessian2Options {
   /**
-   * Classes accepted besides those that signatures declare: their subclasses, and classes of an `Object`. Default: none.
+   * Classes to accept in addition to those that signatures declare: subclasses of declared classes, and classes of values that are
+   * declared as `Object`. Default: none.
    */
   readonly classes?: readonly JavaClass[] | undefined;
-  /** Enums accepted for an `Object`. Default: none. */
+  /** Enums to accept for values that are declared as `Object`. Default: none. */
   readonly enums?: readonly JavaEnum[] | undefined;
   readonly limits?: Hessian2Limits | undefined;
 }
 
-/** Makes the serialization with additional classes or other limits. */
+/** Creates the serialization with additional classes and enums, or custom limits. */
 export function createHessian2({ classes = [], enums = [], limits = {} }: Hessian2Options = {}): Serialization {
   const types: JavaType[] = [...classes.map((one) => ({ class: () => one })), ...enums.map((one) => ({ enum: one }))];
   const known = new WeakMap<object, DeclaredTypes>();
   const registered = declaredTypes(types);
 
-  /** The accepted classes and enums of each type, computed once. */
+  /** Returns the accepted classes and enums of a type, computed once for each type. */
   function declaredBy(type: JavaType): DeclaredTypes {
     if (typeof type === "string") return registered;
     const found = known.get(type) ?? declaredTypes([...types, type]);
@@ -50,7 +51,7 @@ export function createHessian2({ classes = [], enums = [], limits = {} }: Hessia
   };
 }
 
-/** Hessian 2 with the classes that signatures declare and the default limits. */
+/** Hessian 2 with the default limits, which accepts only the classes that signatures declare. */
 export const hessian2: Serialization = /*@__PURE__*/ createHessian2();
 
 /** Options of a Node transport, as {@link dubboJava} sets them. */
@@ -63,9 +64,9 @@ export interface DubboJavaOptions {
 }
 
 /**
- * Makes the options of a transport that calls Dubbo for Java: `createTransport({ baseUrl, ...dubboJava() })`. With `grpc`, the
- * default, values of interface methods travel in Hessian 2. With `http-rpc` messages are bare JSON objects, the only body that Dubbo
- * reads, and methods have their Java names.
+ * Returns the options of a transport that calls Dubbo for Java: `createTransport({ baseUrl, ...dubboJava() })`. With `grpc`, the
+ * default, values of interface methods are sent in Hessian 2. With `http-rpc`, messages are bare JSON objects, the only form that
+ * Dubbo reads, and methods have their Java names. Throws a `TypeError` for an invalid protocol.
  */
 export function dubboJava(protocol: "grpc" | "http-rpc" = "grpc"): DubboJavaOptions {
   assertOneOf("protocol", protocol, ["grpc", "http-rpc"]);

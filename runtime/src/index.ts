@@ -1,5 +1,5 @@
 /**
- * Entry point `triple-es`: everything that generated code and users need on every platform.
+ * Entry point `triple-es`: clients, routers, errors and metadata for all platforms, and the imports of generated code.
  */
 import "./call/inspect.ts";
 import { type Interceptor, intercept } from "./call/call.ts";
@@ -83,55 +83,58 @@ export { type HandlerContext, unimplemented } from "./server/handler.ts";
 export type { AddedService, Router, ServiceOptions, VersionMatch } from "./server/router.ts";
 
 export interface RouterOptions {
-  /** Wrap every call of every service, the first one outermost. */
+  /** Interceptors that wrap every call of every service, the first one outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
-  /** Supported encodings of messages. Default: `proto` and `json`. */
+  /** Supported codecs of messages. Default: `proto` and `json`. */
   readonly codecs?: readonly Codec[] | undefined;
   /**
-   * Supported compressions, in order of preference. Default: those of the platform, which are gzip and deflate of
-   * `CompressionStream`; for servers and routers of `triple-es/node` gzip, br, deflate, and zstd from Node 22.15 on.
+   * Supported compressions, in order of preference. Default: gzip and deflate if the platform has `CompressionStream`; for servers and
+   * routers of `triple-es/node` gzip, br, deflate, and zstd from Node 22.15 on.
    */
   readonly compressions?: readonly Compression[] | undefined;
-  /** Responses below this many bytes are not compressed. Default: 1,024. */
+  /** Messages of responses with fewer bytes than this are not compressed. Default: 1,024. */
   readonly compressMinBytes?: number | undefined;
-  /** Largest message accepted, in bytes, before and after inflating. Default: 4 MiB. */
+  /** Maximum size of a received message, in bytes, before and after decompression. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * Most memory that a decoded message may take, in bytes, by estimate: two bytes on the wire can become an object with
-   * many fields. A larger message is refused with `resource_exhausted`. Default: 16 times `maxMessageBytes`, 64 MiB.
+   * Maximum memory of a decoded message, in bytes, by estimate: two bytes on the wire can become an object with many fields. A larger
+   * message is refused with `resource_exhausted`. Default: 16 times `maxMessageBytes`, which is 64 MiB by default.
    */
   readonly maxDecodedBytes?: number | undefined;
   /** Serializations of the values of interface methods in sub-protocol B, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
   /**
-   * Limits on bodies over HTTP RPC: `parts` of a multipart body (default 128), `formValues` of a form (1,000),
-   * `elements` of XML (10,000). A body beyond them is refused with 400.
+   * Limits on bodies of sub-protocol A: `parts` of a multipart body (default 128), `formValues` of a form (default 1,000) and `elements`
+   * of an XML document (default 10,000). A body that exceeds a limit is refused with HTTP status 400.
    */
   readonly bodyLimits?: Partial<BodyLimits> | undefined;
   /**
-   * Limits of header blocks: `request` of those received, `response` of the metadata that handlers send, each with `fields`
-   * (default 100, at most 2,000) and `bytes` (default 16,384, at most 65,536; 32 are added for each field, as HTTP/2 counts).
-   * A request beyond is refused as `resource_exhausted` (431 in sub-protocol A), a response fails as `internal`.
+   * Limits of header blocks: `request` for received headers, `response` for the metadata that handlers send. Each has `fields` (default
+   * 100, at most 2,000) and `bytes` (default 16,384, at most 65,536; each field adds 32 to its name and value, as in HTTP/2). A request
+   * that exceeds a limit is refused with `resource_exhausted` (431 in sub-protocol A); a response fails with `internal`.
    */
   readonly headerLimits?: HeaderLimitsInit | undefined;
   /** True if sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
   /**
-   * True if sub-protocol B refuses requests without `te: trailers`, which the specification requires to detect proxies
-   * that drop trailers. Default: false, as in gRPC for Go and Java: a client that omits the header is served.
+   * True if sub-protocol B refuses requests without `te: trailers`. The specification requires the header, to detect proxies that drop
+   * trailers. Default: false, as in gRPC for Go and Java.
    */
   readonly requireTe?: boolean | undefined;
-  /** Other origins whose pages may call. Default: none. */
+  /** Other origins whose pages may call (CORS). Default: none. */
   readonly cors?: CorsOptions | undefined;
   /**
-   * Selection of a service by version and group of a request: an exact match, or Dubbo's fallback. Default: `exact`.
+   * The rule that selects a service by the version and group of a request: an exact match, or Dubbo's fallback. Default: `exact`.
    */
   readonly versionMatch?: VersionMatch | undefined;
-  /** Called with every error that was hidden from the peer. Default: prints it with `console.error`. */
+  /** The hook that is called with every error that is hidden from the peer. Default: prints the error with `console.error`. */
   readonly onError?: ErrorHook | undefined;
 }
 
-/** Makes a router that answers both sub-protocols. Servers, handlers and in-memory transports are built on it. */
+/**
+ * Creates a router that serves both sub-protocols, for handlers and in-memory transports. Throws a `TypeError` or `RangeError` for an
+ * invalid option.
+ */
 export function createRouter(options: RouterOptions = {}): Router {
   const {
     codecs = [boundedProtoCodec, boundedJsonCodec],
@@ -157,17 +160,17 @@ export function createRouter(options: RouterOptions = {}): Router {
 export interface InMemoryTransportOptions {
   /** The sub-protocol: `grpc` is B, `http-rpc` is A. Default: `grpc`. */
   readonly protocol?: "grpc" | "http-rpc" | undefined;
-  /** Encoding of messages. Default: `proto`. */
+  /** The codec of messages. Default: `proto`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
   /** Serializations of the values of interface methods in sub-protocol B, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
-  /** Wrap every call, the first one outermost. */
+  /** Interceptors that wrap every call, the first one outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
 /**
- * Makes a transport that calls a router in the same process. The full stack runs, minus the network: messages are
- * encoded, metadata is checked, errors are rendered and read. It has nothing to close.
+ * Creates a transport that calls a router in the same process. Everything but the network is the same as with a server: messages are
+ * encoded, metadata is validated, and errors are converted. It needs no closing. Throws a `TypeError` for an invalid option.
  */
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto", serializations } = options;

@@ -1,6 +1,6 @@
 /**
- * Entry point `triple-es/json`: clients without protobuf, for unary calls of sub-protocol A on `fetch` with messages in
- * plain JSON. Code generated with `messages=json` imports nothing else.
+ * Entry point `triple-es/json`: clients without protobuf, for unary calls over sub-protocol A on `fetch` with messages in plain JSON.
+ * Code generated with `messages=json` imports only this entry point.
  */
 import { type Call, intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
@@ -27,10 +27,10 @@ export { plainJson } from "./codec/plain-json.ts";
 
 export type JsonTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "protocol">;
 
-/** Makes a transport on `fetch` for clients whose messages are plain JSON. It has nothing to close. */
+/** Creates a transport on `fetch` for messages in plain JSON. It needs no closing. Throws a `TypeError` for an invalid base URL. */
 export function createTransport(options: JsonTransportOptions): Transport {
   const unary = createUnaryCall(connectFetch(options), noCodec, resolveUnaryOptions(options));
-  // Stubs of plain JSON are unary, and the payload of interface methods refuses streams: neither needs refuseStreams.
+  // refuseStreams is not needed: stubs of plain JSON are unary, and the payload of interface methods refuses streams.
   const call = unary as Call;
   return { call: intercept(call, options.interceptors) };
 }

@@ -1,5 +1,6 @@
 /**
- * Entry point `triple-es/msgpack`: MessagePack, `msgpack` on the wire. Needs the package `@msgpack/msgpack`.
+ * Entry point `triple-es/msgpack`: the serialization MessagePack of interface methods, whose name on the wire is `msgpack`. Requires the
+ * package `@msgpack/msgpack`.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Decoder, Encoder } from "@msgpack/msgpack";
@@ -8,7 +9,7 @@ import { fromJson, type Notation, toPlain } from "./java/json.ts";
 import { checkShape } from "./java/msgpack/shape.ts";
 import type { Serialization } from "./java/serialization.ts";
 
-/** MessagePack has types for values that JSON lacks. */
+/** Values are passed to MessagePack unchanged, because it has types for those that JSON lacks. */
 const NOTATION: Notation = {
   long: (value) => value,
   double: (value) => value,
@@ -16,10 +17,10 @@ const NOTATION: Notation = {
   date: (value) => value,
 };
 
-/** Higher than the limit on values of a method, whose error is clearer. */
+/** Maximum depth in the encoder. It is higher than the limit on the values of a method, so that the clearer error of that limit is thrown. */
 const MAX_ENCODER_DEPTH = 200;
 
-/** MessagePack: dates are timestamps, a `long` is a 64-bit integer, and keys of maps are strings. */
+/** The serialization MessagePack. Dates are timestamps, a `long` is a 64-bit integer, and keys of maps are strings. */
 export const msgpack: Serialization = {
   name: "msgpack",
   encode: (type, value, cost = new Cost()) =>

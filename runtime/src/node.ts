@@ -1,5 +1,5 @@
 /**
- * Entry point `triple-es/node`: servers that listen, and transports over HTTP/1.1 and HTTP/2.
+ * Entry point `triple-es/node`: servers, handlers for existing servers, and transports over HTTP/1.1 and HTTP/2.
  */
 import "./call/inspect.ts";
 import type { AddressInfo } from "node:net";
@@ -46,53 +46,56 @@ export type { ConnectionLimits } from "./node/server/limits.ts";
 export type { ListenOptions, TlsErrorHook } from "./node/server/listener.ts";
 export type { TrustProxyOptions } from "./node/server/trusted-proxies.ts";
 
-/** The head of a request, from which `values` makes the values of its call. */
+/** The head of a request, from which the option `values` creates the values of its call. */
 export type RequestHead = Pick<HttpRequest, "path" | "headers" | "authority" | "peer">;
 
 export interface ServerOptions extends RouterOptions, ListenerOptions {
   /**
-   * Makes the values of each call's context, from the head of its request. Called when interceptors or the handler first read
-   * `context.values`. A call fails as `unknown` if it throws. Default: no values.
+   * Creates the values of each call's context from the head of its request. Called when interceptors or the handler first read
+   * `context.values`. If it throws, the call fails with `unknown`. Default: no values.
    */
   readonly values?: ((request: RequestHead) => ContextValues) | undefined;
   /**
-   * Proxies whose header names the client: `context.peer` then has the client's address. Default: none, the address is that of the
-   * connection, and the headers are ignored. Only the address is taken from them.
+   * Trusted proxies. `context.peer.address` is then the client's address from the header of the proxy; the other values still come from
+   * the connection. Default: none; the address is that of the connection, and such headers are ignored.
    */
   readonly trustProxy?: TrustProxyOptions | undefined;
 }
 
 /** A server: a router that listens on a socket. */
 export interface Server extends Router {
-  /** Starts to listen, on one port for HTTP/1.1 and HTTP/2. */
+  /** Starts to listen on one port for HTTP/1.1 and HTTP/2. Resolves when the server listens, and rejects if it cannot. */
   readonly listen: (options: ListenOptions) => Promise<this>;
   /**
-   * The address the server listens on. Throws before the server listens, and for a Unix socket, which has no address.
+   * The address that the server listens on. Throws an `Error` if the server does not listen, or listens on a Unix socket.
    */
   readonly address: AddressInfo;
   /**
-   * Graceful shutdown: stops listening and waits for running calls, up to the grace period. Always settles. Rejects
-   * with a `TypeError`, and closes nothing, if the grace period is invalid.
+   * Shuts down gracefully: stops listening and waits for running calls, up to the grace period. Always settles. Rejects with a
+   * `TypeError`, without closing anything, if the grace period is invalid.
    */
   readonly close: (options?: CloseOptions) => Promise<void>;
   /**
-   * Calls back when the server begins to close, while it still answers. End long streams in the callback; otherwise
-   * they run until the grace period ends.
+   * Registers a callback that runs when the server begins to close, while it still answers calls. End long streams in the callback;
+   * otherwise they run until the grace period ends.
    */
   readonly onClose: (callback: () => void) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 /**
- * Makes a router as `createRouter` of `triple-es` does, with Node's codec and compressions as defaults: for {@link
- * nodeHandler} and other handlers that run on Node.
+ * Creates a router as `createRouter` of `triple-es` does, with Node's codec and compressions as defaults, for {@link nodeHandler} and
+ * other handlers that run on Node. Throws a `TypeError` or `RangeError` for an invalid option.
  */
 export function createRouter(options: RouterOptions = {}): Router {
   const { codecs = [nodeProtoCodec, boundedJsonCodec], compressions = nodeCompressions } = options;
   return createPortableRouter({ ...options, codecs, compressions });
 }
 
-/** Makes a server that speaks both sub-protocols. Add services to it, then listen. */
+/**
+ * Creates a server for both sub-protocols. Add services to it, then call `listen`. Throws a `TypeError` or `RangeError` for an invalid
+ * option.
+ */
 export function createServer(options: ServerOptions = {}): Server {
   const router = createRouter(options);
   const { values, trustProxy } = options;
@@ -121,7 +124,7 @@ export function createServer(options: ServerOptions = {}): Server {
       closing.add(callback);
     },
     async close(closeOptions = {}) {
-      // Validated first: hooks must not be called for a shutdown that is refused.
+      // The grace period is validated first, because hooks must not be called for a shutdown that is refused.
       const graceMs = gracePeriod(closeOptions);
       for (const callback of closing) callHook("the hook onClose", callback);
       closing.clear();
@@ -134,26 +137,26 @@ export function createServer(options: ServerOptions = {}): Server {
 
 export interface NodeHandlerOptions {
   /**
-   * The path prefix under which methods are served, such as `/api`. Default: none. Express and Connect remove the path
-   * that a handler is mounted at.
+   * The path prefix of methods, such as `/api`. Default: none. It is not needed in Express and Connect, which remove the path that a
+   * handler is mounted at.
    */
   readonly prefix?: string | undefined;
   /**
-   * Makes the values of each call's context, from the request of the server, with all that its middleware has added, such as
+   * Creates the values of each call's context from the server's request, including the properties that middleware has added, such as
    * `request.user`. Called when interceptors or the handler first read `context.values`. Default: no values.
    */
   readonly values?: ((request: NodeRequest) => ContextValues) | undefined;
-  /** As that of {@link ServerOptions}. Default: none. */
+  /** Trusted proxies, as in {@link ServerOptions}. Default: none. */
   readonly trustProxy?: TrustProxyOptions | undefined;
 }
 
 /**
- * Makes a handler for existing servers: `node:http`, `node:http2`, Express, Connect. Requests for other paths than
- * those of the router's services go to `next`, or are answered with 404 if there is none. Over HTTP/1.1 it speaks
- * sub-protocol A, over HTTP/2 both.
+ * Creates a handler for existing servers: `node:http`, `node:http2`, Express and Connect. It serves sub-protocol A over HTTP/1.1 and
+ * both sub-protocols over HTTP/2. Requests for paths outside the router's services are passed to `next`, or answered with 404 without
+ * `next`. Throws a `TypeError` for an invalid option.
  *
- * It reads the body itself, so it must come before body parsers. Make its router with {@link createRouter} of this
- * entry point, which has Node's compressions.
+ * The handler reads the body itself, so it must precede body parsers. Create its router with {@link createRouter} of this entry point,
+ * which has Node's compressions.
  */
 export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): NodeHandler {
   const pathOf = pathsBelow(options.prefix);
@@ -163,69 +166,70 @@ export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): N
 }
 
 export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion" | "maxHeaderBytes"> {
-  /** The sub-protocol: `grpc` is B, with all four kinds of call; `http-rpc` is A, unary only. Default: `grpc`. */
+  /** The sub-protocol: `grpc` is B, for all four kinds of call; `http-rpc` is A, for unary calls only. Default: `grpc`. */
   readonly protocol?: "grpc" | "http-rpc" | undefined;
-  /** The version of HTTP. Default: `2` for `grpc`, which has no other; `1.1` for `http-rpc`. */
+  /** The version of HTTP. Default: `2` for `grpc`, which requires it; `1.1` for `http-rpc`. */
   readonly httpVersion?: "1.1" | "2" | undefined;
-  /** Encoding of messages. Default: `proto`. */
+  /** The codec of messages. Default: `proto`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
-  /** Name of the compression of requests, such as `gzip`. Default: none. */
+  /** The name of the compression of requests, such as `gzip`. Default: none. */
   readonly compression?: string | undefined;
   /** Supported compressions. Default: gzip, br, deflate, and zstd from Node 22.15 on. */
   readonly compressions?: readonly Compression[] | undefined;
-  /** Messages below this many bytes are not compressed. Default: 1,024. */
+  /** Messages with fewer bytes than this are not compressed. Default: 1,024. */
   readonly compressMinBytes?: number | undefined;
   /**
-   * Limits of header blocks: `request` of those sent, each with `fields` (default 100) and `bytes` (16,384, with 32 added for
-   * each field), and `response` of those received, headers and trailers each (2,000 and 65,536, which are the most there can be).
-   * A call whose metadata is beyond fails as `invalid_argument`, and with a response beyond as `resource_exhausted`.
+   * Limits of header blocks. `request` applies to the headers that are sent: `fields` (default 100) and `bytes` (default 16,384; each
+   * field adds 32 to its name and value, as in HTTP/2). `response` applies to received headers and trailers, separately (default and
+   * maximum 2,000 and 65,536). A call fails with `invalid_argument` if its metadata exceeds a limit, and with `resource_exhausted` if its
+   * response does.
    */
   readonly headerLimits?: HeaderLimitsInit | undefined;
-  /** Largest message accepted from the server, in bytes. Default: 4 MiB. */
+  /** Maximum size of a received message, in bytes. A larger one fails the call with `resource_exhausted`. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * Most memory that a decoded message may take, in bytes, by estimate. A call with a larger response fails with
-   * `resource_exhausted`. Default: 16 times `maxMessageBytes`, 64 MiB.
+   * Maximum memory of a decoded message, in bytes, by estimate. A call with a larger response fails with `resource_exhausted`. Default:
+   * 16 times `maxMessageBytes`, which is 64 MiB by default.
    */
   readonly maxDecodedBytes?: number | undefined;
   /**
-   * JSON body of a message over `http-rpc`: the specification's array of one, or the bare object. The option also
-   * applies to a single argument of an interface method, of any type. Default: `array`.
+   * The JSON body of a message over `http-rpc`: the specification's array of one element, or the bare object. The option also applies to
+   * a single argument of an interface method, of any type. Default: `array`.
    */
   readonly jsonBody?: "array" | "object" | undefined;
   /**
-   * True if methods are called by their names in Dubbo for Java, which code generated with `java_names` contains. Java
-   * servers require them over `http-rpc`, and over `grpc` for a service with several groups or versions. Default:
-   * false, the names of the proto file.
+   * True if methods are called by their names in Dubbo for Java. Code generated with `java_names` contains the names. Java servers
+   * require them over `http-rpc`, and over `grpc` for a service with several groups or versions. Default: false, the names of the proto
+   * file.
    */
   readonly javaNames?: boolean | undefined;
   /**
-   * The codec of responses over `http-rpc`, requested by the header `accept`. Default: that of requests, without the
-   * header. A call may set `accept` in its headers itself.
+   * The codec of responses over `http-rpc`, requested by the header `accept`. Default: the codec of requests, without the header. A call
+   * can also set `accept` in its headers.
    */
   readonly accept?: "proto" | "json" | Codec | undefined;
   /**
-   * True if requests over `grpc` name the type of their messages in `grpc-message-type`, such as
-   * `greet.v1.GreetRequest`. Default: false. A call may set the header itself.
+   * True if requests over `grpc` send the type of their messages in `grpc-message-type`, such as `greet.v1.GreetRequest`. Default: false.
+   * A call can also set the header itself.
    */
   readonly messageType?: boolean | undefined;
   /** Serializations of the values of interface methods over `grpc`, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
   /**
-   * Content type of the messages of interface methods over `grpc`. Default: `application/grpc+proto`, as peers use it.
+   * The content type of the messages of interface methods over `grpc`. Default: `application/grpc+proto`, which known peers use.
    */
   readonly wrapperContentType?: WrapperContentType | undefined;
   /**
-   * Retries or hedging of failed calls by policy, after gRFC A6, for the methods that are idempotent by their `idempotency_level` unless
-   * `applies` says otherwise. Interceptors see one call, whatever the number of its attempts. Default: none.
+   * The policy for retries or hedging (gRFC A6). It applies to methods that are idempotent by their `idempotency_level`, unless its
+   * option `applies` selects others. Interceptors run once for each call, not for each attempt. Default: none.
    */
   readonly retry?: RetryOptions | undefined;
   /**
-   * A service config in gRPC's JSON, as text or parsed: time limits, wait for ready, retries and hedging by method. In place of
-   * `retry`. Default: none.
+   * A service config in gRPC's JSON format, as text or parsed: timeouts, wait for ready, retries and hedging by method. It excludes the
+   * option `retry`. Default: none.
    */
   readonly serviceConfig?: string | object | undefined;
-  /** Wrap every call, the first one outermost. */
+  /** Interceptors that wrap every call, the first one outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
@@ -236,13 +240,18 @@ export interface BalancedTransportOptions extends Omit<NodeTransportOptions, "ba
 
 /** A transport to the endpoints of a target. */
 export interface BalancedTransport extends ClosableTransport {
-  /** The endpoints that are known, with their state. */
+  /** Returns the known endpoints with their state. */
   readonly endpoints: () => readonly EndpointStatus[];
 }
 
-/** Makes a transport to the endpoints that a resolver finds. It is asked at the first call. */
+/**
+ * Creates a transport to the endpoints that a resolver finds. The resolver starts with the first call. Throws a `TypeError` or
+ * `RangeError` for an invalid option.
+ */
 export function createTransport(options: BalancedTransportOptions): BalancedTransport;
-/** Makes a transport to one server. Connections are made on demand. */
+/**
+ * Creates a transport to one server. Connections are opened on demand. Throws a `TypeError` or `RangeError` for an invalid option.
+ */
 export function createTransport(options: NodeTransportOptions): ClosableTransport;
 export function createTransport(options: NodeTransportOptions | BalancedTransportOptions): ClosableTransport {
   const { protocol = "grpc", codec: given = "proto", compressions = nodeCompressions } = options;

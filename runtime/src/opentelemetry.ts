@@ -1,4 +1,7 @@
-/** Entry point `triple-es/opentelemetry`: traces and metrics by OpenTelemetry's conventions for RPC. Needs `@opentelemetry/api`. */
+/**
+ * Entry point `triple-es/opentelemetry`: traces and metrics by OpenTelemetry's semantic conventions for RPC. Requires the package
+ * `@opentelemetry/api`.
+ */
 export {
   type ClientTelemetryOptions,
   createClientTelemetry,
