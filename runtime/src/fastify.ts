@@ -10,8 +10,8 @@ export interface FastifyRpcOptions {
   /** The router to serve. Add its services before Fastify loads the plugin. */
   readonly router: Router;
   /**
-   * Creates the values of each call's context from Fastify's request, including the properties that hooks and plugins have added.
-   * Called when interceptors or the handler first read `context.values`. Default: no values.
+   * Creates the values of each call's context from Fastify's request, including the properties that hooks and plugins have
+   * added. Called when interceptors or the handler first read `context.values`. Default: no values.
    */
   readonly values?: ((request: FastifyRequest) => ContextValues) | undefined;
   /** The option `trustProxy` of `createServer`. Fastify's option with the same name has no effect. Default: none. */
@@ -19,11 +19,11 @@ export interface FastifyRpcOptions {
 }
 
 /**
- * A Fastify plugin: `app.register(fastifyRpc, { router })`, optionally with a `prefix`. It serves sub-protocol A over HTTP/1.1, and
- * both sub-protocols with Fastify's option `http2`.
+ * A Fastify plugin: `app.register(fastifyRpc, { router })`, optionally with a `prefix`. It serves sub-protocol A over
+ * HTTP/1.1, and both sub-protocols with Fastify's option `http2`.
  *
- * Fastify's hooks and response headers apply. Its body parsers and its option `bodyLimit` do not apply: the router decodes messages
- * itself and has separate limits.
+ * Fastify's hooks and response headers apply. Its body parsers and its option `bodyLimit` do not apply: the router decodes
+ * messages itself and has separate limits.
  */
 export const fastifyRpc: FastifyPluginCallback<FastifyRpcOptions> = (app, options, done) => {
   const { router, values, trustProxy } = options;

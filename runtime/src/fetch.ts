@@ -1,6 +1,6 @@
 /**
- * Entry point `triple-es/fetch`: clients on `fetch`, and servers that answer a `Request` with a `Response`. Both support sub-protocol
- * A, and sub-protocol B in the framing of gRPC-Web, because `fetch` can neither read nor write trailers.
+ * Entry point `triple-es/fetch`: clients on `fetch`, and servers that answer a `Request` with a `Response`. Both support
+ * sub-protocol A, and sub-protocol B in the framing of gRPC-Web, because `fetch` can neither read nor write trailers.
  */
 import { type Call, type ContextValues, type Interceptor, intercept } from "./call/call.ts";
 import type { HttpRpcPayload } from "./call/method.ts";
@@ -23,9 +23,9 @@ export type { FetchHandler, FetchPeer } from "./fetch/handler.ts";
 
 export interface FetchTransportOptions extends FetchOptions {
   /**
-   * The protocol of calls: `http-rpc` is sub-protocol A, for unary calls only; `grpc-web` is sub-protocol B in the framing of
-   * gRPC-Web, for unary calls and server streaming. Default: `http-rpc` for unary calls, `grpc-web` for server streaming. Client
-   * streaming is not supported.
+   * The protocol of calls: `http-rpc` is sub-protocol A, for unary calls only; `grpc-web` is sub-protocol B in the framing
+   * of gRPC-Web, for unary calls and server streaming. Default: `http-rpc` for unary calls, `grpc-web` for server
+   * streaming. Client streaming is not supported.
    */
   readonly protocol?: "http-rpc" | "grpc-web" | undefined;
   /** The codec of messages. Default: `json`. */
@@ -33,13 +33,13 @@ export interface FetchTransportOptions extends FetchOptions {
   /** The codec of responses, requested by the header `accept`. Default: the codec of requests, without the header. */
   readonly accept?: "proto" | "json" | Codec | undefined;
   /**
-   * The JSON body of a message: the specification's array of one element, or the bare object. The option also applies to a single
-   * argument of an interface method, of any type. Default: `array`.
+   * The JSON body of a message: the specification's array of one element, or the bare object. The option also applies to a
+   * single argument of an interface method, of any type. Default: `array`.
    */
   readonly jsonBody?: "array" | "object" | undefined;
   /**
-   * True if methods are called by their names in Dubbo for Java, which Java servers require. Code generated with `java_names` contains
-   * the names. Default: false, the names of the proto file.
+   * True if methods are called by their names in Dubbo for Java, which Java servers require. Code generated with
+   * `java_names` contains the names. Default: false, the names of the proto file.
    */
   readonly javaNames?: boolean | undefined;
   /** Maximum size of a received message, in bytes. A larger one fails the call with `resource_exhausted`. Default: 4 MiB. */
@@ -49,8 +49,8 @@ export interface FetchTransportOptions extends FetchOptions {
 }
 
 /**
- * Creates a transport on `fetch` for unary calls and server streaming. It needs no closing: the platform manages the connections.
- * Throws a `TypeError` for an invalid option, and a `RangeError` for a `maxMessageBytes` out of range.
+ * Creates a transport on `fetch` for unary calls and server streaming. It needs no closing: the platform manages the
+ * connections. Throws a `TypeError` for an invalid option, and a `RangeError` for a `maxMessageBytes` out of range.
  */
 export function createTransport(options: FetchTransportOptions): Transport {
   const exchange = connectFetch(withReasons(options));
@@ -64,8 +64,8 @@ export function createTransport(options: FetchTransportOptions): Transport {
 }
 
 /**
- * Returns the call of a transport, which uses `unary` (sub-protocol A), gRPC-Web or both, by the option `protocol`. `schemas` is the
- * payload of methods that have none.
+ * Returns the call of a transport, which uses `unary` (sub-protocol A), gRPC-Web or both, by the option `protocol`.
+ * `schemas` is the payload of methods that have none.
  */
 export function withStreams(
   unary: UnaryCall,
@@ -86,13 +86,13 @@ export interface FetchHandlerOptions<Platform extends readonly unknown[] = reado
    */
   readonly prefix?: string | undefined;
   /**
-   * Creates the values of each call's context from the request and the platform's other arguments, such as `env` in Cloudflare
-   * Workers. Called when interceptors or the handler first read `context.values`. Default: no values.
+   * Creates the values of each call's context from the request and the platform's other arguments, such as `env` in
+   * Cloudflare Workers. Called when interceptors or the handler first read `context.values`. Default: no values.
    */
   readonly values?: ((request: Request, ...platform: Platform) => ContextValues) | undefined;
   /**
-   * Returns the address of the client from the platform's arguments, such as `info.remoteAddr` in Deno, because a `Request` does not
-   * contain it. Called when `context.peer` is first read. Default: the address is `undefined`.
+   * Returns the address of the client from the platform's arguments, such as `info.remoteAddr` in Deno, because a `Request`
+   * does not contain it. Called when `context.peer` is first read. Default: the address is `undefined`.
    */
   readonly peer?: ((request: Request, ...platform: Platform) => FetchPeer) | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Entry point `triple-es/hessian2`: Hessian 2, Dubbo's serialization of interface methods. It decodes data only: received bytes
- * cannot load classes or run code, and undeclared classes are refused.
+ * Entry point `triple-es/hessian2`: Hessian 2, Dubbo's serialization of interface methods. It decodes data only: received
+ * bytes cannot load classes or run code, and undeclared classes are refused.
  */
 import { assertOneOf } from "./call/option.ts";
 import { Cost } from "./java/cost.ts";
@@ -16,8 +16,8 @@ export type { Hessian2Limits } from "./java/hessian2/raw.ts";
 
 export interface Hessian2Options {
   /**
-   * Classes to accept in addition to those that signatures declare: subclasses of declared classes, and classes of values that are
-   * declared as `Object`. Default: none.
+   * Classes to accept in addition to those that signatures declare: subclasses of declared classes, and classes of values
+   * that are declared as `Object`. Default: none.
    */
   readonly classes?: readonly JavaClass[] | undefined;
   /** Enums to accept for values that are declared as `Object`. Default: none. */
@@ -64,9 +64,9 @@ export interface DubboJavaOptions {
 }
 
 /**
- * Returns the options of a transport that calls Dubbo for Java: `createTransport({ baseUrl, ...dubboJava() })`. With `grpc`, the
- * default, values of interface methods are sent in Hessian 2. With `http-rpc`, messages are bare JSON objects, the only form that
- * Dubbo reads, and methods have their Java names. Throws a `TypeError` for an invalid protocol.
+ * Returns the options of a transport that calls Dubbo for Java: `createTransport({ baseUrl, ...dubboJava() })`. With
+ * `grpc`, the default, values of interface methods are sent in Hessian 2. With `http-rpc`, messages are bare JSON objects,
+ * the only form that Dubbo reads, and methods have their Java names. Throws a `TypeError` for an invalid protocol.
  */
 export function dubboJava(protocol: "grpc" | "http-rpc" = "grpc"): DubboJavaOptions {
   assertOneOf("protocol", protocol, ["grpc", "http-rpc"]);

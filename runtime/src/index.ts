@@ -88,8 +88,8 @@ export interface RouterOptions {
   /** Supported codecs of messages. Default: `proto` and `json`. */
   readonly codecs?: readonly Codec[] | undefined;
   /**
-   * Supported compressions, in order of preference. Default: gzip and deflate if the platform has `CompressionStream`; for servers and
-   * routers of `triple-es/node` gzip, br, deflate, and zstd from Node 22.15 on.
+   * Supported compressions, in order of preference. Default: gzip and deflate if the platform has `CompressionStream`; for
+   * servers and routers of `triple-es/node` gzip, br, deflate, and zstd from Node 22.15 on.
    */
   readonly compressions?: readonly Compression[] | undefined;
   /** Messages of responses with fewer bytes than this are not compressed. Default: 1,024. */
@@ -97,43 +97,48 @@ export interface RouterOptions {
   /** Maximum size of a received message, in bytes, before and after decompression. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * Maximum memory of a decoded message, in bytes, by estimate: two bytes on the wire can become an object with many fields. A larger
-   * message is refused with `resource_exhausted`. Default: 16 times `maxMessageBytes`, which is 64 MiB by default.
+   * Maximum memory of a decoded message, in bytes, by estimate: two bytes on the wire can become an object with many
+   * fields. A larger message is refused with `resource_exhausted`. Default: 16 times `maxMessageBytes`, which is 64 MiB by
+   * default.
    */
   readonly maxDecodedBytes?: number | undefined;
   /** Serializations of the values of interface methods in sub-protocol B, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
   /**
-   * Limits on bodies of sub-protocol A: `parts` of a multipart body (default 128), `formValues` of a form (default 1,000) and `elements`
-   * of an XML document (default 10,000). A body that exceeds a limit is refused with HTTP status 400.
+   * Limits on bodies of sub-protocol A: `parts` of a multipart body (default 128), `formValues` of a form (default 1,000)
+   * and `elements` of an XML document (default 10,000). A body that exceeds a limit is refused with HTTP status 400.
    */
   readonly bodyLimits?: Partial<BodyLimits> | undefined;
   /**
-   * Limits of header blocks: `request` for received headers, `response` for the metadata that handlers send. Each has `fields` (default
-   * 100, at most 2,000) and `bytes` (default 16,384, at most 65,536; each field adds 32 to its name and value, as in HTTP/2). A request
-   * that exceeds a limit is refused with `resource_exhausted` (431 in sub-protocol A); a response fails with `internal`.
+   * Limits of header blocks: `request` for received headers, `response` for the metadata that handlers send. Each has
+   * `fields` (default 100, at most 2,000) and `bytes` (default 16,384, at most 65,536; each field adds 32 to its name and
+   * value, as in HTTP/2). A request that exceeds a limit is refused with `resource_exhausted` (431 in sub-protocol A); a
+   * response fails with `internal`.
    */
   readonly headerLimits?: HeaderLimitsInit | undefined;
   /** True if sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
   /**
-   * True if sub-protocol B refuses requests without `te: trailers`. The specification requires the header, to detect proxies that drop
-   * trailers. Default: false, as in gRPC for Go and Java.
+   * True if sub-protocol B refuses requests without `te: trailers`. The specification requires the header, to detect
+   * proxies that drop trailers. Default: false, as in gRPC for Go and Java.
    */
   readonly requireTe?: boolean | undefined;
   /** Other origins whose pages may call (CORS). Default: none. */
   readonly cors?: CorsOptions | undefined;
   /**
-   * The rule that selects a service by the version and group of a request: an exact match, or Dubbo's fallback. Default: `exact`.
+   * The rule that selects a service by the version and group of a request: an exact match, or Dubbo's fallback. Default:
+   * `exact`.
    */
   readonly versionMatch?: VersionMatch | undefined;
-  /** The hook that is called with every error that is hidden from the peer. Default: prints the error with `console.error`. */
+  /**
+   * The hook that is called with every error that is hidden from the peer. Default: prints the error with `console.error`.
+   */
   readonly onError?: ErrorHook | undefined;
 }
 
 /**
- * Creates a router that serves both sub-protocols, for handlers and in-memory transports. Throws a `TypeError` or `RangeError` for an
- * invalid option.
+ * Creates a router that serves both sub-protocols, for handlers and in-memory transports. Throws a `TypeError` or
+ * `RangeError` for an invalid option.
  */
 export function createRouter(options: RouterOptions = {}): Router {
   const {
@@ -169,8 +174,9 @@ export interface InMemoryTransportOptions {
 }
 
 /**
- * Creates a transport that calls a router in the same process. Everything but the network is the same as with a server: messages are
- * encoded, metadata is validated, and errors are converted. It needs no closing. Throws a `TypeError` for an invalid option.
+ * Creates a transport that calls a router in the same process. Everything but the network is the same as with a server:
+ * messages are encoded, metadata is validated, and errors are converted. It needs no closing. Throws a `TypeError` for an
+ * invalid option.
  */
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
   const { protocol = "grpc", codec = "proto", serializations } = options;

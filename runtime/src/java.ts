@@ -1,6 +1,6 @@
 /**
- * Entry point `triple-es/java`: interface methods. It exports the imports of code generated from TypeScript interfaces, for clients and
- * servers, and types for Java's values.
+ * Entry point `triple-es/java`: interface methods. It exports the imports of code generated from TypeScript interfaces, for
+ * clients and servers, and types for Java's values.
  */
 export type { ServiceDef } from "./call/call.ts";
 export type { CallDefaults, CallOptions, Transport } from "./client/client.ts";

@@ -1,6 +1,6 @@
 /**
- * Entry point `triple-es/json`: clients without protobuf, for unary calls over sub-protocol A on `fetch` with messages in plain JSON.
- * Code generated with `messages=json` imports only this entry point.
+ * Entry point `triple-es/json`: clients without protobuf, for unary calls over sub-protocol A on `fetch` with messages in
+ * plain JSON. Code generated with `messages=json` imports only this entry point.
  */
 import { type Call, intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
@@ -27,7 +27,10 @@ export { plainJson } from "./codec/plain-json.ts";
 
 export type JsonTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "protocol">;
 
-/** Creates a transport on `fetch` for messages in plain JSON. It needs no closing. Throws a `TypeError` for an invalid base URL. */
+/**
+ * Creates a transport on `fetch` for messages in plain JSON. It needs no closing. Throws a `TypeError` for an invalid base
+ * URL.
+ */
 export function createTransport(options: JsonTransportOptions): Transport {
   const unary = createUnaryCall(connectFetch(options), noCodec, resolveUnaryOptions(options));
   // refuseStreams is not needed: stubs of plain JSON are unary, and the payload of interface methods refuses streams.

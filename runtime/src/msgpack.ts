@@ -1,6 +1,6 @@
 /**
- * Entry point `triple-es/msgpack`: the serialization MessagePack of interface methods, whose name on the wire is `msgpack`. Requires the
- * package `@msgpack/msgpack`.
+ * Entry point `triple-es/msgpack`: the serialization MessagePack of interface methods, whose name on the wire is `msgpack`.
+ * Requires the package `@msgpack/msgpack`.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Decoder, Encoder } from "@msgpack/msgpack";
@@ -17,7 +17,10 @@ const NOTATION: Notation = {
   date: (value) => value,
 };
 
-/** Maximum depth in the encoder. It is higher than the limit on the values of a method, so that the clearer error of that limit is thrown. */
+/**
+ * Maximum depth in the encoder. It is higher than the limit on the values of a method, so that the clearer error of that
+ * limit is thrown.
+ */
 const MAX_ENCODER_DEPTH = 200;
 
 /** The serialization MessagePack. Dates are timestamps, a `long` is a 64-bit integer, and keys of maps are strings. */

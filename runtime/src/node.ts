@@ -51,13 +51,14 @@ export type RequestHead = Pick<HttpRequest, "path" | "headers" | "authority" | "
 
 export interface ServerOptions extends RouterOptions, ListenerOptions {
   /**
-   * Creates the values of each call's context from the head of its request. Called when interceptors or the handler first read
-   * `context.values`. If it throws, the call fails with `unknown`. Default: no values.
+   * Creates the values of each call's context from the head of its request. Called when interceptors or the handler first
+   * read `context.values`. If it throws, the call fails with `unknown`. Default: no values.
    */
   readonly values?: ((request: RequestHead) => ContextValues) | undefined;
   /**
-   * Trusted proxies. `context.peer.address` is then the client's address from the header of the proxy; the other values still come from
-   * the connection. Default: none; the address is that of the connection, and such headers are ignored.
+   * Trusted proxies. For a request from one of them, `context.peer.address` is the client's address in the proxy's header,
+   * and the port is `undefined`; the other values still come from the connection. Default: none, so that such headers are
+   * ignored.
    */
   readonly trustProxy?: TrustProxyOptions | undefined;
 }
@@ -71,21 +72,21 @@ export interface Server extends Router {
    */
   readonly address: AddressInfo;
   /**
-   * Shuts down gracefully: stops listening and waits for running calls, up to the grace period. Always settles. Rejects with a
-   * `TypeError`, without closing anything, if the grace period is invalid.
+   * Shuts down gracefully: stops listening and waits for running calls, up to the grace period. Always settles. Rejects
+   * with a `TypeError`, without closing anything, if the grace period is invalid.
    */
   readonly close: (options?: CloseOptions) => Promise<void>;
   /**
-   * Registers a callback that runs when the server begins to close, while it still answers calls. End long streams in the callback;
-   * otherwise they run until the grace period ends.
+   * Registers a callback that runs when the server begins to close, while it still answers calls. End long streams in the
+   * callback; otherwise they run until the grace period ends.
    */
   readonly onClose: (callback: () => void) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 /**
- * Creates a router as `createRouter` of `triple-es` does, with Node's codec and compressions as defaults, for {@link nodeHandler} and
- * other handlers that run on Node. Throws a `TypeError` or `RangeError` for an invalid option.
+ * Creates a router as `createRouter` of `triple-es` does, with Node's codec and compressions as defaults, for {@link
+ * nodeHandler} and other handlers that run on Node. Throws a `TypeError` or `RangeError` for an invalid option.
  */
 export function createRouter(options: RouterOptions = {}): Router {
   const { codecs = [nodeProtoCodec, boundedJsonCodec], compressions = nodeCompressions } = options;
@@ -93,8 +94,8 @@ export function createRouter(options: RouterOptions = {}): Router {
 }
 
 /**
- * Creates a server for both sub-protocols. Add services to it, then call `listen`. Throws a `TypeError` or `RangeError` for an invalid
- * option.
+ * Creates a server for both sub-protocols. Add services to it, then call `listen`. Throws a `TypeError` or `RangeError` for
+ * an invalid option.
  */
 export function createServer(options: ServerOptions = {}): Server {
   const router = createRouter(options);
@@ -137,13 +138,13 @@ export function createServer(options: ServerOptions = {}): Server {
 
 export interface NodeHandlerOptions {
   /**
-   * The path prefix of methods, such as `/api`. Default: none. It is not needed in Express and Connect, which remove the path that a
-   * handler is mounted at.
+   * The path prefix of methods, such as `/api`. Default: none. It is not needed in Express and Connect, which remove the
+   * path that a handler is mounted at.
    */
   readonly prefix?: string | undefined;
   /**
-   * Creates the values of each call's context from the server's request, including the properties that middleware has added, such as
-   * `request.user`. Called when interceptors or the handler first read `context.values`. Default: no values.
+   * Creates the values of each call's context from the server's request, including the properties that middleware has
+   * added, such as `request.user`. Called when interceptors or the handler first read `context.values`. Default: no values.
    */
   readonly values?: ((request: NodeRequest) => ContextValues) | undefined;
   /** Trusted proxies, as in {@link ServerOptions}. Default: none. */
@@ -151,12 +152,12 @@ export interface NodeHandlerOptions {
 }
 
 /**
- * Creates a handler for existing servers: `node:http`, `node:http2`, Express and Connect. It serves sub-protocol A over HTTP/1.1 and
- * both sub-protocols over HTTP/2. Requests for paths outside the router's services are passed to `next`, or answered with 404 without
- * `next`. Throws a `TypeError` for an invalid option.
+ * Creates a handler for existing servers: `node:http`, `node:http2`, Express and Connect. It serves sub-protocol A over
+ * HTTP/1.1 and both sub-protocols over HTTP/2. Requests for paths outside the router's services are passed to `next`, or
+ * answered with 404 without `next`. Throws a `TypeError` for an invalid option.
  *
- * The handler reads the body itself, so it must precede body parsers. Create its router with {@link createRouter} of this entry point,
- * which has Node's compressions.
+ * The handler reads the body itself, so it must precede body parsers. Create its router with {@link createRouter} of this
+ * entry point, which has Node's compressions.
  */
 export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): NodeHandler {
   const pathOf = pathsBelow(options.prefix);
@@ -179,54 +180,56 @@ export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion"
   /** Messages with fewer bytes than this are not compressed. Default: 1,024. */
   readonly compressMinBytes?: number | undefined;
   /**
-   * Limits of header blocks. `request` applies to the headers that are sent: `fields` (default 100) and `bytes` (default 16,384; each
-   * field adds 32 to its name and value, as in HTTP/2). `response` applies to received headers and trailers, separately (default and
-   * maximum 2,000 and 65,536). A call fails with `invalid_argument` if its metadata exceeds a limit, and with `resource_exhausted` if its
-   * response does.
+   * Limits of header blocks. `request` applies to the headers that are sent: `fields` (default 100) and `bytes` (default
+   * 16,384; each field adds 32 to its name and value, as in HTTP/2). `response` applies to received headers and trailers,
+   * separately (default and maximum 2,000 and 65,536). A call fails with `invalid_argument` if its metadata exceeds a
+   * limit, and with `resource_exhausted` if its response does.
    */
   readonly headerLimits?: HeaderLimitsInit | undefined;
   /** Maximum size of a received message, in bytes. A larger one fails the call with `resource_exhausted`. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * Maximum memory of a decoded message, in bytes, by estimate. A call with a larger response fails with `resource_exhausted`. Default:
-   * 16 times `maxMessageBytes`, which is 64 MiB by default.
+   * Maximum memory of a decoded message, in bytes, by estimate. A call with a larger response fails with
+   * `resource_exhausted`. Default: 16 times `maxMessageBytes`, which is 64 MiB by default.
    */
   readonly maxDecodedBytes?: number | undefined;
   /**
-   * The JSON body of a message over `http-rpc`: the specification's array of one element, or the bare object. The option also applies to
-   * a single argument of an interface method, of any type. Default: `array`.
+   * The JSON body of a message over `http-rpc`: the specification's array of one element, or the bare object. The option
+   * also applies to a single argument of an interface method, of any type. Default: `array`.
    */
   readonly jsonBody?: "array" | "object" | undefined;
   /**
-   * True if methods are called by their names in Dubbo for Java. Code generated with `java_names` contains the names. Java servers
-   * require them over `http-rpc`, and over `grpc` for a service with several groups or versions. Default: false, the names of the proto
-   * file.
+   * True if methods are called by their names in Dubbo for Java. Code generated with `java_names` contains the names. Java
+   * servers require them over `http-rpc`, and over `grpc` for a service with several groups or versions. Default: false,
+   * the names of the proto file.
    */
   readonly javaNames?: boolean | undefined;
   /**
-   * The codec of responses over `http-rpc`, requested by the header `accept`. Default: the codec of requests, without the header. A call
-   * can also set `accept` in its headers.
+   * The codec of responses over `http-rpc`, requested by the header `accept`. Default: the codec of requests, without the
+   * header. A call can also set `accept` in its headers.
    */
   readonly accept?: "proto" | "json" | Codec | undefined;
   /**
-   * True if requests over `grpc` send the type of their messages in `grpc-message-type`, such as `greet.v1.GreetRequest`. Default: false.
-   * A call can also set the header itself.
+   * True if requests over `grpc` send the type of their messages in `grpc-message-type`, such as `greet.v1.GreetRequest`.
+   * Default: false. A call can also set the header itself.
    */
   readonly messageType?: boolean | undefined;
   /** Serializations of the values of interface methods over `grpc`, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
   /**
-   * The content type of the messages of interface methods over `grpc`. Default: `application/grpc+proto`, which known peers use.
+   * The content type of the messages of interface methods over `grpc`. Default: `application/grpc+proto`, which known peers
+   * use.
    */
   readonly wrapperContentType?: WrapperContentType | undefined;
   /**
-   * The policy for retries or hedging (gRFC A6). It applies to methods that are idempotent by their `idempotency_level`, unless its
-   * option `applies` selects others. Interceptors run once for each call, not for each attempt. Default: none.
+   * The policy for retries or hedging (gRFC A6). Methods are retried if they are idempotent by their `idempotency_level`,
+   * unless the policy's option `applies` selects others; only methods with an `idempotency_level` are hedged. Interceptors
+   * run once for each call, not for each attempt. Default: none.
    */
   readonly retry?: RetryOptions | undefined;
   /**
-   * A service config in gRPC's JSON format, as text or parsed: timeouts, wait for ready, retries and hedging by method. It excludes the
-   * option `retry`. Default: none.
+   * A service config in gRPC's JSON format, as text or parsed: timeouts, wait for ready, retries and hedging by method. It
+   * excludes the option `retry`. Default: none.
    */
   readonly serviceConfig?: string | object | undefined;
   /** Interceptors that wrap every call, the first one outermost. Default: none. */
@@ -245,12 +248,13 @@ export interface BalancedTransport extends ClosableTransport {
 }
 
 /**
- * Creates a transport to the endpoints that a resolver finds. The resolver starts with the first call. Throws a `TypeError` or
- * `RangeError` for an invalid option.
+ * Creates a transport to the endpoints that a resolver finds. The resolver starts with the first call. Throws a `TypeError`
+ * or `RangeError` for an invalid option.
  */
 export function createTransport(options: BalancedTransportOptions): BalancedTransport;
 /**
- * Creates a transport to one server. Connections are opened on demand. Throws a `TypeError` or `RangeError` for an invalid option.
+ * Creates a transport to one server. Connections are opened on demand. Throws a `TypeError` or `RangeError` for an invalid
+ * option.
  */
 export function createTransport(options: NodeTransportOptions): ClosableTransport;
 export function createTransport(options: NodeTransportOptions | BalancedTransportOptions): ClosableTransport {

@@ -1,6 +1,6 @@
 /**
- * Entry point `triple-es/opentelemetry`: traces and metrics by OpenTelemetry's semantic conventions for RPC. Requires the package
- * `@opentelemetry/api`.
+ * Entry point `triple-es/opentelemetry`: traces and metrics by OpenTelemetry's semantic conventions for RPC. Requires the
+ * package `@opentelemetry/api`.
  */
 export {
   type ClientTelemetryOptions,

@@ -1,6 +1,7 @@
 /**
- * Entry point `triple-es/proto`: clients on `fetch` with binary messages, for unary calls over sub-protocol A and server streaming over
- * gRPC-Web. A browser bundle with this entry point instead of `triple-es/fetch` does not contain the JSON codec.
+ * Entry point `triple-es/proto`: clients on `fetch` with binary messages, for unary calls over sub-protocol A and server
+ * streaming over gRPC-Web. A browser bundle with this entry point instead of `triple-es/fetch` does not contain the JSON
+ * codec.
  */
 import { intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
@@ -14,8 +15,8 @@ import { resolveUnaryOptions } from "./protocol/options.ts";
 export type ProtoTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "jsonBody">;
 
 /**
- * Creates a transport on `fetch` with binary messages, for unary calls and server streaming. It needs no closing. Throws a `TypeError`
- * for an invalid option, and a `RangeError` for a `maxMessageBytes` out of range.
+ * Creates a transport on `fetch` with binary messages, for unary calls and server streaming. It needs no closing. Throws a
+ * `TypeError` for an invalid option, and a `RangeError` for a `maxMessageBytes` out of range.
  */
 export function createTransport(options: ProtoTransportOptions): Transport {
   const exchange = connectFetch(withReasons(options));

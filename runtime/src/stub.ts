@@ -1,6 +1,6 @@
 /**
- * The imports of generated code. Generated code of users imports them from the entry point `triple-es`; the generated services of the
- * runtime import this module instead of their package's entry point.
+ * The imports of generated code. Generated code of users imports them from the entry point `triple-es`; the generated
+ * services of the runtime import this module instead of their package's entry point.
  */
 export type { ServiceDef } from "./call/call.ts";
 export {

@@ -1,10 +1,13 @@
 /**
- * Attempts of one call (gRFC A6): the metadata that counts and delays them, and marks on errors that record whether the server may
- * have processed the call.
+ * Attempts of one call (gRFC A6): the metadata that counts and delays them, and marks on errors that record whether the
+ * server may have processed the call.
  */
 import type { RpcError } from "./error.ts";
 
-/** The header with the number of previous attempts; absent on the first attempt. A client also finds it in the response headers. */
+/**
+ * The header with the number of previous attempts; absent on the first attempt. A client also finds it in the response
+ * headers.
+ */
 export const PREVIOUS_ATTEMPTS = "grpc-previous-rpc-attempts";
 
 /** Metadata by which a server delays the next attempt, in milliseconds, or forbids it with a negative number (pushback). */

@@ -1,6 +1,6 @@
 /**
- * Calls as typed values: the method of a call, its request and its response. Stubs, interceptors, both halves of the protocols and
- * handlers use these types, on clients and on servers.
+ * Calls as typed values: the method of a call, its request and its response. Stubs, interceptors, both halves of the
+ * protocols and handlers use these types, on clients and on servers.
  */
 import type { Metadata } from "./metadata.ts";
 import type { BodyKind, Method } from "./method.ts";
@@ -50,15 +50,15 @@ export interface ContextValues {
 /** Deadline, cancellation and values of a call. */
 export interface CallContext {
   /**
-   * Fires when the call is cancelled, its deadline passes, the connection to its peer is lost or its server shuts down; never on
-   * success. Created on first use. `undefined` if nothing can end the call early.
+   * Fires when the call is cancelled, its deadline passes, the connection to its peer is lost or its server shuts down;
+   * never on success. Created on first use. `undefined` if nothing can end the call early.
    */
   readonly signal: AbortSignal | undefined;
   /** Returns the milliseconds until the deadline, or 0 after it has passed; `undefined` without a deadline. */
   readonly timeoutMs: () => number | undefined;
   /**
-   * On a client, true if the call waits while its server cannot be reached (wait for ready). `undefined`: the transport's option
-   * applies.
+   * On a client, true if the call waits while its server cannot be reached (wait for ready). `undefined`: the transport's
+   * option applies.
    */
   readonly waitForReady?: boolean | undefined;
   readonly values: ContextValues;
@@ -109,7 +109,8 @@ export type Call = (request: CallRequest) => Promise<CallResponse>;
 export type Interceptor = (next: Call) => Call;
 
 /**
- * Wraps a call in a list of interceptors, the first one outermost. Throws a `TypeError` for an element that is not an interceptor.
+ * Wraps a call in a list of interceptors, the first one outermost. Throws a `TypeError` for an element that is not an
+ * interceptor.
  */
 export function intercept(call: Call, interceptors: readonly Interceptor[] = []): Call {
   return interceptors.reduceRight((next, interceptor, index) => {

@@ -62,7 +62,8 @@ export class OpenContext implements CallContext {
   }
 
   /**
-   * A getter that returns a function, because handlers destructure the context. All calls without a deadline share one function.
+   * A getter that returns a function, because handlers destructure the context. All calls without a deadline share one
+   * function.
    */
   get timeoutMs(): () => number | undefined {
     const deadline = this.#deadline;
@@ -84,8 +85,8 @@ export class OpenContext implements CallContext {
   }
 
   /**
-   * Settles as `work` does, or rejects when the call ends early, whichever comes first. If the call has already ended, `work` is
-   * not started.
+   * Settles as `work` does, or rejects when the call ends early, whichever comes first. If the call has already ended,
+   * `work` is not started.
    */
   race<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);

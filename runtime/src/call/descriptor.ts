@@ -11,9 +11,9 @@ const known = new WeakMap<Method, DescMethod>();
  * Returns the descriptor of a method, from which `getOption` of `@bufbuild/protobuf` reads custom options; `undefined`
  * for a method whose messages have no schema: an interface method, or one generated with `messages=json`.
  *
- * Generated code does not refer to the descriptor, so that browser bundles without a call of this function do not contain it. The
- * function finds it through the proto files of the method's messages. Throws a `TypeError` if both messages are declared in other
- * files than the rpc, unless the code was generated with `descriptors=true`.
+ * Generated code does not refer to the descriptor, so that browser bundles without a call of this function do not contain
+ * it. The function finds it through the proto files of the method's messages. Throws a `TypeError` if both messages are
+ * declared in other files than the rpc, unless the code was generated with `descriptors=true`.
  */
 export function descriptorOf(method: Method): DescMethod | undefined {
   if (method.payload !== undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * `RpcError`, the only type of error that crosses a module boundary of the runtime. Errors of the platform and of other libraries
- * are converted where they are caught.
+ * `RpcError`, the only type of error that crosses a module boundary of the runtime. Errors of the platform and of other
+ * libraries are converted where they are caught.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { anyIs, anyUnpack } from "@bufbuild/protobuf/wkt";
@@ -32,7 +32,8 @@ export interface RpcErrorOptions {
 const BRAND = Symbol.for("triple-es.RpcError");
 
 /**
- * The error of a failed call (spec: Errors). Clients throw it; handlers throw it to choose the error that the caller receives.
+ * The error of a failed call (spec: Errors). Clients throw it; handlers throw it to choose the error that the caller
+ * receives.
  *
  * `code`, message, details, headers and trailers are sent to the peer; `cause` and the stack are not.
  */
@@ -47,8 +48,8 @@ export class RpcError extends Error {
   /** Headers of the failed call. */
   readonly headers: Metadata;
   /**
-   * The protocol error code of sub-protocol A: the received code, or for a failure on this side, in either sub-protocol, the code
-   * that the runtime sets, such as 30 if the deadline has passed on a client.
+   * The protocol error code of sub-protocol A: the received code, or for a failure on this side, in either sub-protocol,
+   * the code that the runtime sets, such as 30 if the deadline has passed on a client.
    */
   readonly status: Status | undefined;
   /**
@@ -80,8 +81,8 @@ export class RpcError extends Error {
 
   /**
    * Converts a thrown value to an `RpcError`. An `RpcError` is returned unchanged. An `AbortError` becomes `canceled`, a
-   * `TimeoutError` becomes `deadline_exceeded`, and any other value becomes `fallback` (default: `unknown`). The thrown value is the
-   * cause of the new error.
+   * `TimeoutError` becomes `deadline_exceeded`, and any other value becomes `fallback` (default: `unknown`). The thrown
+   * value is the cause of the new error.
    */
   static from(reason: unknown, fallback: Code = Code.Unknown): RpcError {
     if (reason instanceof RpcError) return reason;
@@ -127,15 +128,16 @@ export function withCaller<Reason>(reason: Reason, method: string): Reason | Rpc
 }
 
 /**
- * Returns the error of a call whose signal has fired: the reason of the signal, converted as by {@link RpcError.from} with the
- * fallback `canceled`.
+ * Returns the error of a call whose signal has fired: the reason of the signal, converted as by {@link RpcError.from} with
+ * the fallback `canceled`.
  */
 export function abortError(signal: AbortSignal): RpcError {
   return RpcError.from(signal.reason, Code.Canceled);
 }
 
 /**
- * A hook that receives an error that is hidden from the peer, and the path of its call. Errors that the hook throws are printed.
+ * A hook that receives an error that is hidden from the peer, and the path of its call. Errors that the hook throws are
+ * printed.
  */
 export type ErrorHook = (error: unknown, path: string) => void;
 
@@ -148,8 +150,9 @@ export function hiddenError(cause: unknown): RpcError {
 }
 
 /**
- * Returns the error that the peer receives if the user's code has thrown `reason`. An `RpcError` is sent unchanged. An error that
- * the abort of the call's own signal caused becomes the reason of that abort. Any other error is reported to `onError` and hidden.
+ * Returns the error that the peer receives if the user's code has thrown `reason`. An `RpcError` is sent unchanged. An
+ * error that the abort of the call's own signal caused becomes the reason of that abort. Any other error is reported to
+ * `onError` and hidden.
  */
 export function maskUnknownError(reason: unknown, call: RunningCall, onError: ErrorHook): RpcError {
   if (reason instanceof RpcError) return reason;

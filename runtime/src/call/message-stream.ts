@@ -1,6 +1,6 @@
 /**
- * Streams of messages: hand-written iterators, which cost half as much as async generators, and conversions between one message
- * and a stream.
+ * Streams of messages: hand-written iterators, which cost half as much as async generators, and conversions between one
+ * message and a stream.
  */
 import type { CallResponse } from "./call.ts";
 
@@ -46,8 +46,8 @@ export async function onlyMessage(
 }
 
 /**
- * Ends the stream of a response that will not be read. It requests one message first, because a generator that has not started
- * does not run its `finally` blocks.
+ * Ends the stream of a response that will not be read. It requests one message first, because a generator that has not
+ * started does not run its `finally` blocks.
  */
 export async function endMessages(response: CallResponse | undefined): Promise<void> {
   if (!response?.stream) return;

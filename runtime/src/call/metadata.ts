@@ -19,12 +19,12 @@ const CAPITAL = /[A-Z]/;
 const NO_FIELDS: string[] = [];
 
 /**
- * An ordered list of header fields (spec: Custom metadata). A name may occur several times. Names are case-insensitive and are
- * stored in lower case.
+ * An ordered list of header fields (spec: Custom metadata). A name may occur several times. Names are case-insensitive and
+ * are stored in lower case.
  *
- * A field whose name ends in `-bin` carries bytes: set them as a `Uint8Array` and read them with {@link getBinary}. On the wire they
- * are base64, sent without padding and accepted with or without it. Setting a field with an invalid name or value throws a
- * `TypeError`, so malformed metadata is never sent.
+ * A field whose name ends in `-bin` carries bytes: set them as a `Uint8Array` and read them with {@link getBinary}. On the
+ * wire they are base64, sent without padding and accepted with or without it. Setting a field with an invalid name or value
+ * throws a `TypeError`, so malformed metadata is never sent.
  */
 export class Metadata implements Iterable<[name: string, value: string]> {
   /** A flat list (name, value, name, value …), the layout of engines, which needs no object for each field. */
@@ -94,16 +94,16 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   /**
-   * Returns the bytes of the first value of a `-bin` field, or `undefined` if it is absent. Throws a `TypeError` for a value that
-   * is not base64, or a name that does not end in `-bin`.
+   * Returns the bytes of the first value of a `-bin` field, or `undefined` if it is absent. Throws a `TypeError` for a
+   * value that is not base64, or a name that does not end in `-bin`.
    */
   getBinary(this: this, name: string): Uint8Array | undefined {
     return this.getAllBinary(name)[0];
   }
 
   /**
-   * Returns the bytes of all values of a `-bin` field. Values that peers or proxies have joined with commas are split. Throws as
-   * {@link getBinary} does.
+   * Returns the bytes of all values of a `-bin` field. Values that peers or proxies have joined with commas are split.
+   * Throws as {@link getBinary} does.
    */
   getAllBinary(this: this, name: string): Uint8Array[] {
     requireBinaryName(name);

@@ -1,6 +1,6 @@
 /**
- * Methods as generated code declares them, and the encoding of their messages. Most messages have a Protocol Buffers schema and are
- * encoded by the codec of a transport or server; a method without schemas has a {@link Payload} that encodes them.
+ * Methods as generated code declares them, and the encoding of their messages. Most messages have a Protocol Buffers schema
+ * and are encoded by the codec of a transport or server; a method without schemas has a {@link Payload} that encodes them.
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Metadata } from "./metadata.ts";
@@ -32,7 +32,10 @@ export interface MethodAlias {
 export interface GeneratedCodec {
   /** Encodes a message after `headroom` bytes (default: 0), which the caller fills in. */
   encode(message: object, headroom?: number): Uint8Array;
-  /** Decodes bytes to a new message, or merges them into `message`. Throws an `Error` for bytes that are not a valid message. */
+  /**
+   * Decodes bytes to a new message, or merges them into `message`. Throws an `Error` for bytes that are not a valid
+   * message.
+   */
   decode(bytes: Uint8Array, message?: object): object;
 }
 
@@ -41,8 +44,8 @@ export interface ProtoMethod extends MethodFacts {
   readonly input: DescMessage;
   readonly output: DescMessage;
   /**
-   * Generated codecs of the messages for protobuf's binary format (`codecs=true`). Default: protobuf-es encodes the messages by
-   * their schemas.
+   * Generated codecs of the messages for protobuf's binary format (`codecs=true`). Default: protobuf-es encodes the
+   * messages by their schemas.
    */
   readonly codecs?: { readonly input: GeneratedCodec; readonly output: GeneratedCodec };
   /** The descriptor, in code generated with `descriptors=true`. `descriptorOf` also finds that of most other methods. */
@@ -105,8 +108,8 @@ export interface HttpRpcPayload {
   /** The subtype of the content type of responses. Default: `name`. */
   readonly answer?: string;
   /**
-   * Encodes a request. In JSON, `form` selects whether a single argument is sent in the specification's array of one element, or
-   * bare. Throws an `RpcError` for a message that cannot be sent.
+   * Encodes a request. In JSON, `form` selects whether a single argument is sent in the specification's array of one
+   * element, or bare. Throws an `RpcError` for a message that cannot be sent.
    */
   encodeRequest(method: Method, message: object, form: "array" | "object"): Uint8Array;
   /** Decodes a response. Throws an error for bytes that are not a response of the method. */

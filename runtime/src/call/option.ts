@@ -1,6 +1,6 @@
 /**
- * Validation of options: choices from a list of words, and groups of limits. Callers without a type checker can pass any value. An
- * invalid value throws when the option is passed; it is never replaced by the default.
+ * Validation of options: choices from a list of words, and groups of limits. Callers without a type checker can pass any
+ * value. An invalid value throws when the option is passed; it is never replaced by the default.
  */
 
 /** Returns the value if it is in the list of known values. Otherwise throws a `TypeError` that lists them. */

@@ -1,6 +1,6 @@
 /**
- * Outcomes of calls: notification of observers on a server, and errors for responses of the wrong kind and for the wrong number of
- * messages.
+ * Outcomes of calls: notification of observers on a server, and errors for responses of the wrong kind and for the wrong
+ * number of messages.
  */
 import type { CallContext, CallResponse, Method } from "./call.ts";
 import { Code } from "./code.ts";
@@ -9,8 +9,8 @@ import { RpcError } from "./error.ts";
 /** The context of a call on a server. */
 export interface AnsweredContext extends CallContext {
   /**
-   * Calls back once with the error that the caller receives, if any: when the call has been answered, or at once if it already
-   * has. The error may occur after the last interceptor, for example if a message cannot be encoded.
+   * Calls back once with the error that the caller receives, if any: when the call has been answered, or at once if it
+   * already has. The error may occur after the last interceptor, for example if a message cannot be encoded.
    */
   onAnswered(callback: (error: RpcError | undefined) => void): void;
 }

@@ -3,8 +3,8 @@
  */
 
 /**
- * The client of a call. Except for `authority`, the values come from the connection. Headers of proxies are used only if the server
- * has the option `trustProxy`.
+ * The client of a call. Except for `authority`, the values come from the connection. Headers of proxies are used only if
+ * the server has the option `trustProxy`.
  */
 export interface Peer {
   /** IP address of the client. `undefined` for Unix sockets, in memory, and on platforms that do not provide it. */
@@ -13,7 +13,10 @@ export interface Peer {
   readonly port: number | undefined;
   /** Version of HTTP: `h1` or `h2`. */
   readonly protocol: "h1" | "h2";
-  /** The requested host and port: `:authority` of HTTP/2, or the header `host`. The client chooses the value, so do not trust it. */
+  /**
+   * The requested host and port: `:authority` of HTTP/2, or the header `host`. The client chooses the value, so do not
+   * trust it.
+   */
   readonly authority: string | undefined;
   /** The TLS of the connection; `undefined` without TLS. */
   readonly tls: PeerTls | undefined;
@@ -25,13 +28,13 @@ export interface PeerTls {
   /** True if the client has sent a certificate that was verified with the server's `ca`. */
   readonly verified: boolean;
   /**
-   * Names in the verified certificate: its subject alternative names (DNS, URI such as `spiffe://…`, email, IP), or the common name if
-   * it has no alternative names, as in gRPC. Empty without a verified certificate.
+   * Names in the verified certificate: its subject alternative names (DNS, URI such as `spiffe://…`, email, IP), or the
+   * common name if it has no alternative names, as in gRPC. Empty without a verified certificate.
    */
   readonly identity: readonly string[];
   /**
-   * The client's certificate, verified or not. `undefined` if the server did not request a certificate, or the client did not send
-   * one.
+   * The client's certificate, verified or not. `undefined` if the server did not request a certificate, or the client did
+   * not send one.
    */
   readonly certificate: PeerCertificate | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Time slices for long synchronous work, such as decoding a large message: the running jobs alternate and share a few milliseconds
- * in each turn of the event loop.
+ * Time slices for long synchronous work, such as decoding a large message: the running jobs alternate and share a few
+ * milliseconds in each turn of the event loop.
  */
 import { schedule } from "./event-loop.ts";
 

@@ -3,7 +3,9 @@
  */
 import { abortError, type RpcError } from "./error.ts";
 
-/** The longest delay that `setTimeout` supports, in milliseconds: about 25 days. A timer with a longer delay fires at once. */
+/**
+ * The longest delay that `setTimeout` supports, in milliseconds: about 25 days. A timer with a longer delay fires at once.
+ */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1;
 
 /** Calls back once after a delay of any length, in milliseconds. Returns the function that stops the timer. */
@@ -17,8 +19,8 @@ export function startTimer(delayMs: number, callback: () => void): () => void {
 }
 
 /**
- * Callbacks by signal. Many calls may share a signal, and Node warns of a leak if a signal has more than ten listeners. Therefore
- * each signal gets one listener, which runs the callbacks of all calls.
+ * Callbacks by signal. Many calls may share a signal, and Node warns of a leak if a signal has more than ten listeners.
+ * Therefore each signal gets one listener, which runs the callbacks of all calls.
  */
 const callbacks = new WeakMap<AbortSignal, Set<() => void>>();
 

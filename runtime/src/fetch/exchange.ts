@@ -20,8 +20,8 @@ export interface FetchOptions {
 const BASE_URL = /^(https?:\/\/.|\/|$)[^?#]*$/i;
 
 /**
- * Creates an exchange on `fetch`, the base of a transport. Response bodies are already decompressed, although the headers still
- * contain `content-encoding`. Throws a `TypeError` for an invalid base URL.
+ * Creates an exchange on `fetch`, the base of a transport. Response bodies are already decompressed, although the headers
+ * still contain `content-encoding`. Throws a `TypeError` for an invalid base URL.
  */
 export function connectFetch(options: FetchOptions): Exchange {
   const { baseUrl, credentials, fetch: given } = options;
@@ -57,9 +57,10 @@ export function connectFetch(options: FetchOptions): Exchange {
 }
 
 /**
- * Returns the options with a `fetch` whose error messages contain the reason of a failure. In Node, the reason is the error's cause, a
- * system error, which has only a code if the host has several addresses. Browsers hide the reason from pages: a refused origin looks
- * like an unreachable server, so the message mentions both. The entry point `triple-es/json` omits this function to save bytes.
+ * Returns the options with a `fetch` whose error messages contain the reason of a failure. In Node, the reason is the
+ * error's cause, a system error, which has only a code if the host has several addresses. Browsers hide the reason from
+ * pages: a refused origin looks like an unreachable server, so the message mentions both. The entry point `triple-es/json`
+ * omits this function to save bytes.
  */
 export function withReasons<Options extends FetchOptions>(options: Options): Options {
   const { baseUrl, fetch: given } = options;

@@ -1,5 +1,6 @@
 /**
- * The server engine for platforms that answer a `Request` with a `Response`, such as Bun, Deno, Cloudflare Workers, Hono and Next.
+ * The server engine for platforms that answer a `Request` with a `Response`, such as Bun, Deno, Cloudflare Workers, Hono
+ * and Next.
  */
 import type { ContextValues } from "../call/call.ts";
 import type { Metadata } from "../call/metadata.ts";
@@ -10,8 +11,8 @@ import { clientGone, type Exchange, type HttpRequest } from "../http/exchange.ts
 import { readBody, readHeaders } from "./message.ts";
 
 /**
- * Answers a `Request` with a `Response`. `platform` are the arguments that the platform passes after the request, such as `env` in
- * Cloudflare Workers.
+ * Answers a `Request` with a `Response`. `platform` are the arguments that the platform passes after the request, such as
+ * `env` in Cloudflare Workers.
  */
 export type FetchHandler<Platform extends readonly unknown[] = readonly unknown[]> = (
   request: Request,
@@ -104,8 +105,8 @@ class FetchRequest implements HttpRequest {
   }
 
   /**
-   * A separate signal, created on first use. In Deno, the signal of the request also fires on success, and reading it prints a
-   * warning.
+   * A separate signal, created on first use. In Deno, the signal of the request also fires on success, and reading it
+   * prints a warning.
    */
   get signal(): AbortSignal {
     const controller = this.#controller ?? new AbortController();

@@ -5,22 +5,23 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 
 /**
- * The body of a request or response. It can be read once, by `bytes` or by iteration. Leaving the loop early cancels the rest of
- * the body.
+ * The body of a request or response. It can be read once, by `bytes` or by iteration. Leaving the loop early cancels the
+ * rest of the body.
  */
 export interface Body extends AsyncIterable<Uint8Array> {
   /** The complete bytes, which an engine can write in one flush. `undefined` for a stream of chunks. */
   readonly whole?: Uint8Array | undefined;
   /**
-   * Reads all bytes. Rejects with `resource_exhausted` as soon as there are more than `limit` plus `framing` bytes, where `framing`
-   * is the number of bytes that a protocol adds to a message (default: 0). Also rejects with the error that `check` throws.
+   * Reads all bytes. Rejects with `resource_exhausted` as soon as there are more than `limit` plus `framing` bytes, where
+   * `framing` is the number of bytes that a protocol adds to a message (default: 0). Also rejects with the error that
+   * `check` throws.
    */
   bytes(limit: number, framing?: number, check?: BodyCheck): Promise<Uint8Array>;
 }
 
 /**
- * Checks the chunks of a body as they arrive, and throws to refuse the body before its end. `bytes` is the total length of the
- * chunks; `limit` is the argument of {@link Body.bytes}.
+ * Checks the chunks of a body as they arrive, and throws to refuse the body before its end. `bytes` is the total length of
+ * the chunks; `limit` is the argument of {@link Body.bytes}.
  */
 export type BodyCheck = (chunks: readonly Uint8Array[], bytes: number, limit: number) => void;
 

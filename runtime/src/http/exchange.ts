@@ -1,6 +1,6 @@
 /**
- * Exchanges: one HTTP request and its response as plain values. Engines send and receive them; protocols create and read them.
- * Clients and servers use the same types, so a server's exchange can replace the network.
+ * Exchanges: one HTTP request and its response as plain values. Engines send and receive them; protocols create and read
+ * them. Clients and servers use the same types, so a server's exchange can replace the network.
  */
 import type { ContextValues } from "../call/call.ts";
 import { Code } from "../call/code.ts";
@@ -25,8 +25,8 @@ export interface HttpRequest {
   /** On a server, creates the values of the call's context. Default: empty values. */
   readonly values?: (() => ContextValues) | undefined;
   /**
-   * Fires when the sender cancels the request or its connection is lost. Engines create it on demand. `undefined` if nothing can
-   * abort the exchange.
+   * Fires when the sender cancels the request or its connection is lost. Engines create it on demand. `undefined` if
+   * nothing can abort the exchange.
    */
   readonly signal: AbortSignal | undefined;
   /**
@@ -59,7 +59,10 @@ export interface Connections {
   destroy(reason: RpcError): void;
 }
 
-/** Creates the error that ends a server's exchange early. An engine cannot distinguish a cancellation from a lost connection. */
+/**
+ * Creates the error that ends a server's exchange early. An engine cannot distinguish a cancellation from a lost
+ * connection.
+ */
 export function clientGone(): RpcError {
   return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
 }

@@ -1,6 +1,6 @@
 /**
- * The engine of in-memory transports: connects a client to the exchange of a server in the same process. Client and server have
- * separate headers and signals.
+ * The engine of in-memory transports: connects a client to the exchange of a server in the same process. Client and server
+ * have separate headers and signals.
  */
 import { Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -58,8 +58,8 @@ class ReceivedRequest implements HttpRequest {
 }
 
 /**
- * Converts the reason of the sender's signal. Client and server have the same deadline: if it has passed on the client, it has
- * passed on the server.
+ * Converts the reason of the sender's signal. Client and server have the same deadline: if it has passed on the client, it
+ * has passed on the server.
  */
 function asReceived({ status, code, rawMessage }: RpcError): RpcError {
   return status === Status.ClientTimeout

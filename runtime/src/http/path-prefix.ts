@@ -1,7 +1,7 @@
 /**
- * Creates the function that removes a path prefix, such as `/api`, from request targets. A target outside the prefix is returned
- * without its leading slash, so that it matches no method: otherwise a call could bypass the middleware that protects the prefix.
- * Throws a `TypeError` for a prefix that does not start with a slash.
+ * Creates the function that removes a path prefix, such as `/api`, from request targets. A target outside the prefix is
+ * returned without its leading slash, so that it matches no method: otherwise a call could bypass the middleware that
+ * protects the prefix. Throws a `TypeError` for a prefix that does not start with a slash.
  */
 export function pathsBelow(prefix = ""): (target: string) => string {
   const below = prefix.replace(/\/+$/, "");

@@ -3,7 +3,9 @@
  */
 import { type Body, streamBody } from "./body.ts";
 
-/** Limit of the bytes that are kept for a retry, until the response begins. A request that has sent more cannot be retried. */
+/**
+ * Limit of the bytes that are kept for a retry, until the response begins. A request that has sent more cannot be retried.
+ */
 const MAX_KEPT_BYTES = 64 * 1024;
 
 /**

@@ -21,15 +21,15 @@ export interface FinishedCall {
   /** On a server, the IP address of the client. `undefined` if it is unknown, and on a client. */
   readonly clientAddress: string | undefined;
   /**
-   * The error of a failed call; `undefined` for a successful one. On a server, its `cause` is the error that was hidden from the
-   * peer, if any.
+   * The error of a failed call; `undefined` for a successful one. On a server, its `cause` is the error that was hidden
+   * from the peer, if any.
    */
   readonly error: RpcError | undefined;
 }
 
 /**
- * A function that is called once for every finished call. `request` gives access to other values to log, such as a header. Headers
- * may contain credentials. Errors that the function throws are printed and do not affect the call.
+ * A function that is called once for every finished call. `request` gives access to other values to log, such as a header.
+ * Headers may contain credentials. Errors that the function throws are printed and do not affect the call.
  */
 export type CallReporter = (call: FinishedCall, request: CallRequest) => void;
 
@@ -44,8 +44,8 @@ export function createClientLogger(report: CallReporter): Interceptor {
 }
 
 /**
- * Creates an interceptor that reports the calls of a server. It does not report requests that are refused before a call begins: for
- * an unknown path, or with a message that cannot be decoded.
+ * Creates an interceptor that reports the calls of a server. It does not report requests that are refused before a call
+ * begins: for an unknown path, or with a message that cannot be decoded.
  */
 export function createServerLogger(report: CallReporter): Interceptor {
   return createLogger("server", report);

@@ -16,9 +16,9 @@ export interface Observer {
 }
 
 /**
- * Runs a call and notifies the observer when it ends: after its only message, or when its stream has ended, has failed or was
- * cancelled by its reader. A call fails if its response arrives after the deadline, and on a server also if its response cannot be
- * sent.
+ * Runs a call and notifies the observer when it ends: after its only message, or when its stream has ended, has failed or
+ * was cancelled by its reader. A call fails if its response arrives after the deadline, and on a server also if its
+ * response cannot be sent.
  */
 export async function observe(next: Call, request: CallRequest, observer: Observer): Promise<CallResponse> {
   let response: CallResponse;

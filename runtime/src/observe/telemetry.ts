@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry: interceptors that record a span and the duration of every call, by the semantic conventions for RPC, and propagate
- * the trace from client to server in the metadata. Requires the package `@opentelemetry/api`.
+ * OpenTelemetry: interceptors that record a span and the duration of every call, by the semantic conventions for RPC, and
+ * propagate the trace from client to server in the metadata. Requires the package `@opentelemetry/api`.
  */
 import {
   type Attributes,
@@ -31,8 +31,8 @@ export interface TelemetryOptions {
   /** The tracer that creates the spans. Default: the tracer `triple-es` of the global provider. */
   readonly tracer?: Tracer | undefined;
   /**
-   * The meter that creates the histograms `rpc.client.call.duration` and `rpc.server.call.duration`, in seconds. Default: the meter
-   * `triple-es` of the global provider.
+   * The meter that creates the histograms `rpc.client.call.duration` and `rpc.server.call.duration`, in seconds. Default:
+   * the meter `triple-es` of the global provider.
    */
   readonly meter?: Meter | undefined;
   /** The value of the attribute `rpc.system.name`. Default: `dubbo`, the system that Triple belongs to. */
@@ -50,7 +50,8 @@ export interface ClientTelemetryOptions extends TelemetryOptions {
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /**
- * Codes that mark a server's span as failed, because they report a fault of the server. The other codes report a fault of the client.
+ * Codes that mark a server's span as failed, because they report a fault of the server. The other codes report a fault of
+ * the client.
  */
 const SERVER_ERRORS: ReadonlySet<Code> = new Set([
   Code.Unknown,
@@ -62,8 +63,8 @@ const SERVER_ERRORS: ReadonlySet<Code> = new Set([
 ]);
 
 /**
- * Creates an interceptor that traces the calls of a transport. Each call has a span of kind client, from its start to its last
- * message. The metadata carries the span's context as the global propagator encodes it, and its ids in the headers
+ * Creates an interceptor that traces the calls of a transport. Each call has a span of kind client, from its start to its
+ * last message. The metadata carries the span's context as the global propagator encodes it, and its ids in the headers
  * `tri-trace-traceid` and `tri-trace-rpcid` of the specification.
  *
  *     createTransport({ baseUrl, interceptors: [createClientTelemetry({ baseUrl })] });
@@ -87,8 +88,8 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
 }
 
 /**
- * Creates an interceptor that traces the calls of a server. Each call has a span of kind server, which is a child of the client's
- * span if the metadata carries its context. The span is active while the handler runs.
+ * Creates an interceptor that traces the calls of a server. Each call has a span of kind server, which is a child of the
+ * client's span if the metadata carries its context. The span is active while the handler runs.
  */
 export function createServerTelemetry(options: TelemetryOptions = {}): Interceptor {
   const { tracer, histogram, attributes } = prepare("server", options);

@@ -22,7 +22,8 @@ export function quote(text: string): string {
 }
 
 /**
- * Maximum length of the reason in a decoding error that is sent, in characters. Codecs may quote the bytes that they cannot decode.
+ * Maximum length of the reason in a decoding error that is sent, in characters. Codecs may quote the bytes that they cannot
+ * decode.
  */
 const MAX_REASON_TEXT = 300;
 

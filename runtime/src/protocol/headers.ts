@@ -26,15 +26,16 @@ tri-protocol-version tri-service-timeout tri-service-version tri-service-group`.
 );
 
 /**
- * Reports whether a header is reserved by HTTP or a sub-protocol. All other headers are the user's metadata, including gRPC's headers
- * for retries: `grpc-previous-rpc-attempts` and `grpc-retry-pushback-ms` (gRFC A6).
+ * Reports whether a header is reserved by HTTP or a sub-protocol. All other headers are the user's metadata, including
+ * gRPC's headers for retries: `grpc-previous-rpc-attempts` and `grpc-retry-pushback-ms` (gRFC A6).
  */
 export function isReservedName(name: string): boolean {
   return RESERVED_NAMES.has(name) || /^(:|grpc-(?![pr]))/.test(name);
 }
 
 /**
- * Appends user metadata to headers or trailers, each name with the prefix (default: none). Throws a `TypeError` for reserved names.
+ * Appends user metadata to headers or trailers, each name with the prefix (default: none). Throws a `TypeError` for
+ * reserved names.
  */
 export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = ""): void {
   const fields = metadata.raw;
@@ -48,8 +49,8 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
 }
 
 /**
- * Appends a handler's metadata to the headers or trailers of a response. Throws a `TypeError` for reserved names, or if the limits are
- * exceeded.
+ * Appends a handler's metadata to the headers or trailers of a response. Throws a `TypeError` for reserved names, or if the
+ * limits are exceeded.
  */
 export function appendBounded(headers: Metadata, metadata: Metadata, limits: FieldLimits, prefix?: string): void {
   if (metadata.size === 0) return;
@@ -71,8 +72,8 @@ export function appendCallerMetadata(headers: Metadata, metadata: Metadata): voi
 export type HeadersProblem = { readonly kind: "too large" | "malformed"; readonly message: string };
 
 /**
- * Validates the number, size and grammar of the headers of a request, so that reading them later cannot fail (spec: Custom metadata).
- * Returns `undefined` if they are valid. Empty values are accepted, because HTTP allows them.
+ * Validates the number, size and grammar of the headers of a request, so that reading them later cannot fail (spec: Custom
+ * metadata). Returns `undefined` if they are valid. Empty values are accepted, because HTTP allows them.
  */
 export function checkHeaders(headers: Metadata, limits: FieldLimits): HeadersProblem | undefined {
   const tooLarge = checkHeadersSize(headers, limits);

@@ -18,8 +18,8 @@ export function compressMessage(
 }
 
 /**
- * Decompresses a received message. Rejects with `resource_exhausted` if the result exceeds `maxMessageBytes`, and with the error that
- * `onBadData` creates for bytes that cannot be decompressed.
+ * Decompresses a received message. Rejects with `resource_exhausted` if the result exceeds `maxMessageBytes`, and with the
+ * error that `onBadData` creates for bytes that cannot be decompressed.
  */
 export async function decompressMessage(
   bytes: Uint8Array,

@@ -53,8 +53,8 @@ export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
   /** Supported codecs. */
   readonly codecs: readonly Codec[];
   /**
-   * Reports whether pages of another origin may call, with or without credentials (cookies, `authorization`). Default: no other origin
-   * may call.
+   * Reports whether pages of another origin may call, with or without credentials (cookies, `authorization`). Default: no
+   * other origin may call.
    */
   readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
   /** Limits on the headers of requests that are received, and of responses that are sent. */

@@ -1,6 +1,6 @@
 /**
- * An index of proto files by name and by the symbols they declare. Generated code contains the descriptors of its files, so every
- * file that the messages of a method depend on is available without its proto source.
+ * An index of proto files by name and by the symbols they declare. Generated code contains the descriptors of its files, so
+ * every file that the messages of a method depend on is available without its proto source.
  */
 import { type DescExtension, type DescFile, toBinary } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
@@ -25,8 +25,8 @@ export class FileIndex {
   }
 
   /**
-   * Adds the files that declare the messages of a service, one of which usually declares the service, and the files of descriptors in
-   * the generated code.
+   * Adds the files that declare the messages of a service, one of which usually declares the service, and the files of
+   * descriptors in the generated code.
    */
   addService(service: ServiceDef<object, object>): void {
     for (const { input, output, descriptor } of Object.values(service.methods)) {
@@ -40,7 +40,10 @@ export class FileIndex {
     return this.#files.get(name);
   }
 
-  /** Returns the file that declares a service, method, message, field, oneof, enum, enum value or extension with this full name. */
+  /**
+   * Returns the file that declares a service, method, message, field, oneof, enum, enum value or extension with this full
+   * name.
+   */
   bySymbol(symbol: string): DescFile | undefined {
     return this.#symbols.get(symbol);
   }

@@ -1,5 +1,6 @@
 /**
- * gRPC's health checking protocol, by which load balancers, Kubernetes and Dubbo clients check whether a server can handle calls.
+ * gRPC's health checking protocol, by which load balancers, Kubernetes and Dubbo clients check whether a server can handle
+ * calls.
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -11,7 +12,8 @@ export { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/
 export { createHealthClient, type HealthClient, HealthDef } from "../gen/grpc/health/v1/health_triple.ts";
 
 /**
- * The status of a server or service. `unknown` is for a service whose status is not known yet; clients treat it like `not_serving`.
+ * The status of a server or service. `unknown` is for a service whose status is not known yet; clients treat it like
+ * `not_serving`.
  */
 export type HealthStatus = "unknown" | "serving" | "not_serving";
 
@@ -24,8 +26,8 @@ const SERVING_STATUS: Readonly<Record<HealthStatus, ServingStatus>> = {
 /** The health of a server and its services. */
 export interface Health {
   /**
-   * Sets the status of a service and notifies clients that watch it. The argument is the full name of the service, a Dubbo service key
-   * (`group/name:version`), or `""` for the whole server, whose status is independent of its services.
+   * Sets the status of a service and notifies clients that watch it. The argument is the full name of the service, a Dubbo
+   * service key (`group/name:version`), or `""` for the whole server, whose status is independent of its services.
    *
    * Default: the server and every service that was added to it are `serving`. Throws a `TypeError` for an invalid status.
    */
@@ -33,8 +35,9 @@ export interface Health {
   /** Returns the status that clients receive; `undefined` for an unknown service. */
   readonly get: (service: string) => HealthStatus | undefined;
   /**
-   * Sets the server and all services to `not_serving` permanently, and ends all watches, so that they do not delay a graceful shutdown:
-   * each watch receives the status and then fails as `unavailable`. A server calls it when it begins to close.
+   * Sets the server and all services to `not_serving` permanently, and ends all watches, so that they do not delay a
+   * graceful shutdown: each watch receives the status and then fails as `unavailable`. A server calls it when it begins to
+   * close.
    */
   readonly shutdown: () => void;
 }

@@ -1,6 +1,6 @@
 /**
- * gRPC's server reflection protocol, by which tools such as grpcurl and Postman read the schema of a server. Every client that can call
- * the service can read the schema.
+ * gRPC's server reflection protocol, by which tools such as grpcurl and Postman read the schema of a server. Every client
+ * that can call the service can read the schema.
  */
 import type { DescFile } from "@bufbuild/protobuf";
 import type { ServiceDef } from "../call/call.ts";
@@ -13,8 +13,8 @@ import { FileIndex } from "./file-index.ts";
 
 export interface ReflectionOptions extends ServiceOptions {
   /**
-   * Files in addition to those of the services' messages: files whose services use only messages of other files, or files with
-   * extensions. Generated code exports them under names such as `file_greet_v1_greet`. Default: none.
+   * Files in addition to those of the services' messages: files whose services use only messages of other files, or files
+   * with extensions. Generated code exports them under names such as `file_greet_v1_greet`. Default: none.
    */
   readonly files?: readonly DescFile[] | undefined;
 }
@@ -23,8 +23,8 @@ export interface ReflectionOptions extends ServiceOptions {
 const MAX_REQUESTS = 1000;
 
 /**
- * Adds the services `grpc.reflection.v1.ServerReflection` and its predecessor `v1alpha` to a router or server. They describe every
- * service that comes from a proto file, including services that are added later.
+ * Adds the services `grpc.reflection.v1.ServerReflection` and its predecessor `v1alpha` to a router or server. They
+ * describe every service that comes from a proto file, including services that are added later.
  *
  * Throws a `TypeError` if the proto file of a service cannot be found. In that case, pass the file in the option `files`.
  */
