@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { codecSizes } from "./codec-size.ts";
 import { consumerContest } from "./consumer.ts";
 import { installPeers, measure, type PluginName, requestOf, type Usage } from "./plugins.ts";
 import { type Size, synthesize } from "./protos.ts";
@@ -59,6 +60,13 @@ if (is("cold")) {
 if (is("consumer")) {
   for (const { title, value, limit } of consumerContest(build(synthesize({ ...wide, files: 30 })))) {
     goal(title, value, limit, 0);
+  }
+}
+if (is("codec-size")) {
+  console.log("\ngenerated code for the binary format, bytes per message field (minified, and after brotli)");
+  for (const { generator, fields, minified, brotli } of codecSizes()) {
+    const perField = [minified, brotli].map((bytes) => (bytes / fields).toFixed(0).padStart(6));
+    console.log(`  ${generator.padEnd(36)} ${perField.join(" ")}   (${minified} and ${brotli} for ${fields} fields)`);
   }
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { decodeProtoInSteps } from "../../runtime/src/codec/proto-steps.ts";
 import { load } from "./load.ts";
 import { fileOfBytes, randomFile } from "./schemas.ts";
-import { mutate, randomMessage, randomOf } from "./values.ts";
+import { describeValue, mutate, randomMessage, randomOf } from "./values.ts";
 
 /** Schemas of one run, and messages of each. A longer run: `CODEC_SCHEMAS=5000 npx vitest run test/codec`. */
 const SCHEMAS = Number(process.env["CODEC_SCHEMAS"] ?? 200);
@@ -24,18 +24,6 @@ function attempt<T>(action: () => T): T | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Own keys in order, values and prototypes. `toEqual` sees neither the order of keys nor prototypes. */
-function describeValue(value: unknown): unknown {
-  if (value instanceof Uint8Array) return ["bytes", ...value];
-  if (Array.isArray(value)) return value.map(describeValue);
-  if (typeof value === "bigint") return `${value}n`;
-  if (typeof value === "number") return Object.is(value, -0) ? "-0" : String(value);
-  if (typeof value !== "object" || value === null) return value;
-  const prototype = Object.getPrototypeOf(value);
-  const inherited = prototype === Object.prototype ? "" : describeValue(prototype);
-  return [inherited, ...Object.keys(value).map((key) => [key, describeValue(Reflect.get(value, key))])];
 }
 
 describe("generated codecs", { timeout: 3_600_000 }, () => {

@@ -142,3 +142,15 @@ export function mutate(bytes: Uint8Array, random: Random): Uint8Array {
   }
   return Uint8Array.from(result);
 }
+
+/** Own keys in order, values and prototypes. `toEqual` sees neither the order of keys nor prototypes. */
+export function describeValue(value: unknown): unknown {
+  if (value instanceof Uint8Array) return ["bytes", ...value];
+  if (Array.isArray(value)) return value.map(describeValue);
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "number") return Object.is(value, -0) ? "-0" : String(value);
+  if (typeof value !== "object" || value === null) return value;
+  const prototype = Object.getPrototypeOf(value);
+  const inherited = prototype === Object.prototype ? "" : describeValue(prototype);
+  return [inherited, ...Object.keys(value).map((key) => [key, describeValue(Reflect.get(value, key))])];
+}

@@ -1,6 +1,8 @@
 /**
  * `npm run corpus`: generates code for every proto of google-proto-files that has a service, in several modes, and
- * type-checks all of it. The messages of protoc-gen-es take most of the time; they are kept for the next run.
+ * type-checks all of it; then codecs of all messages, which encode and decode a random value of each message beside
+ * protobuf-es. The messages of protoc-gen-es take most of the time; they are kept for the next run. `--only` runs one
+ * mode; `--compiler` names the package of another TypeScript: `ts59` or `ts60`.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -12,17 +14,36 @@ import { root } from "../plugin/support/protos.ts";
 import { compileCorpus } from "./descriptors.ts";
 import { typeCheck, writeMessages } from "./messages.ts";
 import { writeFiles } from "./output.ts";
+import { ROUND_TRIP_PARAMETER, roundTrip } from "./round-trip.ts";
 
-/** Variants of generated code: a name, the parameter, and whether it refers to the messages of protoc-gen-es. */
-const modes: readonly [name: string, parameter: string, withMessages: boolean][] = [
-  ["default", "target=ts,import_extension=js", true],
-  ["extras", "target=ts,import_extension=js,server_base=true,fakes=true,java_names=true", true],
-  ["declarations", "target=js+dts,import_extension=js", true],
-  ["expanded", "target=ts,import_extension=js,init_types=expanded", true],
-  ["json", "target=ts,import_extension=js,messages=json", false],
+interface Mode {
+  readonly name: string;
+  readonly parameter: string;
+  /** Whether the code does not refer to the messages of protoc-gen-es. */
+  readonly isPlain?: true;
+  /** Whether files without a service are generated too. */
+  readonly isWhole?: true;
+}
+
+/** Variants of generated code. */
+const modes: readonly Mode[] = [
+  { name: "default", parameter: "target=ts,import_extension=js" },
+  { name: "extras", parameter: "target=ts,import_extension=js,server_base=true,fakes=true,java_names=true" },
+  { name: "declarations", parameter: "target=js+dts,import_extension=js" },
+  { name: "expanded", parameter: "target=ts,import_extension=js,init_types=expanded" },
+  { name: "json", parameter: "target=ts,import_extension=js,messages=json", isPlain: true },
+  { name: "codecs", parameter: "target=ts,import_extension=js,codecs=true", isWhole: true },
 ];
+/** One more value of `--only`. */
+const ROUND_TRIP = "round-trip";
 
-const { values } = parseArgs({ options: { only: { type: "string" } } });
+const { values } = parseArgs({
+  options: { only: { type: "string" }, compiler: { type: "string", default: "typescript" } },
+});
+const isWanted = (name: string): boolean => (values.only ?? name) === name;
+if (![...modes.map(({ name }) => name), ROUND_TRIP].some(isWanted)) {
+  throw new Error(`--only is one of ${modes.map(({ name }) => name).join(", ")}, ${ROUND_TRIP}`);
+}
 const folder = join(root, ".ci/cache/corpus");
 const begun = performance.now();
 
@@ -33,19 +54,26 @@ const services = files.flatMap(({ service }) => service);
 const rpcs = services.flatMap(({ method }) => method);
 done(`${set.file.length} proto files: ${files.length} with ${services.length} services and ${rpcs.length} rpcs`);
 
-await writeMessages(set, files, folder, (count, all) => say(`messages by protoc-gen-es: ${count} of ${all} files`));
+const wanted = modes.filter(({ name }) => isWanted(name));
+const own = set.file.filter(({ name }) => !name.startsWith("google/protobuf/"));
+const typed = wanted.some(({ isWhole }) => isWhole) ? own : wanted.some(({ isPlain }) => !isPlain) ? files : [];
+await writeMessages(set, typed, folder, (count, all) => say(`messages by protoc-gen-es: ${count} of ${all} files`));
 done("messages are there");
 
 let failures = 0;
-for (const [name, parameter, withMessages] of modes.filter(([name]) => (values.only ?? name) === name)) {
+for (const { name, parameter, isPlain, isWhole } of wanted) {
   say(`${name}: generating`);
-  const { generated, seconds } = generate(files, parameter);
+  const { generated, seconds } = generate(isWhole ? own : files, parameter);
   const megabytes = generated.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0) / 1e6;
-  const outputs = withMessages ? folder : join(folder, name);
+  const outputs = isPlain ? join(folder, name) : folder;
   writeFiles(outputs, generated);
   say(`${name}: type-checking ${generated.length} files`);
   const start = performance.now();
-  const diagnostics = await typeCheck(outputs, ["**/*_triple.ts", "**/*_triple.d.ts"]);
+  const diagnostics = await typeCheck(
+    outputs,
+    ["**/*_triple.ts", "**/*_triple.d.ts", "**/*_codec.ts"],
+    values.compiler,
+  );
   const checked = (performance.now() - start) / 1000;
   for (const { name } of generated) rmSync(join(outputs, name));
   failures += diagnostics.length;
@@ -55,7 +83,15 @@ for (const [name, parameter, withMessages] of modes.filter(([name]) => (values.o
   );
   for (const line of diagnostics.slice(0, 20)) console.log(`  ${line}`);
 }
-console.log(`${failures} diagnostics in all, after ${((performance.now() - begun) / 1000).toFixed(0)} s`);
+if (isWanted(ROUND_TRIP)) {
+  say(`${ROUND_TRIP}: generating, encoding and decoding`);
+  const { generated } = generate(own, ROUND_TRIP_PARAMETER);
+  const { messages, failures: differing } = roundTrip(set, generated);
+  failures += differing.length;
+  done(`${ROUND_TRIP} (${ROUND_TRIP_PARAMETER}): ${messages} messages, ${differing.length} failures`);
+  for (const line of differing.slice(0, 20)) console.log(`  ${line}`);
+}
+console.log(`${failures} diagnostics and failures in all, after ${((performance.now() - begun) / 1000).toFixed(0)} s`);
 process.exitCode = failures === 0 ? 0 : 1;
 
 function generate(wanted: readonly FileDescriptorProto[], parameter: string) {

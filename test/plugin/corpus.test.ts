@@ -1,10 +1,12 @@
 /** A fixed sample of the corpus. `npm run corpus` takes all of it. */
 import { create } from "@bufbuild/protobuf";
-import { CodeGeneratorRequestSchema } from "@bufbuild/protobuf/wkt";
+import { CodeGeneratorRequestSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compileCorpus, importsOf } from "../corpus/descriptors.ts";
 import { writeMessages } from "../corpus/messages.ts";
+import { ROUND_TRIP_PARAMETER, roundTrip } from "../corpus/round-trip.ts";
 import { Project } from "./support/project.ts";
+import { run } from "./support/protos.ts";
 
 /** Old and new syntax, many rpcs and few, streams, long-running operations, empty and foreign messages. */
 const sample = [
@@ -41,4 +43,18 @@ describe("services of google-proto-files", () => {
     },
     60_000,
   );
+
+  it("have codecs that type-check, and that encode and decode as protobuf-es does", () => {
+    const protoFile = importsOf(set, sample);
+    const fileToGenerate = protoFile.map(({ name }) => name).filter((name) => !name.startsWith("google/protobuf/"));
+    const generate = (parameter: string) =>
+      create(CodeGeneratorRequestSchema, { parameter, protoFile, fileToGenerate });
+    project.generate(generate("target=ts,import_extension=js,codecs=true"));
+    expect(project.diagnostics({ skipLibCheck: true })).toEqual([]);
+
+    const generated = [...run(generate(ROUND_TRIP_PARAMETER))].map(([name, content]) => ({ name, content }));
+    const { messages, failures } = roundTrip(create(FileDescriptorSetSchema, { file: protoFile }), generated);
+    expect(failures).toEqual([]);
+    expect(messages).toBeGreaterThan(500);
+  }, 60_000);
 });

@@ -60,8 +60,7 @@ export class Project {
     );
     const tsc = join(root, `node_modules/${compiler}/bin/tsc`);
     const { stdout } = this.node([tsc, "--project", ".", "--pretty", "false"]);
-    // Mistakes in the declarations of other packages are not ours to mend.
-    return judgedDiagnostics(stdout.toString()).filter((entry) => !/^[^(]*node_modules\//.test(entry));
+    return judgedDiagnostics(stdout.toString());
   }
 
   [Symbol.dispose](): void {
