@@ -1,6 +1,8 @@
 /** Names: what an rpc is called in TypeScript, and what happens when two things want one name. */
 import { createEcmaScriptPlugin } from "@bufbuild/protoplugin";
 import { describe, expect, it } from "vitest";
+import { ROUND_TRIP_PARAMETER, roundTrip } from "../corpus/round-trip.ts";
+import { Project } from "./support/project.ts";
 import { buildDescriptors, compile, generate, requestFor, root, run } from "./support/protos.ts";
 
 function service(...rpcs: string[]): string {
@@ -136,6 +138,34 @@ const kit = createEcmaScriptPlugin({
       }
     }
   },
+});
+
+describe("exports of codecs", () => {
+  const set = compile({
+    "names/v1/names.proto": `
+      syntax = "proto2";
+      package names.v1;
+      message newA { optional ACodec a = 1; }
+      message ACodec { optional int32 b = 1; }
+      message encodeA { optional encodeACodec a = 1; }
+      message encodeACodec { repeated newA a = 1; }
+      message prototypeOfA { optional A a = 1; }
+      message A { optional int32 b = 1; }
+      message newACodec { optional prototypeOfA a = 1; }`,
+  });
+
+  it("are told apart where a message has the name of a function's verb and another message", () => {
+    const files = run(requestFor(set, ROUND_TRIP_PARAMETER));
+    const generated = [...files].map(([name, content]) => ({ name, content }));
+    expect(roundTrip(set, generated)).toEqual({ messages: 7, failures: [] });
+  });
+
+  it("type-check beside the types of these messages", () => {
+    using project = new Project();
+    project.generateMessages(requestFor(set, "target=ts,import_extension=js"));
+    project.generate(requestFor(set, "target=ts,import_extension=js,codecs=true"));
+    expect(project.diagnostics({ skipLibCheck: true })).toEqual([]);
+  }, 60_000);
 });
 
 describe("names and paths of protoc-gen-es", () => {

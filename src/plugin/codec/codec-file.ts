@@ -22,6 +22,8 @@ import { hasPrototype, initialProperties, prototypeLiteral } from "./message.ts"
 import type { CodecNames } from "./names.ts";
 
 const WELL_KNOWN = "@bufbuild/protobuf/wkt";
+/** Prefixes of all names that a file declares for a message, besides its codec. */
+const PREFIXES = ["encode", "decode", "new", "prototypeOf"];
 
 /** Returns the messages of the file, including nested ones. Map entries have no message type of their own. */
 export function messagesOf(file: DescFile): DescMessage[] {
@@ -39,7 +41,7 @@ export function codecFile(
   const shapeOf = (message: DescMessage): string => pb.type(message).shape;
   const isOwn = (message: DescMessage): boolean => message.file === file;
   const own = messages.flatMap((message) => [
-    ...["encode", "decode", "new"].map((verb) => `${verb}${shapeOf(message)}`),
+    ...PREFIXES.map((prefix) => `${prefix}${shapeOf(message)}`),
     codecName(shapeOf(message)),
   ]);
   const scope = new Scope([...unbindable, ...own, "reader", "writer", "message", "Object", "Number", "String"]);
@@ -154,8 +156,13 @@ export function codecFile(
   return `${head}\n${blocks.filter((block) => block !== "").join("\n\n")}`;
 }
 
-/** The name of a message's codec constant, to which method constants refer. */
-export const codecName = (shape: string): string => `${shape}Codec`;
+/**
+ * Returns the name of the codec constant of a message, to which method constants refer. The codec of a message `newA` is `newA$Codec`, because
+ * `newACodec` makes a message `ACodec`.
+ */
+export function codecName(shape: string): string {
+  return PREFIXES.some((prefix) => shape.startsWith(prefix)) ? `${shape}$Codec` : `${shape}Codec`;
+}
 
 /**
  * Returns the module that exports the codec of a message. Codecs of well-known types are in the runtime, as their
