@@ -1,32 +1,32 @@
 /**
- * Header blocks that have come before. A client sends the same few over and over, and to compare bytes is far cheaper than
- * to decode them. That is right because the tables have not changed since: see {@link BlockCache.find}.
+ * A cache of decoded header blocks. A client repeats a few blocks, and comparing their bytes is far cheaper than decoding
+ * them. A cached block is valid only while the dynamic table does not change: see {@link BlockCache.find}.
  */
 
 const SLOTS = 16;
-/** Limits of the cache: bytes of an encoded block, and size of its headers (RFC 9113, section 10.5.1). */
+/** Limits of a cached block: its encoded bytes, and the size of its fields (RFC 9113, section 10.5.1). */
 const MAX_ENCODED_BYTES = 512;
 const MAX_DECODED_BYTES = 2_048;
-/** After so many misses in a row it is not tried any more, until so many blocks have passed. */
+/** After `MAX_MISSES` consecutive misses, the cache is bypassed for the next `PAUSE_BLOCKS` blocks. */
 const MAX_MISSES = 64;
 const PAUSE_BLOCKS = 1_024;
 
 interface Slot<Block> {
   readonly bytes: Uint8Array;
-  /** Generation of the tables when the block was decoded. */
+  /** The generation of the dynamic table when the block was decoded. */
   readonly generation: number;
   readonly block: Block;
 }
 
-/** Decoded blocks of one connection. Shared between connections, the cache would be an oracle for what others send. */
+/** The cache of one connection. A cache shared between connections would be an oracle for the headers of other clients. */
 export class BlockCache<Block> {
   readonly #slots: (Slot<Block> | undefined)[] = new Array<Slot<Block> | undefined>(SLOTS).fill(undefined);
   #misses = 0;
   #pause = 0;
-  /** Bytes that are kept, decoded ones estimated. */
+  /** An upper bound of the memory of all cached blocks, in bytes. */
   held = 0;
 
-  /** The decoded form of the same bytes, if it is still valid: no table entry was added, evicted or moved since. */
+  /** Returns the cached block with these bytes, if the dynamic table has not changed since it was decoded. */
   find(bytes: Uint8Array, start: number, end: number, generation: number): Block | undefined {
     if (this.#pause > 0) {
       this.#pause--;
@@ -45,7 +45,7 @@ export class BlockCache<Block> {
     return undefined;
   }
 
-  /** Keeps a block, which must never change, unless it is too large. The bytes are copied. */
+  /** Stores a block and a copy of its bytes, unless it is too large. The block must be immutable. */
   keep(bytes: Uint8Array, start: number, end: number, generation: number, block: Block, decodedBytes: number): void {
     if (this.#pause > 0 || end - start > MAX_ENCODED_BYTES || decodedBytes > MAX_DECODED_BYTES) return;
     const index = slotOf(bytes, start, end);
@@ -53,7 +53,7 @@ export class BlockCache<Block> {
     this.#slots[index] = { bytes: bytes.slice(start, end), generation, block };
   }
 
-  /** Forgets all. */
+  /** Removes all blocks. */
   clear(): void {
     if (this.held === 0) return;
     this.held = 0;
@@ -61,7 +61,7 @@ export class BlockCache<Block> {
   }
 }
 
-/** The ends of a block and its length tell most blocks apart; a collision costs an eviction, and nothing else. */
+/** Hashes the length, the first and the last eight bytes, which distinguish most blocks. A collision only evicts a block. */
 function slotOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = end - start;
   const head = Math.min(end, start + 8);

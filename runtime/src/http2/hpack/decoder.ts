@@ -1,6 +1,6 @@
 /**
- * The decoder of header blocks (RFC 7541, section 3.2). Blocks are always decoded to their ends, because they change the
- * dynamic table; fields beyond the limits are not kept.
+ * The decoder of header blocks (RFC 7541, section 3.2). Every block is decoded to its end, because it can change the dynamic
+ * table. Fields beyond the limits are not passed on.
  */
 import { DEFAULT_HEADER_TABLE_SIZE } from "../codes.ts";
 import { DynamicTable, ENTRY_OVERHEAD_BYTES, type Entry } from "./dynamic-table.ts";
@@ -8,31 +8,31 @@ import { decodeHuffman, maxDecodedLength } from "./huffman.ts";
 import { compressionError, IntegerReader } from "./integer.ts";
 import { FIRST_DYNAMIC_INDEX, STATIC_TABLE } from "./static-table.ts";
 
-/** Rules of messages about fields. Kinds are numbers that the module with the rules defines. */
+/** A classification of fields. Kinds are numbers that the implementing module defines. */
 export interface FieldRules {
   nameKind(name: string): number;
-  /** The kind of a field whose name is of that kind. */
+  /** Returns the kind of a field from the kind of its name and its value. */
   fieldKind(nameKind: number, value: string): number;
 }
 
-/** Takes the fields of a block, in order. */
+/** A receiver of the fields of a block, in order. */
 export interface FieldSink {
   onField(name: string, value: string, kind: number): void;
 }
 
-/** Makes a string of bytes, one character of each. */
+/** Decodes Latin-1: each byte becomes one character. */
 export type Latin1Decoder = (bytes: Uint8Array, start: number, end: number) => string;
 
 export interface DecoderLimits {
-  /** Fields of a block. */
+  /** The maximum number of fields in a block. */
   readonly maxFields: number;
-  /** Bytes of a block: of every name and value, and 32 for each field. */
+  /** The maximum size of a decoded block in bytes: all names and values, and 32 bytes for each field. */
   readonly maxBytes: number;
 }
 
-/** Size updates that a block may begin with (RFC 7541, section 4.2). */
+/** The maximum number of size updates at the start of a block (RFC 7541, section 4.2). */
 const MAX_SIZE_UPDATES = 2;
-/** Strings up to this length are made byte by byte, which is faster than a call of the platform. */
+/** Strings up to this length are decoded byte by byte, which is faster than calling the platform's decoder. */
 const SHORT_STRING = 12;
 
 const staticEntries = new WeakMap<FieldRules, readonly Entry[]>();
@@ -51,7 +51,7 @@ function entryOf(rules: FieldRules, name: string, nameKind: number, value: strin
   return { name, value, size, nameKind, kind: rules.fieldKind(nameKind, value) };
 }
 
-/** Portable, and slow for what is long: pieces, because arguments live on the stack. */
+/** Decodes Latin-1 on any platform, slowly for long strings. It works in chunks, because arguments are on the stack. */
 export const decodeLatin1: Latin1Decoder = (bytes, start, end) => {
   let text = "";
   for (let at = start; at < end; at += 4_096) {
@@ -61,14 +61,14 @@ export const decodeLatin1: Latin1Decoder = (bytes, start, end) => {
 };
 
 export class Decoder {
-  /** Fields and size of the last block, including fields that were not kept. */
+  /** The number of fields and the decoded size of the last block in bytes, including fields beyond the limits. */
   count = 0;
   size = 0;
-  /** Table size updates of the last block. */
+  /** The number of table size updates in the last block. */
   updates = 0;
   /**
-   * True if the last block has changed nothing, and has no fields that were not kept: the same bytes mean the
-   * same again.
+   * True if the last block did not change the dynamic table and was within the limits, so that decoding the same bytes
+   * again gives the same fields.
    */
   repeatable = false;
   readonly #table = new DynamicTable(DEFAULT_HEADER_TABLE_SIZE);
@@ -77,7 +77,7 @@ export class Decoder {
   readonly #limits: DecoderLimits;
   readonly #latin1: Latin1Decoder;
   readonly #integers = new IntegerReader();
-  /** Memory that strings in Huffman code are decoded to; as large as the largest so far. */
+  /** The buffer for decoded Huffman strings. It grows when a longer string arrives. */
   #scratch = new Uint8Array(256);
 
   constructor(rules: FieldRules, limits: DecoderLimits, latin1: Latin1Decoder = decodeLatin1) {
@@ -87,17 +87,17 @@ export class Decoder {
     this.#static = staticEntriesFor(rules);
   }
 
-  /** Raised whenever the same bytes may mean something else from now on. */
+  /** A counter that increases with each change of the dynamic table, after which the same bytes can have another meaning. */
   get generation(): number {
     return this.#table.generation;
   }
 
-  /** True if the last block has passed the limits, and is not complete for that. */
+  /** True if the last block exceeded the limits, so that some of its fields were dropped. */
   get overLimit(): boolean {
     return this.count > this.#limits.maxFields || this.size > this.#limits.maxBytes;
   }
 
-  /** Decodes a block and hands out its fields. Throws a `ConnectionError` if it cannot be decoded. */
+  /** Decodes a block and passes its fields to `sink`. Throws a `ConnectionError` if the block is invalid. */
   decode(bytes: Uint8Array, start: number, end: number, sink: FieldSink): void {
     const integers = this.#integers;
     const before = this.#table.generation;
@@ -108,13 +108,13 @@ export class Decoder {
     while (at < end) {
       const byte = bytes[at] as number;
       if (byte >= 0x80) {
-        // Indexed field (RFC 7541, section 6.1).
+        // This is an indexed field (RFC 7541, section 6.1).
         const index = byte === 0xff ? integers.read(bytes, at, end, 0x7f) : byte & 0x7f;
         at = byte === 0xff ? integers.at : at + 1;
         const { name, value, size, kind } = this.#entry(index);
         if (this.#keep(size)) sink.onField(name, value, kind);
       } else if ((byte & 0xe0) === 0x20) {
-        // Size update (section 6.3), which is for the start of a block alone (section 4.2).
+        // This is a size update (section 6.3), which is valid only at the start of a block (section 4.2).
         this.updates++;
         if (this.count > 0) throw compressionError("a table size update stands behind a field");
         if (this.updates > MAX_SIZE_UPDATES) throw compressionError("a header block has too many table size updates");
@@ -127,7 +127,7 @@ export class Decoder {
     this.repeatable = this.#table.generation === before && !this.overLimit;
   }
 
-  /** A literal field, with indexing or without (RFC 7541, section 6.2). Returns the position after it. */
+  /** Decodes a literal field, with or without indexing (RFC 7541, section 6.2). Returns the position after it. */
   #literal(bytes: Uint8Array, start: number, end: number, sink: FieldSink): number {
     const integers = this.#integers;
     const rules = this.#rules;
@@ -137,7 +137,7 @@ export class Decoder {
     let at = integers.at;
     let name: string;
     let nameKind: number;
-    // Strings beyond the limits are not made, unless later blocks may refer to them.
+    // Strings beyond the limits are not decoded, unless the field enters the table, where later blocks can refer to it.
     const isWanted = isIndexing || !this.overLimit;
     if (index > 0) ({ name, nameKind } = this.#entry(index));
     else {
@@ -159,14 +159,14 @@ export class Decoder {
     return entry;
   }
 
-  /** Counts a field. Returns whether it is within the limits. */
+  /** Adds a field to the count and size of the block. Returns true if the block is still within the limits. */
   #keep(size: number): boolean {
     this.count++;
     this.size += size;
     return this.count <= this.#limits.maxFields && this.size <= this.#limits.maxBytes;
   }
 
-  /** A string (RFC 7541, section 5.2), which ends at `at` of the integers. One that is not wanted is skipped. */
+  /** Reads a string (RFC 7541, section 5.2) and sets `#integers.at` to its end. Skips the string if it is not wanted. */
   #string(bytes: Uint8Array, start: number, end: number, isWanted: boolean): string {
     const integers = this.#integers;
     if (start >= end) throw compressionError("a string is cut off by the end of the header block");

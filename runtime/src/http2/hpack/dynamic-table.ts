@@ -1,30 +1,30 @@
 /**
- * The dynamic table of a decoder (RFC 7541, sections 2.3.2 and 4): entries in the order of their insertion, the oldest of
- * which leave when there is no space.
+ * The dynamic table of a decoder (RFC 7541, sections 2.3.2 and 4): entries in the order of insertion. The oldest entries are
+ * evicted when the table is full.
  */
 
-/** Overhead of an entry beside its name and value (RFC 7541, section 4.1). */
+/** The size of an entry in addition to its name and value, in bytes (RFC 7541, section 4.1). */
 export const ENTRY_OVERHEAD_BYTES = 32;
 
-/** A field as the tables have it, with what was found out about it when it came. */
+/** An entry of the static or dynamic table, with its classification, which is computed once. */
 export interface Entry {
   readonly name: string;
   readonly value: string;
-  /** Length of name and value, and {@link ENTRY_OVERHEAD_BYTES}. */
+  /** The length of the name and the value plus {@link ENTRY_OVERHEAD_BYTES}, in bytes. */
   readonly size: number;
-  /** Kinds of the name, and of name and value together, by the rules of messages. */
+  /** The kind of the name, and the kind of the whole field, as `FieldRules` define them. */
   readonly nameKind: number;
   readonly kind: number;
 }
 
-/** A ring of entries: nothing moves when one comes or goes. */
+/** A ring buffer of entries: insertion and eviction move no other entry. */
 export class DynamicTable {
-  /** Raised by whatever changes the meaning of an index. */
+  /** A counter that increases with each change of the table, because a change can give an index another meaning. */
   generation = 0;
   maxBytes: number;
   #bytes = 0;
   #ring: (Entry | undefined)[] = new Array<Entry | undefined>(16).fill(undefined);
-  /** Position of the next entry. */
+  /** The position of the next insertion in the ring. */
   #next = 0;
   length = 0;
 
@@ -32,13 +32,13 @@ export class DynamicTable {
     this.maxBytes = maxBytes;
   }
 
-  /** The entry that has come so many before the newest one; `undefined` if there is none. */
+  /** Returns the entry at an age, 0 for the newest entry, or `undefined` if the table has no such entry. */
   at(age: number): Entry | undefined {
     if (age >= this.length) return undefined;
     return this.#ring[(this.#next - 1 - age) & (this.#ring.length - 1)];
   }
 
-  /** Inserts, and evicts what has to go first. An entry that is larger than the table empties it (RFC 7541, section 4.4). */
+  /** Inserts an entry after evicting older ones. An entry larger than the table empties it (RFC 7541, section 4.4). */
   insert(entry: Entry): void {
     this.generation++;
     this.#evictTo(this.maxBytes - entry.size);
@@ -50,7 +50,7 @@ export class DynamicTable {
     this.#bytes += entry.size;
   }
 
-  /** Changes the size (RFC 7541, section 4.3). */
+  /** Changes the maximum size and evicts entries beyond it (RFC 7541, section 4.3). */
   resize(maxBytes: number): void {
     this.generation++;
     this.maxBytes = maxBytes;

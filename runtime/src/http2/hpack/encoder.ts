@@ -1,6 +1,6 @@
 /**
- * The encoder of header blocks (RFC 7541, section 6). Its dynamic table is filled once and then stays as it is: an
- * insertion would move every index, and with them all blocks that are kept ready to be copied.
+ * The encoder of header blocks (RFC 7541, section 6). Its dynamic table is filled once and never evicts an entry: each
+ * insertion changes every dynamic index, which invalidates all encoded lists that are kept for copying.
  */
 import { DEFAULT_HEADER_TABLE_SIZE } from "../codes.ts";
 import { ENTRY_OVERHEAD_BYTES } from "./dynamic-table.ts";
@@ -8,7 +8,7 @@ import { huffmanLength, writeHuffman } from "./huffman.ts";
 import { writeInteger } from "./integer.ts";
 import { FIRST_DYNAMIC_INDEX, STATIC_TABLE } from "./static-table.ts";
 
-/** Fields to send: name, value, name, value … A frozen list never changes, so that what was made of it can be kept. */
+/** Fields to send, as alternating names and values. A frozen list never changes, so its encoded form can be kept. */
 export interface FieldList {
   readonly raw: readonly string[];
   readonly frozen: boolean;
@@ -16,9 +16,9 @@ export interface FieldList {
 
 /** A field name in the static table. */
 interface KnownName {
-  /** The index of an entry with this name in the static table; 0: none. */
+  /** The index of the first entry with this name in the static table, or 0 if there is none. */
   readonly staticIndex: number;
-  /** The indices of entries of the static table by value. */
+  /** The indices of the static entries with this name, by value. */
   readonly staticValues: ReadonlyMap<string, number> | undefined;
 }
 
@@ -30,32 +30,32 @@ STATIC_TABLE.forEach(([name, value], i) => {
 });
 const UNKNOWN_NAME: KnownName = { staticIndex: 0, staticValues: undefined };
 
-/** Positions of the dynamic table of an encoder, in the order of insertion: nothing is ever evicted. */
+/** The entries of one name in the dynamic table: their positions in the order of insertion, by value. */
 interface Inserted {
   readonly positions: Map<string, number>;
   readonly first: number;
 }
 
-/** The encoded form of a list, ready to be copied. */
+/** A frozen list that was sent, and its encoded form, which is copied when the list is sent again. */
 interface Memo {
   readonly list: FieldList | undefined;
   readonly generation: number;
-  /** `undefined`: the list was sent once. */
+  /** `undefined` until the list has been encoded with all its indexable fields already in the table. */
   readonly bytes: Uint8Array | undefined;
 }
 
 const MEMOS = 8;
 const NO_MEMO: Memo = { list: undefined, generation: -1, bytes: undefined };
-/** Upper bounds for the integers of a field, and for the size updates of a block. */
+/** Upper bounds, in bytes, of the integers of a field and of the size updates of a block. */
 const FIELD_OVERHEAD_BYTES = 12;
 const BLOCK_OVERHEAD_BYTES = 16;
-/** Fields of values that may well be secret are never indexed, not even by proxies (RFC 7541, section 7.1.3). */
+/** Names whose values are likely to be secret. Such fields are never indexed, not even by proxies (RFC 7541, 7.1.3). */
 const SECRET = /^(?:authorization|proxy-authorization|cookie|set-cookie)$|-(?:bin|token|key)$/;
-/** Paths that were sent once, and would be indexed if they were sent again. */
+/** The maximum number of remembered paths that were sent once. A path is indexed when it is sent again. */
 const MAX_PATHS_SEEN = 256;
 
 export class Encoder {
-  /** Raised whenever an index may mean something else from now on. */
+  /** A counter that increases with each change of the table, because a change gives indices another meaning. */
   #generation = 0;
   #maxBytes = DEFAULT_HEADER_TABLE_SIZE;
   #bytes = 0;
@@ -68,12 +68,12 @@ export class Encoder {
   #mustResize = false;
   readonly #check: (fields: readonly string[]) => void;
 
-  /** `check` throws for fields that must not be sent. */
+  /** Creates an encoder. `check` must throw for fields that are not allowed to be sent. */
   constructor(check: (fields: readonly string[]) => void = () => {}) {
     this.#check = check;
   }
 
-  /** The peer's SETTINGS_HEADER_TABLE_SIZE: the table starts again, and the next block says so (RFC 7541, section 4.2). */
+  /** Applies SETTINGS_HEADER_TABLE_SIZE: empties the table; the next block announces its size (RFC 7541, section 4.2). */
   resize(peerBytes: number): void {
     const maxBytes = Math.min(peerBytes, DEFAULT_HEADER_TABLE_SIZE);
     if (maxBytes === this.#maxBytes && !this.#mustResize) return;
@@ -87,8 +87,8 @@ export class Encoder {
   }
 
   /**
-   * Gets ready to write a list: returns more bytes than a block with it and {@link writeRequestLine} or {@link writeStatus}
-   * takes. Throws for a list that must not be sent, before anything is written: half a block cannot be taken back.
+   * Returns an upper bound, in bytes, of a block with this list and {@link writeRequestLine} or {@link writeStatus}. Throws
+   * if the list has invalid fields. This check comes before writing, because a partly written block changes the table.
    */
   prepare(list: FieldList, path = "", authority = ""): number {
     const memo = this.#memoOf(list);
@@ -102,11 +102,11 @@ export class Encoder {
     return bytes;
   }
 
-  /** Begins a block. Returns the position after what it begins with. */
+  /** Begins a block with any pending size updates. Returns the position after them. */
   begin(out: Uint8Array, at: number): number {
     if (!this.#mustResize) return at;
     this.#mustResize = false;
-    // To 0 first: a peer that only got a smaller table would keep what still fits.
+    // The first update is to 0, because a peer whose table only shrinks keeps the entries that still fit.
     const next = writeInteger(out, at, 0x20, 0x1f, 0);
     return this.#maxBytes === 0 ? next : writeInteger(out, next, 0x20, 0x1f, this.#maxBytes);
   }
@@ -147,7 +147,7 @@ export class Encoder {
     const before = this.#generation;
     const { raw } = list;
     let next = at;
-    // A list that is sent twice is likely to be sent often.
+    // Fields are indexed when a list is sent the second time, because it is then likely to be sent often.
     const isIndexing = memo !== undefined;
     for (let i = 0; i < raw.length; i += 2) {
       next = this.#writeField(out, next, raw[i] as string, raw[i + 1] as string, isIndexing);
@@ -173,7 +173,7 @@ export class Encoder {
     }
   }
 
-  /** Paths of methods come again and again; those with queries may all be different. They get half of the table. */
+  /** Returns true for a path that was sent before. Paths take at most half of the table, as those with queries vary. */
   #isWorthIndexing(path: string): boolean {
     if (this.#inserted.get(":path")?.positions.has(path)) return true;
     if (this.#pathBytes + path.length + 37 > this.#maxBytes / 2) return false;
@@ -231,7 +231,7 @@ export class Encoder {
   }
 }
 
-/** Writes a string (RFC 7541, section 5.2). Huffman code is for what is written once: both ends would pay for it each time. */
+/** Writes a string (RFC 7541, section 5.2). Only constant strings use the Huffman code, because it costs both peers time. */
 function writeString(out: Uint8Array, start: number, text: string, isConstant: boolean): number {
   if (isConstant) {
     const length = huffmanLength(text);

@@ -1,10 +1,10 @@
 /**
- * The Huffman code of HPACK (RFC 7541, section 5.2 and appendix B). The code is canonical, so that the lengths of its
- * codes are all there is to know: tables are made of them at first use.
+ * The Huffman code of HPACK (RFC 7541, section 5.2 and appendix B). It is canonical: the lengths of the codes determine the
+ * codes, and the tables are computed from them at first use.
  */
 import { compressionError } from "./integer.ts";
 
-/** The length of the code of each symbol from 0 to 255 and of EOS, as a digit of base 36. */
+/** The code length in bits of each symbol from 0 to 255 and of EOS, as one base-36 digit per symbol. */
 const LENGTHS =
   "dnsssssssoussussssssssusssssssss6aacd68baa8b8666555666666678f6cad67777777777777777777777878djde6f5656566657766" +
   "6567655677777fbedskmkkmmmnmnnnnnonoomnonnnnlmnmnnomlkmmnnlnmmolmnnllmlnmnnkmmmnmmnqqkjmnmpqqqrrqopjlqrrqrollqq" +
@@ -26,7 +26,7 @@ function makeCodes(): Code[] {
   let before = 0;
   for (const symbol of order) {
     const length = lengths[symbol] as number;
-    // Codes have up to 30 bits.
+    // The shift cannot overflow, because codes have at most 30 bits.
     bits <<= length - before;
     codes[symbol] = { bits, length };
     bits++;
@@ -35,19 +35,19 @@ function makeCodes(): Code[] {
   return codes;
 }
 
-/** A step of the decoder: the next state in the low byte, the symbol in the one above, and these. */
+/** Flags of a decoder step. Its low byte is the next state, and its second byte is the decoded symbol. */
 const EMITS = 0x1_0000;
 const FAILS = 0x2_0000;
 
 interface Decoding {
-  /** By state and four bits. A state is an inner node of the tree of codes; 0 is its root. */
+  /** Steps indexed by state and the next four bits. A state is an inner node of the code tree; 0 is the root. */
   readonly steps: Int32Array;
-  /** True if a string may end in a state: fewer than eight bits since the last symbol, all of them 1. */
+  /** 1 for a state in which a string can end: fewer than eight bits since the last symbol, all of them 1. */
   readonly mayEnd: Uint8Array;
 }
 
 function makeDecoding(codes: readonly Code[]): Decoding {
-  // Children of inner nodes: another inner node, or the complement of a symbol.
+  // Each child of an inner node is the index of another inner node, or the bitwise complement of a symbol.
   const children: [number, number][] = [[0, 0]];
   const mayEnd = [1];
   codes.forEach(({ bits, length }, symbol) => {
@@ -80,7 +80,7 @@ function stepOf(children: readonly [number, number][], state: number, nibble: nu
       node = child;
       continue;
     }
-    // EOS in a string is an error.
+    // EOS in a string is an error (RFC 7541, section 5.2).
     if (~child === EOS) return FAILS;
     emitted = EMITS | (~child << 8);
     node = 0;
@@ -91,14 +91,14 @@ function stepOf(children: readonly [number, number][], state: number, nibble: nu
 let codes: Code[] | undefined;
 let decoding: Decoding | undefined;
 
-/** The length of the longest text that so many bytes of Huffman code can be: the shortest codes have five bits. */
+/** Returns the maximum length of the text in `bytes` bytes of Huffman code: the shortest codes have five bits. */
 export function maxDecodedLength(bytes: number): number {
   return Math.floor((bytes * 8) / 5);
 }
 
 /**
- * Decodes into `out`, which is large enough, and returns how many bytes that made. Throws for EOS and for padding that is
- * longer than seven bits or has a 0 in it.
+ * Decodes a string into `out`, which must have {@link maxDecodedLength} bytes, and returns the decoded length. Throws for
+ * EOS, and for padding that is longer than seven bits or contains a 0.
  */
 export function decodeHuffman(bytes: Uint8Array, start: number, end: number, out: Uint8Array): number {
   codes ??= makeCodes();
@@ -119,7 +119,7 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number, out
   return length;
 }
 
-/** Length of a Latin-1 text in Huffman code, in bytes. */
+/** Returns the length of a Latin-1 text in Huffman code, in bytes. */
 export function huffmanLength(text: string): number {
   codes ??= makeCodes();
   let bits = 0;

@@ -1,23 +1,23 @@
 /**
- * Integers of HPACK (RFC 7541, section 5.1): a prefix of some bits, and bytes of seven bits each after it.
+ * Integers of HPACK (RFC 7541, section 5.1): a prefix of up to eight bits, and continuation bytes with seven bits each.
  */
 import { ConnectionError, ErrorCode } from "../codes.ts";
 
-/** Larger ones are refused: no length or index that is legal here comes near. */
+/** The maximum integer. All valid lengths and indices are far below it. */
 const MAX_INTEGER: number = 2 ** 28;
-/** Continuation bytes that are read; also of leading zeros, which could go on without end. */
+/** The maximum number of continuation bytes. Without it, an integer could have any number of leading zeros. */
 const MAX_CONTINUATION_BYTES = 4;
 
-/** The connection error of a header block that cannot be decoded (RFC 9113, section 4.3). */
+/** Creates the connection error for a header block that cannot be decoded (RFC 9113, section 4.3). */
 export function compressionError(text: string): ConnectionError {
   return new ConnectionError(ErrorCode.CompressionError, text);
 }
 
-/** Reads integers one after another: `at` is the position after the last one. */
+/** A reader of integers. `at` is the position after the last integer. */
 export class IntegerReader {
   at = 0;
 
-  /** The integer whose prefix has as many bits as the mask, in the byte at `at`. */
+  /** Reads the integer at `at`, whose prefix is the bits of `mask`. Throws a `ConnectionError` if the integer is invalid. */
   read(bytes: Uint8Array, at: number, end: number, mask: number): number {
     let value = (bytes[at] as number) & mask;
     let next = at + 1;
@@ -39,7 +39,7 @@ export class IntegerReader {
   }
 }
 
-/** Writes an integer behind the bits of `pattern`. Returns the position after it. */
+/** Writes an integer after the bits of `pattern`, with the bits of `mask` as its prefix. Returns the position after it. */
 export function writeInteger(out: Uint8Array, at: number, pattern: number, mask: number, value: number): number {
   let next = at;
   if (value < mask) {

@@ -64,7 +64,7 @@ vary
 via
 www-authenticate`;
 
-/** The entries, in order: the first one has index 1. */
+/** The entries in order. The first entry has index 1. */
 export const STATIC_TABLE: readonly (readonly [name: string, value: string])[] = TABLE.split("\n").map((line) => {
   const space = line.indexOf(" ");
   return space < 0 ? [line, ""] : [line.slice(0, space), line.slice(space + 1)];
