@@ -1,5 +1,13 @@
 /** Large messages in Protobuf's binary format: what they take in memory is known before, and they are decoded in steps. */
-import { type DescField, type DescMessage, fromBinary, type Message, ScalarType, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  type Message,
+  ScalarType,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence, StructSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
@@ -132,4 +140,17 @@ describe.each(TYPES)("of %s", (_, type) => {
       { numRuns: 50 },
     );
   });
+});
+
+it("steps keep numbers in a Struct field that JSON text does not have", async () => {
+  const type = everySpecial();
+  const field = type.fields.find(
+    ({ fieldKind, message, oneof }) =>
+      fieldKind === "message" && oneof === undefined && message.typeName === StructSchema.typeName,
+  );
+  const struct = { first: Number.NaN, second: [Number.POSITIVE_INFINITY, { third: Number.NEGATIVE_INFINITY }] };
+  const bytes = toBinary(type, create(type, { [field?.localName ?? ""]: struct }));
+  const decoded = await decodeProtoInSteps(type, bytes, 2 ** 30, { stepBytes: 1 });
+  expect(decoded).toMatchObject({ [field?.localName ?? ""]: struct });
+  expect(decoded).toEqual(fromBinary(type, bytes));
 });

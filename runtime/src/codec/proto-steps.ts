@@ -11,12 +11,12 @@ import {
   type JsonObject,
   type Message,
   mergeFromBinary,
-  toJson,
 } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { isWrapperDesc, type Struct, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { isWrapperDesc, type Struct, type Value } from "@bufbuild/protobuf/wkt";
 import type { GeneratedCodec } from "../call/method.ts";
 import { nextStep } from "../call/time-slice.ts";
+import { valueToJson } from "./binary/struct.ts";
 import { plainBytes } from "./codec.ts";
 import { STEP_BYTES, tooMuchMemory } from "./memory.ts";
 import { type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts";
@@ -145,7 +145,7 @@ async function mergeJson(object: JsonObject, { fields }: Struct): Promise<JsonOb
   for (const key of Object.keys(fields)) {
     const turn = nextStep();
     if (turn !== undefined) await turn;
-    setOwn(object, key, toJson(ValueSchema, fields[key] as Value));
+    setOwn(object, key, valueToJson(fields[key] as Value));
   }
   return object;
 }

@@ -43,7 +43,8 @@ function listFromJson(json: readonly JsonValue[]): ListValue {
   return { $typeName: "google.protobuf.ListValue", values: json.map(valueFromJson) };
 }
 
-function valueToJson({ kind }: Value): JsonValue {
+/** Converts a value. Numbers that JSON text does not have, such as NaN, are kept, as in protobuf-es. */
+export function valueToJson({ kind }: Value): JsonValue {
   switch (kind.case) {
     case "structValue":
       return structToJson(kind.value);
