@@ -1,5 +1,5 @@
 /**
- * The client of a call as its server sees it: the address of its connection, and the identity that TLS has verified.
+ * The client of a call, as known to its server: the address of its connection, and the identity that TLS has verified.
  */
 
 /**
@@ -9,7 +9,7 @@
 export interface Peer {
   /** IP address of the client. `undefined` for Unix sockets, in memory, and on platforms that do not provide it. */
   readonly address: string | undefined;
-  /** Port of the client. `undefined` if the address is, and for an address from a proxy's header. */
+  /** Port of the client. `undefined` if the address is `undefined` or comes from a proxy's header. */
   readonly port: number | undefined;
   /** Version of HTTP: `h1` or `h2`. */
   readonly protocol: "h1" | "h2";

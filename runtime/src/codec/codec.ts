@@ -1,6 +1,6 @@
 /**
- * Codecs: encode and decode messages. The name of a codec is part of the content type: `application/<name>` in
- * sub-protocol A, `application/grpc+<name>` in sub-protocol B.
+ * Codecs encode and decode messages. The name of a codec is part of the content type: `application/<name>` in sub-protocol A,
+ * `application/grpc+<name>` in sub-protocol B.
  */
 import {
   create,
@@ -170,7 +170,7 @@ export function decodeJson(bytes: Uint8Array): JsonValue {
  */
 export function decodeJsonText(bytes: Uint8Array): string {
   const text = decoder.decode(bytes);
-  // Shorter text cannot open and close that many levels.
+  // Shorter text cannot open and close more than `MAX_JSON_DEPTH` levels.
   if (text.length > 2 * MAX_JSON_DEPTH) checkDepth(text);
   return text;
 }

@@ -1,7 +1,7 @@
 /**
- * Estimates the memory of a decoded message from its bytes in Protobuf's binary format, without decoding it: two bytes
- * may encode an object of many fields. Like protobuf-es, it reads a value by the type of its field, even if the wire
- * type is different.
+ * Estimates the memory of a decoded message from its bytes in Protobuf's binary format, without decoding it. The estimate is
+ * necessary because two bytes may encode an object of many fields. Like protobuf-es, it reads a value by the type of its
+ * field, even if the wire type is different.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
@@ -141,7 +141,7 @@ function scalarMemory(scalar: ScalarType, listed: boolean): number {
   }
 }
 
-/** Reads fields one after another. For malformed bytes it returns any estimate; decoding reports the error. */
+/** Reads fields one after another. For malformed bytes it returns an arbitrary estimate; decoding reports the error. */
 export class ProtoEstimator {
   /** Offset of the next field. */
   position: number;
@@ -157,9 +157,9 @@ export class ProtoEstimator {
   }
 
   /**
-   * Estimates the memory of the fields from the current position up to `end`, of the first field only, or of the fields
-   * up to the end of the current group, in bytes. Throws for messages that are nested too deeply. It is one long
-   * function for speed, because it runs for every field.
+   * Estimates the memory, in bytes, of the fields from the current position: up to `end`, only the first field, or up to the
+   * end of the current group. Throws for messages that are nested too deeply. It is one long function for speed, because it
+   * runs for every field.
    */
   fields(shape: MessageShape, end: number, until: "end" | "field" | "group" = "end"): number {
     const bytes = this.#bytes;
@@ -238,7 +238,10 @@ export class ProtoEstimator {
     return each;
   }
 
-  /** Estimates the memory of packed values. The last one is read to its end, even if that is beyond their length. */
+  /**
+   * Estimates the memory of packed values. The last value is read to its end, even if it ends beyond the length of the packed
+   * values.
+   */
   #packed(read: FieldShape["read"], each: number): number {
     const length = this.uint32();
     const size = read === Read.fixed32 ? 4 : read === Read.fixed64 ? 8 : undefined;

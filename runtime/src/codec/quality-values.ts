@@ -18,7 +18,8 @@ const MAX_PREFERENCES = 32;
 
 //     weight = OWS ";" OWS "q=" qvalue
 //     qvalue = ( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )
-// Like other implementations, it accepts spaces around "=", more than three digits, and no digit before the point: Java
+// Like other implementations, the pattern accepts spaces around "=", more than three digits, and no digit before the point:
+// Java
 // sends "*; q=.2".
 const IS_WEIGHT = /^\s*q\s*=/i;
 const WEIGHT = /^\s*q\s*=\s*(0(?:\.[0-9]*)?|\.[0-9]+|1(?:\.0*)?)\s*$/i;

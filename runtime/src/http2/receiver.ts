@@ -1,6 +1,7 @@
 /**
- * Parser of received bytes into frames (RFC 9113, section 4). DATA is passed on as it arrives; other frames wait until they are
- * complete, and header blocks until all their frames are. The parser keeps copies only, no views of received chunks.
+ * Parser of received bytes into frames (RFC 9113, section 4). DATA is passed on as it arrives; other frames are passed on
+ * when they are complete, and header blocks when all their frames are complete. The parser keeps copies only, no views of
+ * received chunks.
  */
 import { ConnectionError, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType, viewOf } from "./codes.ts";
 import { checkFrame, readUint31 } from "./frame.ts";
@@ -17,9 +18,9 @@ export interface FrameHandler {
   /** Part of the data has been received. */
   onDataBytes(bytes: Uint8Array): void;
   onDataEnd(isEnd: boolean): void;
-  /** A complete header block. `dependsOn`: the stream that the frame's priority names; -1 if there is none. */
+  /** A header block is complete. `dependsOn` is the stream that the frame's priority names, or -1 if there is none. */
   onHeaders(streamId: number, isEnd: boolean, bytes: Uint8Array, start: number, end: number, dependsOn: number): void;
-  /** Any other frame, of a known or unknown type. */
+  /** A frame of any other type, known or unknown, is complete. */
   onFrame(type: number, flags: number, streamId: number, bytes: Uint8Array, start: number, end: number): void;
 }
 
@@ -118,7 +119,7 @@ export class Receiver {
       this.#onHeader(chunk, start);
       const at = start + FRAME_HEADER_BYTES;
       if (this.#phase !== Phase.Payload || end - at < this.#length) return at;
-      // The payload is complete in this chunk, so that nothing is copied.
+      // The payload is complete in this chunk, so nothing is copied.
       this.#phase = Phase.Header;
       this.#onPayload(chunk, at, at + this.#length);
       return at + this.#length;
@@ -207,7 +208,7 @@ export class Receiver {
     return stop;
   }
 
-  /** Collects a payload that arrives in several chunks, in memory of its size. */
+  /** Collects a payload that arrives in several chunks, in a buffer of the payload's size. */
   #readPayload(chunk: Uint8Array, start: number, end: number): number {
     if (this.#held.length === 0) this.#held = new Uint8Array(this.#length);
     const taken = Math.min(end - start, this.#length - this.#got);

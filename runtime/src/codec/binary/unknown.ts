@@ -6,7 +6,7 @@ export interface UnknownField {
   readonly data: Uint8Array;
 }
 
-/** Adds an unknown field to the list of a message, which is made for the first one. */
+/** Adds an unknown field to the list of a message and returns the list. The list is created for the first unknown field. */
 export function addUnknown(fields: UnknownField[] | undefined, tag: number, data: Uint8Array): UnknownField[] {
   const field = { no: tag >>> 3, wireType: tag & 7, data };
   if (fields === undefined) return [field];

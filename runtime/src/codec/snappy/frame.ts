@@ -1,15 +1,14 @@
 /**
  * snappy's framed stream: blocks of up to 64 KiB, each with a checksum.
  *
- *     Stream → Identifier *Chunk
- *     Chunk  → Kind Length Data              ; one byte, and three of length, little-endian
- *     Data   → Checksum ( Block / Bytes )    ; of kinds 0 and 1, CRC-32C, masked
+ * Stream → Identifier *Chunk Chunk  → Kind Length Data              ; one byte, and three of length, little-endian Data   →
+ * Checksum ( Block / Bytes )    ; for kinds 0 and 1; the checksum is a masked CRC-32C
  */
 import { compressBlock, decompressBlock } from "./block.ts";
 
 const BLOCK = 0;
 const BYTES = 1;
-/** Kinds from here on may be skipped, the identifier among them; those below may not. */
+/** Chunks of this kind and above, including the identifier, may be skipped; chunks of a lower kind may not. */
 const FIRST_SKIPPABLE = 0x80;
 const HEADER_BYTES = 4;
 const CHECKSUM_BYTES = 4;
@@ -30,7 +29,7 @@ export function compressFrames(bytes: Uint8Array): Uint8Array {
     const block = compressBlock(text);
     const [kind, data] = block.byteLength < text.byteLength ? [BLOCK, block] : [BYTES, text];
     const header = new DataView(new ArrayBuffer(HEADER_BYTES + CHECKSUM_BYTES));
-    // The length and the kind before it, as one little-endian integer.
+    // The kind and the length that follows it are written as one little-endian integer.
     header.setUint32(0, ((data.byteLength + CHECKSUM_BYTES) << 8) | kind, true);
     header.setUint32(HEADER_BYTES, checksum(text), true);
     pieces.push(new Uint8Array(header.buffer), data);
@@ -80,14 +79,17 @@ function join(pieces: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-/** The table of CRC-32C for each byte, with the reflected polynomial 0x1edc6f41. */
+/** The table of CRC-32C for each byte, with the polynomial 0x1edc6f41, reflected. */
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
   return crc;
 });
 
-/** CRC-32C, turned and shifted so that the checksum of data with checksums in it is not degenerate. */
+/**
+ * Returns the masked CRC-32C: it is rotated and a constant is added, because the plain CRC of data that contains CRCs is
+ * problematic.
+ */
 function checksum(bytes: Uint8Array): number {
   let crc = -1;
   for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] as number) ^ (crc >>> 8);
