@@ -145,7 +145,7 @@ async function mapInSteps(
   return map;
 }
 
-/** Conversion of keys, and what takes the entries. */
+/** The conversion of keys, and the collection that takes the entries. */
 interface Entries<K> {
   key(name: string): K;
   add(key: K, value: unknown): void;

@@ -157,8 +157,8 @@ export function codecFile(
 }
 
 /**
- * Returns the name of the codec constant of a message, to which method constants refer. The codec of a message `newA` is `newA$Codec`, because
- * `newACodec` makes a message `ACodec`.
+ * Returns the name of the codec constant of a message, to which method constants refer. The codec of a message `newA` is
+ * `newA$Codec`, because `newACodec` makes a message `ACodec`.
  */
 export function codecName(shape: string): string {
   return PREFIXES.some((prefix) => shape.startsWith(prefix)) ? `${shape}$Codec` : `${shape}Codec`;

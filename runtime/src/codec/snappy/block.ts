@@ -1,13 +1,16 @@
 /**
- * snappy's raw block: a length, and then pieces of text and copies of what came before.
+ * snappy's raw block: a length, followed by literals and back-references to earlier bytes.
  */
 
 /** Matches are looked for inside parts of this many bytes, so that every distance fits into two. */
 const PART_BYTES = 65_536;
 const HASH_BITS = 14;
-/** The bound of the reference implementation: a copy never takes more than what it stands for, and a literal few bytes more. */
+/**
+ * The bound of the reference implementation: a back-reference never takes more bytes than it replaces, and a literal takes a
+ * few more.
+ */
 const maxCompressedLength = (length: number): number => 32 + length + Math.floor(length / 6);
-/** The densest element there is: a copy of 64 bytes in three. */
+/** The densest element: a back-reference to 64 bytes, in three bytes. */
 const MAX_EXPANSION = 64 / 3;
 
 /** Types of elements: the two low bits of the tag. */
@@ -92,7 +95,10 @@ class BlockWriter {
     this.#length += end - start;
   }
 
-  /** Bytes that stood `distance` earlier. What is left after pieces of 64 must have at least four bytes. */
+  /**
+   * Writes a back-reference to the bytes `distance` earlier. The rest after references to 64 bytes must have at least four
+   * bytes.
+   */
   copy(distance: number, length: number): void {
     let rest = length;
     while (rest > 64) {
@@ -121,8 +127,8 @@ class BlockWriter {
 }
 
 /**
- * Reads what {@link compressBlock} writes. Throws a `RangeError` for more than `maxBytes`: the declared length is checked against the limit, and against what the input could hold at
- * most, before any memory is taken.
+ * Decompresses the output of {@link compressBlock}. Throws a `RangeError` for more than `maxBytes`: the declared length is
+ * checked against the limit, and against what the input could hold at most, before any memory is taken.
  *
  *     Block   → Length *Element                ; Length: varint, little-endian, up to 2^32 - 1
  *     Element → Literal / Copy-1 / Copy-2 / Copy-4

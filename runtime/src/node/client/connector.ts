@@ -26,9 +26,9 @@ export interface ConnectionOptions {
   /** Time without calls after which a connection is closed. Default: 15 minutes. */
   readonly idleTimeoutMs?: number | undefined;
   /**
-   * True if calls wait while the server cannot be connected to, until their deadlines, instead of failing as unavailable:
-   * attempts continue with exponential backoff while a call waits. The option `waitForReady` of a call takes precedence. This
-   * is gRPC's wait for ready. Default: false, as in gRPC, so that a caller can try another server without delay.
+   * True if calls wait while the server cannot be reached, until their deadlines, instead of failing as unavailable: attempts
+   * continue with exponential backoff while a call waits. The option `waitForReady` of a call takes precedence. This is
+   * gRPC's wait for ready. Default: false, as in gRPC, so that a caller can try another server without delay.
    */
   readonly waitForReady?: boolean | undefined;
   /**

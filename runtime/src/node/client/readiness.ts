@@ -1,5 +1,5 @@
 /**
- * Wait for ready (gRPC): requests wait for a server that cannot be connected to, in an engine that connects for each request.
+ * Wait for ready (gRPC): requests wait for a server that cannot be reached, in an engine that connects for each request.
  */
 import { isUnprocessed } from "../../call/attempt.ts";
 import { noteObstacle } from "../../call/context.ts";
