@@ -19,6 +19,17 @@ export function startTimer(delayMs: number, callback: () => void): () => void {
 }
 
 /**
+ * Calls back once after a delay, in milliseconds, at most {@link MAX_TIMER_MS}, without keeping the process running. Returns the
+ * function that stops the timer.
+ */
+export function startBackgroundTimer(delayMs: number, callback: () => void): () => void {
+  const timer: unknown = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
+  // Timers are numbers on platforms other than Node.
+  if (typeof timer === "object") (timer as { unref?: () => void }).unref?.();
+  return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
+}
+
+/**
  * Callbacks by signal. Many calls may share a signal, and Node warns of a leak if a signal has more than ten listeners.
  * Therefore each signal gets one listener, which runs the callbacks of all calls.
  */

@@ -3,9 +3,8 @@
  */
 import { Code } from "../call/code.ts";
 import { abortError, RpcError } from "../call/error.ts";
-import { onAbort } from "../call/timer.ts";
+import { onAbort, startBackgroundTimer } from "../call/timer.ts";
 import type { Endpoint, Resolver } from "./endpoint.ts";
-import { startBackgroundTimer } from "./timer.ts";
 
 const INITIAL_BACKOFF_MS = 1_000;
 const BACKOFF_MULTIPLIER = 1.6;
@@ -92,6 +91,8 @@ export class Resolution {
   #wait(maxMs: number, signal: AbortSignal, mayWake: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const leastMs = mayWake ? Math.max(0, this.#lastNews + MIN_INTERVAL_MS - performance.now()) : 0;
+      let stopTimer = (): void => {};
+      let unlink = (): void => {};
       const settle = (how: () => void): void => {
         stopTimer();
         unlink();
@@ -102,8 +103,8 @@ export class Resolution {
         this.#lastNews = performance.now();
         settle(resolve);
       };
-      let stopTimer = startBackgroundTimer(Math.max(maxMs, leastMs), done);
-      const unlink = onAbort(signal, () => settle(() => reject(abortError(signal))));
+      stopTimer = startBackgroundTimer(Math.max(maxMs, leastMs), done);
+      unlink = onAbort(signal, () => settle(() => reject(abortError(signal))));
       if (!mayWake || signal.aborted) return;
       this.#wake = () => {
         this.#wake = () => {};

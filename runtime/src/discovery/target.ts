@@ -10,14 +10,15 @@
  */
 import { Code } from "../call/code.ts";
 import { callHook, RpcError, reasonOf } from "../call/error.ts";
+import { startBackgroundTimer } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import type { Balancer, Picker } from "./balancer.ts";
-import { countFailure, type EjectionOptions, withoutEjected } from "./ejection.ts";
+import { countFailure, type EjectionOptions } from "./ejection.ts";
 import { type ConnectEndpoint, type Endpoint, endpointProblem, type Resolver } from "./endpoint.ts";
 import { type EndpointState, Member, type SlowStart } from "./member.ts";
+import { ReadySet } from "./ready-set.ts";
 import { Resolution } from "./resolution.ts";
 import { chooseSubset } from "./subset.ts";
-import { startBackgroundTimer } from "./timer.ts";
 
 /** A change of a target that is worth reporting. There are no events for single attempts or calls. */
 export type TargetEvent =
@@ -61,41 +62,26 @@ export interface TargetOptions extends SlowStart {
 const MAX_CONNECTING = 10;
 /** The minimum delay before an endpoint is connected to again, in milliseconds. */
 const MIN_RECONNECT_MS = 100;
-/** The interval at which growing weights are computed, in milliseconds. */
-const GROWTH_INTERVAL_MS = 1_000;
-/**
- * With this many ready endpoints or more, new ones are added to the picker in batches, `BATCH_MS` milliseconds after
- * the first of a batch.
- */
-const MANY = 100;
-const BATCH_MS = 10;
 /** The maximum time that streams of a removed endpoint may take to end, in milliseconds. */
 const REMOVED_GRACE_MS = 15 * 60_000;
 
 export class TargetDriver {
-  /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused. */
-  picker: Picker | undefined;
   /** True if a call was made since the idle timer was last started. */
   used = false;
   readonly #connect: ConnectEndpoint;
   readonly #options: TargetOptions;
   readonly #resolution: Resolution;
   readonly #seed: number;
-  #balancer: Balancer;
+  readonly #ready: ReadySet;
   #members = new Map<string, Member>();
   #idle = new Set<Member>();
   #connecting = 0;
-  #ready: readonly Member[] = [];
   /** Connections of endpoints that were removed and still have streams. */
   readonly #leaving = new Map<Member, Promise<void>>();
   #isResolved = false;
   #resolverError: RpcError | undefined;
   #stopHoldDown: (() => void) | undefined;
-  #stopBatch: (() => void) | undefined;
-  #stopGrowth = (): void => {};
-  #stopReturn = (): void => {};
   #stopIdle = (): void => {};
-  #isStale = false;
   #isClosed = false;
   #waiters = new Set<() => void>();
 
@@ -103,7 +89,7 @@ export class TargetDriver {
     const { random = Math.random } = options;
     this.#connect = connect;
     this.#options = options;
-    this.#balancer = options.balancer;
+    this.#ready = new ReadySet(this, options.balancer, options);
     this.#seed = Math.floor(random() * 2 ** 32);
     this.#resolution = new Resolution(
       resolver,
@@ -120,20 +106,39 @@ export class TargetDriver {
     return this.#isClosed;
   }
 
+  /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused or closed. */
+  get picker(): Picker | undefined {
+    return this.#ready.picker;
+  }
+
+  /** For {@link ReadySet}. */
+  get members(): Iterable<Member> {
+    return this.#members.values();
+  }
+
+  /** For {@link ReadySet}: whether pickers are made. */
+  get isActive(): boolean {
+    return !this.#isClosed && this.#resolution.isRunning;
+  }
+
+  /** For {@link ReadySet}: wakes the calls that wait for a change. */
+  onPicker(): void {
+    this.#notify();
+  }
+
   /** Resumes the resolver if it is paused. */
   wake(): void {
     this.used = true;
     if (this.#isClosed || this.#resolution.isRunning) return;
     this.#resolution.start();
     this.#watchUse();
-    this.#update();
+    this.#ready.update();
   }
 
   /** Replaces the load balancing policy. */
   balanceBy(balancer: Balancer): void {
-    if (balancer === this.#balancer) return;
-    this.#balancer = balancer;
-    this.#changed();
+    if (balancer === this.#ready.balancer) return;
+    this.#ready.balancer = balancer;
     this.#connectMore();
   }
 
@@ -164,11 +169,7 @@ export class TargetDriver {
 
   /** Picks a ready endpoint that the call has not tried yet. Returns `undefined` if it has tried all. */
   pickOther(request: HttpRequest, tried: ReadonlySet<Member>): Member | undefined {
-    const picked = this.picker?.(request) as Member | undefined;
-    if (picked === undefined || !tried.has(picked)) return picked;
-    const others = this.#ready.filter((member) => !tried.has(member));
-    const { random = Math.random } = this.#options;
-    return others[Math.floor(random() * others.length)];
+    return this.#ready.pickOther(request, tried);
   }
 
   /** Counts a call that has been answered. */
@@ -183,7 +184,7 @@ export class TargetDriver {
     if (!countFailure(member, this.#members.values(), this.#options.ejection, now)) return;
     member.lastError = error;
     this.#report(member, "ejected", error);
-    this.#changed();
+    this.#ready.changed();
   }
 
   /** Handles a call that could not be sent to the endpoint at all. */
@@ -218,14 +219,10 @@ export class TargetDriver {
     this.#isClosed = true;
     this.#resolution.pause();
     this.#stopHoldDown?.();
-    this.#stopBatch?.();
-    this.#stopGrowth();
-    this.#stopReturn();
+    this.#ready.stop();
     this.#stopIdle();
     for (const member of this.#members.values()) member.stopTimer();
     this.#idle.clear();
-    // Without a picker, later calls fail because the target is closed.
-    this.picker = undefined;
     this.#notify();
   }
 
@@ -235,7 +232,7 @@ export class TargetDriver {
     this.#stopIdle = startBackgroundTimer(this.#options.idleTimeoutMs, () => {
       if (this.used || this.#waiters.size > 0) return this.#watchUse();
       this.#resolution.pause();
-      this.picker = undefined;
+      this.#ready.stop();
     });
   }
 
@@ -289,7 +286,7 @@ export class TargetDriver {
     for (const [address, member] of this.#members) if (!members.has(address)) this.#remove(member);
     this.#members = members;
     this.#event({ type: "resolved", endpoints: all.length });
-    this.#changed();
+    this.#ready.changed();
     this.#connectMore();
   }
 
@@ -316,7 +313,7 @@ export class TargetDriver {
 
   #connectMore(): void {
     if (this.#isClosed) return;
-    const { connectAtMost = Number.POSITIVE_INFINITY } = this.#balancer;
+    const { connectAtMost = Number.POSITIVE_INFINITY } = this.#ready.balancer;
     let ready = 0;
     if (connectAtMost < this.#members.size) {
       for (const { state } of this.#members.values()) if (state === "ready") ready++;
@@ -356,14 +353,13 @@ export class TargetDriver {
       member.failures = 0;
       member.readySince = performance.now();
       this.#report(member, "ready");
-      this.#added();
+      this.#ready.added();
       return;
     }
-    if (member.state !== "ready") return;
     member.state = "idle";
     this.#idle.add(member);
     this.#report(member, "idle");
-    this.#changed();
+    this.#ready.changed();
     this.#resolution.refresh();
     this.#connectMore();
   }
@@ -372,7 +368,7 @@ export class TargetDriver {
     if (member.lastError === undefined) this.#report(member, "failing", error);
     member.state = "failing";
     member.lastError = error;
-    this.#changed();
+    this.#ready.changed();
     this.#resolution.refresh();
     const waitMs = Math.max(member.connections?.backoffMs ?? 0, MIN_RECONNECT_MS);
     member.stopTimer();
@@ -381,55 +377,6 @@ export class TargetDriver {
       this.#connectMore();
     });
     this.#connectMore();
-  }
-
-  /** Makes a new picker before the turn of the event loop ends, once for all changes of the turn. */
-  #changed(): void {
-    if (this.#isStale) return;
-    this.#isStale = true;
-    queueMicrotask(() => {
-      this.#isStale = false;
-      this.#update();
-    });
-  }
-
-  /** Adds an endpoint to the picker, after a short delay if there are many: making a picker costs time for each endpoint. */
-  #added(): void {
-    if (this.#ready.length < MANY) this.#changed();
-    else this.#stopBatch ??= startBackgroundTimer(BATCH_MS, () => this.#update());
-  }
-
-  #update(): void {
-    this.#stopBatch?.();
-    this.#stopBatch = undefined;
-    if (this.#isClosed || !this.#resolution.isRunning) return;
-    this.#stopGrowth();
-    const now = performance.now();
-    const wallClock = Date.now();
-    const members = [...this.#members.values()].filter(({ state }) => state === "ready");
-    let grows = false;
-    for (const member of members) grows = member.grow(now, wallClock, this.#options) || grows;
-    const able = withoutEjected(members, now);
-    const weighted = able.filter(({ weight }) => weight > 0);
-    if (weighted.length === 0) for (const member of able) member.weight = 1;
-    this.#ready = weighted.length === 0 ? able : weighted;
-    this.picker = this.#ready.length === 0 ? undefined : this.#balancer(this.#ready);
-    if (grows) this.#stopGrowth = startBackgroundTimer(GROWTH_INTERVAL_MS, () => this.#changed());
-    this.#watchReturns(members, now);
-    this.#notify();
-  }
-
-  /** Makes a new picker when the next endpoint's ejection is over. */
-  #watchReturns(members: readonly Member[], now: number): void {
-    this.#stopReturn();
-    let next = Number.POSITIVE_INFINITY;
-    for (const { ejectedUntil } of members) if (ejectedUntil > now) next = Math.min(next, ejectedUntil);
-    if (next === Number.POSITIVE_INFINITY) return;
-    this.#stopReturn = startBackgroundTimer(next - now + 1, () => {
-      const later = performance.now();
-      for (const member of this.#ready) if (!member.isEjected(later)) member.lastError = undefined;
-      this.#changed();
-    });
   }
 
   #notify(): void {

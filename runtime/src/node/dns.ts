@@ -7,8 +7,9 @@ import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
+import { startBackgroundTimer } from "../call/timer.ts";
 import type { Endpoint, Resolver } from "../discovery/endpoint.ts";
-import { startQuietTimer, unlessAborted } from "./io/timer.ts";
+import { unlessAborted } from "./io/timer.ts";
 import { chooseServiceConfig } from "./service-config-record.ts";
 
 export interface DnsOptions {
@@ -98,7 +99,7 @@ function shared(key: string, ask: () => Promise<Answer>): Promise<Answer> {
   const answer = ask();
   recent.set(key, answer);
   const forget = (): void => {
-    startQuietTimer(SHARED_MS, () => recent.delete(key));
+    startBackgroundTimer(SHARED_MS, () => recent.delete(key));
   };
   answer.then(forget, forget);
   return answer;

@@ -4,8 +4,8 @@
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
 import { abortError, RpcError } from "../../call/error.ts";
-import { delay, onAbort } from "../../call/timer.ts";
-import { startQuietTimer, unlessAborted } from "../io/timer.ts";
+import { delay, onAbort, startBackgroundTimer } from "../../call/timer.ts";
+import { unlessAborted } from "../io/timer.ts";
 import type { Backoff } from "./backoff.ts";
 
 /**
@@ -101,6 +101,6 @@ export class ConnectionAttempts {
   #watchNeed(): void {
     this.#stopTimer();
     if (this.#current === undefined || this.#needed > 0) return;
-    this.#stopTimer = startQuietTimer(UNNEEDED_ATTEMPT_MS, () => this.#giveUp?.());
+    this.#stopTimer = startBackgroundTimer(UNNEEDED_ATTEMPT_MS, () => this.#giveUp?.());
   }
 }

@@ -5,10 +5,10 @@
 import { isUnprocessed, markNotSent } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError } from "../../call/error.ts";
-import { delay } from "../../call/timer.ts";
+import { delay, startBackgroundTimer } from "../../call/timer.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { ReplayBody } from "../../http/replay.ts";
-import { repeat, startQuietTimer, unlessAborted } from "../io/timer.ts";
+import { repeat, unlessAborted } from "../io/timer.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Connect, Connection, ConnectionOwner, Connector } from "./connection.ts";
@@ -120,10 +120,10 @@ export function createPool(connect: Connect, options: PoolOptions): Connector {
     };
     const closeIfIdle = (): void => {
       const left = connection.streams > 0 ? idleTimeoutMs : one.quietSince + idleTimeoutMs - performance.now();
-      if (left > 0) stopIdle = startQuietTimer(left, closeIfIdle);
+      if (left > 0) stopIdle = startBackgroundTimer(left, closeIfIdle);
       else retire(connection);
     };
-    stopIdle = startQuietTimer(idleTimeoutMs, closeIfIdle);
+    stopIdle = startBackgroundTimer(idleTimeoutMs, closeIfIdle);
     return one;
   }
 

@@ -9,12 +9,6 @@ export function repeat(intervalMs: number, callback: () => unknown): () => void 
   return () => clearInterval(timer);
 }
 
-/** Calls back once after a delay, in milliseconds, without keeping the process running. Returns the function that stops the timer. */
-export function startQuietTimer(delayMs: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS)).unref();
-  return () => clearTimeout(timer);
-}
-
 /** Settles as the promise does, or rejects when the signal fires. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;

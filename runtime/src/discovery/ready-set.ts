@@ -1,0 +1,128 @@
+/**
+ * The endpoints of a target that take calls, and the picker that chooses among them. A change of the endpoints, of their weights or
+ * of the policy replaces the picker.
+ */
+import { startBackgroundTimer } from "../call/timer.ts";
+import type { HttpRequest } from "../http/exchange.ts";
+import type { Balancer, Picker, Random } from "./balancer.ts";
+import { withoutEjected } from "./ejection.ts";
+import type { Member, SlowStart } from "./member.ts";
+
+export interface ReadySetOptions extends SlowStart {
+  readonly random?: Random | undefined;
+}
+
+/** The target of a {@link ReadySet}. */
+export interface ReadySetOwner {
+  /** All endpoints of the target, ready or not, in the order of the resolver's list. */
+  readonly members: Iterable<Member>;
+  /** False while the target is paused or closed: pickers are not made then. */
+  readonly isActive: boolean;
+  /** Called after each new picker. */
+  onPicker(): void;
+}
+
+/** The interval at which growing weights are computed, in milliseconds. */
+const GROWTH_INTERVAL_MS = 1_000;
+/**
+ * With this many ready endpoints or more, new ones are added to the picker in batches, `BATCH_MS` milliseconds after
+ * the first of a batch.
+ */
+const MANY = 100;
+const BATCH_MS = 10;
+
+export class ReadySet {
+  /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused or closed. */
+  picker: Picker | undefined;
+  readonly #owner: ReadySetOwner;
+  readonly #options: ReadySetOptions;
+  #balancer: Balancer;
+  #ready: readonly Member[] = [];
+  #isStale = false;
+  #stopBatch: (() => void) | undefined;
+  #stopGrowth = (): void => {};
+  #stopReturn = (): void => {};
+
+  constructor(owner: ReadySetOwner, balancer: Balancer, options: ReadySetOptions) {
+    this.#owner = owner;
+    this.#balancer = balancer;
+    this.#options = options;
+  }
+
+  get balancer(): Balancer {
+    return this.#balancer;
+  }
+
+  set balancer(balancer: Balancer) {
+    this.#balancer = balancer;
+    this.changed();
+  }
+
+  /** Picks a ready endpoint that the call has not tried yet. Returns `undefined` if it has tried all. */
+  pickOther(request: HttpRequest, tried: ReadonlySet<Member>): Member | undefined {
+    const picked = this.picker?.(request) as Member | undefined;
+    if (picked === undefined || !tried.has(picked)) return picked;
+    const others = this.#ready.filter((member) => !tried.has(member));
+    const { random = Math.random } = this.#options;
+    return others[Math.floor(random() * others.length)];
+  }
+
+  /** Makes a new picker before the turn of the event loop ends, once for all changes of the turn. */
+  changed(): void {
+    if (this.#isStale) return;
+    this.#isStale = true;
+    queueMicrotask(() => {
+      this.#isStale = false;
+      this.update();
+    });
+  }
+
+  /** Adds an endpoint to the picker, after a short delay if there are many: making a picker costs time for each endpoint. */
+  added(): void {
+    if (this.#ready.length < MANY) this.changed();
+    else this.#stopBatch ??= startBackgroundTimer(BATCH_MS, () => this.update());
+  }
+
+  /** Makes a new picker at once. */
+  update(): void {
+    this.#stopBatch?.();
+    this.#stopBatch = undefined;
+    if (!this.#owner.isActive) return;
+    this.#stopGrowth();
+    const now = performance.now();
+    const wallClock = Date.now();
+    const members = [...this.#owner.members].filter(({ state }) => state === "ready");
+    let grows = false;
+    for (const member of members) grows = member.grow(now, wallClock, this.#options) || grows;
+    const able = withoutEjected(members, now);
+    const weighted = able.filter(({ weight }) => weight > 0);
+    if (weighted.length === 0) for (const member of able) member.weight = 1;
+    this.#ready = weighted.length === 0 ? able : weighted;
+    this.picker = this.#ready.length === 0 ? undefined : this.#balancer(this.#ready);
+    if (grows) this.#stopGrowth = startBackgroundTimer(GROWTH_INTERVAL_MS, () => this.changed());
+    this.#watchReturns(members, now);
+    this.#owner.onPicker();
+  }
+
+  /** Stops all timers. Without a picker, later calls wait for the target to resume or fail because it is closed. */
+  stop(): void {
+    this.#stopBatch?.();
+    this.#stopBatch = undefined;
+    this.#stopGrowth();
+    this.#stopReturn();
+    this.picker = undefined;
+  }
+
+  /** Makes a new picker when the next endpoint's ejection is over. */
+  #watchReturns(members: readonly Member[], now: number): void {
+    this.#stopReturn();
+    let next = Number.POSITIVE_INFINITY;
+    for (const { ejectedUntil } of members) if (ejectedUntil > now) next = Math.min(next, ejectedUntil);
+    if (next === Number.POSITIVE_INFINITY) return;
+    this.#stopReturn = startBackgroundTimer(next - now + 1, () => {
+      const later = performance.now();
+      for (const member of this.#ready) if (!member.isEjected(later)) member.lastError = undefined;
+      this.changed();
+    });
+  }
+}
