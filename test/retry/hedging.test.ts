@@ -157,6 +157,14 @@ describe("a hedged call", () => {
     expect(attempts.map(isCancelled)).toEqual([true, true]);
   });
 
+  it("makes no attempt where its caller has cancelled it already", async () => {
+    const { call, attempts } = pending({});
+    const outcome = outcomeOf(call(unary({ signal: AbortSignal.abort() })));
+    await vi.advanceTimersByTimeAsync(500);
+    expect(outcome.error).toMatchObject({ code: Code.Canceled });
+    expect(attempts).toHaveLength(0);
+  });
+
   it("gives up between attempts when its caller does", async () => {
     const { call, attempts } = pending({});
     const caller = new AbortController();
@@ -221,6 +229,33 @@ describe("a hedged stream", () => {
     const received: object[] = [];
     for await (const message of outcome.value.messages) received.push(message);
     expect(received).toEqual([{ greeting: "one" }, { greeting: "two" }]);
+  });
+
+  it("ends a response that comes after another one has won", async () => {
+    const ended: string[] = [];
+    const response = (name: string): CallResponse => ({
+      stream: true,
+      messages: (async function* () {
+        try {
+          yield { greeting: name };
+        } finally {
+          ended.push(name);
+        }
+      })(),
+      headers: new Metadata(),
+      trailers: new Metadata(),
+    });
+    // A call that does not heed its signal: both attempts answer.
+    const answers: ((response: CallResponse) => void)[] = [];
+    const next: Call = () => new Promise((resolve) => answers.push(resolve));
+    const call = createRetry({ hedgingDelayMs: 50, maxAttempts: 2 })(next);
+    const outcome = outcomeOf(call(streaming()));
+    await vi.advanceTimersByTimeAsync(50);
+    answers[1]?.(response("winner"));
+    answers[0]?.(response("loser"));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(outcome.value).toBeDefined();
+    expect(ended).toEqual(["loser"]);
   });
 
   it("is cancelled with its call after its headers", async () => {

@@ -26,6 +26,43 @@ export function iteration<T>(
   return iterator;
 }
 
+/**
+ * Passes messages on, and calls `ended` once: after the last message, when the reader leaves early, or with the error that
+ * ended the stream.
+ */
+export function watchEnd<T>(
+  messages: AsyncIterable<T>,
+  ended: (how: "read" | "left" | "failed", reason?: unknown) => void,
+): AsyncIterable<T> {
+  return { [Symbol.asyncIterator]: () => watched(messages[Symbol.asyncIterator](), ended) };
+}
+
+function watched<T>(
+  messages: AsyncIterator<T>,
+  ended: (how: "read" | "left" | "failed", reason?: unknown) => void,
+): AsyncIterator<T> {
+  let isEnded = false;
+  const end: typeof ended = (how, reason) => {
+    if (isEnded) return;
+    isEnded = true;
+    ended(how, reason);
+  };
+  const next = async (): Promise<IteratorResult<T, undefined>> => {
+    try {
+      const result = await messages.next();
+      if (result.done) end("read");
+      return result;
+    } catch (reason) {
+      end("failed", reason);
+      throw reason;
+    }
+  };
+  return iteration(next, () => {
+    end("left");
+    return messages.return?.();
+  });
+}
+
 /** Yields one message. */
 export async function* oneMessage(message: object | Promise<object>): AsyncGenerator<object, void> {
   yield message;

@@ -127,7 +127,7 @@ export class RetryBackoff {
   readonly #random: () => number;
   #retries = 0;
 
-  constructor(policy: RetryPolicy, random: () => number) {
+  constructor(policy: RetryPolicy, random: () => number = Math.random) {
     this.#policy = policy;
     this.#random = random;
   }

@@ -17,18 +17,13 @@ export function configureCalls(
   onRetry?: RetryOptions["onRetry"],
 ): Call {
   const tokens = createTokens(current);
-  const attempted = attemptCalls(next, {
-    policyOf: ({ method }: CallRequest) => {
-      const config = current()?.methodConfigOf(method);
-      return config && allowedPolicy(config, method);
-    },
-    tokens,
-    onRetry,
-  });
+  const attempted = attemptCalls(next, { tokens, onRetry });
   return (request) => {
     const config = current()?.methodConfigOf(request.method);
     if (config === undefined) return next(request);
-    return changesContext(config, request) ? callWithin(attempted, request, config) : attempted(request);
+    const policy = allowedPolicy(config, request.method);
+    const call: Call = (configured) => attempted(configured, policy);
+    return changesContext(config, request) ? callWithin(call, request, config) : call(request);
   };
 }
 

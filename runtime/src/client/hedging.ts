@@ -13,7 +13,7 @@ import { isCommitted } from "../call/attempt.ts";
 import type { Call, CallContext, CallResponse, ContextValues } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { callHook, RpcError } from "../call/error.ts";
-import { iteration } from "../call/message-stream.ts";
+import { endMessages, watchEnd } from "../call/message-stream.ts";
 import { onAbort, startTimer } from "../call/timer.ts";
 import { attemptRequest, type RepeatableRequest, withAttempts } from "./attempt.ts";
 import { type HedgingPolicy, type RetryOptions, readPushback } from "./attempt-policy.ts";
@@ -34,8 +34,7 @@ export function hedge(
     let isStopped = false;
     let isOver = false;
     let stopTimer = (): void => {};
-
-    const unlink = onAbort(request.context.signal, (error) => finish(() => reject(error)));
+    let unlink = (): void => {};
 
     /** Ends the call. The winner's context stays open until its response has ended. */
     const finish = (settle: () => void): void => {
@@ -77,7 +76,8 @@ export function hedge(
 
     function won(context: AttemptContext, response: CallResponse, number: number): void {
       if (isOver) {
-        endUnread(response, context);
+        context.cancel();
+        endMessages(response).catch(() => {});
         return;
       }
       running.delete(context);
@@ -106,18 +106,10 @@ export function hedge(
       if (running.size === 0 && failure !== undefined) finish(() => reject(failure));
     }
 
+    // The callback runs at once if the signal has already fired.
+    unlink = onAbort(request.context.signal, (error) => finish(() => reject(error)));
     if (!isOver) start(undefined, 0);
   });
-}
-
-/** Ends a response that arrived after another attempt had won, without reading it. */
-function endUnread(response: CallResponse, context: AttemptContext): void {
-  context.cancel();
-  if (response.stream) {
-    response.messages[Symbol.asyncIterator]()
-      .return?.()
-      ?.catch(() => {});
-  }
 }
 
 /** The context of one attempt: the context of the call, with a signal of its own. */
@@ -164,26 +156,6 @@ class AttemptContext implements CallContext {
       this.release();
       return response;
     }
-    const { messages } = response;
-    const release = (): void => this.release();
-    return { ...response, messages: { [Symbol.asyncIterator]: () => released(messages, release) } };
+    return { ...response, messages: watchEnd(response.messages, () => this.release()) };
   }
-}
-
-function released(messages: AsyncIterable<object>, release: () => void): AsyncIterator<object> {
-  const iterator = messages[Symbol.asyncIterator]();
-  const next = async (): Promise<IteratorResult<object, undefined>> => {
-    try {
-      const result = await iterator.next();
-      if (result.done) release();
-      return result;
-    } catch (reason) {
-      release();
-      throw reason;
-    }
-  };
-  return iteration(next, () => {
-    release();
-    return iterator.return?.();
-  });
 }

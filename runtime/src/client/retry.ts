@@ -6,7 +6,7 @@
 import { isCommitted } from "../call/attempt.ts";
 import type { Call, CallRequest, CallResponse, Interceptor } from "../call/call.ts";
 import { callHook, RpcError } from "../call/error.ts";
-import { iteration } from "../call/message-stream.ts";
+import { watchEnd } from "../call/message-stream.ts";
 import { delay } from "../call/timer.ts";
 import { attemptRequest, type RepeatableRequest, repeatable, withAttempts } from "./attempt.ts";
 import {
@@ -22,15 +22,11 @@ import {
 import { hedge } from "./hedging.ts";
 import { RetryTokens } from "./retry-budget.ts";
 
-/** Settings for the attempts of a transport's calls. */
-export interface Attempting {
-  /** Returns the policy of the request's method, if it has one. */
-  readonly policyOf: (request: CallRequest) => AttemptPolicy | undefined;
+/** Settings for the attempts of a target's calls. */
+export interface AttemptOptions {
   /** Returns the retry tokens of the target. `undefined`: retries are not throttled. */
   readonly tokens: () => RetryTokens | undefined;
   readonly onRetry?: RetryOptions["onRetry"];
-  /** A source of random numbers from 0 to 1. Default: `Math.random`. */
-  readonly random?: () => number;
 }
 
 const DEFAULT_BUDGET = { maxTokens: 10, tokenRatio: 0.1 };
@@ -50,29 +46,33 @@ export function createRetry(options: RetryOptions = {}): Interceptor {
     if (policy.hedgingDelayMs !== undefined && !isIdempotent(method)) return undefined;
     return applies(method) ? policy : undefined;
   };
-  return (next) => attemptCalls(next, { policyOf, tokens: () => tokens, onRetry });
+  return (next) => {
+    const call = attemptCalls(next, { tokens: () => tokens, onRetry });
+    return (request) => call(request, policyOf(request));
+  };
 }
 
-/** Retries the calls whose method has a policy. */
-export function attemptCalls(next: Call, attempting: Attempting): Call {
-  return (request) => {
-    const policy = isRepeatable(request.method) ? attempting.policyOf(request) : undefined;
-    return policy === undefined ? next(request) : attempt(next, request, policy, attempting);
-  };
+/** Returns a call that makes further attempts by the policy of its request, if there is one and the request can be sent again. */
+export function attemptCalls(
+  next: Call,
+  options: AttemptOptions,
+): (request: CallRequest, policy: AttemptPolicy | undefined) => Promise<CallResponse> {
+  return (request, policy) =>
+    policy !== undefined && isRepeatable(request.method) ? attempt(next, request, policy, options) : next(request);
 }
 
 async function attempt(
   next: Call,
   original: CallRequest,
   policy: AttemptPolicy,
-  attempting: Attempting,
+  options: AttemptOptions,
 ): Promise<CallResponse> {
   const request = await repeatable(original);
-  const tokens = attempting.tokens();
+  const tokens = options.tokens();
   const response =
     policy.hedgingDelayMs === undefined
-      ? await retry(next, request, policy, attempting, tokens)
-      : await hedge(next, request, policy, tokens, attempting.onRetry);
+      ? await retry(next, request, policy, options, tokens)
+      : await hedge(next, request, policy, tokens, options.onRetry);
   if (tokens === undefined) return response;
   if (response.stream) return { ...response, messages: countOutcome(response.messages, policy, tokens) };
   tokens.succeeded();
@@ -83,11 +83,11 @@ async function retry(
   next: Call,
   request: RepeatableRequest,
   policy: RetryPolicy,
-  { onRetry, random = Math.random }: Attempting,
+  { onRetry }: AttemptOptions,
   tokens: RetryTokens | undefined,
 ): Promise<CallResponse> {
   const { method, context } = request;
-  const backoff = new RetryBackoff(policy, random);
+  const backoff = new RetryBackoff(policy);
   for (let number = 1; ; number++) {
     try {
       return withAttempts(await next(attemptRequest(request, number)), number);
@@ -126,20 +126,8 @@ function countOutcome(
   { codes }: AttemptPolicy,
   tokens: RetryTokens,
 ): AsyncIterable<object> {
-  return {
-    [Symbol.asyncIterator]() {
-      const iterator = messages[Symbol.asyncIterator]();
-      const next = async (): Promise<IteratorResult<object, undefined>> => {
-        try {
-          const result = await iterator.next();
-          if (result.done) tokens.succeeded();
-          return result;
-        } catch (reason) {
-          if (codes.has(RpcError.from(reason).code)) tokens.failed();
-          throw reason;
-        }
-      };
-      return iteration(next, () => iterator.return?.());
-    },
-  };
+  return watchEnd(messages, (how, reason) => {
+    if (how === "read") tokens.succeeded();
+    else if (how === "failed" && codes.has(RpcError.from(reason).code)) tokens.failed();
+  });
 }
