@@ -133,13 +133,16 @@ function runTests() {
   }
 }
 
-/** Runs the given test files, or all without an argument. Returns the exit status and the report. */
+/**
+ * Runs the given test files, or all without an argument, with 10,000 runs of each property test of the HTTP/2 engine. Returns
+ * the exit status and the report.
+ */
 function runTestFiles(files) {
   rmSync(testReport, { force: true });
   const command = `npm test -- ${files.map((file) => JSON.stringify(file)).join(" ")} --reporter=default --reporter=json`;
   const { status } = spawnSync(`${command} --outputFile.json=${JSON.stringify(testReport)}`, {
     cwd: root,
-    env,
+    env: { ...env, HTTP2_RUNS: "10000" },
     shell: true,
     stdio: ["ignore", "inherit", "inherit"],
   });

@@ -171,7 +171,7 @@ describe.each(dialogues)("%s", (_name, bytes, run) => {
       fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (positions) => {
         expect(run(cut(bytes, positions))).toEqual(whole);
       }),
-      { numRuns: runs(500) },
+      runs(500),
     );
   });
 });

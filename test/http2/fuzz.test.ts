@@ -83,7 +83,7 @@ describe.each(Object.entries(SCENES))("%s", (_name, make) => {
         expect(side.connection.buffered).toBeLessThan(200_000);
         if (side.over !== undefined) expect([side.bytes().length, side.connection.streams]).toEqual([0, 0]);
       }),
-      { numRuns: runs(2_000) },
+      runs(2_000),
     );
   });
 });

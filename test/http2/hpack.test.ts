@@ -395,7 +395,7 @@ describe("properties", () => {
           }
         }
       }),
-      { numRuns: runs(1_000) },
+      runs(1_000),
     );
   });
 
@@ -412,7 +412,7 @@ describe("properties", () => {
           }
         }
       }),
-      { numRuns: runs(10_000) },
+      runs(10_000),
     );
   });
 });

@@ -170,6 +170,6 @@ it("no byte is lost or out of order, and all windows are whole at rest", () => {
         for (const { connection } of sides) expect([connection.streams, connection.hasMore]).toEqual([0, false]);
       },
     ),
-    { numRuns: runs(400) },
+    runs(400),
   );
 });
