@@ -5,7 +5,6 @@ import "./call/inspect.ts";
 import type { AddressInfo } from "node:net";
 import { type ContextValues, type Interceptor, intercept } from "./call/call.ts";
 import { type CloseOptions, gracePeriod } from "./call/context.ts";
-import { callHook } from "./call/error.ts";
 import { assertOneOf } from "./call/option.ts";
 import type { RetryOptions } from "./client/attempt-policy.ts";
 import type { ClosableTransport } from "./client/client.ts";
@@ -29,6 +28,7 @@ import { createTargetConnector, type DiscoveryOptions } from "./node/client/targ
 import { nodeCompressions } from "./node/compression.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { createNodeHandler, type NodeHandler, type NodeRequest } from "./node/server/adapter.ts";
+import { CloseHooks } from "./node/server/close-hooks.ts";
 import { Listener, type ListenerOptions, type ListenOptions } from "./node/server/listener.ts";
 import { type TrustProxyOptions, withTrustedProxies } from "./node/server/trusted-proxies.ts";
 import type { HeaderLimitsInit } from "./protocol/header-limits.ts";
@@ -78,9 +78,10 @@ export interface Server extends Router {
   readonly close: (options?: CloseOptions) => Promise<void>;
   /**
    * Registers a callback that runs when the server begins to close, while it still answers calls. End long streams in the
-   * callback; otherwise they run until the grace period ends.
+   * callback; otherwise they run until the grace period ends. If the callback returns a promise, the server continues to
+   * accept calls until the promise settles, for half of the grace period at most.
    */
-  readonly onClose: (callback: () => void) => void;
+  readonly onClose: (callback: () => unknown) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -106,7 +107,7 @@ export function createServer(options: ServerOptions = {}): Server {
       : (request) => router.exchange(Object.assign(request, { values: () => values(request) }));
   const exchange = trustProxy === undefined ? valued : withTrustedProxies(valued, trustProxy);
   const listener = new Listener(exchange, options);
-  const closing = new Set<() => void>();
+  const closeHooks = new CloseHooks();
   const server: Server = {
     exchange: router.exchange,
     services: router.services,
@@ -121,15 +122,14 @@ export function createServer(options: ServerOptions = {}): Server {
     get address() {
       return listener.address;
     },
-    onClose: (callback) => {
-      closing.add(callback);
-    },
+    onClose: (callback) => closeHooks.add(callback),
     async close(closeOptions = {}) {
       // The grace period is validated first, because hooks must not be called for a shutdown that is refused.
       const graceMs = gracePeriod(closeOptions);
-      for (const callback of closing) callHook("the hook onClose", callback);
-      closing.clear();
-      return listener.close(graceMs);
+      const startedAt = performance.now();
+      const hooks = closeHooks.run(graceMs / 2);
+      if (hooks !== undefined) await hooks;
+      return listener.close(Math.max(0, graceMs - (performance.now() - startedAt)));
     },
     [Symbol.asyncDispose]: () => server.close(),
   };

@@ -50,10 +50,10 @@ export interface Router {
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
   /**
-   * Registers a callback for the time when a server begins to close and still answers. Absent if there is nothing to
-   * close.
+   * Registers a callback for the time when a server begins to close and still answers. A server waits for the promise that
+   * it returns. Absent if there is nothing to close.
    */
-  readonly onClose?: (callback: () => void) => void;
+  readonly onClose?: (callback: () => unknown) => void;
 }
 
 interface Route {

@@ -1,0 +1,50 @@
+/**
+ * The callbacks that run when a server begins to close, before it drains its connections. A provider leaves its registry in
+ * one of them, while it still answers the calls of clients that do not know this yet.
+ */
+import { callHook, reportFailure } from "../../call/error.ts";
+import { startTimer } from "../../call/timer.ts";
+
+export type CloseHook = () => unknown;
+
+const NAME = "the hook onClose";
+
+export class CloseHooks {
+  readonly #hooks = new Set<CloseHook>();
+  #running: Promise<void> | undefined;
+
+  add(hook: CloseHook): void {
+    this.#hooks.add(hook);
+  }
+
+  /**
+   * Calls each callback once, and waits for their promises, at most for the given time in milliseconds. A second call waits
+   * for the same promises. Never rejects: errors are printed.
+   */
+  run(maxMs: number): Promise<void> | undefined {
+    const running = [...this.#hooks].flatMap((hook) => call(hook) ?? []);
+    this.#hooks.clear();
+    if (running.length > 0) this.#running = Promise.all([this.#running, ...running]).then(() => {});
+    return this.#running && atMost(maxMs, this.#running);
+  }
+}
+
+/** Calls a callback. Returns its promise, if there is one, which never rejects. */
+function call(hook: CloseHook): Promise<void> | undefined {
+  let result: unknown;
+  callHook(NAME, () => {
+    result = hook();
+  });
+  return result instanceof Promise ? result.catch((reason: unknown) => reportFailure(NAME, reason)) : undefined;
+}
+
+/** Resolves when the promise does, or after the given time in milliseconds. */
+function atMost(maxMs: number, promise: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = startTimer(maxMs, resolve);
+    void promise.then(() => {
+      stop();
+      resolve();
+    });
+  });
+}
