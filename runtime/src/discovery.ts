@@ -12,3 +12,5 @@ export { pickFirst } from "./discovery/policy/pick-first.ts";
 export { roundRobin } from "./discovery/policy/round-robin.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";
 export { type DnsOptions, dns } from "./node/dns.ts";
+export type { KubernetesApi } from "./node/kubernetes/api.ts";
+export { type KubernetesOptions, kubernetes } from "./node/kubernetes/kubernetes.ts";

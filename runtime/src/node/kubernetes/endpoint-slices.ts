@@ -1,0 +1,159 @@
+/**
+ * EndpointSlices of Kubernetes (`discovery.k8s.io/v1`): the endpoints of a service, split into objects of up to 1,000. The
+ * list of a service is the union of its slices.
+ */
+import { isIP } from "node:net";
+import { Code } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import type { Endpoint } from "../../discovery/endpoint.ts";
+
+/** The members of an EndpointSlice that are read. All others are ignored. */
+export interface EndpointSlice {
+  readonly metadata?: { readonly name?: string; readonly resourceVersion?: string };
+  readonly endpoints?: readonly SliceEndpoint[] | null;
+  readonly ports?: readonly SlicePort[] | null;
+}
+
+/** A list of EndpointSlices, as far as it is read. */
+export interface EndpointSliceList {
+  readonly metadata?: EndpointSlice["metadata"];
+  readonly items?: readonly EndpointSlice[];
+}
+
+/** An event of a watch. Its object is an EndpointSlice, or a `Status` for `ERROR`. */
+export interface WatchEvent {
+  readonly type?: string;
+  readonly object?: EndpointSlice & { readonly code?: number; readonly message?: string };
+}
+
+interface SliceEndpoint {
+  readonly addresses?: readonly string[];
+  readonly conditions?: {
+    readonly ready?: boolean | null;
+    readonly serving?: boolean | null;
+    readonly terminating?: boolean | null;
+  };
+  readonly nodeName?: string;
+  readonly zone?: string;
+  readonly targetRef?: { readonly kind?: string; readonly name?: string };
+}
+
+interface SlicePort {
+  readonly name?: string | null;
+  readonly port?: number | null;
+}
+
+/**
+ * Returns the endpoints of slices, each address once. A pod that is ready and does not terminate is an endpoint. If there is
+ * none, those that terminate and still serve are used, as kube-proxy does. `port` is the name or number of the port; without
+ * it, each slice must have exactly one. Throws an `unavailable` error if a slice with endpoints has no such port.
+ */
+export function endpointsOf(slices: Iterable<EndpointSlice>, port: string | number | undefined): readonly Endpoint[] {
+  const ready = new Map<string, Endpoint>();
+  const terminating = new Map<string, Endpoint>();
+  for (const slice of slices) {
+    const members = slice.endpoints ?? [];
+    if (members.length === 0) continue;
+    const number = portOf(slice.ports ?? [], port);
+    for (const member of members) {
+      const target = isReady(member) ? ready : isServing(member) ? terminating : undefined;
+      // The addresses of a member are those of one pod, so that the first is enough, as the API documents.
+      const host = member.addresses?.[0];
+      if (target === undefined || host === undefined) continue;
+      const address = isIP(host) === 6 ? `[${host}]:${number}` : `${host}:${number}`;
+      target.set(address, describe(address, member));
+    }
+  }
+  return [...(ready.size > 0 ? ready : terminating).values()];
+}
+
+const isReady = ({ conditions }: SliceEndpoint): boolean =>
+  // A condition that is absent is unknown, and counts as ready.
+  conditions?.ready !== false && conditions?.terminating !== true;
+
+const isServing = ({ conditions }: SliceEndpoint): boolean =>
+  conditions?.terminating === true && conditions.serving !== false;
+
+function describe(address: string, { nodeName, zone, targetRef }: SliceEndpoint): Endpoint {
+  const attributes: Record<string, string> = {};
+  if (nodeName !== undefined) attributes["kubernetes.node"] = nodeName;
+  if (targetRef?.kind === "Pod" && targetRef.name !== undefined) attributes["kubernetes.pod"] = targetRef.name;
+  return { address, ...(zone !== undefined && { zone }), attributes };
+}
+
+function portOf(ports: readonly SlicePort[], wanted: string | number | undefined): number {
+  const found = ports.filter(({ name, port }) => wanted === undefined || wanted === port || wanted === (name ?? ""));
+  const [one, ...others] = found;
+  if (typeof one?.port === "number" && others.length === 0) return one.port;
+  const all = ports.map(({ name, port }) => (name ? `${name} (${port})` : `${port}`)).join(", ") || "none";
+  const reason = wanted === undefined ? "the option port must select one" : `none of them is ${JSON.stringify(wanted)}`;
+  throw new RpcError(Code.Unavailable, `the service has the ports ${all}: ${reason}`);
+}
+
+/** The slices of one service, as a list and the events after it describe them. */
+export class SliceSet {
+  readonly #slices = new Map<string, EndpointSlice>();
+  #version = "";
+
+  /** The version of the API's data that these slices reflect, from which a watch continues. */
+  get resourceVersion(): string {
+    return this.#version;
+  }
+
+  get slices(): Iterable<EndpointSlice> {
+    return this.#slices.values();
+  }
+
+  /** Replaces all slices by a list. */
+  replace(list: EndpointSliceList): void {
+    this.#slices.clear();
+    // The API writes an empty list as `null` in some versions.
+    for (const slice of list.items ?? []) this.#slices.set(nameOf(slice), slice);
+    this.#version = versionOf(list);
+  }
+
+  /**
+   * Applies an event of a watch. Returns "changed", "unchanged" for a bookmark or a type that is unknown, or "expired" if
+   * the API no longer has the version from which the watch was to continue (410 Gone): a new list is needed then. Throws an
+   * `unavailable` error for other errors.
+   */
+  apply({ type, object }: WatchEvent): "changed" | "unchanged" | "expired" {
+    switch (type) {
+      case "ADDED":
+      case "MODIFIED":
+        this.#slices.set(nameOf(object), object ?? {});
+        break;
+      case "DELETED":
+        this.#slices.delete(nameOf(object));
+        break;
+      case "ERROR":
+        if (object?.code === 410) return "expired";
+        throw new RpcError(
+          Code.Unavailable,
+          `the Kubernetes API has ended the watch: ${object?.message ?? object?.code}`,
+        );
+      case "BOOKMARK":
+        this.#version = versionOf(object);
+        return "unchanged";
+      default:
+        return "unchanged";
+    }
+    this.#version = versionOf(object);
+    return "changed";
+  }
+}
+
+function nameOf(slice: EndpointSlice | undefined): string {
+  const name = slice?.metadata?.name;
+  if (typeof name !== "string") throw malformed("an EndpointSlice has no name");
+  return name;
+}
+
+function versionOf(object: EndpointSlice | EndpointSliceList | undefined): string {
+  const version = object?.metadata?.resourceVersion;
+  if (typeof version !== "string") throw malformed("an object has no resourceVersion");
+  return version;
+}
+
+const malformed = (problem: string): RpcError =>
+  new RpcError(Code.Unavailable, `the response of the Kubernetes API is malformed: ${problem}`);
