@@ -36,8 +36,8 @@ export class Child {
   }
 
   /** Starts a script in a process of its own, tied to one CPU if one is given, and waits until it answers. */
-  static async start(script: URL, cpu?: number): Promise<Child> {
-    const args = [...process.execArgv, fileURLToPath(script)];
+  static async start(script: URL, cpu?: number, argument?: string): Promise<Child> {
+    const args = [...process.execArgv, fileURLToPath(script), ...(argument === undefined ? [] : [argument])];
     // A table on our stdout stays a table: what children print goes to stderr.
     const options: SpawnOptions = { stdio: ["ignore", 2, 2, "ipc"] };
     const child = new Child(

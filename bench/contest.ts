@@ -1,9 +1,10 @@
 /**
  * Contests: the implementations that are compared, the load, and the limit on the relative cost of ours.
  */
-import { repeatCount } from "./echo.ts";
+import { repeatCount, talkCount } from "./echo.ts";
 import type { Load } from "./load/load.ts";
 import type { Recorder } from "./measurement.ts";
+import type { Setup } from "./servers/setup.ts";
 
 export interface Contest {
   readonly name: string;
@@ -17,8 +18,12 @@ export interface Contest {
    * the cheapest.
    */
   readonly server?: string;
+  /** What servers are set up for. Default: `plain`. */
+  readonly setup?: Setup;
   /** The most that a message of ours may cost in CPU, as a multiple of what it costs a peer. */
   readonly goals: Readonly<Record<string, number>>;
+  /** A contest with a smaller load of the same kind, and the most that a call of ours may cost as a multiple of one there. */
+  readonly growth?: { readonly from: string; readonly goal: number };
 }
 
 /** Several contests with their processes running. */
@@ -92,6 +97,94 @@ export const contests: readonly Contest[] = [
     load: { protocol: "grpc", codec: "proto", method: "repeat", connections: 4, inFlight: 4 },
     entrants: grpcEntrants,
     goals: { "grpc-js": 0.08 },
+  },
+  {
+    name: "b-server-headers",
+    title: "B, server, two interceptors, headers and a deadline on every call, 4 connections x 32 streams",
+    subject: "server",
+    setup: "interceptors",
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 4, inFlight: 32, hasHeaders: true },
+    entrants: ["grpc-js", ours],
+    goals: { "grpc-js": 0.15 },
+  },
+  {
+    name: "b-server-tls",
+    title: "B over TLS, server, 4 connections x 32 streams",
+    subject: "server",
+    setup: "tls",
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 4, inFlight: 32, tls: true },
+    entrants: ["http2-bytes", ours],
+    goals: { "http2-bytes": 0.25 },
+  },
+  {
+    name: "b-server-bidi",
+    title: `B, server, 32 bidirectional streams on a connection, ${talkCount} messages each way in turn`,
+    subject: "server",
+    load: { protocol: "grpc", codec: "proto", method: "talk", connections: 1, inFlight: 32 },
+    entrants: ["http2-bytes", "grpc-js", "connect-node", ours],
+    goals: { "grpc-js": 0.3 },
+  },
+  {
+    name: "b-server-64k",
+    title: "B, server, echo of 64 KiB, 4 connections x 4 streams",
+    subject: "server",
+    load: { protocol: "grpc", codec: "proto", method: "blob64k", connections: 4, inFlight: 4 },
+    entrants: ["http2-bytes", "grpc-js", ours],
+    goals: { "grpc-js": 0.35, "http2-bytes": 0.8 },
+  },
+  {
+    name: "b-server-1m",
+    title: "B, server, echo of 1 MiB, 4 connections x 1 stream",
+    subject: "server",
+    load: { protocol: "grpc", codec: "proto", method: "blob1m", connections: 4, inFlight: 1 },
+    entrants: ["http2-bytes", "grpc-js", ours],
+    goals: { "grpc-js": 0.45, "http2-bytes": 0.8 },
+  },
+  {
+    name: "b-server-1x32",
+    title: "B, server, 1 connection x 32 streams",
+    subject: "server",
+    setup: "many-streams",
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 1, inFlight: 32 },
+    entrants: [ours],
+    goals: {},
+  },
+  {
+    name: "b-server-1x500",
+    title: "B, server, 1 connection x 500 streams",
+    subject: "server",
+    setup: "many-streams",
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 1, inFlight: 500 },
+    entrants: [ours],
+    goals: {},
+    growth: { from: "b-server-1x32", goal: 1.2 },
+  },
+  {
+    name: "b-server-10-methods",
+    title: "B, server, 10 methods in turn, 4 connections x 32 streams",
+    subject: "server",
+    setup: "methods-10",
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 4, inFlight: 32, methods: 10 },
+    entrants: [ours],
+    goals: {},
+  },
+  {
+    name: "b-server-10000-methods",
+    title: "B, server, 10,000 methods in turn, 4 connections x 32 streams",
+    subject: "server",
+    setup: "methods-10000",
+    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 4, inFlight: 32, methods: 10_000 },
+    entrants: [ours],
+    goals: {},
+    growth: { from: "b-server-10-methods", goal: 1.3 },
+  },
+  {
+    name: "a-server-http2",
+    title: "A over HTTP/2, server, JSON, 4 connections x 32 streams",
+    subject: "server",
+    load: { protocol: "http-rpc", http: "2", codec: "json", method: "echo", connections: 4, inFlight: 32 },
+    entrants: ["http2-json", ours],
+    goals: { "http2-json": 0.4 },
   },
   {
     name: "a-server-json",

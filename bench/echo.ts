@@ -1,9 +1,11 @@
 /** The one message of every contest, in each form it takes on the wire. */
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
-import { EchoRequestSchema, RepeatRequestSchema } from "./gen/echo_pb.ts";
+import { BlobSchema, EchoRequestSchema, RepeatRequestSchema } from "./gen/echo_pb.ts";
 
 export const echoPath = "/bench.v1.EchoService/Echo";
 export const repeatPath = "/bench.v1.EchoService/Repeat";
+export const blobPath = "/bench.v1.EchoService/EchoBlob";
+export const talkPath = "/bench.v1.EchoService/Talk";
 
 export const echoRequest = create(EchoRequestSchema, {
   id: "7c9e6679-7425-40de-944b-e07fc1f90ae7",
@@ -19,6 +21,15 @@ export const echoProto = toBinary(EchoRequestSchema, echoRequest);
 
 /** The message behind the five bytes that every gRPC message starts with. */
 export const echoEnvelope = envelope(echoProto);
+
+/** A message of so many bytes, in its envelope. */
+export function blobEnvelope(length: number): Buffer {
+  const payload = Uint8Array.from({ length }, (_, index) => index * 31 + (index >> 8));
+  return envelope(toBinary(BlobSchema, create(BlobSchema, { payload })));
+}
+
+/** Messages of a call of Talk in each direction. Each is sent after the answer to the one before. */
+export const talkCount = 100;
 
 /** Messages that a call of Repeat asks for. */
 export const repeatCount = 1000;

@@ -1,18 +1,19 @@
 /** The results for a reader: one table a contest, our ratios under it. */
 import { ours } from "./contest.ts";
+import { isStreaming } from "./load/load.ts";
 import type { Machine } from "./machine.ts";
 import { type Measurement, spread } from "./measurement.ts";
 import { type Comparison, compare, type Result } from "./result.ts";
 
 export function reportText(machine: Machine, results: readonly Result[]): string {
-  return [machineText(machine), ...results.map(resultText)].join("\n\n");
+  return [machineText(machine), ...results.map((result) => resultText(result, results))].join("\n\n");
 }
 
 export function reportJson(machine: Machine, results: readonly Result[]): string {
   const contests = results.map((result) => ({
     name: result.contest.name,
     rounds: Object.fromEntries(result.rounds),
-    comparisons: compare(result),
+    comparisons: compare(result, results),
   }));
   return JSON.stringify({ machine, contests }, undefined, 2);
 }
@@ -23,13 +24,13 @@ function machineText({ node, packages, processor, cores, pinned }: Machine): str
   return [`Node ${node}, ${versions.join(", ")}`, `${cores} x ${processor}, the two ends ${pinning}`].join("\n");
 }
 
-function resultText(result: Result): string {
+function resultText(result: Result, all: readonly Result[]): string {
   const { title, subject, load } = result.contest;
   const other = subject === "server" ? "load us" : "server us";
-  const unit = load.method === "repeat" ? "message" : "call";
+  const unit = isStreaming(load.method) ? "message" : "call";
   const head = [subject, `CPU us/${unit}`, "min - max", `${unit}s/s`, "p50 ms", "p99 ms", "busy", other];
   const rows = [...result.rounds].map(([entrant, measurements]) => entrantRow(entrant, measurements));
-  const ratios = compare(result).map(comparisonRow);
+  const ratios = compare(result, all).map(comparisonRow);
   const ratioHead = ["ratio", "CPU", "min - max", `${unit}s/s`, "goal for CPU"];
   const tables = [[head, ...rows], ...(ratios.length > 0 ? [[ratioHead, ...ratios]] : [])];
   return [title, ...tables.map(table)].join("\n\n");

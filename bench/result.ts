@@ -10,7 +10,7 @@ export interface Result {
   readonly rounds: ReadonlyMap<string, readonly Measurement[]>;
 }
 
-/** Ours as a multiple of a peer. */
+/** Ours as a multiple of a peer, or of ours in a contest with a smaller load. */
 export interface Comparison {
   readonly peer: string;
   readonly cpu: Spread;
@@ -18,15 +18,21 @@ export interface Comparison {
   readonly goal: number | undefined;
 }
 
-export function compare({ contest, rounds }: Result): Comparison[] {
+/** `all`: the results of all contests, among them that from which a contest's growth is measured. */
+export function compare({ contest, rounds }: Result, all: readonly Result[]): Comparison[] {
   const own = rounds.get(ours);
   if (own === undefined) return [];
-  return [...rounds]
+  const comparison = (peer: string, measurements: readonly Measurement[], goal: number | undefined): Comparison => ({
+    peer,
+    cpu: ratio("cpuMicros", own, measurements),
+    messagesPerSecond: ratio("messagesPerSecond", own, measurements),
+    goal,
+  });
+  const comparisons = [...rounds]
     .filter(([entrant]) => entrant !== ours)
-    .map(([peer, measurements]) => ({
-      peer,
-      cpu: ratio("cpuMicros", own, measurements),
-      messagesPerSecond: ratio("messagesPerSecond", own, measurements),
-      goal: contest.goals[peer],
-    }));
+    .map(([peer, measurements]) => comparison(peer, measurements, contest.goals[peer]));
+  const { growth } = contest;
+  const smaller = all.find((result) => result.contest.name === growth?.from)?.rounds.get(ours);
+  if (growth !== undefined && smaller !== undefined) comparisons.push(comparison(growth.from, smaller, growth.goal));
+  return comparisons;
 }

@@ -17,7 +17,11 @@ export async function openServerContests(
     for (const entrant of contest.entrants) {
       const key = serverKey(contest, entrant);
       if (servers.has(key)) continue;
-      const server = await Child.start(new URL(`servers/${entrant}.ts`, import.meta.url), pinned?.subject);
+      const server = await Child.start(
+        new URL(`servers/${entrant}.ts`, import.meta.url),
+        pinned?.subject,
+        contest.setup,
+      );
       servers.set(key, server);
       await visit(server, contest, 2 * seconds);
     }
@@ -47,7 +51,7 @@ export async function openServerContests(
   };
 }
 
-/** Contests of one sub-protocol, codec and method share a process; one that had to know all of ours would be slower in each. */
-function serverKey({ load }: Contest, entrant: string): string {
-  return `${load.protocol} ${load.codec} ${load.method} ${entrant}`;
+/** Contests of one setup, sub-protocol, codec and method share a process; one that had to know all of ours would be slower in each. */
+function serverKey({ load, setup }: Contest, entrant: string): string {
+  return `${load.protocol} ${load.http} ${load.codec} ${load.method} ${setup} ${entrant}`;
 }

@@ -6,7 +6,7 @@
 
 import type { MessageCodec, MessageReader, MessageWriter } from "triple-es/codec";
 import { EMPTY_BYTES, createMessageCodec, setEntry } from "triple-es/codec";
-import type { Address, Customer, EchoRequest, Line, Order, RepeatRequest } from "./echo_pb.ts";
+import type { Address, Blob, Customer, EchoRequest, Line, Order, RepeatRequest } from "./echo_pb.ts";
 
 /** Writes a bench.v1.EchoRequest. */
 export function encodeEchoRequest(writer: MessageWriter, message: EchoRequest): void {
@@ -108,6 +108,44 @@ export function newRepeatRequest(): RepeatRequest {
 
 /** The binary format of bench.v1.RepeatRequest. */
 export const RepeatRequestCodec: MessageCodec<RepeatRequest> = /*@__PURE__*/ createMessageCodec(encodeRepeatRequest, decodeRepeatRequest);
+
+/** Writes a bench.v1.Blob. */
+export function encodeBlob(writer: MessageWriter, message: Blob): void {
+  writer.check(message, "bench.v1.Blob");
+  if (message.payload.byteLength !== 0) writer.data(10, message.payload);
+  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+}
+
+/** Reads a bench.v1.Blob up to an offset, or a group to its end. */
+export function decodeBlob(reader: MessageReader, end: number, message: Blob = newBlob()): Blob {
+  let unknown = message.$unknown;
+  const last = reader.enter("bench.v1.Blob", end);
+  while (reader.pos < last) {
+    const tag = reader.tag();
+    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    switch (tag >>> 3) {
+      case 1:
+        message.payload = reader.data();
+        break;
+      default:
+        unknown = reader.unknown(unknown, tag);
+    }
+  }
+  if (unknown !== undefined) message.$unknown = unknown;
+  reader.leave(end);
+  return message;
+}
+
+/** Makes a bench.v1.Blob without any field set. */
+export function newBlob(): Blob {
+  return {
+    $typeName: "bench.v1.Blob",
+    payload: EMPTY_BYTES,
+  };
+}
+
+/** The binary format of bench.v1.Blob. */
+export const BlobCodec: MessageCodec<Blob> = /*@__PURE__*/ createMessageCodec(encodeBlob, decodeBlob);
 
 /** Writes a bench.v1.Order. */
 export function encodeOrder(writer: MessageWriter, message: Order): void {

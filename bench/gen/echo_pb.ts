@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file echo.proto.
  */
 export const file_echo: GenFile = /*@__PURE__*/
-  fileDesc("CgplY2hvLnByb3RvEghiZW5jaC52MSJmCgtFY2hvUmVxdWVzdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCHF1YW50aXR5GAMgASgFEgwKBGdpZnQYBCABKAgSDQoFcHJpY2UYBSABKAESDgoGZGlnZXN0GAYgASgMIh4KDVJlcGVhdFJlcXVlc3QSDQoFY291bnQYASABKAUiiAMKBU9yZGVyEgoKAmlkGAEgASgJEiQKCGN1c3RvbWVyGAIgASgLMhIuYmVuY2gudjEuQ3VzdG9tZXISHQoFbGluZXMYAyADKAsyDi5iZW5jaC52MS5MaW5lEisKBmxhYmVscxgEIAMoCzIbLmJlbmNoLnYxLk9yZGVyLkxhYmVsc0VudHJ5EikKBXN0b2NrGAUgAygLMhouYmVuY2gudjEuT3JkZXIuU3RvY2tFbnRyeRINCgVzbG90cxgGIAMoBRIMCgRwYWlkGAcgASgIEhIKCmNyZWF0ZWRfYXQYCCABKAMSFgoMcGlja3VwX3BvaW50GAkgASgJSAASJAoHYWRkcmVzcxgKIAEoCzIRLmJlbmNoLnYxLkFkZHJlc3NIABotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKClN0b2NrRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4AUIKCghkZWxpdmVyeSJZCghDdXN0b21lchIMCgRuYW1lGAEgASgJEg0KBWVtYWlsGAIgASgJEiIKB2FkZHJlc3MYAyABKAsyES5iZW5jaC52MS5BZGRyZXNzEgwKBHRhZ3MYBCADKAkiRQoHQWRkcmVzcxIOCgZzdHJlZXQYASABKAkSDAoEY2l0eRgCIAEoCRIPCgdjb3VudHJ5GAMgASgJEgsKA3ppcBgEIAEoBSJkCgRMaW5lEgsKA3NrdRgBIAEoCRINCgV0aXRsZRgCIAEoCRIQCghxdWFudGl0eRgDIAEoBRINCgVwcmljZRgEIAEoARIMCgRnaWZ0GAUgASgIEhEKCWRpc2NvdW50cxgGIAMoATKuAQoLRWNob1NlcnZpY2USNAoERWNobxIVLmJlbmNoLnYxLkVjaG9SZXF1ZXN0GhUuYmVuY2gudjEuRWNob1JlcXVlc3QSOgoGUmVwZWF0EhcuYmVuY2gudjEuUmVwZWF0UmVxdWVzdBoVLmJlbmNoLnYxLkVjaG9SZXF1ZXN0MAESLQoJRWNob09yZGVyEg8uYmVuY2gudjEuT3JkZXIaDy5iZW5jaC52MS5PcmRlcmIGcHJvdG8z");
+  fileDesc("CgplY2hvLnByb3RvEghiZW5jaC52MSJmCgtFY2hvUmVxdWVzdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCHF1YW50aXR5GAMgASgFEgwKBGdpZnQYBCABKAgSDQoFcHJpY2UYBSABKAESDgoGZGlnZXN0GAYgASgMIh4KDVJlcGVhdFJlcXVlc3QSDQoFY291bnQYASABKAUiFwoEQmxvYhIPCgdwYXlsb2FkGAEgASgMIogDCgVPcmRlchIKCgJpZBgBIAEoCRIkCghjdXN0b21lchgCIAEoCzISLmJlbmNoLnYxLkN1c3RvbWVyEh0KBWxpbmVzGAMgAygLMg4uYmVuY2gudjEuTGluZRIrCgZsYWJlbHMYBCADKAsyGy5iZW5jaC52MS5PcmRlci5MYWJlbHNFbnRyeRIpCgVzdG9jaxgFIAMoCzIaLmJlbmNoLnYxLk9yZGVyLlN0b2NrRW50cnkSDQoFc2xvdHMYBiADKAUSDAoEcGFpZBgHIAEoCBISCgpjcmVhdGVkX2F0GAggASgDEhYKDHBpY2t1cF9wb2ludBgJIAEoCUgAEiQKB2FkZHJlc3MYCiABKAsyES5iZW5jaC52MS5BZGRyZXNzSAAaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARosCgpTdG9ja0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAFCCgoIZGVsaXZlcnkiWQoIQ3VzdG9tZXISDAoEbmFtZRgBIAEoCRINCgVlbWFpbBgCIAEoCRIiCgdhZGRyZXNzGAMgASgLMhEuYmVuY2gudjEuQWRkcmVzcxIMCgR0YWdzGAQgAygJIkUKB0FkZHJlc3MSDgoGc3RyZWV0GAEgASgJEgwKBGNpdHkYAiABKAkSDwoHY291bnRyeRgDIAEoCRILCgN6aXAYBCABKAUiZAoETGluZRILCgNza3UYASABKAkSDQoFdGl0bGUYAiABKAkSEAoIcXVhbnRpdHkYAyABKAUSDQoFcHJpY2UYBCABKAESDAoEZ2lmdBgFIAEoCBIRCglkaXNjb3VudHMYBiADKAEylAIKC0VjaG9TZXJ2aWNlEjQKBEVjaG8SFS5iZW5jaC52MS5FY2hvUmVxdWVzdBoVLmJlbmNoLnYxLkVjaG9SZXF1ZXN0EjoKBlJlcGVhdBIXLmJlbmNoLnYxLlJlcGVhdFJlcXVlc3QaFS5iZW5jaC52MS5FY2hvUmVxdWVzdDABEi0KCUVjaG9PcmRlchIPLmJlbmNoLnYxLk9yZGVyGg8uYmVuY2gudjEuT3JkZXISKgoIRWNob0Jsb2ISDi5iZW5jaC52MS5CbG9iGg4uYmVuY2gudjEuQmxvYhI4CgRUYWxrEhUuYmVuY2gudjEuRWNob1JlcXVlc3QaFS5iZW5jaC52MS5FY2hvUmVxdWVzdCgBMAFiBnByb3RvMw");
 
 /**
  * The fields of an everyday record; the message that is sent encodes to 100 bytes.
@@ -74,6 +74,23 @@ export type RepeatRequest = Message<"bench.v1.RepeatRequest"> & {
  */
 export const RepeatRequestSchema: GenMessage<RepeatRequest> = /*@__PURE__*/
   messageDesc(file_echo, 1);
+
+/**
+ * @generated from message bench.v1.Blob
+ */
+export type Blob = Message<"bench.v1.Blob"> & {
+  /**
+   * @generated from field: bytes payload = 1;
+   */
+  payload: Uint8Array;
+};
+
+/**
+ * Describes the message bench.v1.Blob.
+ * Use `create(BlobSchema)` to create a new message.
+ */
+export const BlobSchema: GenMessage<Blob> = /*@__PURE__*/
+  messageDesc(file_echo, 2);
 
 /**
  * A record of middle size: messages in messages, lists and maps. The one that is sent encodes to about 1.8 kB.
@@ -144,7 +161,7 @@ export type Order = Message<"bench.v1.Order"> & {
  * Use `create(OrderSchema)` to create a new message.
  */
 export const OrderSchema: GenMessage<Order> = /*@__PURE__*/
-  messageDesc(file_echo, 2);
+  messageDesc(file_echo, 3);
 
 /**
  * @generated from message bench.v1.Customer
@@ -176,7 +193,7 @@ export type Customer = Message<"bench.v1.Customer"> & {
  * Use `create(CustomerSchema)` to create a new message.
  */
 export const CustomerSchema: GenMessage<Customer> = /*@__PURE__*/
-  messageDesc(file_echo, 3);
+  messageDesc(file_echo, 4);
 
 /**
  * @generated from message bench.v1.Address
@@ -208,7 +225,7 @@ export type Address = Message<"bench.v1.Address"> & {
  * Use `create(AddressSchema)` to create a new message.
  */
 export const AddressSchema: GenMessage<Address> = /*@__PURE__*/
-  messageDesc(file_echo, 4);
+  messageDesc(file_echo, 5);
 
 /**
  * @generated from message bench.v1.Line
@@ -250,7 +267,7 @@ export type Line = Message<"bench.v1.Line"> & {
  * Use `create(LineSchema)` to create a new message.
  */
 export const LineSchema: GenMessage<Line> = /*@__PURE__*/
-  messageDesc(file_echo, 5);
+  messageDesc(file_echo, 6);
 
 /**
  * @generated from service bench.v1.EchoService
@@ -285,6 +302,26 @@ export const EchoService: GenService<{
     methodKind: "unary";
     input: typeof OrderSchema;
     output: typeof OrderSchema;
+  },
+  /**
+   * Returns the bytes as they came.
+   *
+   * @generated from rpc bench.v1.EchoService.EchoBlob
+   */
+  echoBlob: {
+    methodKind: "unary";
+    input: typeof BlobSchema;
+    output: typeof BlobSchema;
+  },
+  /**
+   * Returns every message as it comes.
+   *
+   * @generated from rpc bench.v1.EchoService.Talk
+   */
+  talk: {
+    methodKind: "bidi_streaming";
+    input: typeof EchoRequestSchema;
+    output: typeof EchoRequestSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_echo, 0);

@@ -6,12 +6,13 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
-  CallDefaults, CallOptions, HandlerContext, ServerStreamingMethod, ServiceDef, Transport, UnaryMethod,
+  BidiStreamingMethod, CallDefaults, CallOptions, HandlerContext, ServerStreamingMethod, ServiceDef, Transport,
+  UnaryMethod,
 } from "triple-es";
 import { createClient } from "triple-es";
-import { EchoRequestCodec, OrderCodec, RepeatRequestCodec } from "./echo_codec.ts";
-import type { EchoRequest, Order, RepeatRequest } from "./echo_pb.ts";
-import { EchoRequestSchema, OrderSchema, RepeatRequestSchema } from "./echo_pb.ts";
+import { BlobCodec, EchoRequestCodec, OrderCodec, RepeatRequestCodec } from "./echo_codec.ts";
+import type { Blob, EchoRequest, Order, RepeatRequest } from "./echo_pb.ts";
+import { BlobSchema, EchoRequestSchema, OrderSchema, RepeatRequestSchema } from "./echo_pb.ts";
 
 /** The init shape of bench.v1.EchoRequest: the message, or some of its fields. */
 export type EchoRequestInit = MessageInitShape<typeof EchoRequestSchema>;
@@ -21,6 +22,9 @@ export type RepeatRequestInit = MessageInitShape<typeof RepeatRequestSchema>;
 
 /** The init shape of bench.v1.Order: the message, or some of its fields. */
 export type OrderInit = MessageInitShape<typeof OrderSchema>;
+
+/** The init shape of bench.v1.Blob: the message, or some of its fields. */
+export type BlobInit = MessageInitShape<typeof BlobSchema>;
 
 /**
  * @generated from service bench.v1.EchoService
@@ -46,6 +50,20 @@ export interface EchoServiceClient {
    * @generated from rpc bench.v1.EchoService.EchoOrder
    */
   echoOrder(request: OrderInit, options?: CallOptions): Promise<Order>;
+
+  /**
+   * Returns the bytes as they came.
+   *
+   * @generated from rpc bench.v1.EchoService.EchoBlob
+   */
+  echoBlob(request: BlobInit, options?: CallOptions): Promise<Blob>;
+
+  /**
+   * Returns every message as it comes.
+   *
+   * @generated from rpc bench.v1.EchoService.Talk
+   */
+  talk(requests: AsyncIterable<EchoRequestInit>, options?: CallOptions): AsyncIterable<EchoRequest>;
 }
 
 /**
@@ -72,6 +90,20 @@ export interface EchoServiceHandler {
    * @generated from rpc bench.v1.EchoService.EchoOrder
    */
   echoOrder(request: Order, context: HandlerContext): OrderInit | Promise<OrderInit>;
+
+  /**
+   * Returns the bytes as they came.
+   *
+   * @generated from rpc bench.v1.EchoService.EchoBlob
+   */
+  echoBlob(request: Blob, context: HandlerContext): BlobInit | Promise<BlobInit>;
+
+  /**
+   * Returns every message as it comes.
+   *
+   * @generated from rpc bench.v1.EchoService.Talk
+   */
+  talk(requests: AsyncIterable<EchoRequest>, context: HandlerContext): AsyncIterable<EchoRequestInit>;
 }
 
 export const EchoService_echo: UnaryMethod<EchoRequestInit, EchoRequest> = {
@@ -104,12 +136,34 @@ export const EchoService_echoOrder: UnaryMethod<OrderInit, Order> = {
   codecs: { input: OrderCodec, output: OrderCodec },
 };
 
+export const EchoService_echoBlob: UnaryMethod<BlobInit, Blob> = {
+  kind: "unary",
+  service: "bench.v1.EchoService",
+  name: "EchoBlob",
+  path: "/bench.v1.EchoService/EchoBlob",
+  input: BlobSchema,
+  output: BlobSchema,
+  codecs: { input: BlobCodec, output: BlobCodec },
+};
+
+export const EchoService_talk: BidiStreamingMethod<EchoRequestInit, EchoRequest> = {
+  kind: "bidi_streaming",
+  service: "bench.v1.EchoService",
+  name: "Talk",
+  path: "/bench.v1.EchoService/Talk",
+  input: EchoRequestSchema,
+  output: EchoRequestSchema,
+  codecs: { input: EchoRequestCodec, output: EchoRequestCodec },
+};
+
 export const EchoServiceDef: ServiceDef<EchoServiceClient, EchoServiceHandler> = {
   typeName: "bench.v1.EchoService",
   methods: {
     echo: EchoService_echo,
     repeat: EchoService_repeat,
     echoOrder: EchoService_echoOrder,
+    echoBlob: EchoService_echoBlob,
+    talk: EchoService_talk,
   },
 };
 

@@ -1,18 +1,33 @@
 /**
  * A load on a server, and its result.
  */
-import { repeatCount } from "../echo.ts";
+import { repeatCount, talkCount } from "../echo.ts";
 import { Latencies } from "../latencies.ts";
 
 export interface Load {
   readonly protocol: "grpc" | "http-rpc";
   /** Encoding of the message. `json` is supported only over `http-rpc`. */
   readonly codec: "proto" | "json";
-  /** The called method: unary, or, over `grpc`, server streaming (`repeat`). */
-  readonly method: "echo" | "order" | "repeat";
+  /**
+   * The called method: unary, or, over `grpc`, server streaming (`repeat`) or bidirectional (`talk`). A message of `blob64k` or
+   * `blob1m` has so many bytes.
+   */
+  readonly method: "echo" | "order" | "blob64k" | "blob1m" | "repeat" | "talk";
   readonly connections: number;
   /** Calls open at any time on each connection. */
   readonly inFlight: number;
+  /** The version of HTTP for `http-rpc`. Default: 1.1. */
+  readonly http?: "1.1" | "2";
+  readonly tls?: boolean;
+  /** Every call has a deadline, a token, and a trace and request number that no other call has. */
+  readonly hasHeaders?: boolean;
+  /** Calls so many methods in turn. */
+  readonly methods?: number;
+}
+
+/** True for methods whose calls have several messages. */
+export function isStreaming(method: Load["method"]): boolean {
+  return method === "repeat" || method === "talk";
 }
 
 export interface Tally {
@@ -34,7 +49,7 @@ export class Score {
   errors = 0;
 
   constructor(method: Load["method"]) {
-    this.#messagesPerCall = method === "repeat" ? repeatCount : 1;
+    this.#messagesPerCall = method === "repeat" ? repeatCount : method === "talk" ? talkCount : 1;
   }
 
   tally(): Tally {

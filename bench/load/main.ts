@@ -10,7 +10,7 @@ let method: Load["method"] = "echo";
 answerParent({
   async open({ port, load }: { port: number; load: Load }): Promise<void> {
     method = load.method;
-    const open = load.protocol === "grpc" ? openHttp2 : openHttp1;
+    const open = load.protocol === "grpc" || load.http === "2" ? openHttp2 : openHttp1;
     connections = await Promise.all(Array.from({ length: load.connections }, () => open(port, load)));
   },
 

@@ -38,6 +38,8 @@ async function startServer(port: number): Promise<Server> {
   const server = createServer().add(EchoServiceDef, {
     echo: (request) => request,
     echoOrder: (request) => request,
+    echoBlob: (request) => request,
+    async *talk() {},
     async *repeat() {},
   });
   return server.listen({ port, host: values.host });

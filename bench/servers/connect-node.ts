@@ -9,8 +9,12 @@ const adapter = connectNodeAdapter({
   routes: (router) =>
     router.service(EchoService, {
       echo: (request) => request,
+      echoBlob: (request) => request,
       async *repeat({ count }) {
         for (let i = 0; i < count; i++) yield echoRequest;
+      },
+      async *talk(requests) {
+        for await (const request of requests) yield request;
       },
     }),
 });

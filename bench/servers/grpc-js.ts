@@ -1,8 +1,22 @@
 /** `@grpc/grpc-js`, messages by `@grpc/proto-loader`. */
-import { type handleServerStreamingCall, type handleUnaryCall, Server, ServerCredentials } from "@grpc/grpc-js";
+import {
+  type handleBidiStreamingCall,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type Metadata,
+  ResponderBuilder,
+  Server,
+  ServerCredentials,
+  ServerInterceptingCall,
+  type ServerInterceptor,
+  ServerListenerBuilder,
+  status,
+} from "@grpc/grpc-js";
 import { echoRequest } from "../echo.ts";
 import { EchoServiceClient } from "../grpc-js.ts";
+import { Latencies } from "../latencies.ts";
 import { announcePort, loopback } from "./port.ts";
+import { setup } from "./setup.ts";
 
 const echo: handleUnaryCall<unknown, unknown> = (call, reply) => reply(null, call.request);
 
@@ -21,8 +35,46 @@ const repeat: handleServerStreamingCall<{ count: number }, typeof message> = (ca
   write();
 };
 
-const server = new Server();
-server.addService(EchoServiceClient.service, { echo, repeat, echoOrder: echo });
+const talk: handleBidiStreamingCall<unknown, unknown> = (call) => {
+  call.on("data", (request) => call.write(request));
+  call.on("end", () => call.end());
+};
+
+/** Refuses calls without a token, as `triple.ts` does. */
+const authorize: ServerInterceptor = (_method, call) => {
+  const onMetadata = (metadata: Metadata, proceed: (metadata: Metadata) => void) => {
+    if (metadata.get("authorization").length > 0) proceed(metadata);
+    else call.sendStatus({ code: status.UNAUTHENTICATED, details: "no token" });
+  };
+  const listener = new ServerListenerBuilder().withOnReceiveMetadata(onMetadata).build();
+  return new ServerInterceptingCall(call, new ResponderBuilder().withStart((next) => next(listener)).build());
+};
+
+/** Measures calls, and sends the number of the request back. */
+const observe: ServerInterceptor = (_method, call) => {
+  const start = performance.now();
+  let id: string | Buffer | undefined;
+  const onMetadata = (metadata: Metadata, proceed: (metadata: Metadata) => void) => {
+    [id] = metadata.get("x-request-id");
+    proceed(metadata);
+  };
+  const listener = new ServerListenerBuilder().withOnReceiveMetadata(onMetadata).build();
+  const responder = new ResponderBuilder()
+    .withStart((next) => next(listener))
+    .withSendMetadata((metadata, next) => {
+      if (id !== undefined) metadata.set("x-request-id", id);
+      next(metadata);
+    })
+    .withSendStatus((ended, next) => {
+      durations.record(performance.now() - start);
+      next(ended);
+    });
+  return new ServerInterceptingCall(call, responder.build());
+};
+const durations = new Latencies();
+
+const server = new Server(setup === "interceptors" ? { interceptors: [authorize, observe] } : {});
+server.addService(EchoServiceClient.service, { echo, repeat, echoOrder: echo, echoBlob: echo, talk });
 server.bindAsync(`${loopback}:0`, ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;
   announcePort(port);

@@ -1,11 +1,16 @@
 /** The least that a gRPC server on `node:http2` can do: read the request, answer with messages and OK in the trailers. */
-import { createServer, type Http2Server, type ServerHttp2Stream } from "node:http2";
-import { repeatCount, repeatPath } from "../echo.ts";
+import { createSecureServer, createServer, type Http2Server, type ServerHttp2Stream } from "node:http2";
+import { repeatCount, repeatPath, talkPath } from "../echo.ts";
+import { tls } from "./setup.ts";
 
 /** `convert` makes the answer of Echo, `next` every message of Repeat, both in their envelopes. */
 export function createHttp2Echo(convert: (request: Buffer) => Uint8Array, next: () => Uint8Array): Http2Server {
-  const server = createServer();
-  server.on("stream", (stream, { ":path": path }) => {
+  const server = tls === undefined ? createServer() : createSecureServer(tls);
+  server.on("stream", (stream: ServerHttp2Stream, { ":path": path }) => {
+    if (path === talkPath) {
+      talk(stream);
+      return;
+    }
     const chunks: Buffer[] = [];
     stream.on("data", (chunk: Buffer) => chunks.push(chunk));
     stream.on("end", () => {
@@ -16,6 +21,14 @@ export function createHttp2Echo(convert: (request: Buffer) => Uint8Array, next: 
     stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
   });
   return server;
+}
+
+/** Sends every chunk back as it comes. */
+function talk(stream: ServerHttp2Stream): void {
+  stream.respond({ ":status": 200, "content-type": "application/grpc+proto" }, { waitForTrailers: true });
+  stream.on("data", (chunk: Buffer) => stream.write(chunk));
+  stream.on("end", () => stream.end());
+  stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
 }
 
 function repeat(stream: ServerHttp2Stream, next: () => Uint8Array): void {

@@ -17,6 +17,10 @@ const def: ServiceDef<EchoServiceClient, EchoServiceHandler> = {
 const server = createServer().add(def, {
   echo: (request) => request,
   echoOrder: (request) => request,
+  echoBlob: (request) => request,
+  async *talk(requests) {
+    for await (const request of requests) yield request;
+  },
   async *repeat({ count }) {
     for (let i = 0; i < count; i++) yield echoRequest;
   },

@@ -1,0 +1,13 @@
+/** What a server is set up for: `plain`, or what a contest names. */
+import { createCertificates } from "../../test/support/certificate.ts";
+
+export type Setup = "plain" | "tls" | "interceptors" | "many-streams" | "methods-10" | "methods-10000";
+
+export const setup = (process.argv[2] ?? "plain") as Setup;
+
+/** Key and certificate over TLS; `undefined` in cleartext. */
+export const tls: { readonly cert: string; readonly key: string } | undefined =
+  setup === "tls" ? createCertificates().server : undefined;
+
+/** Number of methods of the contests that count them; 0 in others. */
+export const methodCount: number = setup === "methods-10" ? 10 : setup === "methods-10000" ? 10_000 : 0;
