@@ -5,6 +5,8 @@ export {
   type Health,
   type HealthClient,
   HealthDef,
+  type HealthOptions,
   type HealthStatus,
   ServingStatus,
 } from "./services/health.ts";
+export type { ProbePaths } from "./services/probes.ts";

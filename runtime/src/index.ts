@@ -80,6 +80,7 @@ export type { FieldLimitsInit, HeaderLimitsInit } from "./protocol/header-limits
 export type { BodyLimits } from "./protocol/options.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";
+export type { RequestTarget, Resource } from "./server/resource.ts";
 export type { AddedService, Router, ServiceOptions, VersionMatch } from "./server/router.ts";
 
 export interface RouterOptions {

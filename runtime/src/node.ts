@@ -29,11 +29,12 @@ import { nodeCompressions } from "./node/compression.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { createNodeHandler, type NodeHandler, type NodeRequest } from "./node/server/adapter.ts";
 import { CloseHooks } from "./node/server/close-hooks.ts";
+import { createFallback, type FallbackApplication } from "./node/server/fallback.ts";
 import { Listener, type ListenerOptions, type ListenOptions } from "./node/server/listener.ts";
 import { type TrustProxyOptions, withTrustedProxies } from "./node/server/trusted-proxies.ts";
 import type { HeaderLimitsInit } from "./protocol/header-limits.ts";
-import { resolveClientOptions, type WrapperContentType } from "./protocol/options.ts";
-import { isServed } from "./server/router.ts";
+import { isMarkedCall } from "./protocol/headers.ts";
+import { resolveClientOptions, resolveErrorHook, type WrapperContentType } from "./protocol/options.ts";
 
 export type { CloseOptions } from "./call/context.ts";
 export type { ClosableTransport } from "./client/client.ts";
@@ -42,6 +43,8 @@ export type { ClientTlsOptions, ConnectionOptions } from "./node/client/connecto
 export type { DiscoveryOptions } from "./node/client/target-connector.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { NodeHandler, NodeRequest, NodeResponse } from "./node/server/adapter.ts";
+export type { FallbackApplication } from "./node/server/fallback.ts";
+export type { FallbackEnvironment, FetchApplication } from "./node/server/fallback-fetch.ts";
 export type { ConnectionLimits } from "./node/server/limits.ts";
 export type { ListenOptions, TlsErrorHook } from "./node/server/listener.ts";
 export type { TrustProxyOptions } from "./node/server/trusted-proxies.ts";
@@ -61,6 +64,14 @@ export interface ServerOptions extends RouterOptions, ListenerOptions {
    * ignored.
    */
   readonly trustProxy?: TrustProxyOptions | undefined;
+  /**
+   * The application that answers all requests that are not calls: a function `(request, response)` as for `node:http`, such
+   * as an application of Express, or an object with `fetch`, such as an application of Hono. A request is a call if its path
+   * begins with the name of an added service, or if it has a content type of gRPC or the header `tri-protocol-version`. A
+   * `node:http` function receives requests over HTTP/2 as if they were HTTP/1.1. Errors of the application are passed to
+   * `onError`, and answered with 500. Default: none, so that these requests are answered as calls of unknown methods.
+   */
+  readonly fallback?: FallbackApplication | undefined;
 }
 
 /** A server: a router that listens on a socket. */
@@ -105,12 +116,26 @@ export function createServer(options: ServerOptions = {}): Server {
     values === undefined
       ? router.exchange
       : (request) => router.exchange(Object.assign(request, { values: () => values(request) }));
-  const exchange = trustProxy === undefined ? valued : withTrustedProxies(valued, trustProxy);
-  const listener = new Listener(exchange, options);
+  const trusting = (exchange: Exchange): Exchange =>
+    trustProxy === undefined ? exchange : withTrustedProxies(exchange, trustProxy);
+  const fallback =
+    options.fallback &&
+    createFallback(
+      options.fallback,
+      (request) => router.serves(request) || isMarkedCall(request.headers),
+      resolveErrorHook(options.onError),
+      trusting,
+    );
+  const listener = new Listener(trusting(valued), options, fallback);
   const closeHooks = new CloseHooks();
   const server: Server = {
     exchange: router.exchange,
     services: router.services,
+    mount(resource) {
+      router.mount(resource);
+      return server;
+    },
+    serves: router.serves,
     add(service, implementation, serviceOptions) {
       router.add(service, implementation, serviceOptions);
       return server;
@@ -163,7 +188,7 @@ export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): N
   const pathOf = pathsBelow(options.prefix);
   const { values, trustProxy } = options;
   const exchange = trustProxy === undefined ? router.exchange : withTrustedProxies(router.exchange, trustProxy);
-  return createNodeHandler(exchange, { pathOf, serves: (path) => isServed(router, path), values });
+  return createNodeHandler(exchange, { pathOf, serves: router.serves, values });
 }
 
 export interface NodeTransportOptions extends Omit<ConnectOptions, "httpVersion" | "maxHeaderBytes"> {

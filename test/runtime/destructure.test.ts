@@ -108,6 +108,8 @@ const routerMembers = (router: Router): Members<Router> => ({
     const body = (await import("../../runtime/src/http/body.ts")).emptyBody;
     expect((await exchange({ ...request, body, signal: undefined })).status).toBe(404);
   },
+  mount: (mount) => expect(mount({ serves: () => false, exchange: router.exchange })).toBe(router),
+  serves: (serves) => expect(serves({ method: "GET", path: "/nothing" })).toBe(false),
   onClose: (onClose) => onClose(() => {}),
 });
 const serverMembers = (server: Server): Members<Server> => ({

@@ -99,3 +99,11 @@ function checkField(name: string, value: string): string | undefined {
   if (!BEYOND_ASCII.test(value) || FOREIGN_TEXT.has(name)) return undefined;
   return `the value of metadata ${quote(name)} has other characters than printable ASCII`;
 }
+
+// grpc, grpc+proto, grpc-web …; triple+wrapper and svc+wrapper (spec: Extended content type)
+const CALL_TYPE = /^application\/(?:grpc|triple\+|svc\+)/;
+
+/** Reports whether the headers of a request show that a client of either sub-protocol sent it, whatever its path. */
+export function isMarkedCall(headers: Metadata): boolean {
+  return CALL_TYPE.test(headers.get("content-type") ?? "") || headers.has("tri-protocol-version");
+}

@@ -143,9 +143,13 @@ export function resolveServerOptions(
     bodyLimits: resolveLimitGroup("bodyLimits", DEFAULT_BODY_LIMITS, given.bodyLimits),
     requireProtocolVersion,
     requireTe,
-    onError:
-      onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path)),
+    onError: resolveErrorHook(onError),
   };
+}
+
+/** Fills in the default of `onError`: the error is printed. An error that the hook itself throws is printed too. */
+export function resolveErrorHook(onError: ErrorHook | undefined): ErrorHook {
+  return onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path));
 }
 
 const printError: ErrorHook = (error, path) => console.error(`triple-es: ${path} failed:`, error);

@@ -9,6 +9,7 @@ import { methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { checkService, createHandlers } from "./handler.ts";
+import type { RequestTarget, Resource } from "./resource.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
@@ -47,6 +48,10 @@ export interface Router {
   ) => this;
   /** The added services, in order. A service with two versions or groups is listed twice. */
   readonly services: readonly AddedService[];
+  /** Adds a resource: plain HTTP for paths that are not paths of methods. The first resource that serves a request answers. */
+  readonly mount: (resource: Resource) => this;
+  /** Reports whether a request belongs to a service of the router, even if its method is unknown, or to a resource. */
+  readonly serves: (request: RequestTarget) => boolean;
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
   /**
@@ -81,6 +86,8 @@ export type VersionMatch = "exact" | "fallback";
 export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, Route[]>();
   const services: AddedService[] = [];
+  const names = new Set<string>();
+  const resources: Resource[] = [];
   const { protocols, bodyKinds, interceptors, onError, versionMatch } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
@@ -94,6 +101,10 @@ export function createRouterWith(settings: RouterSettings): Router {
       if (matches(selector, wanted)) return handler;
     }
     return undefined;
+  }
+
+  function findResource(target: RequestTarget): Resource | undefined {
+    return resources.find((resource) => resource.serves(target));
   }
 
   function addRoute(path: string, selector: Selector, handler: Handler): void {
@@ -119,13 +130,27 @@ export function createRouterWith(settings: RouterSettings): Router {
         }
       }
       services.push({ service, selector });
+      names.add(service.typeName);
       return router;
     },
+    mount(resource) {
+      resources.push(resource);
+      return router;
+    },
+    serves({ method, path }) {
+      return names.has(serviceOf(path)) || findResource({ method, path: withoutQuery(path) }) !== undefined;
+    },
     exchange(request) {
+      const path = withoutQuery(request.path);
+      const handler = find(path, readSelector(request.headers));
+      if (handler === undefined && resources.length > 0) {
+        const resource = findResource({ method: request.method, path });
+        if (resource !== undefined) return resource.exchange(request);
+      }
       const contentType = request.headers.get("content-type") ?? "";
       const protocol = protocols.find((one) => one.accepts(contentType)) ?? protocols.at(-1);
       if (protocol === undefined) throw new Error("a router needs a protocol");
-      return protocol.serve(request, find(withoutQuery(request.path), readSelector(request.headers)));
+      return protocol.serve(request, handler);
     },
   };
   return router;
@@ -164,12 +189,9 @@ function bodiesOf(
   });
 }
 
-/**
- * Reports whether a request target belongs to a service of the router. The method may be unknown: the protocol then
- * answers "not found".
- */
-export function isServed(router: Router, target: string): boolean {
-  return router.services.some(({ service }) => target.startsWith(`/${service.typeName}/`));
+/** Returns the name of the service in a path of a call, `/<service>/<method>`; empty for other paths. */
+function serviceOf(target: string): string {
+  return target.slice(1, Math.max(1, target.indexOf("/", 1)));
 }
 
 /** Returns the path of a request target, without its query. */

@@ -7,6 +7,7 @@ import { RpcError } from "../call/error.ts";
 import { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
 import { HealthDef, type HealthHandler } from "../gen/grpc/health/v1/health_triple.ts";
 import type { AddedService, Router, ServiceOptions } from "../server/router.ts";
+import { createProbes, type ProbePaths } from "./probes.ts";
 
 export { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
 export { createHealthClient, type HealthClient, HealthDef } from "../gen/grpc/health/v1/health_triple.ts";
@@ -42,17 +43,28 @@ export interface Health {
   readonly shutdown: () => void;
 }
 
+export interface HealthOptions extends ServiceOptions {
+  /**
+   * Also answers probes over plain HTTP, as Kubernetes sends them: true for `GET /healthz` (liveness) and `GET /readyz`
+   * (readiness), or an object with other paths. Default: false.
+   */
+  readonly probes?: boolean | ProbePaths | undefined;
+}
+
 /** Maximum number of services in a response of `List`, as `health.proto` defines it. */
 const MAX_LISTED = 100;
 
 /**
- * Adds the service `grpc.health.v1.Health` to a router or server. Returns the object that sets the statuses.
+ * Adds the service `grpc.health.v1.Health` to a router or server. Returns the object that sets the statuses. Throws a
+ * `TypeError` for an invalid option.
  *
  *     const health = addHealth(server);
  *     health.set("greet.v1.GreetService", "not_serving");
  */
-export function addHealth(router: Router, options: ServiceOptions = {}): Health {
+export function addHealth(router: Router, options: HealthOptions = {}): Health {
+  const { probes = false } = options;
   const health = new RouterHealth(router);
+  if (probes !== false) router.mount(createProbes(health, probes === true ? {} : probes));
   router.add(HealthDef, createHealthHandler(health), options);
   router.onClose?.(() => health.shutdown());
   return health;

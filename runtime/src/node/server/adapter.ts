@@ -25,8 +25,8 @@ export type NodeHandler = (request: NodeRequest, response: NodeResponse, next?: 
 export interface Mount {
   /** The path of a request target, without the prefix that the handler is mounted under. */
   readonly pathOf: (target: string) => string;
-  /** Reports whether this handler serves the path. It is asked only if there is a `next` to pass other requests to. */
-  readonly serves: (path: string) => boolean;
+  /** Reports whether this handler serves a request. It is asked only if there is a `next` to pass other requests to. */
+  readonly serves: (request: Pick<HttpRequest, "method" | "path">) => boolean;
   /** Makes the values of a call's context from its request. */
   readonly values?: ((request: NodeRequest) => ContextValues) | undefined;
 }
@@ -36,7 +36,7 @@ export function createNodeHandler(exchange: Exchange, { pathOf, serves, values }
   const signals = new ExchangeSignals();
   return (incoming, outgoing, next) => {
     const path = pathOf(incoming.url ?? "");
-    if (next !== undefined && !serves(path)) {
+    if (next !== undefined && !serves({ method: incoming.method ?? "", path })) {
       next();
       return;
     }

@@ -2,7 +2,7 @@
  * The server's HTTP/1.1 engine, on `node:http`: every request is an exchange. The engine does not depend on calls or
  * messages.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { Metadata } from "../../call/metadata.ts";
@@ -15,6 +15,7 @@ import { ignore } from "../io/error.ts";
 import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
 import { OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
+import type { Fallback } from "./fallback.ts";
 import { Http1Connection } from "./http1-connection.ts";
 import { errorResponseFor, NO_EXPECTATION, NO_TUNNEL, sendErrorResponse, validateRequest } from "./http1-errors.ts";
 import { peerOf } from "./peer.ts";
@@ -51,16 +52,20 @@ const HEADROOM_BYTES = 16 * 1024;
 
 /**
  * Creates the engine that serves HTTP/1.1 connections. `stallTimeoutMs` is the time for a client to receive each MiB of a
- * response. The protocols refuse headers larger than `maxHeaderBytes`.
+ * response. The protocols refuse headers larger than `maxHeaderBytes`. The listener of `fallback` answers requests that are
+ * not calls.
  */
 export function serveHttp1(
   exchange: Exchange,
   budget: MemoryBudget,
   stallTimeoutMs: number,
   maxHeaderBytes: number,
+  fallback?: Pick<Fallback, "isCall" | "listener">,
 ): ServerEngine {
   const signals = new ExchangeSignals();
   const connections = new Set<Http1Connection>();
+  /** Responses of the fallback that have not ended. */
+  const passed = new Set<ServerResponse>();
   let sweeping: NodeJS.Timeout | undefined;
   let draining = false;
   const server = createServer(
@@ -81,8 +86,9 @@ export function serveHttp1(
       const request = new Http1Request(incoming, outgoing, signals, pathOf(incoming.url ?? ""), connection.memory);
       connection.schedule(outgoing, () => {
         const invalid = validateRequest(request.headers, incoming.httpVersion);
-        if (invalid === undefined) serve(connection, request);
-        else sendErrorResponse(outgoing, invalid);
+        if (invalid !== undefined) sendErrorResponse(outgoing, invalid);
+        else if (fallback?.listener === undefined || fallback.isCall(request)) serve(connection, request);
+        else passOn(fallback.listener, incoming, outgoing);
       });
     },
   );
@@ -108,6 +114,18 @@ export function serveHttp1(
       })
       // A header that Node refuses to send leads here: the call has failed, and the peer must not wait for it.
       .catch(() => request.outgoing.destroy());
+  }
+
+  /** Passes a request to the fallback. During graceful shutdown, its connection is closed after the response. */
+  function passOn(listener: RequestListener, incoming: IncomingMessage, outgoing: ServerResponse): void {
+    passed.add(outgoing);
+    if (draining) outgoing.shouldKeepAlive = false;
+    outgoing.once("close", () => {
+      passed.delete(outgoing);
+      // The headers may have been sent before the shutdown began.
+      if (draining) setImmediate(closeIdle);
+    });
+    listener(incoming, outgoing);
   }
 
   /**
@@ -150,10 +168,12 @@ export function serveHttp1(
     },
     drain: () => {
       draining = true;
+      for (const outgoing of passed) outgoing.shouldKeepAlive = false;
       closeIdle();
     },
     abort: (reason) => {
       signals.abort(reason);
+      for (const outgoing of passed) outgoing.destroy();
       for (const connection of connections) connection.abandon(reason);
     },
   };

@@ -1,7 +1,7 @@
 /**
  * A request over HTTP/2, from its header block until its stream is closed, and its response.
  */
-import type { RpcError } from "../../call/error.ts";
+import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import type { PeerConnection } from "../../call/peer.ts";
 import { type Body, concat, emptyBody, wholeBody } from "../../http/body.ts";
@@ -180,8 +180,8 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
         if (isOpen) this.#end(trailers);
         this.#finish();
       },
-      // There is no memory for the data that the client does not read.
-      () => this.#fail(ErrorCode.EnhanceYourCalm),
+      // Either there is no memory for the data that the client does not read, or the body itself has failed.
+      (reason) => this.#fail(reason instanceof RpcError ? ErrorCode.EnhanceYourCalm : ErrorCode.InternalError),
     );
   }
 

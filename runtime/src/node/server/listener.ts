@@ -11,6 +11,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import { type HeaderLimitsInit, resolveServerHeaderLimits } from "../../protocol/header-limits.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../io/memory-budget.ts";
 import type { ServerEngine } from "./engine.ts";
+import type { Fallback } from "./fallback.ts";
 import { serveHttp1 } from "./http1.ts";
 import { MALFORMED_LINE, writeErrorResponse } from "./http1-errors.ts";
 import { serveHttp2 } from "./http2.ts";
@@ -71,12 +72,17 @@ export class Listener {
   readonly #http2: ServerEngine;
   #closing: Promise<void> | undefined;
 
-  constructor(exchange: Exchange, options: ListenerOptions) {
+  /** `fallback` answers the requests that `exchange` does not. */
+  constructor(calls: Exchange, options: ListenerOptions, fallback?: Fallback) {
     const { tls, limits, maxBufferedBytes, maxMessageBytes, onTlsError } = options;
     const resolved = resolveLimits(limits);
     const maxHeaderBytes = resolveServerHeaderLimits(options.headerLimits).request.bytes;
     const budget = new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes));
-    this.#http1 = serveHttp1(exchange, budget, resolved.stallTimeoutMs, maxHeaderBytes);
+    const exchange: Exchange =
+      fallback === undefined
+        ? calls
+        : (request) => (fallback.isCall(request) ? calls(request) : fallback.exchange(request));
+    this.#http1 = serveHttp1(exchange, budget, resolved.stallTimeoutMs, maxHeaderBytes, fallback);
     this.#http2 = serveHttp2(exchange, resolved, budget, maxHeaderBytes);
     this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls, onTlsError);
     this.#server.maxConnections = MAX_CONNECTIONS;

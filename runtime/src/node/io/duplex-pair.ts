@@ -1,0 +1,66 @@
+/**
+ * A connection in memory: two streams, each of which reads what is written to the other, with backpressure. Node has it as
+ * `duplexPair` from 22.6 on.
+ */
+import { Duplex } from "node:stream";
+
+/** One end of a connection in memory, with the members of a socket that `node:http` and applications use. */
+export class MemorySocket extends Duplex {
+  remoteAddress: string | undefined;
+  remotePort: number | undefined;
+  remoteFamily: string | undefined;
+  /** True if the client's connection uses TLS. */
+  encrypted = false;
+  #other: MemorySocket | undefined;
+  /** Called when the other end has read what was written. */
+  #written: (() => void) | undefined;
+
+  /** Creates the two ends of a connection. */
+  static pair(): [MemorySocket, MemorySocket] {
+    const [near, far] = [new MemorySocket(), new MemorySocket()];
+    near.#other = far;
+    far.#other = near;
+    return [near, far];
+  }
+
+  override _read(): void {
+    const written = this.#written;
+    this.#written = undefined;
+    written?.();
+  }
+
+  override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: () => void): void {
+    const other = this.#other as MemorySocket;
+    if (chunk.byteLength === 0) process.nextTick(done);
+    else {
+      other.#written = done;
+      other.push(chunk);
+    }
+  }
+
+  override _final(done: () => void): void {
+    this.#other?.push(null);
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    done(error);
+    this.#other?.destroy();
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+  setNoDelay(): this {
+    return this;
+  }
+  setKeepAlive(): this {
+    return this;
+  }
+  ref(): this {
+    return this;
+  }
+  unref(): this {
+    return this;
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * A fallback in the shape of `fetch`: converts an exchange to a `Request`, and the `Response` back.
+ */
+import type { ErrorHook } from "../../call/error.ts";
+import { Metadata } from "../../call/metadata.ts";
+import type { PeerConnection } from "../../call/peer.ts";
+import { type Body, streamBody } from "../../http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { textResponse } from "../../server/resource.ts";
+import { withoutConnectionFields } from "./connection-fields.ts";
+
+/** The second argument of a fallback's `fetch`. In Hono it is `c.env`. */
+export interface FallbackEnvironment {
+  /** The client of the request, as in `context.peer`. */
+  readonly peer: PeerConnection | undefined;
+}
+
+/** An application in the shape of `fetch`, such as an application of Hono. */
+export interface FetchApplication {
+  fetch(request: Request, env: FallbackEnvironment): Response | Promise<Response>;
+}
+
+const TEXT = "text/plain; charset=utf-8";
+
+/** Creates an exchange that an application answers. Its errors are passed to `onError`, and answered with 500. */
+export function fetchExchange(application: FetchApplication, onError: ErrorHook): Exchange {
+  return async (request) => {
+    let converted: Request;
+    try {
+      converted = toRequest(request);
+    } catch (reason) {
+      return textResponse(400, TEXT, `the request is not supported: ${(reason as Error).message}\n`);
+    }
+    try {
+      return toResponse(await application.fetch(converted, { peer: request.peer }), request, onError);
+    } catch (reason) {
+      onError(reason, request.path);
+      return textResponse(500, TEXT, "internal server error\n");
+    }
+  };
+}
+
+/** Throws a `TypeError` for a request that `fetch` does not support, such as one with the method TRACE. */
+function toRequest(request: HttpRequest): Request {
+  const { method, path, headers, authority, peer, signal } = request;
+  const host = authority ?? headers.get("host") ?? "localhost";
+  const scheme = peer?.tls === undefined ? "http" : "https";
+  const fields = new Headers([...headers]);
+  // HTTP/2 has no field `host`.
+  if (!fields.has("host")) fields.set("host", host);
+  const hasBody = method !== "GET" && method !== "HEAD";
+  return new Request(`${scheme}://${host}${path}`, {
+    method,
+    headers: fields,
+    // biome-ignore lint/suspicious/noExplicitAny: the types of Node 20 do not have the option
+    ...(hasBody ? { body: toStream(request.body), ...({ duplex: "half" } as any) } : {}),
+    signal: signal ?? null,
+  });
+}
+
+function toStream(body: Body): ReadableStream<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function toResponse(response: Response, { method, path }: HttpRequest, onError: ErrorHook): HttpResponse {
+  // The response may be of another class than the global one.
+  if (typeof response?.status !== "number" || response.status < 200 || !(Symbol.iterator in response.headers)) {
+    throw new TypeError("the fallback must return a Response with a status from 200 to 599");
+  }
+  const { status, headers, body } = response;
+  const hasBody = body !== null && method !== "HEAD" && status !== 204 && status !== 304;
+  if (!hasBody) body?.cancel().catch(() => {});
+  return {
+    status,
+    headers: Metadata.fromRaw(withoutConnectionFields([...headers].flat())),
+    // A whole body would get a content-length, which a response to HEAD takes from its own headers.
+    body: streamBody(hasBody ? reporting(body, (reason) => onError(reason, path)) : NO_CHUNKS),
+    trailers: new Metadata(),
+  };
+}
+
+const NO_CHUNKS: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
+
+/** Yields the chunks of a body, and reports its error. */
+async function* reporting(body: ReadableStream<Uint8Array>, report: (reason: unknown) => void) {
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } catch (reason) {
+    report(reason);
+    throw reason;
+  } finally {
+    // This has no effect on a body that was read to its end.
+    reader.cancel().catch(() => {});
+  }
+}

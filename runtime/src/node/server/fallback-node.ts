@@ -1,0 +1,145 @@
+/**
+ * A fallback in the shape of `node:http`. Requests of HTTP/1.1 have the objects of `node:http` already. A request over HTTP/2
+ * is passed to the listener through a connection in memory, as a request of HTTP/1.1, because applications such as Express
+ * replace the prototypes of these objects and work with no others.
+ */
+import {
+  type ClientRequest,
+  request as createRequest,
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
+import type { Duplex } from "node:stream";
+import type { ErrorHook } from "../../call/error.ts";
+import { Metadata } from "../../call/metadata.ts";
+import type { PeerConnection } from "../../call/peer.ts";
+import { onAbort } from "../../call/timer.ts";
+import { streamBody } from "../../http/body.ts";
+import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
+import { textResponse } from "../../server/resource.ts";
+import { MemorySocket } from "../io/duplex-pair.ts";
+import { ignore } from "../io/error.ts";
+import { pump } from "../io/pump.ts";
+import { withoutConnectionFields } from "./connection-fields.ts";
+
+const TEXT = "text/plain; charset=utf-8";
+
+/** Wraps a listener: an error that it throws, or rejects with, is passed to `onError` and answered with 500. */
+export function guardListener(listener: RequestListener, onError: ErrorHook): RequestListener {
+  return (incoming, outgoing) => {
+    const fail = (reason: unknown): void => {
+      onError(reason, incoming.url ?? "");
+      answerFailure(outgoing);
+    };
+    try {
+      const result: unknown = listener(incoming, outgoing);
+      if (result instanceof Promise) result.catch(fail);
+    } catch (reason) {
+      fail(reason);
+    }
+  };
+}
+
+function answerFailure(outgoing: ServerResponse): void {
+  if (outgoing.headersSent) {
+    outgoing.destroy();
+    return;
+  }
+  for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name);
+  outgoing.writeHead(500, { "content-type": TEXT }).end("internal server error\n");
+}
+
+/** Bytes of a header block that HTTP/1.1 adds to that of HTTP/2. The HTTP/2 engine limits the block itself. */
+const MAX_HEADER_BYTES = 256 * 1024;
+
+/** Creates an exchange that a listener of `node:http` answers. It rejects if the listener destroys the response. */
+export function nodeExchange(listener: RequestListener): Exchange {
+  // The engine of the client's connection limits times and sizes. This server never listens.
+  const server = createServer(
+    { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 },
+    (incoming, outgoing) => {
+      incoming.on("error", ignore);
+      outgoing.on("error", ignore);
+      listener(incoming, outgoing);
+    },
+  );
+  server.maxHeadersCount = 0;
+  return async (request) => {
+    const [near, far] = MemorySocket.pair();
+    identify(far, request.peer);
+    for (const end of [near, far]) end.on("error", ignore);
+    server.emit("connection", far);
+    let outgoing: ClientRequest;
+    try {
+      outgoing = open(near, request);
+    } catch (reason) {
+      near.destroy();
+      return textResponse(400, TEXT, `the request is not supported: ${(reason as Error).message}\n`);
+    }
+    return answerOf(outgoing, near, request);
+  };
+}
+
+/** Gives the listener the address of the client, which Express reads as `request.ip` and `request.secure`. */
+function identify(socket: MemorySocket, peer: PeerConnection | undefined): void {
+  const { address, port, tls } = peer ?? {};
+  socket.remoteAddress = address;
+  socket.remotePort = port;
+  socket.remoteFamily = address === undefined ? undefined : address.includes(":") ? "IPv6" : "IPv4";
+  socket.encrypted = tls !== undefined;
+}
+
+/** Writes the head of a request. Throws a `TypeError` for one that HTTP/1.1 does not support. */
+function open(socket: Duplex, { method, path, authority, headers, body }: HttpRequest): ClientRequest {
+  // The engine has answered the expectation.
+  const received = headers.filter((name) => name !== "expect" && name !== "te").raw;
+  const fields = withoutConnectionFields(received);
+  if (authority !== undefined && !headers.has("host")) fields.push("host", authority);
+  const { whole } = body;
+  if (whole === undefined && !headers.has("content-length")) fields.push("transfer-encoding", "chunked");
+  else if (whole !== undefined && whole.byteLength > 0 && !headers.has("content-length")) {
+    fields.push("content-length", String(whole.byteLength));
+  }
+  return createRequest({
+    createConnection: () => socket,
+    method,
+    path,
+    headers: fields as never,
+    setHost: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+}
+
+function answerOf(outgoing: ClientRequest, socket: Duplex, { body, signal }: HttpRequest): Promise<HttpResponse> {
+  const cancel = (): void => {
+    socket.destroy();
+  };
+  const stopWatching = onAbort(signal, cancel);
+  socket.once("close", stopWatching);
+  if (body.whole === undefined) pump(body, outgoing).catch(cancel);
+  else outgoing.end(body.whole);
+  return new Promise((resolve, reject) => {
+    outgoing.on("error", () => reject(clientGone()));
+    outgoing.on("response", (incoming) => resolve(toResponse(incoming, socket)));
+  });
+}
+
+function toResponse(incoming: IncomingMessage, socket: Duplex): HttpResponse {
+  return {
+    status: incoming.statusCode as number,
+    headers: Metadata.fromRaw(withoutConnectionFields(incoming.rawHeaders)),
+    body: streamBody(chunksOf(incoming, socket)),
+    trailers: new Metadata(),
+  };
+}
+
+/** Yields the chunks of a response. A reader that leaves closes the connection, so that the listener notices. */
+async function* chunksOf(incoming: IncomingMessage, socket: Duplex): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* incoming;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * The fallback of a server: the application that answers the requests that are not calls, in the shape of `node:http` or of
+ * `fetch`.
+ */
+import type { RequestListener } from "node:http";
+import type { ErrorHook } from "../../call/error.ts";
+import type { Exchange, HttpRequest } from "../../http/exchange.ts";
+import { type FetchApplication, fetchExchange } from "./fallback-fetch.ts";
+import { guardListener, nodeExchange } from "./fallback-node.ts";
+
+/**
+ * An application that answers the requests that are not calls. A function is a listener of `node:http`, such as an
+ * application of Express. An object with the function `fetch` answers a `Request` with a `Response`.
+ */
+export type FallbackApplication = RequestListener | FetchApplication;
+
+/** A fallback, as engines use it. */
+export interface Fallback {
+  /** Reports whether the router answers the request, and not the fallback. */
+  readonly isCall: (request: HttpRequest) => boolean;
+  readonly exchange: Exchange;
+  /** Answers requests of HTTP/1.1 instead of `exchange`. */
+  readonly listener?: RequestListener | undefined;
+}
+
+/**
+ * Creates the fallback of an application. `trusting` applies the option `trustProxy`, which listeners of `node:http` have
+ * their own option for. Throws a `TypeError` for a value that is not an application.
+ */
+export function createFallback(
+  application: FallbackApplication,
+  isCall: Fallback["isCall"],
+  onError: ErrorHook,
+  trusting: (exchange: Exchange) => Exchange,
+): Fallback {
+  if (typeof application === "function") {
+    const listener = guardListener(application, onError);
+    return { isCall, exchange: nodeExchange(listener), listener };
+  }
+  if (typeof application?.fetch === "function") {
+    return { isCall, exchange: trusting(fetchExchange(application, onError)) };
+  }
+  throw new TypeError("fallback must be a function (request, response) as for node:http, or an object with fetch");
+}

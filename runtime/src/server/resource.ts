@@ -1,0 +1,51 @@
+/**
+ * Resources: plain HTTP beside the methods of a router, such as probes of health and documents.
+ */
+import { Metadata } from "../call/metadata.ts";
+import { emptyBody, wholeBody } from "../http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+
+/** The part of a request that decides who answers it. */
+export type RequestTarget = Pick<HttpRequest, "method" | "path">;
+
+/** Answers requests that call no method. */
+export interface Resource {
+  /** Reports whether the resource answers a request. `path` has no query. */
+  readonly serves: (request: RequestTarget) => boolean;
+  /** Answers one HTTP request. It must not reject. */
+  readonly exchange: Exchange;
+}
+
+const encoder = new TextEncoder();
+
+/** Creates a response with a text body. Caches must not store it. */
+export function textResponse(
+  status: number,
+  contentType: string,
+  text: string,
+  fields: Readonly<Record<string, string>> = {},
+): HttpResponse {
+  const headers = new Metadata({
+    "content-type": contentType,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    ...fields,
+  });
+  return { status, headers, body: wholeBody(encoder.encode(text)), trailers: new Metadata() };
+}
+
+/** Answers GET and HEAD with `answer`, and other methods with 405 (RFC 9110, section 15.5.6). */
+export function readOnly(answer: (request: HttpRequest) => HttpResponse | Promise<HttpResponse>): Exchange {
+  return async (request) => {
+    if (request.method === "GET") return answer(request);
+    if (request.method === "HEAD") return withoutBody(await answer(request));
+    return textResponse(405, "text/plain; charset=utf-8", `use GET, not ${request.method}\n`, { allow: "GET, HEAD" });
+  };
+}
+
+/** Returns the response to HEAD: it has the length of the body, but not the body (RFC 9110, section 9.3.2). */
+function withoutBody(response: HttpResponse): HttpResponse {
+  return { ...response, body: { bytes: (limit) => emptyBody.bytes(limit), [Symbol.asyncIterator]: noChunks } };
+}
+
+async function* noChunks(): AsyncGenerator<Uint8Array, undefined> {}
