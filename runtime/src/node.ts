@@ -83,8 +83,11 @@ export interface Server extends Router {
    */
   readonly address: AddressInfo;
   /**
-   * Shuts down gracefully: stops listening and waits for running calls, up to the grace period. Always settles. Rejects
-   * with a `TypeError`, without closing anything, if the grace period is invalid.
+   * Shuts down gracefully: stops listening, sends GOAWAY to HTTP/2 clients, and closes connections without a call. Running
+   * calls, including streams, continue up to the grace period (default: 30 seconds). Then their signals fire and they fail as
+   * unavailable; one second later the remaining connections are closed. Settles when all connections are closed. A second
+   * call waits for the same shutdown, and its grace period has no effect. Rejects with a `TypeError`, without closing
+   * anything, if the grace period is invalid.
    */
   readonly close: (options?: CloseOptions) => Promise<void>;
   /**
@@ -93,6 +96,7 @@ export interface Server extends Router {
    * accept calls until the promise settles, for half of the grace period at most.
    */
   readonly onClose: (callback: () => unknown) => void;
+  /** Closes the server with the default grace period, for `await using`. */
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -128,6 +132,7 @@ export function createServer(options: ServerOptions = {}): Server {
     );
   const listener = new Listener(trusting(valued), options, fallback);
   const closeHooks = new CloseHooks();
+  let closing: Promise<void> | undefined;
   const server: Server = {
     exchange: router.exchange,
     services: router.services,
@@ -151,13 +156,19 @@ export function createServer(options: ServerOptions = {}): Server {
     async close(closeOptions = {}) {
       // The grace period is validated first, because hooks must not be called for a shutdown that is refused.
       const graceMs = gracePeriod(closeOptions);
-      const startedAt = performance.now();
-      const hooks = closeHooks.run(graceMs / 2);
-      if (hooks !== undefined) await hooks;
-      return listener.close(Math.max(0, graceMs - (performance.now() - startedAt)));
+      closing ??= shutDown(graceMs);
+      return closing;
     },
     [Symbol.asyncDispose]: () => server.close(),
   };
+
+  async function shutDown(graceMs: number): Promise<void> {
+    const startedAt = performance.now();
+    const hooks = closeHooks.run(graceMs / 2);
+    if (hooks !== undefined) await hooks;
+    return listener.close(Math.max(0, graceMs - (performance.now() - startedAt)));
+  }
+
   return server;
 }
 

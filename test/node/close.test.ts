@@ -274,7 +274,29 @@ describe("closing a server", () => {
     expect(await within(SOON_MS, closed)).toBe(true);
   });
 
-  it("may be asked for twice, and for a server that never listened", async () => {
+  it("waits for the same shutdown if it is called again, and ignores the second grace period", async () => {
+    const [started, gate] = [signalled(), signalled()];
+    const { server, baseUrl } = await startServer({
+      greet: async () => {
+        started.resolve();
+        await gate.promise;
+        return { greeting: "finished" };
+      },
+    });
+    server.onClose(() => gate.promise);
+    const call = connectGreeter(baseUrl).greet({});
+    await started.promise;
+    const first = server.close();
+    const second = server.close({ graceMs: 0 });
+    await expect(server.close({ graceMs: -1 })).rejects.toThrow(TypeError);
+    expect(await within(50, Promise.race([first, second, call]))).toBe(false);
+    gate.resolve();
+    expect((await call).greeting).toBe("finished");
+    await Promise.all([first, second]);
+    await expect(server.listen({ port: 0 })).rejects.toThrow("the server is closed, and cannot listen again");
+  });
+
+  it("may be called for a closed server, and for one that never listened", async () => {
     const { server } = await startServer();
     await Promise.all([server.close(), server.close()]);
     await server.close();
