@@ -131,23 +131,18 @@ describe("the demo with --serve", () => {
     await expect(fetch(`http://${address}/`)).rejects.toThrow();
   });
 
-  it.skipIf(spawnSync("curl", ["--version"]).status !== 0)(
-    "gives the README's curl lines the answers they have there",
-    async () => {
-      const { address } = await serve();
-      const lines = readBlocks("README.md").flatMap(({ text }) => text.split("\n"));
-      const told = lines.flatMap((line, index) =>
-        line.startsWith("curl ") ? [[line, lines[index + 1]] as const] : [],
-      );
-      expect(told.length).toBeGreaterThan(1);
-      for (const [line, answer] of told) {
-        const command = line
-          .replace("curl ", "curl --silent --show-error --noproxy '*' ")
-          .replace("localhost:50051", address);
-        expect(`# ${(await promisify(execFile)("sh", ["-c", command])).stdout}`).toBe(answer);
-      }
-    },
-  );
+  it.skipIf(spawnSync("curl", ["--version"]).status !== 0)("answers the guide's curl lines as documented", async () => {
+    const { address } = await serve();
+    const lines = readBlocks("docs/guide.md").flatMap(({ text }) => text.split("\n"));
+    const told = lines.flatMap((line, index) => (line.startsWith("curl ") ? [[line, lines[index + 1]] as const] : []));
+    expect(told.length).toBeGreaterThan(1);
+    for (const [line, answer] of told) {
+      const command = line
+        .replace("curl ", "curl --silent --show-error --noproxy '*' ")
+        .replace("localhost:50051", address);
+      expect(`# ${(await promisify(execFile)("sh", ["-c", command])).stdout}`).toBe(answer);
+    }
+  });
 
   it("stops when the npm that runs it receives a signal", async () => {
     const { address } = await serve("npm", ["run", "--silent", "demo", "--"], copyOfRoot());

@@ -1,6 +1,6 @@
 /**
- * The packages as users get them: built and packed, then the README's way "from a proto file to a call" line by line in
- * an empty folder, with no source of ours in reach.
+ * The packages as users get them: built, packed and installed in an empty folder, where the commands of both READMEs and of the
+ * guide are run, without access to the sources.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -85,19 +85,24 @@ for (const protocol of ["grpc", "http-rpc"] as const) {
 }
 `;
 
-/** The blocks of the README's first sections, in their order: files to write and lines to run. */
-const section = [...sectionOf("Install"), ...sectionOf("Quick start")].filter(
-  ({ text }) => !text.startsWith("npm run demo"),
-);
+/** The blocks of the first sections of the READMEs and of the guide, in their order: files to write and commands to run. */
+const section = [
+  ...sectionOf("README.md", "Install"),
+  ...sectionOf("README.md", "Quick start"),
+  ...["Generate", "Serve", "Call"].flatMap((title) => sectionOf("runtime/README.md", title)),
+  ...sectionOf("docs/guide.md", "A project from an empty folder"),
+].filter(({ text }) => !text.startsWith("npm run demo"));
 const steps = section.filter(({ repository }) => !repository);
 const packing = section.filter(({ repository }) => repository);
+/** Commands that start a server or a client. */
+const isProgram = (line: string): boolean => /^(?:node|npx tsx) /.test(line);
 
 let folder: string;
 let project: string;
 /** File names inside each tarball. */
 let packed: Map<string, string[]>;
-/** Stands in for the port of the README. */
-let port: number;
+/** The free ports that replace those of the documents. */
+const ports = new Map<string, number>();
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "triple-es-packages-"));
@@ -109,26 +114,28 @@ beforeAll(async () => {
   const { stdout } = await run("sh", ["-c", `${pack} ${quiet}`], { cwd: ROOT });
   const tarballs = Object.values(JSON.parse(stdout)) as { name: string; filename: string; files: { path: string }[] }[];
   packed = new Map(tarballs.map(({ name, files }) => [name, files.map(({ path }) => path)]));
-  port = await freePort();
+  for (const documented of ["8080", "8081", "50051"]) ports.set(documented, await freePort());
   cpSync(`${ROOT}proto/greet`, join(project, "proto/greet"), { recursive: true });
   for (const { path, text, from } of steps) {
-    if (path !== undefined && from === undefined) writeFileSync(join(project, path), withPort(text));
+    if (path === undefined || from !== undefined) continue;
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), withPort(text));
   }
   writeFileSync(join(project, "src/serve.ts"), SERVER);
   writeFileSync(join(project, "src/call.ts"), CLIENT);
-  const preparing = linesToRun(steps).filter((line) => !line.startsWith("node "));
-  for (const line of preparing) await run("sh", ["-c", withTarballs(line, tarballs)], { cwd: project });
+  const preparing = linesToRun(steps).filter((line) => !isProgram(line));
+  for (const line of new Set(preparing)) await run("sh", ["-c", withTarballs(line, tarballs)], { cwd: project });
 }, 180_000);
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function sectionOf(title: string): Block[] {
-  const lines = readDocument("README.md").split("\n");
+function sectionOf(document: string, title: string): Block[] {
+  const lines = readDocument(document).split("\n");
   const start = lines.indexOf(`## ${title}`) + 1;
   const length = lines.slice(start).findIndex((line) => line.startsWith("## "));
-  return readBlocks("README.md").filter(({ line }) => line > start && line < start + length);
+  return readBlocks(document).filter(({ line }) => line > start && line < start + length);
 }
 
 function linesToRun(blocks: readonly Block[]): string[] {
@@ -153,7 +160,7 @@ function withTarballs(line: string, tarballs: readonly { name: string; filename:
 }
 
 function withPort(text: string): string {
-  return text.replaceAll("50051", String(port));
+  return text.replaceAll(/\b(?:808[01]|50051)\b/g, (documented) => String(ports.get(documented)));
 }
 
 async function freePort(): Promise<number> {
@@ -165,9 +172,10 @@ async function freePort(): Promise<number> {
   return free;
 }
 
-async function listening(child: ChildProcess): Promise<void> {
+/** Waits until the process listens on the port. */
+async function listening(child: ChildProcess, port: number): Promise<void> {
   for (;;) {
-    if (child.exitCode !== null) throw new Error("the server of the README has ended");
+    if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(" ")} has ended`);
     const socket = connect(port, "localhost");
     const reachable = await new Promise<boolean>((resolve) => {
       socket.on("connect", () => resolve(true));
@@ -231,16 +239,22 @@ describe("an installation", () => {
     }
   });
 
-  it("comes from a proto file to a call by the lines of the README alone", { timeout: 60_000 }, async () => {
+  it("leads from a proto file to calls with only the commands of the documents", { timeout: 60_000 }, async () => {
     expect(existsSync(join(project, "src/gen/greet/v1/greet_triple.ts"))).toBe(true);
-    const [server = "", ...clients] = linesToRun(steps).filter((line) => line.startsWith("node "));
-    await listening(serve(server));
-    expect(clients).not.toEqual([]);
+    const programs = linesToRun(steps).filter(isProgram);
+    const sourceOf = (command: string): string =>
+      steps.find(({ path }) => path === /\S+$/.exec(command)?.[0].replace("dist/", "src/").replace(".js", ".ts"))
+        ?.text ?? "";
+    const isServer = (command: string): boolean => /server\.[jt]s$/.test(command);
+    for (const command of programs.filter(isServer)) {
+      const [, documented = ""] = /port: ([0-9]+)/.exec(sourceOf(command)) ?? [];
+      await listening(serve(command), ports.get(documented) ?? 0);
+    }
+    const clients = programs.filter((command) => !isServer(command));
+    expect(clients.length).toBe(3);
     for (const client of clients) {
       const { stdout } = await run("sh", ["-c", client], { cwd: project });
-      const source = client.replace("node dist/", "src/").replace(".js", ".ts");
-      const { text = "" } = steps.find(({ path }) => path === source) ?? {};
-      expect(stdout.trim().split("\n")).toEqual(expectedOutput(text));
+      expect(stdout.trim().split("\n")).toEqual(expectedOutput(sourceOf(client)));
     }
   });
 

@@ -7,7 +7,7 @@ export interface Options {
   readonly port: number;
 }
 
-/** The port of the README's lines. */
+/** The port of the guide's commands. */
 const DEFAULT_PORT = 50051;
 
 export const helpText = `Shows every kind of call with what goes over the wire, and checks every answer.

@@ -28,7 +28,7 @@ export async function show(): Promise<boolean> {
       console.log(title(`${index + 1}. ${scene.title}`));
       outcomes.push(await play(scene, recorders));
     }
-    console.log(title(`${scenes.length + 1}. The README's curl line`));
+    console.log(title(`${scenes.length + 1}. The guide's curl line`));
     outcomes.push(await playCurl(`localhost:${port}`));
   } finally {
     await Promise.all([recorders["1.1"].close(), recorders["2"].close()]);
