@@ -3,7 +3,7 @@
  * plugin.
  */
 import { dirname, join, relative } from "node:path";
-import { Project, type SourceFile } from "ts-morph";
+import { type Block, type Node, Project, type SourceFile, SyntaxKind } from "ts-morph";
 import { describe, expect, it } from "vitest";
 import { ROOT, readDocument } from "./support/documents.ts";
 
@@ -17,17 +17,13 @@ const ENTRY_POINTS = 6;
 const LAYERS = readLayers();
 
 /** Entry points that export another entry point again and add to it. */
-const EXTENDED_ENTRY_POINTS: ReadonlyMap<string, string> = new Map([
-  ["node", "index"],
-  ["json", "fetch"],
-  ["fastify", "node"],
-  ["proto", "fetch"],
-]);
+const EXTENDED_ENTRY_POINTS: ReadonlyMap<string, string> = new Map([["node", "index"]]);
 
-/** Packages that users install themselves, each with the one module that imports it. */
+/** Packages that users install themselves, each with the modules that import it. */
 const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
   ["fastify", "fastify"],
-  ["msgpack", "@msgpack/msgpack"],
+  ["node/server/fastify", "fastify"],
+  ["java/msgpack/serialization", "@msgpack/msgpack"],
   ["observe/telemetry", "@opentelemetry/api"],
 ]);
 
@@ -210,6 +206,67 @@ describe("the layers", () => {
   });
 });
 
+/** Maximum number of statements of a function in an entry point, which connects modules. */
+const MAX_STATEMENTS = 7;
+
+/** Syntax that decides, repeats or keeps state. It belongs to the modules that an entry point connects. */
+const LOGIC = new Set([
+  SyntaxKind.ClassDeclaration,
+  SyntaxKind.ClassExpression,
+  SyntaxKind.ConditionalExpression,
+  SyntaxKind.DoStatement,
+  SyntaxKind.ForInStatement,
+  SyntaxKind.ForOfStatement,
+  SyntaxKind.ForStatement,
+  SyntaxKind.IfStatement,
+  SyntaxKind.SwitchStatement,
+  SyntaxKind.ThrowStatement,
+  SyntaxKind.TryStatement,
+  SyntaxKind.WhileStatement,
+]);
+
+/** The parts of an entry point that are more than imports, exports, declared options and calls that connect modules. */
+function logicIn(file: SourceFile): string[] {
+  const found = (node: Node, what: string): string => `${nameOf(file)}:${node.getStartLineNumber()}: ${what}`;
+  const blocks = file.getDescendantsOfKind(SyntaxKind.Block);
+  const isInner = (block: Block): boolean => block.getFirstAncestorByKind(SyntaxKind.Block) !== undefined;
+  return [
+    ...file
+      .getDescendants()
+      .filter((node) => LOGIC.has(node.getKind()))
+      .map((node) => found(node, node.getKindName())),
+    ...file
+      .getVariableStatements()
+      .flatMap((one) => (one.getDeclarationKind() === "const" ? [] : [found(one, "state")])),
+    ...blocks
+      .filter((block) => block.getStatements().length > MAX_STATEMENTS)
+      .map((one) => found(one, "a long function")),
+    ...blocks.filter(isInner).map((one) => found(one, "a function in a function")),
+  ];
+}
+
+describe("entry points", () => {
+  it("connect modules and have no logic of their own", () => {
+    const entryPoints = project.getSourceFiles().filter((file) => layerOf(nameOf(file)) === ENTRY_POINTS);
+    const runtime = entryPoints.filter((file) => nameOf(file).startsWith(RUNTIME));
+    expect(runtime.length).toBeGreaterThan(10);
+    expect(runtime.flatMap(logicIn)).toEqual([]);
+  });
+
+  it.each([
+    ["a branch", "export const f = (a: number) => (a > 0 ? a : -a);", "ConditionalExpression"],
+    ["a loop", "export function f(a: number[]) { for (const b of a) console.log(b); }", "ForOfStatement"],
+    ["a class", "export class A {}", "ClassDeclaration"],
+    ["state", "let count = 0; export const next = () => count++;", "state"],
+    ["a closure with statements", "export function f() { return () => { f(); }; }", "a function in a function"],
+    ["a long function", `export function f() { ${"f();".repeat(MAX_STATEMENTS + 1)} }`, "a long function"],
+  ])("are found to have logic if they have %s", (_what, text, found) => {
+    const file = project.createSourceFile(join(ROOT, "runtime/src/planted.ts"), text, { overwrite: true });
+    expect(logicIn(file)).toEqual([`runtime/src/planted.ts:1: ${found}`]);
+    project.removeSourceFile(file);
+  });
+});
+
 /** Names that several modules export on purpose: the same function of both sub-protocols, or of several entry points. */
 const PARALLEL_NAMES = ["codecNameOf", "formatTimeout", "readRequestHeaders", "createRouter", "createTransport"];
 
@@ -261,8 +318,8 @@ describe("the rules themselves", () => {
     ["a protocol importing generated services", "runtime/src/grpc/server.ts", "runtime/src/gen/a_triple.ts"],
     ["another dependency", "runtime/src/node/server/http2.ts", "undici"],
     ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],
-    ["a framework outside its entry point", "runtime/src/node.ts", "fastify"],
-    ["MessagePack outside its entry point", "runtime/src/java/msgpack/shape.ts", "@msgpack/msgpack"],
+    ["a framework outside its modules", "runtime/src/node.ts", "fastify"],
+    ["MessagePack outside its module", "runtime/src/java/msgpack/shape.ts", "@msgpack/msgpack"],
     ["OpenTelemetry outside its module", "runtime/src/observe/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/plugin/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/plugin/client.ts", "runtime/src/call/call.ts"],

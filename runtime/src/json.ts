@@ -6,7 +6,7 @@ import { type Call, intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
 import { noCodec } from "./codec/plain-json.ts";
 import { connectFetch } from "./fetch/exchange.ts";
-import type { FetchTransportOptions } from "./fetch.ts";
+import type { FetchTransportOptions } from "./fetch/transport.ts";
 import { createUnaryCall } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 

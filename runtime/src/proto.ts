@@ -7,9 +7,10 @@ import { intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
 import { protoCodec } from "./codec/codec.ts";
 import { connectFetch, withReasons } from "./fetch/exchange.ts";
-import { type FetchTransportOptions, withStreams } from "./fetch.ts";
+import { type FetchTransportOptions, selectProtocol } from "./fetch/transport.ts";
+import { createGrpcWebCall } from "./grpc/web-client.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
-import { createUnaryCall } from "./http-rpc/client.ts";
+import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 
 export type ProtoTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "jsonBody">;
@@ -21,6 +22,8 @@ export type ProtoTransportOptions = Omit<FetchTransportOptions, "accept" | "code
 export function createTransport(options: ProtoTransportOptions): Transport {
   const exchange = connectFetch(withReasons(options));
   const payload = codecPayload(protoCodec);
-  const unary = createUnaryCall(exchange, payload, resolveUnaryOptions(options));
-  return { call: intercept(withStreams(unary, exchange, payload, options), options.interceptors) };
+  const resolved = resolveUnaryOptions(options);
+  const unary = refuseStreams(createUnaryCall(exchange, payload, resolved));
+  const web = createGrpcWebCall(exchange, payload, resolved);
+  return { call: intercept(selectProtocol(options.protocol, unary, web), options.interceptors) };
 }

@@ -1,22 +1,5 @@
 /**
- * Entry point `triple-es/snappy`: the compression snappy in portable code, because no platform provides it.
- * Register it like any other compression: `compressions: [...nodeCompressions, snappy]`.
- *
- * Peers use the name for two formats: Dubbo for the raw block, gRPC libraries in Go for the framed stream. Both compressions
- * detect the format and decompress either; they differ in the format that they send.
+ * Entry point `triple-es/snappy`: the compression snappy. Register it like any other compression:
+ * `compressions: [...nodeCompressions, snappy]`.
  */
-import type { Compression } from "./codec/compression.ts";
-import { compressBlock, decompressBlock } from "./codec/snappy/block.ts";
-import { compressFrames, decompressFrames, isFramed } from "./codec/snappy/frame.ts";
-
-/** The compression snappy that sends raw blocks, as Dubbo does. */
-export const snappy: Compression = { name: "snappy", compress: compressBlock, decompress };
-
-/** The compression snappy that sends framed streams with checksums, as gRPC libraries in Go do. */
-export const framedSnappy: Compression = { name: "snappy", compress: compressFrames, decompress };
-
-function decompress(bytes: Uint8Array, maxBytes: number): Uint8Array {
-  // Dubbo sends no bytes for an empty message, not an empty block.
-  if (bytes.byteLength === 0) return bytes;
-  return isFramed(bytes) ? decompressFrames(bytes, maxBytes) : decompressBlock(bytes, maxBytes);
-}
+export { framedSnappy, snappy } from "./codec/snappy/snappy.ts";

@@ -7,10 +7,11 @@ import { createTransport } from "triple-es/node";
 import { describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
+import type { EndpointConnections } from "../../runtime/src/discovery/endpoint.ts";
 import { emptyBody } from "../../runtime/src/http/body.ts";
 import type { HttpRequest } from "../../runtime/src/http/exchange.ts";
 import { Backoff } from "../../runtime/src/node/client/backoff.ts";
-import type { Connect, Connection, Connector } from "../../runtime/src/node/client/connection.ts";
+import type { Connect, Connection } from "../../runtime/src/node/client/connection.ts";
 import { createPool } from "../../runtime/src/node/client/pool.ts";
 import {
   arriving,
@@ -147,7 +148,7 @@ describe("calls to a server that cannot be connected to", () => {
   };
 
   /** A pool whose attempts to connect end as the test says. */
-  function startPool(clock: Clock, connect: Connect, waitForReady = false): Connector {
+  function startPool(clock: Clock, connect: Connect, waitForReady = false): EndpointConnections {
     return createPool(connect, {
       maxConnections: 2,
       idleTimeoutMs: 60_000,

@@ -116,6 +116,7 @@ describe("the protocol", () => {
     interceptors: [],
     onError: () => {},
     versionMatch: "exact" as const,
+    cors: undefined,
   };
   const ask = async (router: Router, contentType: string | undefined, path = GREET): Promise<unknown> => {
     const { headers } = await router.exchange(rpcRequest({ path, headers: { "content-type": contentType } }));

@@ -1,7 +1,7 @@
 /**
  * Endpoints of a target, the resolvers that find them, and the connections that carry calls to them.
  */
-import type { Connections, Exchange } from "../http/exchange.ts";
+import type { Connections } from "../http/exchange.ts";
 
 /** An address that serves a target. Two endpoints with the same address are the same endpoint. */
 export interface Endpoint {
@@ -44,7 +44,6 @@ export interface ResolverContext {
 
 /** Connections to one endpoint. */
 export interface EndpointConnections extends Connections {
-  readonly exchange: Exchange;
   /** The number of open streams and of calls that wait for a stream. */
   readonly active: number;
   /** Time until the next attempt to connect may be made, in milliseconds. */

@@ -8,6 +8,7 @@ import type { PeerConnection } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Body } from "../http/body.ts";
 import { clientGone, type Exchange, type HttpRequest } from "../http/exchange.ts";
+import { pathsBelow } from "../http/path-prefix.ts";
 import { readBody, readHeaders } from "./message.ts";
 
 /**
@@ -19,21 +20,32 @@ export type FetchHandler<Platform extends readonly unknown[] = readonly unknown[
   ...platform: Platform
 ) => Promise<Response>;
 
-/** Functions that read additional values of a call from its request. */
-export interface RequestReading<Platform extends readonly unknown[]> {
+export interface FetchHandlerOptions<Platform extends readonly unknown[] = readonly unknown[]> {
+  /**
+   * The path prefix of methods, such as `/api`, if the framework does not remove it. Default: none.
+   */
+  readonly prefix?: string | undefined;
+  /**
+   * Creates the values of each call's context from the request and the platform's other arguments, such as `env` in
+   * Cloudflare Workers. Called when interceptors or the handler first read `context.values`. Default: no values.
+   */
   readonly values?: ((request: Request, ...platform: Platform) => ContextValues) | undefined;
+  /**
+   * Returns the address of the client from the platform's arguments, such as `info.remoteAddr` in Deno, because a `Request`
+   * does not contain it. Called when `context.peer` is first read. Default: the address is `undefined`.
+   */
   readonly peer?: ((request: Request, ...platform: Platform) => FetchPeer) | undefined;
 }
 
 /** The IP address and port of a client, if the platform provides them. */
 export type FetchPeer = Partial<Pick<PeerConnection, "address" | "port">>;
 
-/** Creates a handler that serves an exchange. `pathOf` converts the path of a URL to the path of a method. */
+/** Creates a handler that serves an exchange. Throws a `TypeError` for an invalid `prefix`. */
 export function createFetchHandler<Platform extends readonly unknown[]>(
   exchange: Exchange,
-  pathOf: (target: string) => string,
-  { values, peer }: RequestReading<Platform>,
+  { prefix, values, peer }: FetchHandlerOptions<Platform>,
 ): FetchHandler<Platform> {
+  const pathOf = pathsBelow(prefix);
   return async (request, ...platform) => {
     const received = new FetchRequest(request, new URL(request.url), pathOf);
     if (values !== undefined) received.values = () => values(request, ...platform);

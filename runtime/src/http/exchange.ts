@@ -51,8 +51,9 @@ export interface HttpResponse {
 /** Sends a request and returns its response. Rejects with an `RpcError` if no response arrives. */
 export type Exchange = (request: HttpRequest) => Promise<HttpResponse>;
 
-/** The connections that carry a client's exchanges. */
+/** A client's connections, and the exchanges over them. */
 export interface Connections {
+  readonly exchange: Exchange;
   /** Shuts down gracefully: refuses new exchanges and waits for the running ones. */
   close(): Promise<void>;
   /** Closes the connections at once. Running exchanges fail with `reason`. */

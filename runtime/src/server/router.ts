@@ -4,10 +4,11 @@
  */
 import type { BodyKind, Handler, Interceptor, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
+import { type CorsOptions, withCors } from "./cors.ts";
 import { checkService, createHandlers } from "./handler.ts";
 import type { RequestTarget, Resource } from "./resource.ts";
 
@@ -66,14 +67,19 @@ interface Route {
   handler: Handler;
 }
 
-export interface RouterSettings {
+/** The rules of a router that do not depend on its protocols. */
+export interface RouterPolicy {
+  readonly interceptors: readonly Interceptor[];
+  readonly onError: ErrorHook;
+  readonly versionMatch: VersionMatch;
+  readonly cors: CorsOptions | undefined;
+}
+
+export interface RouterSettings extends RouterPolicy {
   /** Protocols in the order in which they are tried. The last one answers requests that no other accepts. */
   readonly protocols: readonly ServerProtocol[];
   /** The kinds of body that the protocols support. */
   readonly bodyKinds: readonly BodyKind[];
-  readonly interceptors: readonly Interceptor[];
-  readonly onError: ErrorHook;
-  readonly versionMatch: VersionMatch;
 }
 
 /**
@@ -83,12 +89,13 @@ export interface RouterSettings {
  */
 export type VersionMatch = "exact" | "fallback";
 
+/** Creates a router. Throws a `TypeError` or `RangeError` for invalid options of CORS. */
 export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, Route[]>();
   const services: AddedService[] = [];
   const names = new Set<string>();
   const resources: Resource[] = [];
-  const { protocols, bodyKinds, interceptors, onError, versionMatch } = settings;
+  const { protocols, bodyKinds, interceptors, onError, versionMatch, cors } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
     const found = findExactly(path, wanted);
@@ -140,20 +147,22 @@ export function createRouterWith(settings: RouterSettings): Router {
     serves({ method, path }) {
       return names.has(serviceOf(path)) || findResource({ method, path: withoutQuery(path) }) !== undefined;
     },
-    exchange(request) {
-      const path = withoutQuery(request.path);
-      const handler = find(path, readSelector(request.headers));
-      if (handler === undefined && resources.length > 0) {
-        const resource = findResource({ method: request.method, path });
-        if (resource !== undefined) return resource.exchange(request);
-      }
-      const contentType = request.headers.get("content-type") ?? "";
-      const protocol = protocols.find((one) => one.accepts(contentType)) ?? protocols.at(-1);
-      if (protocol === undefined) throw new Error("a router needs a protocol");
-      return protocol.serve(request, handler);
-    },
+    exchange: cors === undefined ? answer : withCors(answer, cors),
   };
   return router;
+
+  function answer(request: HttpRequest): Promise<HttpResponse> {
+    const path = withoutQuery(request.path);
+    const handler = find(path, readSelector(request.headers));
+    if (handler === undefined && resources.length > 0) {
+      const resource = findResource({ method: request.method, path });
+      if (resource !== undefined) return resource.exchange(request);
+    }
+    const contentType = request.headers.get("content-type") ?? "";
+    const protocol = protocols.find((one) => one.accepts(contentType)) ?? protocols.at(-1);
+    if (protocol === undefined) throw new Error("a router needs a protocol");
+    return protocol.serve(request, handler);
+  }
 }
 
 /**

@@ -3,11 +3,7 @@
  * The pool does not depend on the engine that creates a connection.
  */
 import type { RpcError } from "../../call/error.ts";
-import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
-
-/** The connections of a transport to one server, and the exchanges over them. */
-export type Connector = EndpointConnections;
 
 export interface Connection {
   /** Number of open streams, including those that wait for the server's stream limit. */

@@ -2,10 +2,14 @@
  * The options of connections, and the choice between HTTP/1.1 and HTTP/2.
  */
 import type { SecureContextOptions } from "node:tls";
-import { type Address, type ConnectEndpoint, parseAddress } from "../../discovery/endpoint.ts";
+import {
+  type Address,
+  type ConnectEndpoint,
+  type EndpointConnections,
+  parseAddress,
+} from "../../discovery/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { Backoff } from "./backoff.ts";
-import type { Connector } from "./connection.ts";
 import { connectHttp1 } from "./http1.ts";
 import { connectHttp2 } from "./http2-connect.ts";
 import { createPool } from "./pool.ts";
@@ -84,7 +88,7 @@ const DURATIONS = {
 } as const;
 
 /** Creates the connector for the origin of a base URL. Throws a `TypeError` for an invalid base URL or option. */
-export function createConnector(options: ConnectOptions): Connector {
+export function createConnector(options: ConnectOptions): EndpointConnections {
   const { origin, socketPath } = parseBaseUrl(options.baseUrl);
   checkOptions(options);
   const target: Target = { origin, socketPath, tls: options.tls, peer: socketPath ?? origin.host };
@@ -122,7 +126,7 @@ function connectTo(
   target: Target,
   options: Omit<ConnectOptions, "baseUrl">,
   onReadiness?: (isReady: boolean) => void,
-): Connector {
+): EndpointConnections {
   const { connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000, waitForReady = false, maxHeaderBytes } = options;
   const backoff = new Backoff({ maxMs: options.maxBackoffMs ?? 120_000 });
   return options.httpVersion === "1.1"

@@ -10,6 +10,7 @@ import { Code } from "../../call/code.ts";
 import { abortError, RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
+import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { ReadableBody } from "../io/body.ts";
 import { closedSilently, connectTimeout, exchangeError, isClosedByPeer } from "../io/error.ts";
@@ -18,7 +19,6 @@ import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { lowerNames } from "../server/http1.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
-import type { Connector } from "./connection.ts";
 import { waitingExchange } from "./readiness.ts";
 import { addressOf, createAgent, probe, silenceOf, type Target } from "./socket.ts";
 
@@ -39,7 +39,7 @@ export interface Http1Options {
 export function connectHttp1(
   target: Target,
   { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes }: Http1Options,
-): Connector {
+): EndpointConnections {
   const { origin, socketPath, peer } = target;
   const secure = origin.protocol === "https:";
   const agent = createAgent(target, Math.min(idleTimeoutMs, MAX_TIMER_MS));

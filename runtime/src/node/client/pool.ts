@@ -6,12 +6,13 @@ import { isUnprocessed, markNotSent } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError } from "../../call/error.ts";
 import { delay, startBackgroundTimer } from "../../call/timer.ts";
+import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { ReplayBody } from "../../http/replay.ts";
 import { repeat, unlessAborted } from "../io/timer.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
-import type { Connect, Connection, ConnectionOwner, Connector } from "./connection.ts";
+import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 
 export interface PoolOptions {
   /** Most connections that are open for new streams at a time. */
@@ -58,7 +59,7 @@ interface PooledConnection {
 }
 
 /** Creates the pool of connections to a server. The first connection is made by the first exchange. */
-export function createPool(connect: Connect, options: PoolOptions): Connector {
+export function createPool(connect: Connect, options: PoolOptions): EndpointConnections {
   const { maxConnections, idleTimeoutMs, verifyAfterMs, pingIntervalMs, pingTimeoutMs } = options;
   const pooled: PooledConnection[] = [];
   /** All connections that are not closed yet, including those that accept no new streams. */

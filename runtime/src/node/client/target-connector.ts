@@ -10,7 +10,7 @@ import type { Resolver } from "../../discovery/endpoint.ts";
 import { findPolicy } from "../../discovery/policy/by-name.ts";
 import { p2c } from "../../discovery/policy/p2c.ts";
 import { type EndpointStatus, TargetDriver, type TargetEvent } from "../../discovery/target.ts";
-import type { Connections, Exchange } from "../../http/exchange.ts";
+import type { Connections } from "../../http/exchange.ts";
 import { createEndpointConnector, type EndpointOptions } from "./connector.ts";
 
 /** Options for the discovery of a target's endpoints and for the choice among them. */
@@ -57,8 +57,7 @@ export interface DiscoveryOptions {
   readonly onEndpoint?: ((event: TargetEvent) => void) | undefined;
 }
 
-export interface TargetConnector extends Connections {
-  readonly exchange: Exchange;
+export interface TargetConnections extends Connections {
   readonly endpoints: () => readonly EndpointStatus[];
   /** Returns the service config that the resolver supplied, otherwise that of the options. */
   readonly serviceConfig: () => ServiceConfig | undefined;
@@ -68,7 +67,7 @@ export interface TargetConnector extends Connections {
 export function createTargetConnector(
   options: DiscoveryOptions & EndpointOptions,
   given: ServiceConfig | undefined,
-): TargetConnector {
+): TargetConnections {
   const { resolver, balancer: own, subset, onEndpoint } = options;
   const { emptyAfterMs = 10_000, idleTimeoutMs = 15 * 60_000, warmUpMs = 10 * 60_000, slowStartMs = 0 } = options;
   if (typeof resolver !== "function") throw new TypeError("resolver must be a function, such as fixed and dns make");

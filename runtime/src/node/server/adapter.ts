@@ -9,12 +9,15 @@ import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import type { Body } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { pathsBelow } from "../../http/path-prefix.ts";
+import type { RequestTarget } from "../../server/resource.ts";
 import { ignore } from "../io/error.ts";
 import { discard } from "../io/pump.ts";
 import { setHead } from "./adapter-headers.ts";
 import { failHttp2, Http2Request, respondHttp2 } from "./adapter-http2.ts";
 import { Http1Request, writeBody } from "./http1.ts";
 import { ExchangeSignals } from "./signals.ts";
+import { type TrustProxyOptions, withTrustedProxies } from "./trusted-proxies.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 export type NodeResponse = ServerResponse | Http2ServerResponse;
@@ -22,21 +25,38 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
 /** Answers a request of `node:http` or `node:http2`, or calls `next`. */
 export type NodeHandler = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => void;
 
-export interface Mount {
-  /** The path of a request target, without the prefix that the handler is mounted under. */
-  readonly pathOf: (target: string) => string;
-  /** Reports whether this handler serves a request. It is asked only if there is a `next` to pass other requests to. */
-  readonly serves: (request: Pick<HttpRequest, "method" | "path">) => boolean;
-  /** Makes the values of a call's context from its request. */
-  readonly values?: ((request: NodeRequest) => ContextValues) | undefined;
+/** An exchange, and the requests that it answers. A router is one. */
+export interface ServedExchange {
+  readonly exchange: Exchange;
+  readonly serves: (request: RequestTarget) => boolean;
 }
 
-/** Makes a handler that answers requests by calling the exchange. */
-export function createNodeHandler(exchange: Exchange, { pathOf, serves, values }: Mount): NodeHandler {
+export interface NodeHandlerOptions {
+  /**
+   * The path prefix of methods, such as `/api`. Default: none. It is not needed in Express and Connect, which remove the
+   * path that a handler is mounted at.
+   */
+  readonly prefix?: string | undefined;
+  /**
+   * Creates the values of each call's context from the server's request, including the properties that middleware has
+   * added, such as `request.user`. Called when interceptors or the handler first read `context.values`. Default: no values.
+   */
+  readonly values?: ((request: NodeRequest) => ContextValues) | undefined;
+  /** Trusted proxies, as in the option of `createServer`. Default: none. */
+  readonly trustProxy?: TrustProxyOptions | undefined;
+}
+
+/**
+ * Creates a handler that answers requests by calling the exchange. Other requests are passed to `next`, if there is one. Throws a `TypeError` for an invalid option.
+ */
+export function createNodeHandler(served: ServedExchange, options: NodeHandlerOptions): NodeHandler {
+  const { values, trustProxy } = options;
+  const pathOf = pathsBelow(options.prefix);
+  const exchange = withTrustedProxies(served.exchange, trustProxy);
   const signals = new ExchangeSignals();
   return (incoming, outgoing, next) => {
     const path = pathOf(incoming.url ?? "");
-    if (next !== undefined && !serves({ method: incoming.method ?? "", path })) {
+    if (next !== undefined && !served.serves({ method: incoming.method ?? "", path })) {
       next();
       return;
     }

@@ -19,9 +19,11 @@ export interface TrustProxyOptions {
 }
 
 /**
- * Replaces the peer of each request by the client that trusted proxies report. Throws a `TypeError` for an invalid option.
+ * Replaces the peer of each request by the client that trusted proxies report. Without options, returns the exchange
+ * unchanged. Throws a `TypeError` for an invalid option.
  */
-export function withTrustedProxies(exchange: Exchange, options: TrustProxyOptions): Exchange {
+export function withTrustedProxies(exchange: Exchange, options: TrustProxyOptions | undefined): Exchange {
+  if (options === undefined) return exchange;
   const { addresses, header = "x-forwarded-for" } = options;
   if (header !== "x-forwarded-for" && header !== "forwarded") {
     throw new TypeError(`trustProxy.header must be "x-forwarded-for" or "forwarded", not "${header}"`);

@@ -1,0 +1,57 @@
+/**
+ * The options of transports on `fetch`, and the choice of the sub-protocol of a call.
+ */
+import type { Call, Interceptor } from "../call/call.ts";
+import { assertOneOf } from "../call/option.ts";
+import { type Codec, findCodec } from "../codec/codec.ts";
+import { resolveUnaryOptions, type UnaryOptions } from "../protocol/options.ts";
+import type { FetchOptions } from "./exchange.ts";
+
+export interface FetchTransportOptions extends FetchOptions {
+  /**
+   * The protocol of calls: `http-rpc` is sub-protocol A, for unary calls only; `grpc-web` is sub-protocol B in the framing
+   * of gRPC-Web, for unary calls and server streaming. Default: `http-rpc` for unary calls, `grpc-web` for server
+   * streaming. Client streaming is not supported.
+   */
+  readonly protocol?: "http-rpc" | "grpc-web" | undefined;
+  /** The codec of messages. Default: `json`. */
+  readonly codec?: "proto" | "json" | Codec | undefined;
+  /** The codec of responses, requested by the header `accept`. Default: the codec of requests, without the header. */
+  readonly accept?: "proto" | "json" | Codec | undefined;
+  /**
+   * The JSON body of a message: the specification's array of one element, or the bare object. The option also applies to a
+   * single argument of an interface method, of any type. Default: `array`.
+   */
+  readonly jsonBody?: "array" | "object" | undefined;
+  /**
+   * True if methods are called by their names in Dubbo for Java, which Java servers require. Code generated with
+   * `java_names` contains the names. Default: false, the names of the proto file.
+   */
+  readonly javaNames?: boolean | undefined;
+  /** Maximum size of a received message, in bytes. A larger one fails the call with `resource_exhausted`. Default: 4 MiB. */
+  readonly maxMessageBytes?: number | undefined;
+  /** Interceptors that wrap every call, the first one outermost. Default: none. */
+  readonly interceptors?: readonly Interceptor[] | undefined;
+}
+
+/** Options with defaults. */
+interface ResolvedFetchOptions extends UnaryOptions {
+  readonly codec: Codec;
+  readonly accept: Codec | undefined;
+}
+
+/** Fills in the defaults. Throws a `TypeError` or `RangeError` for an invalid option. */
+export function resolveFetchOptions(options: FetchTransportOptions): ResolvedFetchOptions {
+  const { codec = "json", accept, jsonBody = "array" } = options;
+  assertOneOf("jsonBody", jsonBody, ["array", "object"]);
+  return { ...resolveUnaryOptions(options), codec: findCodec(codec), accept: accept && findCodec(accept) };
+}
+
+/**
+ * Selects the call of a transport by its option `protocol`: `httpRpc` for unary calls and `grpcWeb` for streams by default.
+ * Throws a `TypeError` for an unknown protocol.
+ */
+export function selectProtocol(protocol: FetchTransportOptions["protocol"], httpRpc: Call, grpcWeb: Call): Call {
+  if (protocol === undefined) return (request) => (request.stream ? grpcWeb : httpRpc)(request);
+  return assertOneOf("protocol", protocol, ["http-rpc", "grpc-web"]) === "grpc-web" ? grpcWeb : httpRpc;
+}

@@ -1,0 +1,26 @@
+/**
+ * The options of transports that call Dubbo for Java.
+ */
+import { assertOneOf } from "../call/option.ts";
+import { hessian2 } from "./hessian2/serialization.ts";
+import type { Serialization } from "./serialization.ts";
+
+/** Options of a Node transport, as {@link dubboJava} sets them. */
+export interface DubboJavaOptions {
+  readonly protocol: "grpc" | "http-rpc";
+  readonly codec?: "json";
+  readonly jsonBody?: "object";
+  readonly javaNames?: boolean;
+  readonly serializations?: readonly Serialization[];
+}
+
+/**
+ * Returns the options of a transport that calls Dubbo for Java: `createTransport({ baseUrl, ...dubboJava() })`. With
+ * `grpc`, the default, values of interface methods are sent in Hessian 2. With `http-rpc`, messages are bare JSON objects,
+ * the only form that Dubbo reads, and methods have their Java names. Throws a `TypeError` for an invalid protocol.
+ */
+export function dubboJava(protocol: "grpc" | "http-rpc" = "grpc"): DubboJavaOptions {
+  assertOneOf("protocol", protocol, ["grpc", "http-rpc"]);
+  if (protocol === "grpc") return { protocol, serializations: [hessian2] };
+  return { protocol, codec: "json", jsonBody: "object", javaNames: true };
+}

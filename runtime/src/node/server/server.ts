@@ -1,0 +1,122 @@
+/**
+ * A server: a router that listens on a socket.
+ */
+import type { AddressInfo } from "node:net";
+import type { ContextValues } from "../../call/call.ts";
+import { type CloseOptions, gracePeriod } from "../../call/context.ts";
+import type { ErrorHook } from "../../call/error.ts";
+import type { Exchange, HttpRequest } from "../../http/exchange.ts";
+import { isMarkedCall } from "../../protocol/headers.ts";
+import { resolveErrorHook } from "../../protocol/options.ts";
+import type { ServedExchange } from "./adapter.ts";
+import { CloseHooks } from "./close-hooks.ts";
+import { createFallback, type Fallback, type FallbackApplication } from "./fallback.ts";
+import { Listener, type ListenerOptions, type ListenOptions } from "./listener.ts";
+import { type TrustProxyOptions, withTrustedProxies } from "./trusted-proxies.ts";
+
+/** The head of a request, from which the option `values` creates the values of its call. */
+export type RequestHead = Pick<HttpRequest, "path" | "headers" | "authority" | "peer">;
+
+/** Options of a server's sockets and requests. */
+export interface SocketServerOptions extends ListenerOptions {
+  /**
+   * Creates the values of each call's context from the head of its request. Called when interceptors or the handler first
+   * read `context.values`. If it throws, the call fails with `unknown`. Default: no values.
+   */
+  readonly values?: ((request: RequestHead) => ContextValues) | undefined;
+  /**
+   * Trusted proxies. For a request from one of them, `context.peer.address` is the client's address in the proxy's header,
+   * and the port is `undefined`; the other values still come from the connection. Default: none, so that such headers are
+   * ignored.
+   */
+  readonly trustProxy?: TrustProxyOptions | undefined;
+  /**
+   * The application that answers all requests that are not calls: a function `(request, response)` as for `node:http`, such
+   * as an application of Express, or an object with `fetch`, such as an application of Hono. A request is a call if its path
+   * begins with the name of an added service, or if it has a content type of gRPC or the header `tri-protocol-version`. A
+   * `node:http` function receives requests over HTTP/2 as if they were HTTP/1.1. Errors of the application are passed to
+   * `onError`, and answered with 500. Default: none, so that these requests are answered as calls of unknown methods.
+   */
+  readonly fallback?: FallbackApplication | undefined;
+  /** The hook that is called with every error that is hidden from the peer. Default: prints it with `console.error`. */
+  readonly onError?: ErrorHook | undefined;
+}
+
+/** The functions that a server has in addition to those of its router. */
+export interface SocketServer {
+  /** Starts to listen on one port for HTTP/1.1 and HTTP/2. Resolves when the server listens, and rejects if it cannot. */
+  readonly listen: (options: ListenOptions) => Promise<this>;
+  /**
+   * The address that the server listens on. Throws an `Error` if the server does not listen, or listens on a Unix socket.
+   */
+  readonly address: AddressInfo;
+  /**
+   * Shuts down gracefully: stops listening, sends GOAWAY to HTTP/2 clients, and closes connections without a call. Running
+   * calls, including streams, continue up to the grace period (default: 30 seconds). Then their signals fire and they fail as
+   * unavailable; one second later the remaining connections are closed. Settles when all connections are closed. A second
+   * call waits for the same shutdown, and its grace period has no effect. Rejects with a `TypeError`, without closing
+   * anything, if the grace period is invalid.
+   */
+  readonly close: (options?: CloseOptions) => Promise<void>;
+  /**
+   * Registers a callback that runs when the server begins to close, while it still answers calls. End long streams in the
+   * callback; otherwise they run until the grace period ends. If the callback returns a promise, the server continues to
+   * accept calls until the promise settles, for half of the grace period at most.
+   */
+  readonly onClose: (callback: () => unknown) => void;
+  /** Closes the server with the default grace period, for `await using`. */
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+/**
+ * Adds the functions of a server to a router and returns it, so that `add` of the router returns the server. Throws a
+ * `TypeError` or `RangeError` for an invalid option.
+ */
+export function withSockets<Router extends ServedExchange>(
+  router: Router,
+  options: SocketServerOptions,
+): Router & SocketServer {
+  const { values, trustProxy } = options;
+  const exchange = withTrustedProxies(withValues(router.exchange, values), trustProxy);
+  const listener = new Listener(exchange, options, fallbackFor(router, options));
+  const closeHooks = new CloseHooks();
+  let closing: Promise<void> | undefined;
+  const sockets: SocketServer = {
+    async listen(listenOptions) {
+      await listener.listen(listenOptions);
+      return server;
+    },
+    get address() {
+      return listener.address;
+    },
+    onClose: (callback) => closeHooks.add(callback),
+    async close(closeOptions = {}) {
+      // The grace period is validated first, because hooks must not be called for a shutdown that is refused.
+      const graceMs = gracePeriod(closeOptions);
+      closing ??= shutDown(graceMs);
+      return closing;
+    },
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+  const server = Object.defineProperties(router, Object.getOwnPropertyDescriptors(sockets)) as Router & SocketServer;
+  return server;
+
+  async function shutDown(graceMs: number): Promise<void> {
+    const startedAt = performance.now();
+    const hooks = closeHooks.run(graceMs / 2);
+    if (hooks !== undefined) await hooks;
+    return listener.close(Math.max(0, graceMs - (performance.now() - startedAt)));
+  }
+}
+
+function fallbackFor(router: ServedExchange, options: SocketServerOptions): Fallback | undefined {
+  const { fallback, trustProxy, onError } = options;
+  if (!fallback) return undefined;
+  const isCall = (request: HttpRequest): boolean => router.serves(request) || isMarkedCall(request.headers);
+  return createFallback(fallback, isCall, resolveErrorHook(onError), (next) => withTrustedProxies(next, trustProxy));
+}
+
+function withValues(exchange: Exchange, values: SocketServerOptions["values"]): Exchange {
+  if (values === undefined) return exchange;
+  return (request) => exchange(Object.assign(request, { values: () => values(request) }));
+}

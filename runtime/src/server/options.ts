@@ -1,0 +1,84 @@
+/**
+ * Options of a router, validated and filled in once.
+ */
+import type { Interceptor } from "../call/call.ts";
+import type { ErrorHook } from "../call/error.ts";
+import type { PayloadOptions } from "../call/method.ts";
+import { assertOneOf } from "../call/option.ts";
+import type { Codec } from "../codec/codec.ts";
+import type { Compression } from "../codec/compression.ts";
+import type { HeaderLimitsInit } from "../protocol/header-limits.ts";
+import { type BodyLimits, resolveServerOptions, type ServerProtocolOptions } from "../protocol/options.ts";
+import { type CorsOptions, createOriginPolicy } from "./cors.ts";
+import type { RouterPolicy, VersionMatch } from "./router.ts";
+
+/** Options of a router, other than those of interface methods. */
+export interface BaseRouterOptions {
+  /** Interceptors that wrap every call of every service, the first one outermost. Default: none. */
+  readonly interceptors?: readonly Interceptor[] | undefined;
+  /** Supported codecs of messages. Default: `proto` and `json`. */
+  readonly codecs?: readonly Codec[] | undefined;
+  /**
+   * Supported compressions, in order of preference. Default: gzip and deflate if the platform has `CompressionStream`; for
+   * servers and routers of `triple-es/node` gzip, br, deflate, and zstd from Node 22.15 on.
+   */
+  readonly compressions?: readonly Compression[] | undefined;
+  /** Messages of responses with fewer bytes than this are not compressed. Default: 1,024. */
+  readonly compressMinBytes?: number | undefined;
+  /** Maximum size of a received message, in bytes, before and after decompression. Default: 4 MiB. */
+  readonly maxMessageBytes?: number | undefined;
+  /**
+   * Maximum memory of a decoded message, in bytes, by estimate: two bytes on the wire can become an object with many
+   * fields. A larger message is refused with `resource_exhausted`. Default: 16 times `maxMessageBytes`, which is 64 MiB by
+   * default.
+   */
+  readonly maxDecodedBytes?: number | undefined;
+  /**
+   * Limits on bodies of sub-protocol A: `parts` of a multipart body (default 128), `formValues` of a form (default 1,000)
+   * and `elements` of an XML document (default 10,000). A body that exceeds a limit is refused with HTTP status 400.
+   */
+  readonly bodyLimits?: Partial<BodyLimits> | undefined;
+  /**
+   * Limits of header blocks: `request` for received headers, `response` for the metadata that handlers send. Each has
+   * `fields` (default 100, at most 2,000) and `bytes` (default 16,384, at most 65,536; each field adds 32 to its name and
+   * value, as in HTTP/2). A request that exceeds a limit is refused with `resource_exhausted` (431 in sub-protocol A); a
+   * response fails with `internal`.
+   */
+  readonly headerLimits?: HeaderLimitsInit | undefined;
+  /** True if sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
+  readonly requireProtocolVersion?: boolean | undefined;
+  /**
+   * True if sub-protocol B refuses requests without `te: trailers`. The specification requires the header, to detect
+   * proxies that drop trailers. Default: false, as in gRPC for Go and Java.
+   */
+  readonly requireTe?: boolean | undefined;
+  /** Other origins whose pages may call (CORS). Default: none. */
+  readonly cors?: CorsOptions | undefined;
+  /**
+   * The rule that selects a service by the version and group of a request: an exact match, or Dubbo's fallback. Default:
+   * `exact`.
+   */
+  readonly versionMatch?: VersionMatch | undefined;
+  /**
+   * The hook that is called with every error that is hidden from the peer. Default: prints the error with `console.error`.
+   */
+  readonly onError?: ErrorHook | undefined;
+}
+
+/** Options with defaults: those of the protocols, and those of the router itself. */
+export interface ResolvedRouterOptions extends ServerProtocolOptions, RouterPolicy {}
+
+/** Fills in the defaults. Throws a `TypeError` or `RangeError` for an invalid option. */
+export function resolveRouterOptions(
+  options: BaseRouterOptions & PayloadOptions & Pick<ServerProtocolOptions, "codecs" | "compressions">,
+): ResolvedRouterOptions {
+  const { interceptors = [], cors, serializations, versionMatch = "exact" } = options;
+  return {
+    ...resolveServerOptions(options),
+    serializations,
+    allowsOrigin: cors && createOriginPolicy(cors),
+    interceptors,
+    cors,
+    versionMatch: assertOneOf("versionMatch", versionMatch, ["exact", "fallback"]),
+  };
+}
