@@ -43,6 +43,29 @@ describe("a queue of chunks", () => {
     expect(large?.buffer).toBe(READ.buffer);
   });
 
+  it("does not copy chunks of memory that a large chunk keeps, unless they are tiny", () => {
+    const queue = new ChunkQueue();
+    queue.push(view(0, 20_000));
+    queue.push(view(20_000, 2_000));
+    queue.push(view(22_000, 10));
+    const [large, next, tiny] = drain(queue);
+    expect([large?.buffer, next?.buffer]).toEqual([READ.buffer, READ.buffer]);
+    expect(tiny?.buffer.byteLength).toBe(10);
+  });
+
+  it("copies a chunk of memory that it does not keep any more", () => {
+    const queue = new ChunkQueue();
+    queue.push(view(0, 20_000));
+    queue.shift();
+    queue.push(view(20_000, 2_000));
+    expect(queue.shift()?.buffer.byteLength).toBe(2_000);
+    queue.push(view(0, 20_000));
+    queue.push(view(40_000, 20_000));
+    expect(queue.join().buffer).not.toBe(READ.buffer);
+    queue.push(view(60_000, 2_000));
+    expect(queue.peek().at(-1)?.buffer.byteLength).toBe(2_000);
+  });
+
   it("joins many small chunks into few, each of 64 KiB at most", () => {
     const queue = new ChunkQueue();
     for (let i = 0; i < 20_000; i++) queue.push(view(i % 1_000, 8));

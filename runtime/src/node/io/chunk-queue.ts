@@ -1,9 +1,9 @@
 /**
  * Received chunks that wait for their reader. Chunks are views of memory that the socket read into. Small ones are copied, so
  * that a few bytes do not keep 64 KiB in memory, and joined, so that a peer that sends one message, or one byte, per DATA frame
- * does not cost an object and a step of the reader for each.
+ * does not cost an object and a step of the reader for each. Memory that a large chunk keeps anyway is not copied again for the
+ * chunk after it.
  */
-import { concat } from "../../http/body.ts";
 
 const MIN_TAIL_BYTES = 1024;
 const MAX_TAIL_BYTES: number = 64 * 1024;
@@ -13,12 +13,16 @@ export class ChunkQueue {
   /** Memory for joined small chunks, which follow all other chunks; `#tailLength` is its used length. */
   #tail: Uint8Array | undefined;
   #tailLength = 0;
+  /** The memory of the last chunk that is a view. */
+  #kept: ArrayBufferLike | undefined;
 
   push(bytes: Uint8Array): void {
-    const { byteLength } = bytes;
-    if (byteLength * 4 >= bytes.buffer.byteLength) {
+    const { byteLength, buffer } = bytes;
+    const isKept = buffer === this.#kept && byteLength >= MIN_TAIL_BYTES;
+    if (isKept || byteLength * 4 >= buffer.byteLength) {
       this.#flush();
       this.#chunks.push(bytes);
+      this.#kept = buffer;
       return;
     }
     if (this.#tailLength + byteLength > MAX_TAIL_BYTES) this.#flush();
@@ -34,6 +38,7 @@ export class ChunkQueue {
   /** Removes and returns the first chunk. */
   shift(): Uint8Array | undefined {
     if (this.#chunks.length === 0) this.#flush();
+    if (this.#chunks.length <= 1) this.#kept = undefined;
     return this.#chunks.shift();
   }
 
@@ -45,10 +50,8 @@ export class ChunkQueue {
   /** Returns all chunks as one, without removing them. */
   join(): Uint8Array {
     this.#flush();
-    if (this.#chunks.length > 1) {
-      const length = this.#chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
-      this.#chunks = [concat(this.#chunks, length)];
-    }
+    if (this.#chunks.length > 1) this.#chunks = [concat(this.#chunks)];
+    this.#kept = undefined;
     return this.#chunks[0] ?? NO_BYTES;
   }
 
@@ -56,6 +59,7 @@ export class ChunkQueue {
     this.#chunks = [];
     this.#tail = undefined;
     this.#tailLength = 0;
+    this.#kept = undefined;
   }
 
   #flush(): void {
@@ -74,3 +78,15 @@ export class ChunkQueue {
 }
 
 const NO_BYTES = new Uint8Array(0);
+
+/** Joins chunks in memory that is not set to zero first, which would cost as much again as copying a large body. */
+function concat(chunks: readonly Uint8Array[]): Uint8Array {
+  const length = chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
+  const joined = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
+  let offset = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return joined;
+}

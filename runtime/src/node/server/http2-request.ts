@@ -274,7 +274,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
     clearTimeout(this.#discarding);
     this.#discarding = undefined;
     this.#owner.requests.delete(this);
-    this.incoming?.fail(clientGone());
+    if (!this.stream.ended) this.incoming?.fail(clientGone());
     this.#outgoing?.onClosed();
   }
 }
