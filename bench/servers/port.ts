@@ -4,13 +4,12 @@
  */
 import { once } from "node:events";
 import type { AddressInfo, Server } from "node:net";
-import { readMemory } from "../../test/soak/memory.ts";
 import { answerParent } from "../child.ts";
 
 export const loopback = "127.0.0.1";
 
 export function announcePort(port: number): void {
-  answerParent({ port: () => port, memory: readMemory });
+  answerParent({ port: () => port });
 }
 
 export async function listen(server: Server): Promise<void> {

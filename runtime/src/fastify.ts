@@ -2,10 +2,13 @@
  * Entry point `triple-es/fastify`: a Fastify plugin that serves a router in addition to the application's routes.
  */
 import type { FastifyPluginCallback } from "fastify";
-import { addRoutes, type FastifyOptions } from "./node/server/fastify.ts";
+import { addRoutes, type FastifyHandlerOptions } from "./node/server/fastify.ts";
 import type { Router } from "./server/router.ts";
 
-export interface FastifyRpcOptions extends FastifyOptions {
+export type { FastifyHandlerOptions } from "./node/server/fastify.ts";
+export type { TrustProxyOptions } from "./node/server/trusted-proxies.ts";
+
+export interface FastifyRpcOptions extends FastifyHandlerOptions {
   /** The router to serve. Add its services before Fastify loads the plugin. */
   readonly router: Router;
 }

@@ -1,4 +1,21 @@
 /** Entry point `triple-es/health`: gRPC's health checking protocol, `grpc.health.v1.Health`. */
+export type {
+  HealthCheckRequest,
+  HealthCheckRequestSchema,
+  HealthCheckResponse,
+  HealthCheckResponseSchema,
+  HealthListRequest,
+  HealthListRequestSchema,
+  HealthListResponse,
+  HealthListResponseSchema,
+} from "./gen/grpc/health/v1/health_pb.ts";
+export type {
+  HealthCheckRequestInit,
+  HealthCheckResponseInit,
+  HealthHandler,
+  HealthListRequestInit,
+  HealthListResponseInit,
+} from "./gen/grpc/health/v1/health_triple.ts";
 export {
   addHealth,
   createHealthClient,

@@ -25,7 +25,9 @@ export {
   type Call,
   type CallContext,
   type CallRequest,
+  type CallRequestBase,
   type CallResponse,
+  type CallResponseBase,
   type ContextKey,
   type ContextValues,
   createContextKey,
@@ -40,23 +42,28 @@ export {
   type UnaryResponse,
 } from "./call/call.ts";
 export { Code, codeFromName, codeName, Status } from "./call/code.ts";
-export { createContextValues } from "./call/context.ts";
+export { type CloseOptions, createContextValues } from "./call/context.ts";
 export { descriptorOf } from "./call/descriptor.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
-export type { GeneratedCodec, Payload, PayloadMethod, ProtoMethod } from "./call/method.ts";
-export type { Peer, PeerCertificate, PeerTls } from "./call/peer.ts";
+export type * from "./call/method.ts";
+export type { Peer, PeerCertificate, PeerConnection, PeerTls } from "./call/peer.ts";
 export type { RetryEvent, RetryOptions } from "./client/attempt-policy.ts";
 export {
+  type BidiStreamingFunction,
   type BidiStreamingMethod,
   type CallDefaults,
   type CallOptions,
+  type ClientStreamingFunction,
   type ClientStreamingMethod,
   type ClosableTransport,
   createClient,
   createStub,
+  type ServerStreamingFunction,
   type ServerStreamingMethod,
   type Transport,
+  type TypedMethod,
+  type UnaryFunction,
   type UnaryMethod,
 } from "./client/client.ts";
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
@@ -69,12 +76,18 @@ export {
   boundedProtoCodec as protoCodec,
   createBoundedJsonCodec as createJsonCodec,
 } from "./codec/large-message.ts";
+export type { Body, BodyCheck } from "./http/body.ts";
+export type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
+export type { Cost, CostLimits } from "./java/cost.ts";
+export type { JavaException, JavaExceptionOptions } from "./java/exception.ts";
 export type { Serialization } from "./java/serialization.ts";
+export type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "./java/signature.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
-export type { FieldLimitsInit, HeaderLimitsInit } from "./protocol/header-limits.ts";
+export type { FieldLimits, FieldLimitsInit, HeaderLimitsInit } from "./protocol/header-limits.ts";
 export type { BodyLimits } from "./protocol/options.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";
+export type { BaseRouterOptions } from "./server/options.ts";
 export type { RequestTarget, Resource } from "./server/resource.ts";
 export type { AddedService, Router, ServiceOptions, VersionMatch } from "./server/router.ts";
 

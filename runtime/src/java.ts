@@ -34,5 +34,5 @@ export type {
   Parameter,
   Signature,
 } from "./java/signature.ts";
-export { typed } from "./java/typed.ts";
+export { type TypedValue, typed } from "./java/typed.ts";
 export type { HandlerContext } from "./server/handler.ts";

@@ -25,6 +25,9 @@ export {
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
 export { plainJson } from "./codec/plain-json.ts";
 
+export type { FetchOptions } from "./fetch/exchange.ts";
+export type { FetchTransportOptions } from "./fetch/transport.ts";
+
 export type JsonTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "protocol">;
 
 /**

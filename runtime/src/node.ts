@@ -17,18 +17,23 @@ import { type SocketServer, type SocketServerOptions, withSockets } from "./node
 
 export type { CloseOptions } from "./call/context.ts";
 export type { ClosableTransport } from "./client/client.ts";
+export type { Balancer, Picker, Random, ReadyEndpoint } from "./discovery/balancer.ts";
+export type { EjectionOptions } from "./discovery/ejection.ts";
+export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
+export type { EndpointState } from "./discovery/member.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";
-export type { ClientTlsOptions, ConnectionOptions } from "./node/client/connector.ts";
+export type { ClientTlsOptions, ConnectionOptions, ConnectOptions } from "./node/client/connector.ts";
 export type { DiscoveryOptions } from "./node/client/target-connector.ts";
-export type { BalancedTransport } from "./node/client/transport.ts";
+export type { BalancedTransport, BaseTransportOptions } from "./node/client/transport.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { NodeHandler, NodeHandlerOptions, NodeRequest, NodeResponse } from "./node/server/adapter.ts";
 export type { FallbackApplication } from "./node/server/fallback.ts";
 export type { FallbackEnvironment, FetchApplication } from "./node/server/fallback-fetch.ts";
 export type { ConnectionLimits } from "./node/server/limits.ts";
-export type { ListenOptions, TlsErrorHook } from "./node/server/listener.ts";
-export type { RequestHead } from "./node/server/server.ts";
+export type { ListenerOptions, ListenOptions, TlsErrorHook } from "./node/server/listener.ts";
+export type { RequestHead, SocketServer, SocketServerOptions } from "./node/server/server.ts";
 export type { TrustProxyOptions } from "./node/server/trusted-proxies.ts";
+export type { WrapperContentType } from "./protocol/options.ts";
 
 /** Options of a server: those of its router and those of its sockets. */
 export interface ServerOptions extends RouterOptions, SocketServerOptions {}

@@ -13,6 +13,9 @@ import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 
+export type { FetchOptions } from "./fetch/exchange.ts";
+export type { FetchTransportOptions } from "./fetch/transport.ts";
+
 export type ProtoTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "jsonBody">;
 
 /**

@@ -66,7 +66,8 @@ export interface CallContext {
   readonly peer?: Peer | undefined;
 }
 
-interface CallRequestBase {
+/** The parts that all requests have. */
+export interface CallRequestBase {
   readonly method: Method;
   /** Metadata of the request. Interceptors may change it in place. */
   readonly headers: Metadata;
@@ -86,7 +87,8 @@ export interface StreamRequest extends CallRequestBase {
 }
 export type CallRequest = UnaryRequest | StreamRequest;
 
-interface CallResponseBase {
+/** The parts that all responses have. */
+export interface CallResponseBase {
   /** The response headers. */
   readonly headers: Metadata;
   /** The response trailers. They are complete after the last message has been read. */

@@ -8,7 +8,8 @@ import type { Metadata } from "./metadata.ts";
 /** The four kinds of call. Sub-protocol A carries only `unary` (spec: What the service does). */
 export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
 
-interface MethodFacts {
+/** The properties that all methods have. */
+export interface MethodFacts {
   readonly kind: MethodKind;
   /** Full name of the service, such as `greet.v1.GreetService`. */
   readonly service: string;
@@ -133,7 +134,7 @@ export interface ServerPayload {
   openHttpRpc(methods: readonly Method[]): HttpRpcPayloadCall;
 }
 
-interface PayloadCall {
+export interface PayloadCall {
   /** The method that is called. Before the request has been decoded, it is the first method of the path. */
   readonly method: Method;
 }
@@ -176,12 +177,12 @@ export interface PayloadBody {
 export type BodyContent =
   | { readonly shape: "json"; readonly bytes: Uint8Array }
   | { readonly shape: "text"; readonly text: string }
-  | { readonly shape: "pairs"; readonly values: readonly Named<string>[] }
-  | { readonly shape: "parts"; readonly values: readonly Named<BodyPart>[] }
+  | { readonly shape: "pairs"; readonly values: readonly NamedValue<string>[] }
+  | { readonly shape: "parts"; readonly values: readonly NamedValue<BodyPart>[] }
   | { readonly shape: "element"; readonly element: BodyElement };
 
 /** A value with its name in the body. */
-export interface Named<V> {
+export interface NamedValue<V> {
   readonly name: string;
   readonly value: V;
 }

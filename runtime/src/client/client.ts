@@ -61,17 +61,21 @@ export interface CallOptions extends CallDefaults {
   readonly values?: ContextValues | undefined;
 }
 
-type Unary<I, O> = (request: I, options?: CallOptions) => Promise<O>;
-type ServerStreaming<I, O> = (request: I, options?: CallOptions) => AsyncIterable<O>;
-type ClientStreaming<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => Promise<O>;
-type BidiStreaming<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => AsyncIterable<O>;
+export type UnaryFunction<I, O> = (request: I, options?: CallOptions) => Promise<O>;
+export type ServerStreamingFunction<I, O> = (request: I, options?: CallOptions) => AsyncIterable<O>;
+export type ClientStreamingFunction<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => Promise<O>;
+export type BidiStreamingFunction<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => AsyncIterable<O>;
 
 /** A method with the types of its stub: `I` is the request, `O` the response. */
-type TypedMethod<Stub> = Method & { readonly "~stub"?: Stub };
-export type UnaryMethod<I, O> = TypedMethod<Unary<I, O>> & { readonly kind: "unary" };
-export type ServerStreamingMethod<I, O> = TypedMethod<ServerStreaming<I, O>> & { readonly kind: "server_streaming" };
-export type ClientStreamingMethod<I, O> = TypedMethod<ClientStreaming<I, O>> & { readonly kind: "client_streaming" };
-export type BidiStreamingMethod<I, O> = TypedMethod<BidiStreaming<I, O>> & { readonly kind: "bidi_streaming" };
+export type TypedMethod<Stub> = Method & { readonly "~stub"?: Stub };
+export type UnaryMethod<I, O> = TypedMethod<UnaryFunction<I, O>> & { readonly kind: "unary" };
+export type ServerStreamingMethod<I, O> = TypedMethod<ServerStreamingFunction<I, O>> & {
+  readonly kind: "server_streaming";
+};
+export type ClientStreamingMethod<I, O> = TypedMethod<ClientStreamingFunction<I, O>> & {
+  readonly kind: "client_streaming";
+};
+export type BidiStreamingMethod<I, O> = TypedMethod<BidiStreamingFunction<I, O>> & { readonly kind: "bidi_streaming" };
 
 /**
  * Creates a client with a function for every method of the service. Throws a `TypeError` for a value that is not a
@@ -121,10 +125,10 @@ export function createStub<Stub>(method: TypedMethod<Stub>, transport: Transport
 
 /** Creates the function for one unary method, like {@link createStub}. */
 export function createUnaryStub<I, O>(
-  method: TypedMethod<Unary<I, O>>,
+  method: TypedMethod<UnaryFunction<I, O>>,
   { call }: Transport,
   defaults: CallDefaults = {},
-): Unary<I, O> {
+): UnaryFunction<I, O> {
   return (message, options) => callUnary(method, call, message as object, defaults, options) as Promise<O>;
 }
 
@@ -132,21 +136,21 @@ type StubMaker = (method: Method, call: Call, defaults: CallDefaults) => unknown
 
 const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
   unary:
-    (method, call, defaults): Unary<object, object> =>
+    (method, call, defaults): UnaryFunction<object, object> =>
     (message, options) =>
       callUnary(method, call, message, defaults, options),
   server_streaming:
-    (method, call, defaults): ServerStreaming<object, object> =>
+    (method, call, defaults): ServerStreamingFunction<object, object> =>
     (message, options) =>
       callStream(method, call, oneMessage(message), defaults, options),
   client_streaming:
-    (method, call, defaults): ClientStreaming<object, object> =>
+    (method, call, defaults): ClientStreamingFunction<object, object> =>
     (messages, options) =>
       onlyMessage(callStream(method, call, messages, defaults, options), (received) =>
         withCaller(responseCountError(method, received), method.path),
       ),
   bidi_streaming:
-    (method, call, defaults): BidiStreaming<object, object> =>
+    (method, call, defaults): BidiStreamingFunction<object, object> =>
     (messages, options) =>
       callStream(method, call, messages, defaults, options),
 };

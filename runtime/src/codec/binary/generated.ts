@@ -2,6 +2,8 @@
 export { setEntry } from "./map.ts";
 export { createMessageCodec, type DecodeMessage, type EncodeMessage, type MessageCodec } from "./message.ts";
 export { EMPTY_BYTES, MessageReader } from "./reader.ts";
+export type { ScalarReader } from "./scalar-reader.ts";
+export type { Slab } from "./slab.ts";
 export { structFromJson, structToJson } from "./struct.ts";
 export type { UnknownField } from "./unknown.ts";
 export { MessageWriter } from "./writer.ts";

@@ -3,7 +3,7 @@
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
-import type { BodyContent, Named } from "../../call/method.ts";
+import type { BodyContent, NamedValue } from "../../call/method.ts";
 import type { JsonValues } from "../../codec/codec.ts";
 import { quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
@@ -37,7 +37,7 @@ export const form: BodyFormat = {
  * Decodes a form into a message. The pairs are the entries of a Struct, or of the map of scalars that is the only
  * field; for other messages, each pair is a field.
  */
-function decodeForm(json: JsonValues, type: DescMessage, pairs: readonly Named<string>[]): object {
+function decodeForm(json: JsonValues, type: DescMessage, pairs: readonly NamedValue<string>[]): object {
   if (type.typeName === "google.protobuf.Struct") {
     const map = mapOf(pairs, (text) => text);
     return json.fromValue(type, map);
@@ -52,13 +52,13 @@ function decodeForm(json: JsonValues, type: DescMessage, pairs: readonly Named<s
 }
 
 /** Converts the pairs of a form to the JSON value of a map field. */
-export function mapOfPairs(map: DescField, pairs: readonly Named<string>[]): JsonValue {
+export function mapOfPairs(map: DescField, pairs: readonly NamedValue<string>[]): JsonValue {
   return mapOf(pairs, (text) => parseItem(map, text) ?? null);
 }
 
 //     form = [ pair *( "&" pair ) ]      pair = *char [ "=" *char ]      char = "+" / "%" 2HEXDIG / any other
 /** Parses the pairs of a form, in order. Throws for invalid percent-encoding and for bytes that are not UTF-8. */
-export function parseForm(text: string, maxValues: number): Named<string>[] {
+export function parseForm(text: string, maxValues: number): NamedValue<string>[] {
   const pairs = text.split("&").filter((pair) => pair !== "");
   if (pairs.length > maxValues) throw badRequest(`the form has more than ${maxValues} values`);
   return pairs.map((pair) => {
@@ -85,7 +85,10 @@ function onlyMap(type: DescMessage): MapField | undefined {
   return field;
 }
 
-function mapOf(pairs: readonly Named<string>[], parse: (text: string) => JsonValue): { [name: string]: JsonValue } {
+function mapOf(
+  pairs: readonly NamedValue<string>[],
+  parse: (text: string) => JsonValue,
+): { [name: string]: JsonValue } {
   const entries = new Map<string, JsonValue>();
   for (const { name, value } of pairs) {
     if (entries.has(name)) throw badRequest(`the form has more than one value for ${quote(name)}`);

@@ -6,7 +6,7 @@ import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
-import type { BodyContent, BodyPart, Named } from "../../call/method.ts";
+import type { BodyContent, BodyPart, NamedValue } from "../../call/method.ts";
 import { type Codec, decodeJson, type JsonValues } from "../../codec/codec.ts";
 import { decodedLimit, decodeMessage } from "../../codec/large-message.ts";
 import { clipText, quote } from "../../protocol/error.ts";
@@ -109,7 +109,11 @@ class Part implements BodyPart {
 }
 
 /** Decodes parts into a request message: by name, or by position if no name is known. */
-function decodeParts(json: JsonValues, type: DescMessage, parts: readonly Named<BodyPart>[]): object | Promise<object> {
+function decodeParts(
+  json: JsonValues,
+  type: DescMessage,
+  parts: readonly NamedValue<BodyPart>[],
+): object | Promise<object> {
   const bodyBytes = parts.reduce((sum, { value }) => sum + value.bytes.byteLength, 0);
   const pending: Promise<unknown>[] = [];
   const values = bindParameters(type, parts).flatMap(({ field, value: part }) => {
@@ -163,12 +167,12 @@ const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 /**
  * Splits a body at its boundary. The parser must have been loaded. Throws for a body that is malformed or ends early.
  */
-export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxParts: number): Named<RawPart>[] {
+export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxParts: number): NamedValue<RawPart>[] {
   if (boundary === undefined || !BOUNDARY.test(boundary)) {
     throw badRequest("the content type multipart/form-data must have a boundary of 1 to 70 characters");
   }
   const { make } = multipasta as NonNullable<typeof multipasta>;
-  const parts: Named<RawPart>[] = [];
+  const parts: NamedValue<RawPart>[] = [];
   let done = false;
   let last: PartInfo | undefined;
   const parser = make({

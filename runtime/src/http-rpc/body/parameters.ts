@@ -14,7 +14,7 @@ import {
 import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { Code } from "../../call/code.ts";
 import { reasonOf } from "../../call/error.ts";
-import type { Named } from "../../call/method.ts";
+import type { NamedValue } from "../../call/method.ts";
 import { decodeJson, type JsonValues } from "../../codec/codec.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
@@ -34,7 +34,7 @@ export function findField(type: DescMessage, name: string): DescField | undefine
  * Finds the field of each value. If at least one name is known, values are bound by name, and unknown names are ignored
  * as in JSON. Otherwise values are bound by position. A message that wraps one scalar is a single parameter.
  */
-export function bindParameters<V>(type: DescMessage, values: readonly Named<V>[]): FieldValue<V>[] {
+export function bindParameters<V>(type: DescMessage, values: readonly NamedValue<V>[]): FieldValue<V>[] {
   if (isTextual(type) && !WRAPPERS.has(type.typeName)) {
     const problem = `the parameter is one ${type.typeName}, and the values of this content type are for several`;
     throw new Refusal(415, Code.Internal, `${problem}; send it as application/json`);

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../../call/error.ts";
-import type { BodyContent, BodyElement, BodyPart, Named } from "../../call/method.ts";
+import type { BodyContent, BodyElement, BodyPart, NamedValue } from "../../call/method.ts";
 import { decodeJsonText } from "../../codec/codec.ts";
 import { parseBoolean } from "../../http-rpc/body/parameters.ts";
 import { entriesOf, textOf } from "../../http-rpc/body/xml.ts";
@@ -43,7 +43,7 @@ export function jsonArguments(
 }
 
 /** Arguments in a form. A method whose only parameter is a map gets all pairs. */
-function formArguments(pairs: readonly Named<string>[]): ArgumentBody {
+function formArguments(pairs: readonly NamedValue<string>[]): ArgumentBody {
   return {
     problemFor: problemOf(pairs),
     namesAll: namesIn(pairs),
@@ -57,7 +57,7 @@ function formArguments(pairs: readonly Named<string>[]): ArgumentBody {
   };
 }
 
-function multipartArguments(parts: readonly Named<BodyPart>[]): ArgumentBody {
+function multipartArguments(parts: readonly NamedValue<BodyPart>[]): ArgumentBody {
   return {
     problemFor: problemOf(parts),
     namesAll: namesIn(parts),
@@ -114,7 +114,7 @@ const problemOf =
   };
 
 const namesIn =
-  (values: readonly Named<unknown>[]) =>
+  (values: readonly NamedValue<unknown>[]) =>
   (signature: Signature): boolean =>
     namesAll(
       signature,
@@ -137,7 +137,7 @@ type Decode<V> = (type: JavaType, value: V, name: string) => JsonValue;
  * Assigns values to parameters by name, or to the fields of an only object parameter. If one name is known, unknown ones are
  * ignored, as in JSON.
  */
-function bind<V>(parameters: readonly Parameter[], values: readonly Named<V>[], decode: Decode<V>): JsonValue[][] {
+function bind<V>(parameters: readonly Parameter[], values: readonly NamedValue<V>[], decode: Decode<V>): JsonValue[][] {
   if (knowsAny(parameters, values)) return [valuesIn(parameters, values, decode)];
   const type = onlyType(parameters);
   if (typeof type === "object" && "class" in type) {
@@ -147,19 +147,23 @@ function bind<V>(parameters: readonly Parameter[], values: readonly Named<V>[], 
   return [];
 }
 
-function inOrder<V>(parameters: readonly Parameter[], values: readonly Named<V>[], decode: Decode<V>): JsonValue[][] {
+function inOrder<V>(
+  parameters: readonly Parameter[],
+  values: readonly NamedValue<V>[],
+  decode: Decode<V>,
+): JsonValue[][] {
   if (values.length !== parameters.length) return [];
-  const renamed = parameters.map(({ name }, index) => ({ name, value: (values[index] as Named<V>).value }));
+  const renamed = parameters.map(({ name }, index) => ({ name, value: (values[index] as NamedValue<V>).value }));
   return [valuesIn(parameters, renamed, decode)];
 }
 
 const fieldsOf = ({ fields }: JavaClass): Parameter[] => Object.entries(fields).map(([name, type]) => ({ name, type }));
 
-const knowsAny = (known: readonly Parameter[], values: readonly Named<unknown>[]): boolean =>
+const knowsAny = (known: readonly Parameter[], values: readonly NamedValue<unknown>[]): boolean =>
   values.some((value) => known.some(({ name }) => name === value.name));
 
 /** An object of the members that have values. */
-function objectOf<V>(members: readonly Parameter[], values: readonly Named<V>[], decode: Decode<V>): JsonValue {
+function objectOf<V>(members: readonly Parameter[], values: readonly NamedValue<V>[], decode: Decode<V>): JsonValue {
   const given = members.filter(({ name }) => values.some((value) => value.name === name));
   const object = {};
   for (const [index, value] of valuesIn(given, values, decode).entries()) {
@@ -169,7 +173,11 @@ function objectOf<V>(members: readonly Parameter[], values: readonly Named<V>[],
 }
 
 /** The value of each parameter, null where it is missing. */
-function valuesIn<V>(parameters: readonly Parameter[], values: readonly Named<V>[], decode: Decode<V>): JsonValue[] {
+function valuesIn<V>(
+  parameters: readonly Parameter[],
+  values: readonly NamedValue<V>[],
+  decode: Decode<V>,
+): JsonValue[] {
   return parameters.map(({ name, type }) => {
     const given = values.filter((value) => value.name === name).map(({ value }) => value);
     const item = isBoxedBytes(type) && given.length === 1 && isPart(given[0]) ? undefined : itemOf(type);
@@ -229,7 +237,7 @@ function decodePart(type: JavaType, part: BodyPart, name: string): JsonValue {
 }
 
 /** An object with a member for each pair. */
-function mapOf(member: JavaType, pairs: readonly Named<string>[]): JsonValue {
+function mapOf(member: JavaType, pairs: readonly NamedValue<string>[]): JsonValue {
   return objectOf(
     pairs.map(({ name }) => ({ name, type: member })),
     pairs,

@@ -6,7 +6,7 @@ import type { ContextValues } from "../../call/call.ts";
 import { createNodeHandler, type NodeRequest, type ServedExchange } from "./adapter.ts";
 import type { TrustProxyOptions } from "./trusted-proxies.ts";
 
-export interface FastifyOptions {
+export interface FastifyHandlerOptions {
   /**
    * Creates the values of each call's context from Fastify's request, including the properties that hooks and plugins have
    * added. Called when interceptors or the handler first read `context.values`. Default: no values.
@@ -25,7 +25,7 @@ interface RoutedExchange extends ServedExchange {
  * Adds a route for each service. Fastify's hooks and response headers apply. Its body parsers and its option `bodyLimit` do
  * not apply. Throws a `TypeError` for an invalid option.
  */
-export function addRoutes(app: FastifyInstance, served: RoutedExchange, { values, trustProxy }: FastifyOptions): void {
+export function addRoutes(app: FastifyInstance, served: RoutedExchange, { values, trustProxy }: FastifyHandlerOptions): void {
   const requests = new WeakMap<NodeRequest, FastifyRequest>();
   const valuesOf = values && ((raw: NodeRequest) => values(requests.get(raw) as FastifyRequest));
   const handle = createNodeHandler(served, { prefix: app.prefix, trustProxy, values: valuesOf });
