@@ -64,7 +64,7 @@ const MAX_LISTED = 100;
 export function addHealth(router: Router, options: HealthOptions = {}): Health {
   const { probes = false } = options;
   const health = new RouterHealth(router);
-  if (probes !== false) router.mount(createProbes(health, probes === true ? {} : probes));
+  if (probes !== false) router.mount(createProbes((service) => health.get(service), probes === true ? {} : probes));
   router.add(HealthDef, createHealthHandler(health), options);
   router.onClose?.(() => health.shutdown());
   return health;

@@ -2,7 +2,6 @@
  * Probes of health over plain HTTP, as Kubernetes and load balancers send them: one for liveness, one for readiness.
  */
 import { type Resource, readOnly, textResponse } from "../server/resource.ts";
-import type { Health } from "./health.ts";
 
 /** Paths of the probes. */
 export interface ProbePaths {
@@ -18,10 +17,15 @@ export interface ProbePaths {
   readonly ready?: string | undefined;
 }
 
+type StatusOf = (service: string) => "unknown" | "serving" | "not_serving" | undefined;
+
 const TEXT = "text/plain; charset=utf-8";
 
-/** Creates the resource that answers the probes. Throws a `TypeError` for an invalid path. */
-export function createProbes(health: Health, { live = "/healthz", ready = "/readyz" }: ProbePaths): Resource {
+/**
+ * Creates the resource that answers the probes from the status of a service, which `statusOf` returns. Throws a `TypeError`
+ * for an invalid path.
+ */
+export function createProbes(statusOf: StatusOf, { live = "/healthz", ready = "/readyz" }: ProbePaths): Resource {
   for (const path of [live, ready]) {
     if (typeof path !== "string" || !PATH.test(path)) {
       throw new TypeError(`the path of a probe must start with / and have no query, unlike ${JSON.stringify(path)}`);
@@ -34,7 +38,7 @@ export function createProbes(health: Health, { live = "/healthz", ready = "/read
       const { pathname, searchParams } = new URL(path, "http://localhost");
       if (pathname === live) return textResponse(200, TEXT, "alive\n");
       const service = searchParams.get("service") ?? "";
-      const status = health.get(service);
+      const status = statusOf(service);
       if (status === undefined) return textResponse(404, TEXT, `there is no service "${service}"\n`);
       return textResponse(status === "serving" ? 200 : 503, TEXT, `${status}\n`);
     }),
