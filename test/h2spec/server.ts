@@ -29,7 +29,8 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const engine = serveHttp2(exchange, resolveLimits(), new MemoryBudget(64 * 1024 * 1024), 16 * 1024);
+const { signal } = new AbortController();
+const engine = serveHttp2(exchange, resolveLimits(), new MemoryBudget(64 * 1024 * 1024), 16 * 1024, signal);
 const accept = (socket: Socket): void => {
   socket.on("error", () => {});
   engine.accept(socket);

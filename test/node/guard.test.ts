@@ -3,7 +3,7 @@
  * limits that the engine counts, over a socket.
  */
 import type { Socket } from "node:net";
-import { Code } from "triple-es";
+import { Code, type RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ErrorCode, FrameType } from "../../runtime/src/http2/codes.ts";
 import { DEFAULT_LIMITS } from "../../runtime/src/http2/limits.ts";
@@ -47,7 +47,8 @@ class FakeRequest implements WatchedRequest {
 /** A connection under guard. */
 class Guarded {
   readonly destroySocket = vi.fn();
-  readonly leave = vi.fn();
+  readonly leave = vi.fn<() => void>();
+  readonly abort = vi.fn<(reason: RpcError) => void>();
   readonly socket = { destroy: this.destroySocket, writableLength: 0, bytesWritten: 0 };
   readonly requests = new SwapList<FakeRequest>();
   readonly connection: ServerConnection;
@@ -66,7 +67,7 @@ class Guarded {
     };
     this.connection = new ServerConnection(handler, { output, limits: DEFAULT_LIMITS });
     const socket = this.socket as unknown as Socket;
-    this.guard = new ConnectionGuard(this.connection, socket, this.requests, resolveLimits(limits), this.leave);
+    this.guard = new ConnectionGuard(this.connection, socket, this.requests, resolveLimits(limits), this);
     this.receive(PREFACE, settings());
     if (acknowledges) this.receive(settingsAck());
   }
@@ -110,12 +111,19 @@ describe("limits", () => {
       maxHandlers: 200,
       cancelBurst: 900,
       cancelsPerSecond: 30,
+      handshakeTimeoutMs: 10_000,
       headersTimeoutMs: 10_000,
       firstCallTimeoutMs: 30_000,
       messageTimeoutMs: 60_000,
       messageIdleMs: 15_000,
+      requestTimeoutMs: 60_000,
       stallTimeoutMs: 60_000,
       idleTimeoutMs: 300_000,
+      keepAliveTimeoutMs: 60_000,
+      keepaliveTimeMs: 300_000,
+      keepaliveTimeoutMs: 20_000,
+      maxConnectionAgeMs: Number.POSITIVE_INFINITY,
+      maxConnectionAgeGraceMs: Number.POSITIVE_INFINITY,
     });
   });
 
@@ -161,8 +169,21 @@ describe("a connection", () => {
     expect(guarded.leave).toHaveBeenCalled();
   });
 
-  it("with a call is not idle, though it has to answer a PING once in idleTimeoutMs", () => {
-    const guarded = new Guarded({ idleTimeoutMs: 20_000, stallTimeoutMs: 6_000 });
+  it("takes no further calls at its maximum age, give or take a tenth, and aborts those that run after the grace period", () => {
+    const guarded = new Guarded({ maxConnectionAgeMs: 100_000, maxConnectionAgeGraceMs: 10_000 });
+    guarded.open();
+    guarded.pass(89_000);
+    expect(guarded.leave).not.toHaveBeenCalled();
+    guarded.pass(22_000);
+    expect(guarded.leave).toHaveBeenCalled();
+    guarded.pass(11_000);
+    expect(guarded.abort).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: Code.Unavailable }));
+    guarded.pass(3_000);
+    expect(guarded.ended).toBe(ErrorCode.NoError);
+  });
+
+  it("with a call is not idle, though it has to answer a PING once in keepaliveTimeMs", () => {
+    const guarded = new Guarded({ idleTimeoutMs: 5_000, keepaliveTimeMs: 20_000, keepaliveTimeoutMs: 6_000 });
     guarded.open();
     guarded.pass(20_000);
     expect(guarded.pings()).toEqual([]);

@@ -62,6 +62,11 @@ export interface CallContext {
    */
   readonly waitForReady?: boolean | undefined;
   readonly values: ContextValues;
+  /**
+   * On a server, fires when the server begins to close, while the call may still run for the grace period. `undefined` on a
+   * client, and if nothing closes the server.
+   */
+  readonly draining?: AbortSignal | undefined;
   /** On a server, the client of the call. `undefined` on a client. */
   readonly peer?: Peer | undefined;
 }

@@ -165,10 +165,12 @@ export function maskUnknownError(reason: unknown, call: RunningCall, onError: Er
 /** The part of a call that determines how its errors are converted. */
 export type RunningCall = Pick<CallRequest, "method" | "context">;
 
-/** Returns the reason of the call's abort if the abort caused the thrown value; `undefined` otherwise. */
+/**
+ * Returns the reason of the call's abort, or of the server's shutdown, if it caused the thrown value; `undefined` otherwise.
+ */
 export function abortErrorFor(thrown: unknown, { context }: RunningCall): RpcError | undefined {
-  const { signal } = context;
-  return signal !== undefined && isAbortOf(signal, thrown) ? abortError(signal) : undefined;
+  const cause = [context.signal, context.draining].find((signal) => isAbortOf(signal, thrown));
+  return cause && abortError(cause);
 }
 
 /**

@@ -29,6 +29,8 @@ export interface HttpRequest {
    * nothing can abort the exchange.
    */
   readonly signal: AbortSignal | undefined;
+  /** On a server, fires when the server begins to close and still answers. `undefined` if nothing closes it. */
+  readonly draining?: AbortSignal | undefined;
   /**
    * On a client, true if the engine waits while the server cannot be reached. `undefined`: the engine's own option applies.
    */

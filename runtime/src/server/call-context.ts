@@ -19,6 +19,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
    */
   readonly #exchange: HttpRequest;
   #peer: Peer | undefined;
+  #draining: AbortController | undefined;
   #removeListener: (() => void) | undefined;
   #closed = false;
   /** The step of the call that may still run when the call ends early. */
@@ -48,6 +49,18 @@ export class ServerContext extends OpenContext implements AnsweredContext {
       authority: authority ?? headers.get("host"),
     };
     return this.#peer;
+  }
+
+  /** A separate signal for each call that uses it, so that the listeners of a call end with the call. */
+  get draining(): AbortSignal | undefined {
+    const { draining } = this.#exchange;
+    if (draining === undefined) return undefined;
+    if (this.#draining === undefined) {
+      const controller = new AbortController();
+      this.#draining = controller;
+      this.onAnswered(onAbort(draining, (error) => controller.abort(error)));
+    }
+    return this.#draining.signal;
   }
 
   protected override makeValues(): ContextValues {

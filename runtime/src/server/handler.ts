@@ -29,6 +29,11 @@ export interface HandlerContext extends CallContext {
    * fires after success.
    */
   readonly signal: AbortSignal;
+  /**
+   * Fires when the server begins to close, while calls may still run for the grace period. Streams without an end should
+   * end then. A handler that throws the resulting `AbortError` answers `unavailable`, so that the client calls another server.
+   */
+  readonly draining: AbortSignal;
   /** Headers of the request: the caller's metadata and the headers of the protocol. */
   readonly requestHeaders: Metadata;
   /**
@@ -198,6 +203,9 @@ class OpenHandlerContext implements HandlerContext {
   }
   get signal(): AbortSignal {
     return this.#request.context.signal ?? new AbortController().signal;
+  }
+  get draining(): AbortSignal {
+    return this.#request.context.draining ?? new AbortController().signal;
   }
   get timeoutMs(): () => number | undefined {
     const { context } = this.#request;

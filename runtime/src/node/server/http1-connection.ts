@@ -9,6 +9,7 @@ import type { RpcError } from "../../call/error.ts";
 import type { ReadableBody } from "../io/body.ts";
 import { ignore } from "../io/error.ts";
 import { type MemoryBudget, MemoryShare, outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
+import type { ConnectionAge } from "./connection-age.ts";
 import { type ErrorResponse, writeErrorResponse } from "./http1-errors.ts";
 
 /** Memory of a pipelined request that waits for its turn: Node's objects for it and its headers. */
@@ -22,6 +23,7 @@ type Carrier = Socket & { [CONNECTION]?: Http1Connection };
 export class Http1Connection {
   readonly socket: Socket;
   readonly memory: MemoryShare;
+  readonly age: ConnectionAge;
   /** Body of the request whose response is pending. */
   body: ReadableBody | undefined;
   /** The last two responses. Responses are sent in order, so that earlier ones do not matter. */
@@ -35,8 +37,9 @@ export class Http1Connection {
   #received = 0;
   #stalledSince = 0;
 
-  constructor(socket: Socket, budget: MemoryBudget) {
+  constructor(socket: Socket, budget: MemoryBudget, age: ConnectionAge) {
     this.socket = socket;
+    this.age = age;
     this.memory = new MemoryShare(budget, () => this.#reclaim());
     (socket as Carrier)[CONNECTION] = this;
   }
@@ -120,9 +123,10 @@ export class Http1Connection {
 
   /**
    * Limits slow reads: ends a connection whose client does not receive the response within `stallTimeoutMs` for each MiB of
-   * it. Called about once a second.
+   * it. Also ends connections that have exceeded their maximum age. Called about once a second.
    */
   sweep(now: number, stallTimeoutMs: number): void {
+    if (this.age.isExpired(now)) this.socket.destroy();
     const { writableLength: unsent, bytesRead: received } = this.socket;
     if (unsent !== this.#unsent || received !== this.#received) {
       this.#unsent = unsent;

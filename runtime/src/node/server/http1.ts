@@ -14,18 +14,15 @@ import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
 import { ignore } from "../io/error.ts";
 import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
+import { ConnectionAge } from "./connection-age.ts";
 import { OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
 import type { Fallback } from "./fallback.ts";
 import { Http1Connection } from "./http1-connection.ts";
 import { errorResponseFor, NO_EXPECTATION, NO_TUNNEL, sendErrorResponse, validateRequest } from "./http1-errors.ts";
+import { type Limits, sweepIntervalMs } from "./limits.ts";
 import { peerOf } from "./peer.ts";
 import { ExchangeSignals } from "./signals.ts";
 
-/** Time limits, in milliseconds, for the headers, for a whole request, and for idle connections. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 60_000;
-const KEEP_ALIVE_TIMEOUT_MS = 60_000;
-const SWEEP_INTERVAL_MS = 1_000;
 /** Largest rest of a request, in bytes, that is discarded after an early response to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
@@ -51,18 +48,20 @@ const REQUEST_BODY: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, 
 const HEADROOM_BYTES = 16 * 1024;
 
 /**
- * Creates the engine that serves HTTP/1.1 connections. `stallTimeoutMs` is the time for a client to receive each MiB of a
- * response. The protocols refuse headers larger than `maxHeaderBytes`. The listener of `fallback` answers requests that are
- * not calls.
+ * Creates the engine that serves HTTP/1.1 connections. The protocols refuse headers larger than `maxHeaderBytes`. The listener
+ * of `fallback` answers requests that are not calls. `drainSignal` fires when the server begins to close.
  */
 export function serveHttp1(
   exchange: Exchange,
+  limits: Limits,
   budget: MemoryBudget,
-  stallTimeoutMs: number,
   maxHeaderBytes: number,
+  drainSignal: AbortSignal,
   fallback?: Pick<Fallback, "isCall" | "listener">,
 ): ServerEngine {
-  const signals = new ExchangeSignals();
+  const { stallTimeoutMs, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = limits;
+  const sweepMs = sweepIntervalMs(limits);
+  const signals = new ExchangeSignals(drainSignal);
   const connections = new Set<Http1Connection>();
   /** Responses of the fallback that have not ended. */
   const passed = new Set<ServerResponse>();
@@ -72,10 +71,10 @@ export function serveHttp1(
     {
       // Beyond this size `node:http` itself answers 431. Below it the protocols enforce the limit.
       maxHeaderSize: maxHeaderBytes + HEADROOM_BYTES,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      connectionsCheckingInterval: 5_000,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      connectionsCheckingInterval: Math.min(5_000, 5 * sweepMs),
       // Node would answer without a message, so `validateRequest` checks the Host field.
       requireHostHeader: false,
     },
@@ -88,7 +87,7 @@ export function serveHttp1(
         const invalid = validateRequest(request.headers, incoming.httpVersion);
         if (invalid !== undefined) sendErrorResponse(outgoing, invalid);
         else if (fallback?.listener === undefined || fallback.isCall(request)) serve(connection, request);
-        else passOn(fallback.listener, incoming, outgoing);
+        else passOn(connection, fallback.listener, incoming, outgoing);
       });
     },
   );
@@ -109,7 +108,7 @@ export function serveHttp1(
         connection.body = undefined;
         request.body.release();
         // This is checked here and not when the request arrived, because graceful shutdown may have begun since.
-        if (draining) request.outgoing.shouldKeepAlive = false;
+        if (draining || connection.age.isOld(performance.now())) request.outgoing.shouldKeepAlive = false;
         return respond(request, response, connection.memory);
       })
       // A header that Node refuses to send leads here: the call has failed, and the peer must not wait for it.
@@ -117,9 +116,14 @@ export function serveHttp1(
   }
 
   /** Passes a request to the fallback. During graceful shutdown, its connection is closed after the response. */
-  function passOn(listener: RequestListener, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  function passOn(
+    connection: Http1Connection,
+    listener: RequestListener,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+  ): void {
     passed.add(outgoing);
-    if (draining) outgoing.shouldKeepAlive = false;
+    if (draining || connection.age.isOld(performance.now())) outgoing.shouldKeepAlive = false;
     outgoing.once("close", () => {
       passed.delete(outgoing);
       // The headers may have been sent before the shutdown began.
@@ -149,10 +153,10 @@ export function serveHttp1(
 
   return {
     accept(socket) {
-      const connection = new Http1Connection(socket, budget);
+      const connection = new Http1Connection(socket, budget, new ConnectionAge(limits, performance.now()));
       peerOf(socket, "h1");
       connections.add(connection);
-      sweeping ??= setInterval(sweep, Math.min(SWEEP_INTERVAL_MS, stallTimeoutMs / 10)).unref();
+      sweeping ??= setInterval(sweep, sweepMs).unref();
       socket.once("close", () => {
         connection.close();
         connections.delete(connection);
@@ -218,6 +222,10 @@ export class Http1Request implements HttpRequest {
 
   get peer(): PeerConnection {
     return peerOf(this.incoming.socket, "h1");
+  }
+
+  get draining(): AbortSignal | undefined {
+    return this.#signals.draining;
   }
 
   get signal(): AbortSignal {

@@ -2,6 +2,7 @@
  * Time limits of a server's HTTP/2 connection. Limits on counts, such as stream resets, are enforced by the connection itself
  * (`http2/limits.ts`).
  *
+ * - Dead clients: keepalive PINGs, `keepaliveTimeMs`. Old connections: `maxConnectionAgeMs`.
  * - Slow CONTINUATION, header blocks that never end, and SETTINGS that are not acknowledged: `headersTimeoutMs`.
  * - Slowloris and slow bodies: `messageTimeoutMs`, `messageIdleMs`. Idle connections: `firstCallTimeoutMs`, `idleTimeoutMs`.
  * - Slow read, data dribble (CVE-2019-9511, CVE-2019-9517): `stallTimeoutMs`, and the memory budget of all connections.
@@ -15,6 +16,7 @@ import type { Stream } from "../../http2/stream.ts";
 import type { IncomingBody } from "../io/http2-body.ts";
 import { outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import type { Indexed, SwapList } from "../io/swap-list.ts";
+import { ConnectionAge } from "./connection-age.ts";
 import type { Limits } from "./limits.ts";
 
 const MIB = 1024 * 1024;
@@ -39,14 +41,28 @@ interface Progress {
   hasResponded: boolean;
 }
 
+/** The ways in which a guard ends its connection, other than at once. */
+export interface GuardedConnection {
+  /** Ends the connection after its open calls. */
+  leave(): void;
+  /** Aborts the open calls. */
+  abort(reason: RpcError): void;
+}
+
+/** Time for aborted calls to answer before an expired connection is closed, in milliseconds. */
+const ABORT_GRACE_MS = 1_000;
+
 /** Enforces the time limits of one connection. The periodic sweep of the server calls it. */
 export class ConnectionGuard {
   readonly #connection: ServerConnection;
   readonly #socket: Socket;
   readonly #requests: SwapList<WatchedRequest>;
   readonly #limits: Limits;
-  readonly #leave: () => void;
+  readonly #owner: GuardedConnection;
   readonly #start: number = performance.now();
+  readonly #age: ConnectionAge;
+  /** The time when the calls of the expired connection were aborted. */
+  #expiredAt: number | undefined;
   #sweptAt: number = this.#start;
   #idleSince: number = this.#start;
   #requestsBefore = 0;
@@ -60,19 +76,19 @@ export class ConnectionGuard {
   #written = 0;
   #writtenAt: number = this.#start;
 
-  /** `leave` ends the connection after its open calls. */
   constructor(
     connection: ServerConnection,
     socket: Socket,
     requests: SwapList<WatchedRequest>,
     limits: Limits,
-    leave: () => void,
+    owner: GuardedConnection,
   ) {
     this.#connection = connection;
     this.#socket = socket;
     this.#requests = requests;
     this.#limits = limits;
-    this.#leave = leave;
+    this.#owner = owner;
+    this.#age = new ConnectionAge(limits, this.#start);
   }
 
   /** Ends the requests, or the connection, that have exceeded their time limits. */
@@ -85,6 +101,18 @@ export class ConnectionGuard {
     this.#sweepSocket(now);
     this.#sweepFrames(now);
     this.#sweepIdle(now);
+    this.#sweepAge(now);
+  }
+
+  #sweepAge(now: number): void {
+    if (!this.#age.isOld(now)) return;
+    this.#owner.leave();
+    if (!this.#age.isExpired(now)) return;
+    if (this.#expiredAt === undefined) {
+      this.#expiredAt = now;
+      this.#owner.abort(new RpcError(Code.Unavailable, "the connection has exceeded its maximum age: call again"));
+    } else if (now - this.#expiredAt > ABORT_GRACE_MS)
+      this.#connection.fail(ErrorCode.NoError, "the connection is old");
   }
 
   /**
@@ -113,7 +141,7 @@ export class ConnectionGuard {
   /** Enforces the time limits for the preface, frames, header blocks, the acknowledgement of our SETTINGS, and PINGs. */
   #sweepFrames(now: number): void {
     const connection = this.#connection;
-    const { headersTimeoutMs, stallTimeoutMs, idleTimeoutMs } = this.#limits;
+    const { headersTimeoutMs, keepaliveTimeMs, keepaliveTimeoutMs } = this.#limits;
     const { framesReceived } = connection;
     if (framesReceived !== this.#framesBefore) {
       this.#receivedAt = now;
@@ -126,8 +154,9 @@ export class ConnectionGuard {
     } else if (connection.awaitsSettingsAck && now - this.#start > headersTimeoutMs) {
       connection.fail(ErrorCode.SettingsTimeout, "SETTINGS were not acknowledged in time");
     } else if (this.#pingedAt !== undefined) {
-      if (now - this.#pingedAt > stallTimeoutMs) connection.fail(ErrorCode.Cancel, "a PING was not answered in time");
-    } else if (this.#requests.size > 0 && now - this.#receivedAt > idleTimeoutMs && connection.ping("keepalive")) {
+      if (now - this.#pingedAt > keepaliveTimeoutMs)
+        connection.fail(ErrorCode.Cancel, "a PING was not answered in time");
+    } else if (this.#requests.size > 0 && now - this.#receivedAt > keepaliveTimeMs && connection.ping("keepalive")) {
       this.#pingedAt = now;
     }
   }
@@ -139,7 +168,7 @@ export class ConnectionGuard {
     if (this.#requests.size > 0 || requests !== this.#requestsBefore) this.#idleSince = now;
     this.#requestsBefore = requests;
     const idleFor = now - this.#idleSince;
-    if (idleFor > idleTimeoutMs || (requests === 0 && idleFor > firstCallTimeoutMs)) this.#leave();
+    if (idleFor > idleTimeoutMs || (requests === 0 && idleFor > firstCallTimeoutMs)) this.#owner.leave();
   }
 
   #sweepRequest(request: WatchedRequest, now: number): void {

@@ -40,6 +40,8 @@ export interface RequestOwner {
   readonly requests: SwapList<ServedRequest>;
   /** The reason why the server aborts its requests; `undefined` before that. */
   readonly aborted: RpcError | undefined;
+  /** Fires when the server begins to close. */
+  readonly draining: AbortSignal;
   /** Reports whether the memory budget has this number of bytes for a response. */
   fits(bytes: number): boolean;
   /** Counts the pending output towards the memory budget. Returns false if it does not fit. */
@@ -96,6 +98,10 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
 
   get peer(): PeerConnection {
     return this.#owner.peer;
+  }
+
+  get draining(): AbortSignal {
+    return this.#owner.draining;
   }
 
   get signal(): AbortSignal {

@@ -39,6 +39,8 @@ interface Service {
   readonly maxHeaderBytes: number;
   /** The reason of {@link ServerEngine.abort}; `undefined` before that call. */
   aborted: RpcError | undefined;
+  /** Fires when the server begins to close. */
+  readonly draining: AbortSignal;
 }
 
 /** Creates the engine that serves HTTP/2 connections. */
@@ -47,8 +49,9 @@ export function serveHttp2(
   limits: Limits,
   budget: MemoryBudget,
   maxHeaderBytes: number,
+  draining: AbortSignal,
 ): ServerEngine {
-  const service: Service = { exchange, limits, budget, maxHeaderBytes, aborted: undefined };
+  const service: Service = { exchange, limits, budget, maxHeaderBytes, draining, aborted: undefined };
   const connections = new SwapList<ServedConnection>();
   let sweeping: NodeJS.Timeout | undefined;
 
@@ -95,6 +98,8 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   #heldOutput = 0;
   #stopTimer: (() => void) | undefined;
   #isGone = false;
+  /** The reason of {@link abort}, if this connection alone was aborted. */
+  #aborted: RpcError | undefined;
 
   constructor(service: Service, socket: Socket, onClosed: (connection: ServedConnection) => void) {
     const { limits, budget } = service;
@@ -116,7 +121,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
       },
     });
     this.memory = new MemoryShare(budget, () => this.#reclaim());
-    this.guard = new ConnectionGuard(this.connection, socket, this.requests, limits, () => this.leave());
+    this.guard = new ConnectionGuard(this.connection, socket, this.requests, limits, this);
     this.#socket.attach(this.connection, this);
   }
 
@@ -125,7 +130,11 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   }
 
   get aborted(): RpcError | undefined {
-    return this.#service.aborted;
+    return this.#service.aborted ?? this.#aborted;
+  }
+
+  get draining(): AbortSignal {
+    return this.#service.draining;
   }
 
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void {
@@ -180,6 +189,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   }
 
   abort(reason: RpcError): void {
+    this.#aborted = reason;
     for (const request of this.requests) request.abort(reason);
   }
 

@@ -4,8 +4,8 @@
  */
 
 /**
- * Limits of one connection to a server. They apply to HTTP/2; `stallTimeoutMs` applies to HTTP/1.1 too. Times are in
- * milliseconds, and are enforced with a precision of about a second.
+ * Limits of one connection to a server. They apply to HTTP/2 unless stated otherwise. Times are in milliseconds, and are
+ * enforced with a precision of about a second.
  */
 export interface ConnectionLimits {
   /** Most calls that the client may have open at a time (SETTINGS_MAX_CONCURRENT_STREAMS). Default: 100. */
@@ -23,8 +23,13 @@ export interface ConnectionLimits {
   /** Most stream resets per second on average. Beyond it the connection is closed with ENHANCE_YOUR_CALM. Default: 30. */
   readonly cancelsPerSecond?: number | undefined;
   /**
-   * Time limit for the acknowledgement of our SETTINGS frame, and for the completion of a frame or header block. Default:
-   * 10,000.
+   * Both versions: time limit for a new connection to identify its protocol, TLS handshake included, unless `tls` has a
+   * `handshakeTimeout`. Default: 10,000.
+   */
+  readonly handshakeTimeoutMs?: number | undefined;
+  /**
+   * Time limit for the acknowledgement of our SETTINGS frame, and for the completion of a frame or header block. HTTP/1.1:
+   * time limit for the headers of a request. Default: 10,000.
    */
   readonly headersTimeoutMs?: number | undefined;
   /** Age at which a connection that has never had a call is closed. Default: 30,000. */
@@ -33,10 +38,35 @@ export interface ConnectionLimits {
   readonly messageTimeoutMs?: number | undefined;
   /** Longest pause between two bytes of the message of a unary call. Default: 15,000. */
   readonly messageIdleMs?: number | undefined;
-  /** Time limit for a client to receive each MiB of a complete response, or to answer a PING (slow read). Default: 60,000. */
+  /** HTTP/1.1: time limit for a whole request to arrive. Default: 60,000. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** Both versions: time limit for a client to receive each MiB of a complete response (slow read). Default: 60,000. */
   readonly stallTimeoutMs?: number | undefined;
-  /** Time without calls after which a connection is closed. Default: 5 minutes. */
+  /** Time without calls after which a connection is closed (gRPC's MAX_CONNECTION_IDLE). Default: 5 minutes. */
   readonly idleTimeoutMs?: number | undefined;
+  /** HTTP/1.1: time without a request after which a connection is closed. Default: 60,000. */
+  readonly keepAliveTimeoutMs?: number | undefined;
+  /**
+   * Keepalive: time without a received frame after which a PING is sent on a connection with open calls, so that the calls
+   * of a client that has vanished end (gRPC's KEEPALIVE_TIME). Default: 5 minutes.
+   */
+  readonly keepaliveTimeMs?: number | undefined;
+  /**
+   * Time limit for the acknowledgement of a keepalive PING. Then the connection is closed, and its calls are cancelled
+   * (gRPC's KEEPALIVE_TIMEOUT). Default: 20,000.
+   */
+  readonly keepaliveTimeoutMs?: number | undefined;
+  /**
+   * Both versions: age at which a connection takes no further calls, plus or minus a tenth at random, so that clients behind
+   * a layer-4 load balancer connect again (gRPC's MAX_CONNECTION_AGE). Clients that support GOAWAY lose no call. Default:
+   * `Infinity`.
+   */
+  readonly maxConnectionAgeMs?: number | undefined;
+  /**
+   * Both versions: time for running calls to end after the maximum age. Then they fail as `unavailable` (gRPC's
+   * MAX_CONNECTION_AGE_GRACE). Default: `Infinity`.
+   */
+  readonly maxConnectionAgeGraceMs?: number | undefined;
 }
 
 export type Limits = { readonly [Name in keyof ConnectionLimits]-?: number };
@@ -48,12 +78,19 @@ export function resolveLimits(given: ConnectionLimits = {}): Limits {
     maxHandlers: given.maxHandlers ?? 200,
     cancelBurst: given.cancelBurst ?? 900,
     cancelsPerSecond: given.cancelsPerSecond ?? 30,
+    handshakeTimeoutMs: given.handshakeTimeoutMs ?? 10_000,
     headersTimeoutMs: given.headersTimeoutMs ?? 10_000,
     firstCallTimeoutMs: given.firstCallTimeoutMs ?? 30_000,
     messageTimeoutMs: given.messageTimeoutMs ?? 60_000,
     messageIdleMs: given.messageIdleMs ?? 15_000,
+    requestTimeoutMs: given.requestTimeoutMs ?? 60_000,
     stallTimeoutMs: given.stallTimeoutMs ?? 60_000,
     idleTimeoutMs: given.idleTimeoutMs ?? 5 * 60_000,
+    keepAliveTimeoutMs: given.keepAliveTimeoutMs ?? 60_000,
+    keepaliveTimeMs: given.keepaliveTimeMs ?? 5 * 60_000,
+    keepaliveTimeoutMs: given.keepaliveTimeoutMs ?? 20_000,
+    maxConnectionAgeMs: given.maxConnectionAgeMs ?? Number.POSITIVE_INFINITY,
+    maxConnectionAgeGraceMs: given.maxConnectionAgeGraceMs ?? Number.POSITIVE_INFINITY,
   };
   for (const [name, value] of Object.entries(limits)) {
     if (!(value > 0)) throw new RangeError(`limits.${name} must be more than 0, not ${value}`);

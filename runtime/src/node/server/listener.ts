@@ -15,8 +15,8 @@ import type { Fallback } from "./fallback.ts";
 import { serveHttp1 } from "./http1.ts";
 import { MALFORMED_LINE, writeErrorResponse } from "./http1-errors.ts";
 import { serveHttp2 } from "./http2.ts";
-import { type ConnectionLimits, resolveLimits } from "./limits.ts";
-import { HANDSHAKE_TIMEOUT_MS, resolveTlsOptions } from "./tls.ts";
+import { type ConnectionLimits, type Limits, resolveLimits } from "./limits.ts";
+import { resolveTlsOptions } from "./tls.ts";
 
 export interface ListenOptions {
   /** Port to listen on; 0 selects a free one. */
@@ -25,6 +25,8 @@ export interface ListenOptions {
   readonly host?: string | undefined;
   /** Path of a Unix domain socket to listen on, instead of a port. */
   readonly path?: string | undefined;
+  /** Most connections that wait to be accepted. The system may have a lower maximum. Default: 511. */
+  readonly backlog?: number | undefined;
 }
 
 /** Called with the error of a failed TLS handshake, and its client. An error that it throws is printed. */
@@ -38,6 +40,8 @@ export interface ListenerOptions {
    * Clients can cause any number of calls, so limit the rate of a log. Default: none.
    */
   readonly onTlsError?: TlsErrorHook | undefined;
+  /** Most connections at a time. Further ones are closed at once. Default: 10,000. */
+  readonly maxConnections?: number | undefined;
   /** Limits of one connection. The defaults suit most servers, and are documented with each limit. */
   readonly limits?: ConnectionLimits | undefined;
   /**
@@ -55,8 +59,6 @@ export interface ListenerOptions {
   readonly headerLimits?: HeaderLimitsInit | undefined;
 }
 
-/** Most connections that are open at the same time. */
-const MAX_CONNECTIONS = 10_000;
 /** Time for aborted calls to end before their sockets are destroyed, in milliseconds. */
 const ABORT_GRACE_MS = 1_000;
 /** The first bytes of every HTTP/2 connection. No HTTP/1.1 request begins with them. */
@@ -70,22 +72,28 @@ export class Listener {
   readonly #undecided = new Set<Socket>();
   readonly #http1: ServerEngine;
   readonly #http2: ServerEngine;
+  readonly #limits: Limits;
+  /** Fires when the server begins to close. */
+  readonly #draining = new AbortController();
   #closing: Promise<void> | undefined;
 
   /** `fallback` answers the requests that `exchange` does not. */
   constructor(calls: Exchange, options: ListenerOptions, fallback?: Fallback) {
-    const { tls, limits, maxBufferedBytes, maxMessageBytes, onTlsError } = options;
-    const resolved = resolveLimits(limits);
+    const { tls, maxBufferedBytes, maxMessageBytes, maxConnections = 10_000, onTlsError } = options;
+    if (!(maxConnections > 0)) throw new RangeError(`maxConnections must be more than 0, not ${maxConnections}`);
+    const limits = resolveLimits(options.limits);
+    const { signal: draining } = this.#draining;
+    this.#limits = limits;
     const maxHeaderBytes = resolveServerHeaderLimits(options.headerLimits).request.bytes;
     const budget = new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes));
     const exchange: Exchange =
       fallback === undefined
         ? calls
         : (request) => (fallback.isCall(request) ? calls(request) : fallback.exchange(request));
-    this.#http1 = serveHttp1(exchange, budget, resolved.stallTimeoutMs, maxHeaderBytes, fallback);
-    this.#http2 = serveHttp2(exchange, resolved, budget, maxHeaderBytes);
+    this.#http1 = serveHttp1(exchange, limits, budget, maxHeaderBytes, draining, fallback);
+    this.#http2 = serveHttp2(exchange, limits, budget, maxHeaderBytes, draining);
     this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls, onTlsError);
-    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server.maxConnections = maxConnections;
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
@@ -100,7 +108,7 @@ export class Listener {
   /** Starts to listen. Rejects if the port is not available, and after the server has begun to close. */
   async listen(options: ListenOptions): Promise<void> {
     if (typeof options !== "object") throw new TypeError(`listen takes { port }, not ${options}`);
-    const { port, host, path } = options;
+    const { port, host, path, backlog } = options;
     return new Promise((resolve, reject) => {
       const server = this.#server;
       const onClose = (): void => reject(new Error("the server is closed, and cannot listen again: make another one"));
@@ -115,7 +123,7 @@ export class Listener {
       };
       server.on("error", onError);
       server.on("close", onClose);
-      server.listen(path === undefined ? { port: port ?? 0, host } : { path }, () => {
+      server.listen({ ...(path === undefined ? { port: port ?? 0, host } : { path }), backlog }, () => {
         settle();
         // An error of a single connection, for example too many open files, must not end the process.
         server.on("error", () => {});
@@ -145,11 +153,12 @@ export class Listener {
 
   async #close(graceMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const reason = new RpcError(Code.Unavailable, "the server is shutting down");
+    this.#draining.abort(reason);
     this.#http1.drain();
     this.#http2.drain();
     for (const socket of this.#undecided) socket.destroy();
     const stopAborting = startTimer(graceMs, () => {
-      const reason = new RpcError(Code.Unavailable, "the server is shutting down");
       this.#http1.abort(reason);
       this.#http2.abort(reason);
     });
@@ -162,7 +171,7 @@ export class Listener {
   }
 
   #createTlsServer(options: TlsOptions, onTlsError: TlsErrorHook | undefined): NetServer {
-    const server = createTlsServer(resolveTlsOptions(options));
+    const server = createTlsServer(resolveTlsOptions(options, this.#limits.handshakeTimeoutMs));
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", () => {});
       this.#decide(socket);
@@ -216,7 +225,7 @@ export class Listener {
       socket.unshift(head);
       (possible ? this.#http2 : this.#http1).accept(socket);
     };
-    socket.setTimeout(HANDSHAKE_TIMEOUT_MS);
+    socket.setTimeout(this.#limits.handshakeTimeoutMs);
     socket.on("timeout", giveUp);
     socket.on("readable", onReadable);
   }

@@ -16,6 +16,12 @@ interface Running extends Indexed {
 export class ExchangeSignals {
   readonly #running = new SwapList<Running>();
   #aborted: RpcError | undefined;
+  /** Fires when the server begins to close. */
+  readonly draining: AbortSignal | undefined;
+
+  constructor(draining?: AbortSignal) {
+    this.draining = draining;
+  }
 
   /**
    * Creates a signal that fires if the stream of a response closes before the complete response was written, or if the

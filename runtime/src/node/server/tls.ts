@@ -4,15 +4,12 @@
 import type { TlsOptions } from "node:tls";
 import { reportFailure } from "../../call/error.ts";
 
-/** Time in which a new connection must identify its protocol, TLS handshake included, in milliseconds. */
-export const HANDSHAKE_TIMEOUT_MS = 10_000;
-
 /**
- * Adds defaults to the user's options, and wraps the callbacks: an error in one ends the connection instead of the process.
+ * Adds defaults to the user's options, such as the time limit of a handshake in milliseconds, and wraps the callbacks: an error in one ends the connection instead of the process.
  */
-export function resolveTlsOptions(options: TlsOptions): TlsOptions {
+export function resolveTlsOptions(options: TlsOptions, handshakeTimeoutMs: number): TlsOptions {
   const { SNICallback, ALPNCallback, pskCallback } = options;
-  const resolved: TlsOptions = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS, ...options };
+  const resolved: TlsOptions = { handshakeTimeout: handshakeTimeoutMs, ...options };
   // Node accepts only one of the two options.
   if (ALPNCallback === undefined) resolved.ALPNProtocols = options.ALPNProtocols ?? ["h2", "http/1.1"];
   else resolved.ALPNCallback = (offer) => attempt("ALPNCallback", () => ALPNCallback(offer));
