@@ -21,7 +21,6 @@ import { type BaseRouterOptions, resolveRouterOptions } from "./server/options.t
 import { createRouterWith, type Router } from "./server/router.ts";
 
 export {
-  type BodyKind,
   type Call,
   type CallContext,
   type CallRequest,

@@ -2,7 +2,8 @@ import { create, type JsonValue, toJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AllParametersSchema } from "../../fixtures/gen/fixture/parameters/v1/parameters_pb.ts";
-import { decodeXml, encodeXml, loadXmlParser, parseXml } from "../../runtime/src/http-rpc/body/xml.ts";
+import { decodeXml, loadXmlParser, parseXml } from "../../runtime/src/http-rpc/body/xml.ts";
+import { encodeXml } from "../../runtime/src/http-rpc/body/xml-writer.ts";
 import { routeParameters } from "../support/parameters.ts";
 
 const send = routeParameters({ bodies: ["xml"] });

@@ -3,10 +3,10 @@
  * protocols and handlers use these types, on clients and on servers.
  */
 import type { Metadata } from "./metadata.ts";
-import type { BodyKind, Method } from "./method.ts";
+import type { Method } from "./method.ts";
 import type { Peer } from "./peer.ts";
 
-export type { BodyKind, Method, MethodKind } from "./method.ts";
+export type { Method, MethodKind } from "./method.ts";
 
 /** A service and its methods, keyed by their TypeScript names. `C` is the client interface, `H` the handler interface. */
 export interface ServiceDef<C extends object, H extends object> {
@@ -132,7 +132,7 @@ export interface Handler {
   readonly method: Method;
   readonly call: Call;
   /** Kinds of request body that the method accepts in addition to the formats of the codecs. Default: none. */
-  readonly bodies?: readonly BodyKind[];
+  readonly bodies?: readonly string[];
   /** True if requests from other origins are refused when their body needs no CORS preflight. Default: true. */
   readonly csrf?: boolean;
   /** Other methods with the same path; the payload distinguishes them. Default: none. */

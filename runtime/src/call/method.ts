@@ -65,9 +65,6 @@ export interface PayloadMethod extends MethodFacts {
 /** One method of a service, as generated code declares it: plain data, shared by clients, servers and interceptors. */
 export type Method = ProtoMethod | PayloadMethod;
 
-/** Kinds of request body of sub-protocol A that no codec decodes (spec: Additional request content types). */
-export type BodyKind = "multipart" | "form" | "text" | "xml";
-
 /** The encoding of messages without a schema. Many methods may share one payload: each function receives the method. */
 export interface Payload {
   /** The client's half of sub-protocol B. If it is absent, the method cannot be called over sub-protocol B. */
@@ -124,8 +121,8 @@ export interface ServerPayload {
   paths(method: Method): readonly string[];
   /** Reports whether a server can distinguish calls of two methods of one path by their messages. */
   isOverload(method: Method, other: Method): boolean;
-  /** Reports whether the method's responses can be encoded in a format other than JSON. */
-  canEncode(method: Method, format: "text" | "xml"): boolean;
+  /** Reports whether the result of the method is text, which formats without any structure can carry. */
+  isText(method: Method): boolean;
   /** Adapts an implementation, whose arguments and result may differ from messages, to a function of messages. */
   bind(method: Method, implementation: (...values: never[]) => unknown): (input: never, context: never) => unknown;
   /** Begins a call over sub-protocol B to one of the methods of a path. */
@@ -162,9 +159,35 @@ export interface PayloadError {
 export interface HttpRpcPayloadCall extends PayloadCall {
   /** Decodes a request. Throws an `RpcError`, or another error for bytes that are malformed in the body's format. */
   decode(body: PayloadBody): object | Promise<object>;
-  /** Encodes the message of a response. */
-  encode(message: object, format: "json" | "text" | "xml"): Uint8Array;
+  /** Encodes the message of a response in JSON. */
+  encode(message: object): Uint8Array;
+  /** Returns the result in the message of a response, for formats other than JSON. */
+  resultOf(message: object, notation: Notation): NamedResult;
 }
+
+/** The representation of values that JSON lacks, in a format of responses. */
+export interface Notation {
+  long(value: bigint): unknown;
+  double(value: number): unknown;
+  bytes(value: Uint8Array): unknown;
+  date(value: Date): unknown;
+}
+
+/** A result with the name of its type, which formats with a root element use. */
+export interface NamedResult {
+  readonly name: string;
+  readonly result: Result;
+}
+
+/** A value without a schema, as response formats other than JSON encode it. Single values are in the notation of the format. */
+export type Result =
+  | { readonly shape: "null" }
+  | { readonly shape: "single"; readonly value: unknown }
+  | { readonly shape: "list"; readonly items: readonly Result[] }
+  | { readonly shape: "map"; readonly entries: readonly NamedValue<Result>[] }
+  | { readonly shape: "object"; readonly fields: readonly NamedValue<Result>[] }
+  /** An object or a list of undeclared type. */
+  | { readonly shape: "json"; readonly value: object };
 
 /** A request body of sub-protocol A. */
 export interface PayloadBody {

@@ -6,7 +6,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { GeneratedCodec, Method, PayloadBody } from "../call/method.ts";
+import type { GeneratedCodec, HttpRpcPayloadCall, Method, PayloadBody } from "../call/method.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
 import { boundValues, type DecodeLimits } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
@@ -33,8 +33,8 @@ export interface ResponseFormat {
   /** Fields of every response in this format. */
   readonly fields: Metadata;
   encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
-  /** The name of the format for methods whose messages have no schema. */
-  readonly shape: "json" | BodyResponse["shape"];
+  /** Encodes the response of a method without schemas. */
+  encodeResult(call: HttpRpcPayloadCall, message: object): Uint8Array;
 }
 
 export interface Formats {
@@ -59,7 +59,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     decodeLimits: options,
   };
   const { encode: encodeJson } = requests.get(JSON_TYPE)?.response ?? jsonCodec;
-  const asJson = responseFormat(JSON_TYPE, "json", encodeJson);
+  const asJson = responseFormat(JSON_TYPE, encodeJson);
 
   /**
    * The formats of methods whose messages have no schema. They accept JSON even without a JSON codec, because codecs
@@ -76,8 +76,12 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     ),
   );
 
-  function bodyResponse(name: string, { shape, parameters, encode }: BodyResponse): ResponseFormat {
-    return responseFormat(name + parameters, shape, (type, message) => encode(type, json.toValue(type, message)));
+  function bodyResponse(name: string, { parameters, encode, results }: BodyResponse): ResponseFormat {
+    return responseFormat(
+      name + parameters,
+      (type, message) => encode(type, json.toValue(type, message)),
+      (call, message) => results.encode(call.resultOf(message, results.notation)),
+    );
   }
 
   function bodyFormat(format: BodyFormat, mediaType: MediaType): RequestFormat {
@@ -157,22 +161,22 @@ function codecFormat(mediaType: string, codec: Codec, limits: DecodeLimits): Req
   return {
     decode: (type, bytes, generated) => decodeArguments(codec, type, bytes, limits, generated),
     openBody: (bytes) => ({ bytes, parse: () => ({ shape: "json", bytes }) }),
-    response: responseFormat(mediaType, "json", (type, message, generated) => codec.encode(type, message, generated)),
+    response: responseFormat(mediaType, (type, message, generated) => codec.encode(type, message, generated)),
     safelisted: false,
   };
 }
 
 function responseFormat(
   contentType: string,
-  shape: ResponseFormat["shape"],
   encode: ResponseFormat["encode"],
+  encodeResult: ResponseFormat["encodeResult"] = (call, message) => call.encode(message),
 ): ResponseFormat {
-  return { mediaType: contentType, fields: responseFields(contentType), shape, encode };
+  return { mediaType: contentType, fields: responseFields(contentType), encode, encodeResult };
 }
 
 function fits(response: BodyResponse, method: Method): boolean {
   if (method.payload === undefined) return response.fits(method.output);
-  return method.payload.server?.canEncode(method, response.shape) === true;
+  return response.results.textOnly !== true || method.payload.server?.isText(method) === true;
 }
 
 /**

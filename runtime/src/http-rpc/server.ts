@@ -176,7 +176,7 @@ function decode(call: HttpRpcCall, bytes: Uint8Array): object | Promise<object> 
 
 function encode({ handler: { method }, responseFormat, payload }: HttpRpcCall, message: object): Uint8Array {
   if (method.payload === undefined) return responseFormat.encode(method.output, message, method.codecs?.output);
-  return (payload as HttpRpcPayloadCall).encode(message, responseFormat.shape);
+  return responseFormat.encodeResult(payload as HttpRpcPayloadCall, message);
 }
 
 function decodeError(typeName: string, cause: unknown): RpcError {

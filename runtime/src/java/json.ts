@@ -3,6 +3,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/base64.ts";
+import type { Notation } from "../call/method.ts";
 import { addAll, setAll } from "./collision-guard.ts";
 import { Cost } from "./cost.ts";
 import { dateFromJson } from "./json-date.ts";
@@ -32,14 +33,6 @@ import { runtimeType, TypedValue } from "./typed.ts";
 
 /** Deepest nesting accepted: recursion over deeper values, or over one that contains itself, would overflow the stack. */
 const MAX_VALUE_DEPTH = 100;
-
-/** Representation of the values that JSON lacks. */
-export interface Notation {
-  long(value: bigint): unknown;
-  double(value: number): unknown;
-  bytes(value: Uint8Array): unknown;
-  date(value: Date): unknown;
-}
 
 /**
  * JSON has neither NaN nor Infinity, and many parsers lose digits of integers beyond 2^53. Bytes are numbers, as in Java: Dubbo

@@ -24,7 +24,7 @@ export const interfacePayload: Payload = {
   server: {
     paths: (method) => [overloadPath(method)],
     isOverload,
-    canEncode: (method, format) => format === "xml" || signatureOf(method).result === "java.lang.String",
+    isText: (method) => signatureOf(method).result === "java.lang.String",
     bind: (method, implementation) => withMessages(method.kind, implementation as (...values: unknown[]) => unknown),
     openGrpc: (methods, options) => new WrappedCall(methods, options),
     openHttpRpc: (methods) => new PositionalCall(methods),

@@ -2,7 +2,7 @@
  * The router: finds the handler for a path, and passes the request to the protocol that accepts it. The protocol
  * creates every response, including "not found".
  */
-import type { BodyKind, Handler, Interceptor, Selector, ServiceDef } from "../call/call.ts";
+import type { Handler, Interceptor, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { methodsOf } from "../protocol/payload.ts";
@@ -20,7 +20,7 @@ export interface ServiceOptions extends Selector {
    * Kinds of body that unary methods accept over HTTP RPC besides JSON and proto: a list for all methods, or a list for
    * each method by its TypeScript name (spec: Additional request content types). Default: all.
    */
-  readonly bodies?: readonly BodyKind[] | { readonly [method: string]: readonly BodyKind[] } | undefined;
+  readonly bodies?: readonly string[] | { readonly [method: string]: readonly string[] } | undefined;
   /**
    * Protection against cross-site request forgery (CSRF). True: multipart, form and text bodies are refused with 403 if
    * the browser's `sec-fetch-site` or `origin` shows that a page of another site sent them, unless `cors` allows its
@@ -79,7 +79,7 @@ export interface RouterSettings extends RouterPolicy {
   /** Protocols in the order in which they are tried. The last one answers requests that no other accepts. */
   readonly protocols: readonly ServerProtocol[];
   /** The kinds of body that the protocols support. */
-  readonly bodyKinds: readonly BodyKind[];
+  readonly bodyKinds: readonly string[];
 }
 
 /**
@@ -183,15 +183,15 @@ function withOverload(known: Handler, added: Handler): Handler {
 
 /** Returns the kinds of body of each method. Throws a `TypeError` for an unknown kind or method. */
 function bodiesOf(
-  all: readonly BodyKind[],
+  all: readonly string[],
   { bodies = all }: ServiceOptions,
   methods: readonly string[],
-): (readonly BodyKind[])[] {
-  const byMethod = Array.isArray(bodies) ? {} : (bodies as { readonly [method: string]: readonly BodyKind[] });
+): (readonly string[])[] {
+  const byMethod = Array.isArray(bodies) ? {} : (bodies as { readonly [method: string]: readonly string[] });
   const stranger = Object.keys(byMethod).find((name) => !methods.includes(name));
   if (stranger !== undefined) throw new TypeError(`bodies: "${stranger}" is not among: ${methods.join(", ")}`);
   return methods.map((name) => {
-    const kinds: readonly BodyKind[] = Array.isArray(bodies) ? bodies : (byMethod[name] ?? all);
+    const kinds: readonly string[] = Array.isArray(bodies) ? bodies : (byMethod[name] ?? all);
     const unknown = kinds.find((kind) => !all.includes(kind));
     if (unknown === undefined) return kinds;
     throw new TypeError(`bodies: "${unknown}" is not among: ${all.join(", ")}`);

@@ -3,7 +3,7 @@
  * request content types). Each format has a separate file and a row in `formats.ts`.
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
-import type { BodyContent, BodyKind } from "../../call/method.ts";
+import type { BodyContent, NamedResult, Notation } from "../../call/method.ts";
 import type { Codec, JsonValues } from "../../codec/codec.ts";
 import type { DecodeLimits } from "../../codec/large-message.ts";
 import type { BodyLimits } from "../../protocol/options.ts";
@@ -11,7 +11,7 @@ import type { MediaType } from "../media-type.ts";
 
 export interface BodyFormat {
   /** The name of the format in the option `bodies`. */
-  readonly kind: BodyKind;
+  readonly kind: string;
   /** Media types of the format. The first is its main name, the others are aliases. */
   readonly mediaTypes: readonly string[];
   /** True if browsers send the format to any site, with cookies and without a CORS preflight. */
@@ -31,8 +31,6 @@ export interface BodyFormat {
 
 /** The encoder of responses in a format. */
 export interface BodyResponse {
-  /** The name of the format for methods whose messages have no schema. */
-  readonly shape: "text" | "xml";
   /**
    * True: only `accept` selects the format for a response. False: a request in the format is also answered in it. All
    * other responses are JSON.
@@ -44,6 +42,17 @@ export interface BodyResponse {
   fits(type: DescMessage): boolean;
   /** Encodes the JSON value of a message. */
   encode(type: DescMessage, value: JsonValue): Uint8Array;
+  /** The encoder for methods whose messages have no schema. */
+  readonly results: ResultEncoder;
+}
+
+/** The encoder of results without a schema. */
+export interface ResultEncoder {
+  /** True if the format can carry only results that are text. Default: false. */
+  readonly textOnly?: boolean;
+  readonly notation: Notation;
+  /** Encodes a result. */
+  encode(result: NamedResult): Uint8Array;
 }
 
 /** Settings of a server that all formats use. */

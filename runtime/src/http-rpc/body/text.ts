@@ -4,12 +4,15 @@
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
-import type { BodyContent } from "../../call/method.ts";
+import type { BodyContent, NamedResult, Notation } from "../../call/method.ts";
 import type { JsonValues } from "../../codec/codec.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import type { BodyFormat } from "./format.ts";
 import { messageFrom } from "./parameters.ts";
+
+/** A text result has none of these values. */
+const TEXT_NOTATION: Notation = { long: String, double: String, bytes: String, date: String };
 
 type TextContent = Extract<BodyContent, { shape: "text" }>;
 
@@ -26,7 +29,13 @@ export const text: BodyFormat = {
     text: decodeText(bytes, parameters.get("charset")),
   }),
   decode: (type, content: TextContent, { json }) => decodeTextBody(json, type, content.text),
-  response: { shape: "text", onRequest: true, parameters: "; charset=utf-8", fits: isText, encode: encodeTextBody },
+  response: {
+    onRequest: true,
+    parameters: "; charset=utf-8",
+    fits: isText,
+    encode: encodeTextBody,
+    results: { textOnly: true, notation: TEXT_NOTATION, encode: encodeTextResult },
+  },
 };
 
 /** Decodes the request message of a method with one string parameter. */
@@ -43,6 +52,11 @@ function encodeTextBody(type: DescMessage, value: JsonValue): Uint8Array {
   const field = stringField(type) as DescField;
   const written = type.typeName === STRING_VALUE ? value : (value as JsonObject)[field.jsonName];
   return new TextEncoder().encode(typeof written === "string" ? written : "");
+}
+
+/** Encodes a result without a schema. Null becomes empty text. */
+function encodeTextResult({ result }: NamedResult): Uint8Array {
+  return new TextEncoder().encode(result.shape === "single" ? String(result.value) : "");
 }
 
 /** Reports whether a message is a single string, so that the response may be plain text. */

@@ -8,13 +8,13 @@
  * A repeated field has an element for each item. A map has an `<entry>` with `<key>` and `<value>` for each entry.
  * Messages that contain any JSON are written as JSON text.
  */
-import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { Code, Status } from "../../call/code.ts";
-import { RpcError, reasonOf } from "../../call/error.ts";
+import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
+import { reasonOf } from "../../call/error.ts";
 import type { BodyContent, BodyElement } from "../../call/method.ts";
 import type { BodyFormat } from "./format.ts";
-import { findField, holdsJson, isTextual, parseItem, parseMessageText } from "./parameters.ts";
+import { findField, isTextual, parseItem, parseMessageText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
+import { encodeXml, XML_RESULTS } from "./xml-writer.ts";
 
 const MAX_XML_DEPTH = 100;
 
@@ -31,7 +31,7 @@ export const xml: BodyFormat = {
     element: parseXml(bytes, parameters.get("charset"), limits.elements),
   }),
   decode: (type, { element }: XmlContent, { json }) => json.fromValue(type, decodeXml(type, element)),
-  response: { shape: "xml", onRequest: false, parameters: "", fits: () => true, encode: encodeXml },
+  response: { onRequest: false, parameters: "", fits: () => true, encode: encodeXml, results: XML_RESULTS },
 };
 
 /** An element whose end tag has not been parsed. */
@@ -167,61 +167,4 @@ export function textOf(element: BodyElement): string {
   const [child] = element.children;
   if (child === undefined) return element.text;
   throw new Error(`element "${child.name}" stands where text is expected`);
-}
-
-/** Encodes the JSON value of a message as XML. The root has the name of the message type. */
-export function encodeXml(type: DescMessage, value: JsonValue): Uint8Array {
-  return encodeRoot(type.name, messageContent(type, value));
-}
-
-/** Encodes a document. The name of the root is the type name with a lower-case initial. */
-export function encodeRoot(typeName: string, content: string): Uint8Array {
-  const name = typeName.charAt(0).toLowerCase() + typeName.slice(1);
-  return new TextEncoder().encode(`<?xml version="1.0" encoding="UTF-8"?>${elementOf(name, content)}`);
-}
-
-function messageContent(type: DescMessage, value: JsonValue): string {
-  if (holdsJson(type)) return escapeText(JSON.stringify(value));
-  if (isTextual(type)) return escapeText(String(value));
-  const members = value as JsonObject;
-  return type.fields
-    .filter(({ jsonName }) => Object.hasOwn(members, jsonName))
-    .map((field) => fieldElements(field, members[field.jsonName] as JsonValue))
-    .join("");
-}
-
-/** Names that XML allows. A field with another JSON name is written with its name in the proto file. */
-export const ELEMENT_NAME: RegExp = /^[A-Za-z_][\w.-]*$/;
-
-function fieldElements(field: DescField, value: JsonValue): string {
-  const name = ELEMENT_NAME.test(field.jsonName) ? field.jsonName : field.name;
-  if (field.fieldKind === "list") {
-    return (value as JsonValue[]).map((item) => elementOf(name, itemContent(field, item))).join("");
-  }
-  if (field.fieldKind !== "map") return elementOf(name, itemContent(field, value));
-  const entries = Object.entries(value as JsonObject).map(([key, item]) =>
-    elementOf("entry", elementOf("key", escapeText(key)) + elementOf("value", itemContent(field, item))),
-  );
-  return elementOf(name, entries.join(""));
-}
-
-function itemContent(field: DescField, value: JsonValue): string {
-  if (field.message !== undefined) return messageContent(field.message, value);
-  return escapeText(value === null ? "NULL_VALUE" : String(value));
-}
-
-export function elementOf(name: string, content: string): string {
-  return content === "" ? `<${name}/>` : `<${name}>${content}</${name}>`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;" };
-// Char ::= #x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]
-const NOT_XML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u;
-
-export function escapeText(text: string): string {
-  const found = NOT_XML.exec(text)?.[0].codePointAt(0);
-  if (found === undefined) return text.replaceAll(/[&<>\r]/g, (character) => ESCAPES[character] as string);
-  const character = `U+${found.toString(16).toUpperCase().padStart(4, "0")}`;
-  const problem = `the response has a character that XML cannot carry, ${character}; ask for another type with accept`;
-  throw new RpcError(Code.Internal, problem, { status: Status.ServerError });
 }

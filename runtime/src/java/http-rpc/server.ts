@@ -5,13 +5,13 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import type { BodyContent, HttpRpcPayloadCall, Method, PayloadBody } from "../../call/method.ts";
+import type { BodyContent, HttpRpcPayloadCall, Method, NamedResult, Notation, PayloadBody } from "../../call/method.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { type Fit, valuesOf } from "../arguments.ts";
 import { signatureOf } from "../method.ts";
 import { SMALL_BYTES } from "../serialization.ts";
 import { type ArgumentBody, argumentsOf, jsonArguments } from "./arguments.ts";
-import { RESULT_FORMATS } from "./results.ts";
+import { jsonResult, namedResult } from "./results.ts";
 
 /** A method that a body may be for. */
 interface Candidate {
@@ -102,9 +102,14 @@ export class PositionalCall implements HttpRpcPayloadCall {
     return this.#choose(chosen.one, chosen.values);
   }
 
-  encode(message: object, format: keyof typeof RESULT_FORMATS): Uint8Array {
+  encode(message: object): Uint8Array {
     const [value] = message as readonly unknown[];
-    return RESULT_FORMATS[format](signatureOf(this.#method).result, value);
+    return jsonResult(signatureOf(this.#method).result, value);
+  }
+
+  resultOf(message: object, notation: Notation): NamedResult {
+    const [value] = message as readonly unknown[];
+    return namedResult(signatureOf(this.#method).result, value, notation);
   }
 
   #choose(method: Method, values: unknown[]): unknown[] {

@@ -3,8 +3,9 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Decoder, Encoder } from "@msgpack/msgpack";
+import type { Notation } from "../../call/method.ts";
 import { Cost } from "../cost.ts";
-import { fromJson, type Notation, toPlain } from "../json.ts";
+import { fromJson, toPlain } from "../json.ts";
 import type { Serialization } from "../serialization.ts";
 import { checkShape } from "./shape.ts";
 
