@@ -13,7 +13,7 @@ export function encodeEchoRequest(writer: MessageWriter, message: EchoRequest): 
   writer.check(message, "bench.v1.EchoRequest");
   if (message.id !== "") writer.string(10, message.id);
   if (message.name !== "") writer.string(18, message.name);
-  if (message.quantity !== 0) writer.int32(24, message.quantity);
+  if (message.quantity != 0) writer.int32(24, message.quantity);
   if (message.gift !== false) writer.bool(32, message.gift);
   if (!Object.is(message.price, 0)) writer.double(41, message.price);
   if (message.digest.byteLength !== 0) writer.data(50, message.digest);
@@ -74,7 +74,7 @@ export const EchoRequestCodec: MessageCodec<EchoRequest> = /*@__PURE__*/ createM
 /** Writes a bench.v1.RepeatRequest. */
 export function encodeRepeatRequest(writer: MessageWriter, message: RepeatRequest): void {
   writer.check(message, "bench.v1.RepeatRequest");
-  if (message.count !== 0) writer.int32(8, message.count);
+  if (message.count != 0) writer.int32(8, message.count);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -161,14 +161,16 @@ export function encodeOrder(writer: MessageWriter, message: Order): void {
     encodeLine(writer, item);
     writer.join(start);
   }
-  for (const key of Object.keys(message.labels)) {
+  for (const key in message.labels) {
+    if (!Object.hasOwn(message.labels, key)) continue;
     const value = message.labels[key]!;
     const start = writer.fork(34);
     writer.string(10, key);
     writer.string(18, value);
     writer.join(start);
   }
-  for (const key of Object.keys(message.stock)) {
+  for (const key in message.stock) {
+    if (!Object.hasOwn(message.stock, key)) continue;
     const value = message.stock[key]!;
     const start = writer.fork(42);
     writer.string(10, key);
@@ -181,7 +183,7 @@ export function encodeOrder(writer: MessageWriter, message: Order): void {
     writer.join(start);
   }
   if (message.paid !== false) writer.bool(56, message.paid);
-  if (message.createdAt !== 0n) writer.int64(64, message.createdAt);
+  if (message.createdAt != 0n) writer.int64(64, message.createdAt);
   if (message.delivery.case === "pickupPoint") writer.string(74, message.delivery.value);
   if (message.delivery.case === "address") {
     const start = writer.fork(82);
@@ -215,7 +217,7 @@ export function decodeOrder(reader: MessageReader, end: number, message: Order =
           const part = reader.tag();
           switch (part >>> 3) {
             case 1:
-              key = reader.string();
+              key = reader.key();
               break;
             case 2:
               value = reader.string();
@@ -234,7 +236,7 @@ export function decodeOrder(reader: MessageReader, end: number, message: Order =
           const part = reader.tag();
           switch (part >>> 3) {
             case 1:
-              key = reader.string();
+              key = reader.key();
               break;
             case 2:
               value = reader.int64();
@@ -354,7 +356,7 @@ export function encodeAddress(writer: MessageWriter, message: Address): void {
   if (message.street !== "") writer.string(10, message.street);
   if (message.city !== "") writer.string(18, message.city);
   if (message.country !== "") writer.string(26, message.country);
-  if (message.zip !== 0) writer.int32(32, message.zip);
+  if (message.zip != 0) writer.int32(32, message.zip);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -406,7 +408,7 @@ export function encodeLine(writer: MessageWriter, message: Line): void {
   writer.check(message, "bench.v1.Line");
   if (message.sku !== "") writer.string(10, message.sku);
   if (message.title !== "") writer.string(18, message.title);
-  if (message.quantity !== 0) writer.int32(24, message.quantity);
+  if (message.quantity != 0) writer.int32(24, message.quantity);
   if (!Object.is(message.price, 0)) writer.double(33, message.price);
   if (message.gift !== false) writer.bool(40, message.gift);
   if (message.discounts.length > 0) {

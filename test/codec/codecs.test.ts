@@ -1,30 +1,20 @@
 /** Generated codecs against protobuf-es, on random schemas and values: the same bytes, the same objects, the same refusals. */
-import { create, fromBinary, type Message, type ScalarType, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import type { GeneratedCodec } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { decodeProtoInSteps } from "../../runtime/src/codec/proto-steps.ts";
 import { load } from "./load.ts";
 import { fileOfBytes, randomFile } from "./schemas.ts";
-import { describeValue, mutate, randomMessage, randomOf } from "./values.ts";
+import { attempt, corrupt, describeValue, mutate, randomMessage, randomOf } from "./values.ts";
 
-/** Schemas of one run, and messages of each. A longer run: `CODEC_SCHEMAS=5000 npx vitest run test/codec`. */
+/** Schemas of one run, and messages of each. A longer run: `npm run codecs:differential`. */
 const SCHEMAS = Number(process.env["CODEC_SCHEMAS"] ?? 200);
 const MESSAGES = 20;
-const INTEGERS: ReadonlySet<ScalarType> = new Set([3, 4, 5, 6, 7, 13, 15, 16, 17, 18]);
 const seed = process.env["CODEC_SEED"];
 const parameters = { numRuns: SCHEMAS, ...(seed === undefined ? {} : { seed: Number(seed) }) };
 
 const schemaAndSeed = fc.tuple(randomFile, fc.integer());
-
-/** The value, or `undefined` where it is refused. */
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
-}
 
 describe("generated codecs", { timeout: 3_600_000 }, () => {
   it("encode as protobuf-es does, and decode to the same objects", () => {
@@ -77,21 +67,18 @@ describe("generated codecs", { timeout: 3_600_000 }, () => {
     expect(data.constructor).toBe(Uint8Array);
   });
 
-  it("accept and refuse values of other types for integers as protobuf-es does", () => {
-    const invalid = [2 ** 40, -(2 ** 40), 1.5, -1, "12", 1n << 70n, -1n, Number.NaN, 1e39];
+  it("accept and refuse values of other types as protobuf-es does", () => {
     fc.assert(
       fc.property(schemaAndSeed, ([file, start]) => {
         const { messages, codecOf } = load(file);
         const random = randomOf(start);
-        for (const schema of messages) {
-          for (const { fieldKind, localName, oneof, scalar } of schema.fields) {
-            if (fieldKind !== "scalar" || oneof !== undefined || !INTEGERS.has(scalar)) continue;
-            const value = invalid[random(invalid.length)];
-            const message = Object.assign(randomMessage(schema, random), { [localName]: value });
-            const theirs = attempt(() => toBinary(schema, message));
-            const ours = attempt(() => codecOf(schema).encode(message));
-            expect([localName, value, ours]).toEqual([localName, value, theirs]);
-          }
+        for (let i = 0; i < MESSAGES; i++) {
+          const schema = messages[i % messages.length] as (typeof messages)[number];
+          const message = randomMessage(schema, random);
+          const invalid = corrupt(schema, message, random);
+          const theirs = attempt(() => toBinary(schema, message));
+          const ours = attempt(() => codecOf(schema).encode(message));
+          expect([invalid, ours]).toEqual([invalid, theirs]);
         }
       }),
       parameters,

@@ -118,6 +118,60 @@ function scalarOf(type: ScalarType, random: Random): unknown {
   }
 }
 
+/** Values that some type does not allow. */
+const INVALID: readonly unknown[] = [
+  null,
+  undefined,
+  "",
+  "0",
+  "12",
+  "-7",
+  "text",
+  "NaN",
+  "1e400",
+  0,
+  -0,
+  3,
+  -1,
+  1.5,
+  2 ** 40,
+  3.5e38,
+  3.4028235e38,
+  Number.NaN,
+  Number.NEGATIVE_INFINITY,
+  0n,
+  -1n,
+  1n << 70n,
+  true,
+  false,
+  [],
+  ["a", "b"],
+];
+
+/** Sets a scalar or enum field, an item of a list or a value of a map to one of another type. Returns a description. */
+export function corrupt(schema: DescMessage, message: Message, random: Random): string {
+  const field = schema.fields[random(schema.fields.length)];
+  if (field === undefined || field.message !== undefined) return "";
+  const fields = message as Message & Record<string, unknown>;
+  const value = INVALID[random(INVALID.length)];
+  if (field.oneof !== undefined) fields[field.oneof.localName] = { case: field.localName, value };
+  else if (field.fieldKind === "list") (fields[field.localName] as unknown[]).push(value);
+  else if (field.fieldKind === "map") {
+    (fields[field.localName] as Record<string, unknown>)[["1", "true", "-1", "a", "1.5"][random(5)] as string] = value;
+  } else fields[field.localName] = value;
+  const text = typeof value === "bigint" ? `${value}n` : JSON.stringify(value);
+  return `${field} (${field.fieldKind}, scalar type ${field.scalar}) = ${text}`;
+}
+
+/** Returns the value, or `undefined` where it is refused. */
+export function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Bytes with a few changes: flipped, cut off, doubled, inserted, or moved. */
 export function mutate(bytes: Uint8Array, random: Random): Uint8Array {
   let result = Array.from(bytes);

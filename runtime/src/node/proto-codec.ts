@@ -10,8 +10,7 @@
 import { type DescField, type DescMessage, type Message, ScalarType, toBinary } from "@bufbuild/protobuf";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import type { GeneratedCodec } from "../call/method.ts";
-import { encodeInto } from "../codec/binary/message.ts";
-import type { MessageWriter } from "../codec/binary/writer.ts";
+import { encodeInto, type MessageWriter } from "../codec/binary/writer.ts";
 import { type Codec, toMessage } from "../codec/codec.ts";
 import { boundedProtoCodec } from "../codec/large-message.ts";
 

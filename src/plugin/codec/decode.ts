@@ -1,7 +1,7 @@
 /** Decoding in generated codecs: the cases of the function that reads a message, one for each field number. */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { literal } from "../../print/literal.ts";
-import { type MessageField, representationOf } from "./message.ts";
+import { isMethodOfObjects, type MessageField, representationOf } from "./message.ts";
 import { type CodecNames, indent } from "./names.ts";
 import { keyIsNumber, LENGTH_DELIMITED, readScalar, wireTypeOf, zeroLiteral } from "./scalar.ts";
 
@@ -78,7 +78,8 @@ function decodeClosedEnum(field: EnumField, names: CodecNames): string[] {
 function decodeMessage(field: MessageField & { fieldKind: "message" }, names: CodecNames): string {
   const { localName, oneof } = field;
   const present = oneof === undefined ? `message.${localName}` : `message.${oneof.localName}`;
-  const isPresent = oneof === undefined ? `${present} !== undefined` : `${present}.case === ${literal(localName)}`;
+  const isOwn = isMethodOfObjects(field) ? `Object.hasOwn(message, ${literal(localName)})` : `${present} !== undefined`;
+  const isPresent = oneof === undefined ? isOwn : `${present}.case === ${literal(localName)}`;
   const value = oneof === undefined ? present : `${present}.value`;
   const call = (before: string): string => `${names.decode(field.message)}(reader, ${endOf(field)}, ${before})`;
   switch (representationOf(field)) {
@@ -91,7 +92,7 @@ function decodeMessage(field: MessageField & { fieldKind: "message" }, names: Co
       return `${call(`${isPresent} ? ${before} : undefined`)}.value`;
     }
     default:
-      return call(oneof === undefined ? value : `${isPresent} ? ${value} : undefined`);
+      return call(oneof === undefined && !isMethodOfObjects(field) ? value : `${isPresent} ? ${value} : undefined`);
   }
 }
 
@@ -136,7 +137,7 @@ function decodeMap(field: MapField, names: CodecNames): string[] {
     "  const part = reader.tag();",
     "  switch (part >>> 3) {",
     "    case 1:",
-    `      key = ${readScalar(mapKey, field.utf8Validation, false)};`,
+    `      key = ${isText && field.utf8Validation ? "reader.key()" : readScalar(mapKey, field.utf8Validation, false)};`,
     "      break;",
     "    case 2:",
     `      value = ${value.read};`,

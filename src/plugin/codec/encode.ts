@@ -2,7 +2,7 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { literal } from "../../print/literal.ts";
-import { hasPrototype, isImplicit, type MessageField, representationOf } from "./message.ts";
+import { hasPrototype, isImplicit, isMethodOfObjects, type MessageField, representationOf } from "./message.ts";
 import { type CodecNames, indent } from "./names.ts";
 import {
   END_GROUP,
@@ -64,8 +64,8 @@ function conditional(condition: string, statements: readonly string[]): string[]
 function isSet(field: SingularField, value: string): string {
   if (!isImplicit(field)) {
     // A default on the prototype is not a value of the message itself.
-    const isOwn = hasPrototype(field.parent) && field.fieldKind !== "message";
-    return isOwn
+    const isInherited = isMethodOfObjects(field) || (hasPrototype(field.parent) && field.fieldKind !== "message");
+    return isInherited
       ? `Object.hasOwn(message, ${literal(field.localName)}) && ${value} !== undefined`
       : `${value} !== undefined`;
   }
@@ -131,7 +131,12 @@ function encodeMap(field: MapField, names: CodecNames): string[] {
   const isNumeric = keyIsNumber(field.mapKey);
   const head = isNumeric
     ? [`for (const [key, value] of Object.entries(${map})) {`]
-    : [`for (const key of Object.keys(${map})) {`, `  const value = ${map}[key]${names.typed("!")};`];
+    : [
+        // V8 reads properties by the keys of `for … in` several times faster than by those of `Object.keys`.
+        `for (const key in ${map}) {`,
+        `  if (!Object.hasOwn(${map}, key)) continue;`,
+        `  const value = ${map}[key]${names.typed("!")};`,
+      ];
   const type = field.mapKind === "message" ? undefined : field.mapKind === "enum" ? ScalarType.INT32 : field.scalar;
   const value =
     field.mapKind === "message" || type === undefined

@@ -32,6 +32,9 @@ export function hasPrototype(message: DescMessage): boolean {
   return message.fields.some((field) => !isImplicit(field) && field.fieldKind !== "message" && !field.oneof);
 }
 
+/** Reports whether every object inherits a property with the name of the field, such as `hasOwnProperty`. */
+export const isMethodOfObjects = ({ localName }: DescField): boolean => localName in Object.prototype;
+
 /** Returns `[name, value]` of each property that a new message has, in the order of the proto file. */
 export function initialProperties(message: DescMessage, emptyBytes: () => string): [string, string][] {
   const properties = message.members.flatMap((member): [string, string][] => {

@@ -101,7 +101,7 @@ export function isNotZero(type: ScalarType, longAsString: boolean, value: string
       // Negative zero is not the zero value, and is written.
       return `!Object.is(${value}, 0)`;
     default:
-      if (!isLong(type)) return `${value} !== 0`;
-      return longAsString ? `Number(${value}) !== 0` : `${value} !== 0n`;
+      if (longAsString && isLong(type)) return `BigInt(${value}) !== 0n`;
+      return `${value} != 0${isLong(type) ? "n" : ""}`;
   }
 }

@@ -1,9 +1,6 @@
 /** Codecs of whole messages, made of the functions that the plugin generates with `codecs=true`. */
 import { MessageReader } from "./reader.ts";
-import { MessageWriter } from "./writer.ts";
-
-/** Writes the fields of a message. */
-export type EncodeMessage<Message> = (writer: MessageWriter, message: Message) => void;
+import { type EncodeMessage, encodeInto } from "./writer.ts";
 
 /**
  * Reads the fields of a message up to the offset `end`, or, if it is negative, to the end of the group with the field number
@@ -34,20 +31,4 @@ export function createMessageCodec<Message>(
     encode: (message, headroom = 0) => encodeInto(encode, message, headroom),
     decode: (bytes, message) => decode(new MessageReader(bytes), bytes.length, message),
   };
-}
-
-/** The writer that is reused. `undefined` while it is in use, because a getter of a message may encode another one. */
-let idle: MessageWriter | undefined = new MessageWriter();
-
-/** Encodes a message with its generated function, after `headroom` bytes. */
-export function encodeInto<Message>(encode: EncodeMessage<Message>, message: Message, headroom: number): Uint8Array {
-  const writer = idle ?? new MessageWriter();
-  idle = undefined;
-  try {
-    writer.begin(headroom);
-    encode(writer, message);
-    return writer.finish();
-  } finally {
-    idle = writer;
-  }
 }

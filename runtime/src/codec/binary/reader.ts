@@ -5,7 +5,8 @@
  * A nested message is read from the same reader up to an offset, so that it needs no object of its own.
  */
 import { ScalarReader } from "./scalar-reader.ts";
-import { addUnknown, type UnknownField, varint32 } from "./unknown.ts";
+import { addUnknown, type UnknownField } from "./unknown.ts";
+import { encodeInto } from "./writer.ts";
 
 /** Messages that are nested deeper than this are rejected, as in protobuf-es and protobuf's own implementations. */
 const RECURSION_LIMIT = 100;
@@ -23,36 +24,39 @@ export class MessageReader extends ScalarReader {
    * `-end`. Returns the offset up to which to read. Throws if messages are nested too deeply.
    */
   enter(typeName: string, end: number): number {
-    if (++this.#depth > RECURSION_LIMIT) {
-      throw new Error(
-        `cannot decode message ${typeName} from binary: maximum recursion depth of ${RECURSION_LIMIT} reached`,
-      );
-    }
+    if (++this.#depth > RECURSION_LIMIT) throw tooDeep(typeName);
     return end < 0 ? this.length : end;
   }
 
   /** Ends the message that {@link enter} began. Throws if a group has no matching end tag. */
   leave(end: number): void {
     this.#depth--;
-    if (end >= 0) return;
-    if (!this.#groupEnded) throw new Error("invalid end group tag");
-    this.#groupEnded = false;
+    if (end < 0) {
+      checkGroup(this.#groupEnded);
+      this.#groupEnded = false;
+    }
   }
 
   /** Reads a tag: the field number, shifted by three, and the wire type. Generated code decides by the field number only. */
   tag(): number {
-    const tag = this.bytes[this.pos] as number;
-    if (tag < 0x80 && tag > 7 && (tag & 7) < 6) {
-      this.pos++;
-      return tag;
+    const start = this.pos;
+    const byte = this.bytes[start] as number;
+    if (byte > 7 && byte < 0x80 && (byte & 7) < 6) {
+      this.pos = start + 1;
+      return byte;
     }
-    return this.#longTag();
+    const tag = this.uint32();
+    const size = this.pos - start;
+    // A tag has at most 32 bits: four of its fifth byte.
+    const isTooLong = size > 4 && (size > 5 || (this.bytes[start + 4] as number) > 0x0f);
+    if (isTooLong || tag < 8 || (tag & 7) > 5) throw new Error(`illegal tag ${tag}`);
+    return tag;
   }
 
   /** Skips a field after its tag. Returns the bytes of its value. */
   skip(tag: number): Uint8Array {
     const start = this.pos;
-    this.#skip(tag, RECURSION_LIMIT - this.#depth);
+    this.#skip(tag, this.#depth);
     return this.slice(start);
   }
 
@@ -63,13 +67,13 @@ export class MessageReader extends ScalarReader {
 
   /** Adds a number that a closed enum does not have to the unknown fields. */
   unknownEnum(fields: UnknownField[] | undefined, tag: number, value: number): UnknownField[] {
-    return addUnknown(fields, tag, varint32(value));
+    return addUnknown(fields, tag, encodeInto((writer) => writer.int32(0, value), undefined, 0).slice());
   }
 
   /** Reports whether the tag ends the group with the field number `no`. Throws for the end tag of another group. */
   endsGroup(tag: number, no: number): boolean {
     if ((tag & 7) !== END_GROUP) return false;
-    checkEndGroup(tag, no);
+    checkGroup(tag >>> 3 === no);
     this.#groupEnded = true;
     return true;
   }
@@ -77,44 +81,33 @@ export class MessageReader extends ScalarReader {
   #skip(tag: number, depth: number): void {
     switch (tag & 7) {
       case 0:
-        while ((this.bytes[this.pos++] as number) >= 0x80);
+        while ((this.bytes[this.advance(1)] as number) > 0x7f);
         break;
       case 1:
-        this.pos += 8;
+        this.advance(8);
         break;
-      case 2: {
-        const length = this.uint32();
-        this.pos += length;
+      case 2:
+        this.advance(this.uint32());
         break;
-      }
-      case 3: {
-        if (depth <= 0) throw new Error("maximum recursion depth reached");
-        let inner = this.tag();
-        for (; (inner & 7) !== END_GROUP; inner = this.tag()) this.#skip(inner, depth - 1);
-        checkEndGroup(inner, tag >>> 3);
+      case 3:
+        if (depth >= RECURSION_LIMIT) throw tooDeep("group");
+        for (let inner = this.tag(); !this.endsGroup(inner, tag >>> 3); inner = this.tag())
+          this.#skip(inner, depth + 1);
+        this.#groupEnded = false;
         break;
-      }
       case 5:
-        this.pos += 4;
+        this.advance(4);
         break;
       default:
-        throw new Error(`cant skip wire type ${tag & 7}`);
+        throw new Error("unexpected end of a group");
     }
-    this.checkBounds();
-  }
-
-  #longTag(): number {
-    const start = this.pos;
-    const tag = this.uint32();
-    const size = this.pos - start;
-    if (size > 4 && (size > 5 || (this.bytes[this.pos - 1] as number) > 0x0f)) {
-      throw new Error("illegal tag: varint overflows uint32");
-    }
-    if (tag < 8 || (tag & 7) > 5) throw new Error(`illegal tag: field no ${tag >>> 3} wire type ${tag & 7}`);
-    return tag;
   }
 }
 
-function checkEndGroup(tag: number, no: number): void {
-  if (tag >>> 3 !== no) throw new Error("invalid end group tag");
+function tooDeep(name: string): Error {
+  return new Error(`${name}: messages are nested in more than ${RECURSION_LIMIT} levels`);
+}
+
+function checkGroup(isEnded: boolean): void {
+  if (!isEnded) throw new Error("a group has no end tag");
 }

@@ -1,18 +1,12 @@
 /** Cursor over received bytes that reads the scalar types of protobuf (Encoding, "Message Structure"). */
-import { readUtf8 } from "./text.ts";
-
-/** A buffer for numbers of several bytes, in little-endian order. */
-const scratch = new DataView(new ArrayBuffer(8));
+import { scratch } from "./numbers.ts";
+import { readKey, readUtf8 } from "./text.ts";
 
 export class ScalarReader {
   readonly bytes: Uint8Array;
   /** Offset of the next byte to read. A malformed length may move it past `length`; the next read then fails. */
   pos = 0;
   readonly length: number;
-  /** The lower and upper 32 bits of the last 64-bit varint. */
-  #low = 0;
-  #high = 0;
-
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
     this.length = bytes.length;
@@ -26,12 +20,18 @@ export class ScalarReader {
 
   /** Reads a varint of up to ten bytes. Returns its lower 32 bits. */
   uint32(): number {
-    const byte = this.bytes[this.pos] as number;
+    const { bytes, pos } = this;
+    const byte = bytes[pos] as number;
     if (byte < 0x80) {
-      this.pos++;
+      this.pos = pos + 1;
       return byte;
     }
-    return this.#longUint32();
+    const next = bytes[pos + 1] as number;
+    if (next < 0x80) {
+      this.pos = pos + 2;
+      return (byte & 0x7f) | (next << 7);
+    }
+    return this.#varint().getUint32(0, true);
   }
 
   int32(): number {
@@ -45,119 +45,71 @@ export class ScalarReader {
 
   /** Reads the number of an enum value, known or unknown. */
   enum<Value extends number>(): Value {
-    return (this.uint32() | 0) as Value;
+    return this.int32() as Value;
   }
 
   bool(): boolean {
     const byte = this.bytes[this.pos] as number;
-    if (byte < 0x80) {
-      this.pos++;
-      return byte !== 0;
-    }
-    this.#varint64();
-    return this.#low !== 0 || this.#high !== 0;
+    if (byte > 1) return this.uint64() !== 0n;
+    this.advance(1);
+    return byte === 1;
   }
 
   int64(): bigint {
-    this.#varint64();
-    return signed(this.#low, this.#high);
+    return this.#varint().getBigInt64(0, true);
   }
 
   uint64(): bigint {
-    this.#varint64();
-    scratch.setInt32(0, this.#low, true);
-    scratch.setInt32(4, this.#high, true);
-    return scratch.getBigUint64(0, true);
+    return this.#varint().getBigUint64(0, true);
   }
 
   sint64(): bigint {
-    this.#varint64();
-    const sign = -(this.#low & 1);
-    const low = ((this.#low >>> 1) | ((this.#high & 1) << 31)) ^ sign;
-    return signed(low, (this.#high >>> 1) ^ sign);
+    const value = this.uint64();
+    return (value >> 1n) ^ -(value & 1n);
   }
 
   fixed32(): number {
-    this.#fixed(4);
-    return scratch.getUint32(0, true);
+    return this.#fixed(4).getUint32(0, true);
   }
 
   sfixed32(): number {
-    this.#fixed(4);
-    return scratch.getInt32(0, true);
+    return this.#fixed(4).getInt32(0, true);
   }
 
   fixed64(): bigint {
-    this.#fixed(8);
-    return scratch.getBigUint64(0, true);
+    return this.#fixed(8).getBigUint64(0, true);
   }
 
   sfixed64(): bigint {
-    this.#fixed(8);
-    return scratch.getBigInt64(0, true);
+    return this.#fixed(8).getBigInt64(0, true);
   }
 
   float(): number {
-    this.#fixed(4);
-    return scratch.getFloat32(0, true);
+    return this.#fixed(4).getFloat32(0, true);
   }
 
   double(): number {
-    this.#fixed(8);
-    return scratch.getFloat64(0, true);
+    return this.#fixed(8).getFloat64(0, true);
   }
 
   /** Reads a bytes field as a view of the received bytes, without a copy. */
   data(): Uint8Array {
-    const start = this.#delimited();
-    return this.slice(start);
+    return this.slice(this.#delimited());
   }
 
   /** Reads UTF-8 text. Throws for invalid UTF-8, as proto3 requires. */
   string(): string {
-    const start = this.#delimited();
-    return readUtf8(this.bytes, start, this.pos, true);
+    return readUtf8(this.bytes, this.#delimited(), this.pos, true);
   }
 
   /** Reads UTF-8 text, and replaces invalid UTF-8 with U+FFFD, as in proto2. */
   lenientString(): string {
-    const start = this.#delimited();
-    return readUtf8(this.bytes, start, this.pos, false);
+    return readUtf8(this.bytes, this.#delimited(), this.pos, false);
   }
 
-  #varint64(): void {
-    const { bytes } = this;
-    let low = 0;
-    for (let shift = 0; shift < 28; shift += 7) {
-      const byte = bytes[this.pos++] as number;
-      low |= (byte & 0x7f) << shift;
-      if (!(byte >= 0x80)) {
-        this.#setVarint64(low, 0);
-        return;
-      }
-    }
-    const middle = bytes[this.pos++] as number;
-    low |= (middle & 0x0f) << 28;
-    let high = (middle & 0x70) >> 4;
-    if (!(middle >= 0x80)) {
-      this.#setVarint64(low, high);
-      return;
-    }
-    for (let shift = 3; shift <= 31; shift += 7) {
-      const byte = bytes[this.pos++] as number;
-      high |= (byte & 0x7f) << shift;
-      if (!(byte >= 0x80)) {
-        this.#setVarint64(low, high);
-        return;
-      }
-    }
-    throw new Error("invalid varint");
-  }
-
-  #setVarint64(low: number, high: number): void {
-    this.checkBounds();
-    this.#low = low;
-    this.#high = high;
+  /** Reads UTF-8 text that is the key of a map entry. Throws for invalid UTF-8. */
+  key(): string {
+    return readKey(this.bytes, this.#delimited(), this.pos);
   }
 
   /** Returns a view of the bytes that have been read since `start`. */
@@ -166,50 +118,48 @@ export class ScalarReader {
     return new Uint8Array(buffer, byteOffset + start, this.pos - start);
   }
 
-  /** Reads a length and skips as many bytes. Returns the offset at which they begin. */
-  #delimited(): number {
-    const length = this.uint32();
+  /** Moves over `size` bytes, which must be there. Returns the offset at which they begin. */
+  protected advance(size: number): number {
     const start = this.pos;
-    this.pos = start + length;
-    this.checkBounds();
+    this.pos += size;
+    if (this.pos > this.length) throw new RangeError("premature EOF");
     return start;
   }
 
-  #fixed(size: number): void {
-    const { bytes, pos } = this;
-    this.pos = pos + size;
-    this.checkBounds();
-    for (let index = 0; index < size; index++) scratch.setUint8(index, bytes[pos + index] as number);
+  /** Reads a length and skips as many bytes. Returns the offset at which they begin. */
+  #delimited(): number {
+    return this.advance(this.uint32());
   }
 
-  #longUint32(): number {
+  #fixed(size: number): DataView {
     const { bytes } = this;
-    let byte = bytes[this.pos++] as number;
-    let value = byte & 0x7f;
-    byte = bytes[this.pos++] as number;
-    value |= (byte & 0x7f) << 7;
-    if (byte < 0x80) return value;
-    byte = bytes[this.pos++] as number;
-    value |= (byte & 0x7f) << 14;
-    if (byte < 0x80) return value;
-    byte = bytes[this.pos++] as number;
-    value |= (byte & 0x7f) << 21;
-    if (byte < 0x80) return value;
-    byte = bytes[this.pos++] as number;
-    value |= (byte & 0x0f) << 28;
-    for (let size = 5; byte >= 0x80 && size < 10; size++) byte = bytes[this.pos++] as number;
-    if (byte >= 0x80) throw new Error("invalid varint");
-    this.checkBounds();
-    return value >>> 0;
+    let from = this.advance(size);
+    for (let at = 0; at < size; at += 4) {
+      const low = (bytes[from++] as number) | ((bytes[from++] as number) << 8);
+      scratch.setInt32(at, low | ((bytes[from++] as number) << 16) | ((bytes[from++] as number) << 24), true);
+    }
+    return scratch;
   }
 
-  protected checkBounds(): void {
-    if (this.pos > this.length) throw new RangeError("premature EOF");
+  /** Reads a varint as a 64-bit integer. Bits over 64 are dropped. */
+  #varint(): DataView {
+    const { bytes } = this;
+    let { pos } = this;
+    let low = 0;
+    let high = 0;
+    let byte = 0x80;
+    for (let shift = 0; byte > 0x7f; shift += 7) {
+      if (shift > 63) throw new Error("invalid varint");
+      // Past the end, a byte is undefined.
+      byte = bytes[pos++] as number;
+      const bits = byte & 0x7f;
+      // A shift counts modulo 32: by 35 bits is by three.
+      if (shift < 32) low |= bits << shift;
+      if (shift > 27) high |= shift > 28 ? bits << shift : bits >> 4;
+    }
+    this.advance(pos - this.pos);
+    scratch.setInt32(0, low, true);
+    scratch.setInt32(4, high, true);
+    return scratch;
   }
-}
-
-function signed(low: number, high: number): bigint {
-  scratch.setInt32(0, low, true);
-  scratch.setInt32(4, high, true);
-  return scratch.getBigInt64(0, true);
 }

@@ -2,7 +2,7 @@
  * Writer of protobuf's binary format for generated codecs. It writes the same bytes as protobuf-es, and rejects the same
  * values.
  */
-import { toFloat, toInt32, toInt64, toUint32, toUint64 } from "./numbers.ts";
+import { toFloat, toInt32, toLong, toUint32 } from "./numbers.ts";
 import { Slab } from "./slab.ts";
 import type { UnknownField } from "./unknown.ts";
 
@@ -18,9 +18,6 @@ const text = new TextEncoder();
 /** The method of `Buffer`, if there is one: it is faster than `TextEncoder`, which needs a view and returns an object. */
 const utf8Write: ((this: Uint8Array, value: string, offset: number) => number) | undefined =
   typeof Buffer === "function" ? Reflect.get(Buffer.prototype, "utf8Write") : undefined;
-
-/** A buffer that splits 64-bit integers into halves. */
-const scratch = new DataView(new ArrayBuffer(8));
 
 /** Writes fields. Each method writes a tag and a value; the tag 0 is omitted, for items of packed lists. */
 export class MessageWriter extends Slab {
@@ -44,15 +41,14 @@ export class MessageWriter extends Slab {
   /** Begins a length-prefixed field. One byte is reserved for the length. Returns the start for {@link join}. */
   fork(tag: number): number {
     this.#tag(tag, 1);
-    return this.pos++ - this.start;
+    return ++this.pos - this.start;
   }
 
   /** Ends the field of the matching {@link fork}: writes its length, and moves its content if the length needs more than one byte. */
   join(start: number): void {
-    const from = this.start + start + 1;
-    const length = this.pos - from;
-    if (length < 0x80) this.bytes[from - 1] = length;
-    else this.#joinLong(from, length);
+    const length = this.pos - this.start - start;
+    if (length < 0x80) this.bytes[this.start + start - 1] = length;
+    else this.#join(start, 1);
   }
 
   uint32(tag: number, value: number): void {
@@ -63,14 +59,13 @@ export class MessageWriter extends Slab {
   int32(tag: number, value: number): void {
     this.#tag(tag, MAX_VARINT);
     const number = toInt32(value);
-    if (number >= 0) this.#varint32(number);
-    else this.#varint64(number, -1);
+    if (number < 0) this.#varint64(number, -1);
+    else this.#varint32(number);
   }
 
   sint32(tag: number, value: number): void {
-    this.#tag(tag, MAX_VARINT);
     const number = toInt32(value);
-    this.#varint32(((number << 1) ^ (number >> 31)) >>> 0);
+    this.uint32(tag, ((number << 1) ^ (number >> 31)) >>> 0);
   }
 
   bool(tag: number, value: boolean): void {
@@ -79,60 +74,40 @@ export class MessageWriter extends Slab {
   }
 
   int64(tag: number, value: bigint | string | number): void {
-    this.#tag(tag, MAX_VARINT);
-    scratch.setBigInt64(0, toInt64(value), true);
-    this.#varint64(scratch.getInt32(0, true), scratch.getInt32(4, true));
+    this.#long(tag, toLong(value, true));
   }
 
   uint64(tag: number, value: bigint | string | number): void {
-    this.#tag(tag, MAX_VARINT);
-    scratch.setBigUint64(0, toUint64(value), true);
-    this.#varint64(scratch.getInt32(0, true), scratch.getInt32(4, true));
+    this.#long(tag, toLong(value, false));
   }
 
   sint64(tag: number, value: bigint | string | number): void {
-    this.#tag(tag, MAX_VARINT);
-    scratch.setBigInt64(0, toInt64(value), true);
-    const low = scratch.getInt32(0, true);
-    const high = scratch.getInt32(4, true);
-    const sign = high >> 31;
-    this.#varint64((low << 1) ^ sign, ((high << 1) | (low >>> 31)) ^ sign);
+    const long = toLong(value, true).getBigInt64(0, true);
+    this.int64(tag, BigInt.asIntN(64, long << 1n) ^ (long >> 63n));
   }
 
   fixed32(tag: number, value: number): void {
-    this.#tag(tag, 4);
-    this.view.setUint32(this.pos, toUint32(value), true);
-    this.pos += 4;
+    this.#fixed(tag, 4).setUint32(this.pos - 4, toUint32(value), true);
   }
 
   sfixed32(tag: number, value: number): void {
-    this.#tag(tag, 4);
-    this.view.setInt32(this.pos, toInt32(value), true);
-    this.pos += 4;
+    this.#fixed(tag, 4).setInt32(this.pos - 4, toInt32(value), true);
   }
 
   fixed64(tag: number, value: bigint | string | number): void {
-    this.#tag(tag, 8);
-    this.view.setBigUint64(this.pos, toUint64(value), true);
-    this.pos += 8;
+    this.#fixed(tag, 8).setBigInt64(this.pos - 8, toLong(value, false).getBigInt64(0, true), true);
   }
 
   sfixed64(tag: number, value: bigint | string | number): void {
-    this.#tag(tag, 8);
-    this.view.setBigInt64(this.pos, toInt64(value), true);
-    this.pos += 8;
+    this.#fixed(tag, 8).setBigInt64(this.pos - 8, toLong(value, true).getBigInt64(0, true), true);
   }
 
   float(tag: number, value: number): void {
-    this.#tag(tag, 4);
-    this.view.setFloat32(this.pos, toFloat(value), true);
-    this.pos += 4;
+    this.#fixed(tag, 4).setFloat32(this.pos - 4, toFloat(value), true);
   }
 
   double(tag: number, value: number): void {
-    this.#tag(tag, 8);
-    this.view.setFloat64(this.pos, value, true);
-    this.pos += 8;
+    this.#fixed(tag, 8).setFloat64(this.pos - 8, value, true);
   }
 
   data(tag: number, value: Uint8Array): void {
@@ -143,18 +118,19 @@ export class MessageWriter extends Slab {
   }
 
   string(tag: number, value: string): void {
-    const { length } = value;
+    // protobuf-es converts values that are not strings. Those have no length, or no characters.
+    const length = (value as string | undefined)?.length as number;
     if (!(length <= SHORT_STRING)) {
-      this.#longString(tag, value);
+      this.#text(tag, String(value));
       return;
     }
     this.#tag(tag, 1 + 3 * SHORT_STRING);
-    const bytes = this.bytes;
+    const { bytes } = this;
     let pos = this.pos + 1;
     for (let index = 0; index < length; index++) {
-      const code = value.charCodeAt(index);
-      if (code > 0x7f) {
-        this.#utf8(value);
+      const code = value.charCodeAt?.(index);
+      if (!(code < 0x80)) {
+        this.#text(0, String(value));
         return;
       }
       bytes[pos++] = code;
@@ -177,34 +153,40 @@ export class MessageWriter extends Slab {
     this.#raw(value);
   }
 
-  #longString(tag: number, value: string): void {
-    // protobuf-es converts values that are not strings.
-    const given = typeof value === "string" ? value : String(value);
-    this.#tag(tag, MAX_VARINT + 3 * given.length);
-    this.#utf8(given);
-  }
-
-  /** Encodes text after a length of the size that ASCII text needs, and moves the text if its length needs more bytes. */
-  #utf8(value: string): void {
-    const bytes = this.bytes;
-    const guessed = varint32Size(value.length);
-    const start = this.pos;
-    const from = start + guessed;
-    const written =
-      utf8Write === undefined
-        ? text.encodeInto(value, bytes.subarray(from)).written
-        : utf8Write.call(bytes, value, from);
-    const size = varint32Size(written);
-    if (size !== guessed) bytes.copyWithin(start + size, from, from + written);
-    this.#varint32(written);
-    this.pos += written;
-  }
-
   /** Writes a tag, and reserves `size` bytes for the value. */
   #tag(tag: number, size: number): void {
     this.reserve(MAX_TAG + size);
     if (tag >= 0x80) this.#varint32(tag);
     else if (tag !== 0) this.bytes[this.pos++] = tag;
+  }
+
+  /** Writes a tag, and leaves out `size` bytes for the caller, who writes them with the result. */
+  #fixed(tag: number, size: number): DataView {
+    this.#tag(tag, size);
+    this.pos += size;
+    return this.view;
+  }
+
+  /** Writes the length of what has been written since `start`, before it, where `reserved` bytes were left out for it. */
+  #join(start: number, reserved: number): void {
+    this.reserve(MAX_TAG);
+    const from = this.start + start;
+    const length = this.pos - from;
+    const more = varintSize(length) - reserved;
+    if (more > 0) this.bytes.copyWithin(from + more, from, this.pos);
+    this.pos = from - reserved;
+    this.#varint32(length);
+    this.pos += length;
+  }
+
+  /** Writes text after a length of the size that ASCII text has. The text is moved if its length needs more bytes. */
+  #text(tag: number, value: string): void {
+    this.#tag(tag, MAX_VARINT + 3 * value.length);
+    const { bytes } = this;
+    const size = varintSize(value.length);
+    const from = this.pos + size;
+    this.pos = from + (utf8Write?.call(bytes, value, from) ?? text.encodeInto(value, bytes.subarray(from)).written);
+    this.#join(from - this.start, size);
   }
 
   #raw(value: Uint8Array): void {
@@ -227,31 +209,39 @@ export class MessageWriter extends Slab {
 
   #varint64(low: number, high: number): void {
     let lower = low >>> 0;
-    let upper = high >>> 0;
-    const bytes = this.bytes;
-    while (upper !== 0) {
-      bytes[this.pos++] = (lower & 0x7f) | 0x80;
+    for (let upper = high >>> 0; upper !== 0; upper >>>= 7) {
+      this.bytes[this.pos++] = (lower & 0x7f) | 0x80;
       lower = ((lower >>> 7) | (upper << 25)) >>> 0;
-      upper >>>= 7;
     }
     this.#varint32(lower);
   }
 
-  #joinLong(from: number, length: number): void {
-    const more = varint32Size(length) - 1;
-    const start = from - this.start;
-    this.reserve(more);
-    const moved = this.start + start;
-    this.bytes.copyWithin(moved + more, moved, this.pos);
-    this.pos = moved - 1;
-    this.#varint32(length);
-    this.pos += length;
+  #long(tag: number, long: DataView): void {
+    this.#tag(tag, MAX_VARINT);
+    this.#varint64(long.getInt32(0, true), long.getInt32(4, true));
   }
 }
 
-function varint32Size(value: number): number {
-  if (value < 0x80) return 1;
-  if (value < 0x4000) return 2;
-  if (value < 0x200000) return 3;
-  return value < 0x10000000 ? 4 : 5;
+/** Returns the length of a varint of up to 32 bits, whose bytes have seven bits each: nine 64ths are a little less than a seventh. */
+function varintSize(value: number): number {
+  return (352 - 9 * Math.clz32(value)) >>> 6;
+}
+
+/** Writes the fields of a message. */
+export type EncodeMessage<Message> = (writer: MessageWriter, message: Message) => void;
+
+/** The writer that is reused. `undefined` while it is in use, because a getter of a message may encode another one. */
+let idle: MessageWriter | undefined = new MessageWriter();
+
+/** Encodes a message with its generated function, after `headroom` bytes. */
+export function encodeInto<Message>(encode: EncodeMessage<Message>, message: Message, headroom: number): Uint8Array {
+  const writer = idle ?? new MessageWriter();
+  idle = undefined;
+  try {
+    writer.begin(headroom);
+    encode(writer, message);
+    return writer.finish();
+  } finally {
+    idle = writer;
+  }
 }

@@ -9,8 +9,8 @@ import { createMessageCodec } from "../../../codec/binary/generated.ts";
 /** Writes a google.protobuf.Duration. */
 export function encodeDuration(writer: MessageWriter, message: Duration): void {
   writer.check(message, "google.protobuf.Duration");
-  if (message.seconds !== 0n) writer.int64(8, message.seconds);
-  if (message.nanos !== 0) writer.int32(16, message.nanos);
+  if (message.seconds != 0n) writer.int64(8, message.seconds);
+  if (message.nanos != 0) writer.int32(16, message.nanos);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 

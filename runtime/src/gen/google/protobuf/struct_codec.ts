@@ -9,7 +9,8 @@ import { createMessageCodec, setEntry } from "../../../codec/binary/generated.ts
 /** Writes a google.protobuf.Struct. */
 export function encodeStruct(writer: MessageWriter, message: Struct): void {
   writer.check(message, "google.protobuf.Struct");
-  for (const key of Object.keys(message.fields)) {
+  for (const key in message.fields) {
+    if (!Object.hasOwn(message.fields, key)) continue;
     const value = message.fields[key]!;
     const start = writer.fork(10);
     writer.string(10, key);
@@ -36,7 +37,7 @@ export function decodeStruct(reader: MessageReader, end: number, message: Struct
           const part = reader.tag();
           switch (part >>> 3) {
             case 1:
-              key = reader.string();
+              key = reader.key();
               break;
             case 2:
               value = decodeValue(reader, reader.end(), value);

@@ -92,10 +92,10 @@ export function encodeField(writer: MessageWriter, message: Field): void {
   writer.check(message, "google.protobuf.Field");
   if (message.kind !== 0) writer.int32(8, message.kind);
   if (message.cardinality !== 0) writer.int32(16, message.cardinality);
-  if (message.number !== 0) writer.int32(24, message.number);
+  if (message.number != 0) writer.int32(24, message.number);
   if (message.name !== "") writer.string(34, message.name);
   if (message.typeUrl !== "") writer.string(50, message.typeUrl);
-  if (message.oneofIndex !== 0) writer.int32(56, message.oneofIndex);
+  if (message.oneofIndex != 0) writer.int32(56, message.oneofIndex);
   if (message.packed !== false) writer.bool(64, message.packed);
   for (const item of message.options) {
     const start = writer.fork(74);
@@ -252,7 +252,7 @@ export const EnumCodec: MessageCodec<Enum> = /*@__PURE__*/ createMessageCodec(en
 export function encodeEnumValue(writer: MessageWriter, message: EnumValue): void {
   writer.check(message, "google.protobuf.EnumValue");
   if (message.name !== "") writer.string(10, message.name);
-  if (message.number !== 0) writer.int32(16, message.number);
+  if (message.number != 0) writer.int32(16, message.number);
   for (const item of message.options) {
     const start = writer.fork(26);
     encodeOption(writer, item);

@@ -87,7 +87,7 @@ export const FloatValueCodec: MessageCodec<FloatValue> = /*@__PURE__*/ createMes
 /** Writes a google.protobuf.Int64Value. */
 export function encodeInt64Value(writer: MessageWriter, message: Int64Value): void {
   writer.check(message, "google.protobuf.Int64Value");
-  if (message.value !== 0n) writer.int64(8, message.value);
+  if (message.value != 0n) writer.int64(8, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -125,7 +125,7 @@ export const Int64ValueCodec: MessageCodec<Int64Value> = /*@__PURE__*/ createMes
 /** Writes a google.protobuf.UInt64Value. */
 export function encodeUInt64Value(writer: MessageWriter, message: UInt64Value): void {
   writer.check(message, "google.protobuf.UInt64Value");
-  if (message.value !== 0n) writer.uint64(8, message.value);
+  if (message.value != 0n) writer.uint64(8, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -163,7 +163,7 @@ export const UInt64ValueCodec: MessageCodec<UInt64Value> = /*@__PURE__*/ createM
 /** Writes a google.protobuf.Int32Value. */
 export function encodeInt32Value(writer: MessageWriter, message: Int32Value): void {
   writer.check(message, "google.protobuf.Int32Value");
-  if (message.value !== 0) writer.int32(8, message.value);
+  if (message.value != 0) writer.int32(8, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -201,7 +201,7 @@ export const Int32ValueCodec: MessageCodec<Int32Value> = /*@__PURE__*/ createMes
 /** Writes a google.protobuf.UInt32Value. */
 export function encodeUInt32Value(writer: MessageWriter, message: UInt32Value): void {
   writer.check(message, "google.protobuf.UInt32Value");
-  if (message.value !== 0) writer.uint32(8, message.value);
+  if (message.value != 0) writer.uint32(8, message.value);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 

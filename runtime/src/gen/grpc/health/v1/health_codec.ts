@@ -133,7 +133,8 @@ export const HealthListRequestCodec: MessageCodec<HealthListRequest> = /*@__PURE
 /** Writes a grpc.health.v1.HealthListResponse. */
 export function encodeHealthListResponse(writer: MessageWriter, message: HealthListResponse): void {
   writer.check(message, "grpc.health.v1.HealthListResponse");
-  for (const key of Object.keys(message.statuses)) {
+  for (const key in message.statuses) {
+    if (!Object.hasOwn(message.statuses, key)) continue;
     const value = message.statuses[key]!;
     const start = writer.fork(10);
     writer.string(10, key);
@@ -160,7 +161,7 @@ export function decodeHealthListResponse(reader: MessageReader, end: number, mes
           const part = reader.tag();
           switch (part >>> 3) {
             case 1:
-              key = reader.string();
+              key = reader.key();
               break;
             case 2:
               value = decodeHealthCheckResponse(reader, reader.end(), value);

@@ -93,7 +93,7 @@ export const ServerReflectionRequestCodec: MessageCodec<ServerReflectionRequest>
 export function encodeExtensionRequest(writer: MessageWriter, message: ExtensionRequest): void {
   writer.check(message, "grpc.reflection.v1.ExtensionRequest");
   if (message.containingType !== "") writer.string(10, message.containingType);
-  if (message.extensionNumber !== 0) writer.int32(16, message.extensionNumber);
+  if (message.extensionNumber != 0) writer.int32(16, message.extensionNumber);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
 
@@ -383,7 +383,7 @@ export const ServiceResponseCodec: MessageCodec<ServiceResponse> = /*@__PURE__*/
 /** Writes a grpc.reflection.v1.ErrorResponse. */
 export function encodeErrorResponse(writer: MessageWriter, message: ErrorResponse): void {
   writer.check(message, "grpc.reflection.v1.ErrorResponse");
-  if (message.errorCode !== 0) writer.int32(8, message.errorCode);
+  if (message.errorCode != 0) writer.int32(8, message.errorCode);
   if (message.errorMessage !== "") writer.string(18, message.errorMessage);
   if (message.$unknown !== undefined) writer.unknown(message.$unknown);
 }
