@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { decodeProtoInSteps } from "../../runtime/src/codec/proto-steps.ts";
 import { load } from "./load.ts";
 import { fileOfBytes, randomFile } from "./schemas.ts";
-import { attempt, corrupt, describeValue, mutate, randomMessage, randomOf } from "./values.ts";
+import { attempt, corrupt, mutate, randomMessage, randomOf, same } from "./values.ts";
 
 /** Schemas of one run, and messages of each. A longer run: `npm run codecs:differential`. */
 const SCHEMAS = Number(process.env["CODEC_SCHEMAS"] ?? 200);
@@ -27,11 +27,11 @@ describe("generated codecs", { timeout: 3_600_000 }, () => {
           const message = randomMessage(schema, random);
           const bytes = attempt(() => toBinary(schema, message));
           const ours = attempt(() => codecOf(schema).encode(message));
-          expect(ours).toEqual(bytes);
+          same(ours, bytes);
           if (bytes === undefined) continue;
           const decoded = codecOf(schema).decode(bytes);
-          expect(describeValue(decoded)).toEqual(describeValue(fromBinary(schema, bytes)));
-          expect(toBinary(schema, decoded as Message)).toEqual(toBinary(schema, fromBinary(schema, bytes)));
+          same(decoded, fromBinary(schema, bytes));
+          same(toBinary(schema, decoded as Message), toBinary(schema, fromBinary(schema, bytes)));
         }
       }),
       parameters,
@@ -78,7 +78,7 @@ describe("generated codecs", { timeout: 3_600_000 }, () => {
           const invalid = corrupt(schema, message, random);
           const theirs = attempt(() => toBinary(schema, message));
           const ours = attempt(() => codecOf(schema).encode(message));
-          expect([invalid, ours]).toEqual([invalid, theirs]);
+          same(ours, theirs, invalid);
         }
       }),
       parameters,
@@ -97,7 +97,7 @@ describe("generated codecs", { timeout: 3_600_000 }, () => {
           const mutated = mutate(bytes.subarray(0, 400), random);
           const theirs = attempt(() => fromBinary(schema, mutated));
           const ours = attempt(() => codecOf(schema).decode(mutated));
-          expect(describeValue(ours)).toEqual(describeValue(theirs));
+          same(ours, theirs);
         }
       }),
       parameters,

@@ -10,7 +10,7 @@ import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/
 import fc from "fast-check";
 import { type Codec, load } from "./load.ts";
 import { randomFile } from "./schemas.ts";
-import { attempt, corrupt, describeValue, mutate, type Random, randomMessage, randomOf } from "./values.ts";
+import { attempt, corrupt, mutate, type Random, randomMessage, randomOf, same } from "./values.ts";
 
 /** Values of each schema. Each makes two cases: the value itself, or one with an invalid field, and mutated bytes. */
 const VALUES = 60;
@@ -70,12 +70,6 @@ function judge(schema: DescMessage, codec: Codec, random: Random): void {
   );
   cases++;
   if (expected === undefined) rejected++;
-}
-
-function same(ours: unknown, theirs: unknown, hint = ""): void {
-  if (ours instanceof Uint8Array && theirs instanceof Uint8Array && Buffer.compare(ours, theirs) === 0) return;
-  const [left, right] = [describeValue(ours), describeValue(theirs)].map((value) => JSON.stringify(value));
-  if (left !== right) throw new Error(`${hint}\nours:   ${left}\ntheirs: ${right}`);
 }
 
 function report(seed: number | undefined): void {
