@@ -4,6 +4,9 @@
  *
  *     npm run h2spec              # both sides
  *     npm run h2spec -- server    # the server alone
+ *
+ * h2specd of that version judges every connection of a client, not the first alone: a client that connects again without a
+ * request fails a case.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

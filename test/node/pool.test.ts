@@ -169,6 +169,38 @@ describe("a server that goes away", () => {
   });
 });
 
+describe("a connection that fails", () => {
+  it.each<[name: string, fail: (stream: RawStream) => unknown]>([
+    ["because the server breaks the protocol", ({ connection }) => connection.write(frame(Type.data, 0, 99, Buffer.from("x")))],
+    ["with a GOAWAY that has an error, and stays open", (stream) => goAway(stream, stream.id, Reset.internal)],
+    ["because it is closed", ({ connection }) => connection.socket.destroy()],
+  ])("%s, is not replaced before a call needs one", async (_, fail) => {
+    const server = await startRawServer((stream) => (stream.connectionIndex === 0 ? fail(stream) : greet(stream)));
+    const client = connectGreeter(server.baseUrl);
+    expect((await failureOf(client.greet({}))).code).toBe(Code.Unavailable);
+    await expect.poll(() => server.connections[0]?.closed).toBe(true);
+    await turn();
+    expect(server.connections).toHaveLength(1);
+    expect((await client.greet({})).greeting).toBe("Hello!");
+    expect(server.connections).toHaveLength(2);
+  });
+
+  it("after a GOAWAY that excludes one of its streams serves the others, and the excluded one is sent again", async () => {
+    const server = await startRawServer((stream) => {
+      if (stream.connectionIndex > 0) greet(stream, "again");
+      else if (server.streams.length === 2) goAway(stream, 1);
+    });
+    const client = connectGreeter(server.baseUrl);
+    const first = client.greet({ name: "first" });
+    await expect.poll(() => server.streams.length).toBe(1);
+    expect((await client.greet({ name: "second" })).greeting).toBe("again");
+    greet(server.streams[0] as RawStream, "late");
+    expect((await first).greeting).toBe("late");
+    expect(server.connections).toHaveLength(2);
+    expect(server.streams).toHaveLength(3);
+  });
+});
+
 describe("a connection that the server closes before it has said a word", () => {
   it.each<[name: string, close: (socket: Socket) => unknown]>([
     ["closed", (socket) => socket.end()],

@@ -31,9 +31,9 @@ export interface Connection {
 export interface ConnectionOwner {
   /**
    * Called when no more streams can be opened: the server has sent GOAWAY, or the connection is lost. May be called several
-   * times.
+   * times. `isLeaving`: its open streams may still finish (graceful shutdown).
    */
-  onUnusable(connection: Connection): void;
+  onUnusable(connection: Connection, isLeaving: boolean): void;
   /** Called when the last open stream has closed. */
   onIdle(connection: Connection): void;
 }

@@ -108,7 +108,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
    * Handles GOAWAY. Without an error code, open streams may finish; with an error code, they fail (RFC 9113, section 6.8).
    */
   #onGoAway(code: number): void {
-    this.#owner.onUnusable(this);
+    this.#owner.onUnusable(this, code === ErrorCode.NoError);
     if (code !== ErrorCode.NoError) {
       this.#reason ??= connectionError(new Error(`the server ended it with HTTP/2 code ${code}`), this.#peer);
       this.#engine.fail(ErrorCode.NoError, "");
@@ -123,7 +123,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   #onOver({ code, text, isLocal }: Extract<ConnectionEvent, { type: "over" }>): void {
     this.#handshake?.onFailed(isLocal ? NO_HTTP2 : undefined);
     this.#handshake = undefined;
-    this.#owner.onUnusable(this);
+    this.#owner.onUnusable(this, false);
     const error = this.#errorOf(code, text, isLocal);
     this.#reason = error;
     for (const { reject } of this.#pings) reject(error);
@@ -141,7 +141,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#stopTicks();
     this.#handshake?.onFailed(error);
     this.#handshake = undefined;
-    this.#owner.onUnusable(this);
+    this.#owner.onUnusable(this, false);
     this.#onClosed();
   }
 

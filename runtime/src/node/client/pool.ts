@@ -80,10 +80,11 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
   }, options.backoff);
 
   const owner: ConnectionOwner = {
-    onUnusable(connection) {
+    onUnusable(connection, isLeaving) {
       if (!remove(connection) || closing !== undefined || pooled.length > 0) return;
-      // A client with open streams will probably open more, so the next connection is made in advance.
-      if (connection.streams > 0) startAhead();
+      // A client with open streams will probably open more, so the next connection is made in advance. After a failure it is
+      // made when a call needs it: the server may have another fault, or none may follow.
+      if (isLeaving && connection.streams > 0) startAhead();
       options.onReadiness?.(false);
     },
     onIdle(connection) {
