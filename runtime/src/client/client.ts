@@ -3,11 +3,20 @@
  * calls and streams.
  */
 
-import type { Call, ContextValues, Method, Selector, ServiceDef, StreamRequest, UnaryRequest } from "../call/call.ts";
+import type {
+  Call,
+  ContextValues,
+  Method,
+  Selector,
+  ServiceDef,
+  StreamRequest,
+  StreamResponse,
+  UnaryRequest,
+} from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type CloseOptions, type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
 import { RpcError, reasonOf, withCaller } from "../call/error.ts";
-import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
+import { DONE, MessageStream, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { responseCountError, shapeError } from "../call/outcome.ts";
 
@@ -182,27 +191,6 @@ async function callUnary(
 
 const NO_OPTIONS: CallOptions = {};
 
-/**
- * Returns the responses of a streaming call. The call starts when the first response is read, and is cancelled when the
- * reader leaves the loop early.
- */
-function cancellable(
-  start: (opened: (context: StreamContext) => void) => AsyncGenerator<object, void>,
-): AsyncIterable<object> {
-  let context: StreamContext | undefined;
-  const messages = start((opened) => {
-    context = opened;
-  });
-  const next = (): Promise<IteratorResult<object, undefined>> =>
-    messages.next() as Promise<IteratorResult<object, undefined>>;
-  return iteration(next, () => {
-    // The call is cancelled first, because a generator that waits for a message would run `return` only after the
-    // message.
-    context?.cancel();
-    messages.return().catch(() => {});
-  });
-}
-
 function callStream(
   method: Method,
   call: Call,
@@ -210,31 +198,104 @@ function callStream(
   defaults: CallDefaults,
   options: CallOptions = NO_OPTIONS,
 ): AsyncIterable<object> {
-  return cancellable(async function* (opened) {
-    let context: StreamContext | undefined;
-    let finished = false;
+  return new ResponseStream(method, call, messages, defaults, options);
+}
+
+/**
+ * The responses of a streaming call. The call starts when the first response is read, and is cancelled when the reader leaves
+ * the loop early.
+ */
+class ResponseStream extends MessageStream {
+  readonly #method: Method;
+  readonly #call: Call;
+  readonly #requests: AsyncIterable<object>;
+  readonly #defaults: CallDefaults;
+  readonly #options: CallOptions;
+  #context: StreamContext | undefined;
+  #responses: AsyncIterator<object> | undefined;
+  #response: StreamResponse | undefined;
+  /** `#responses`, if messages can be taken from it. */
+  #stream: MessageStream | undefined;
+  #isOver = false;
+
+  constructor(
+    method: Method,
+    call: Call,
+    requests: AsyncIterable<object>,
+    defaults: CallDefaults,
+    options: CallOptions,
+  ) {
+    super();
+    this.#method = method;
+    this.#call = call;
+    this.#requests = requests;
+    this.#defaults = defaults;
+    this.#options = options;
+  }
+
+  protected ready(): object | undefined {
+    return this.#isOver ? undefined : this.#stream?.take();
+  }
+
+  protected async wait(): Promise<IteratorResult<object, undefined>> {
+    if (this.#isOver) return DONE;
     try {
-      if (typeof messages?.[Symbol.asyncIterator] !== "function") {
-        throw clientError(`the requests of ${method.path} must be an async iterable, such as an async generator makes`);
-      }
-      const headers = mergeHeaders(defaults.headers, options.headers);
-      const selector = selectorOf(defaults, options);
-      context = new StreamContext(contextOptions(defaults, options));
-      opened(context);
-      const request: StreamRequest = { stream: true, method, messages, context, headers, selector };
-      const response = await context.race(() => call(request));
-      if (!response?.stream) throw shapeError(method, response);
-      options.onHeaders?.(response.headers);
-      for await (const message of eachWithin(context, response.messages)) yield message;
-      finished = true;
-      options.onTrailers?.(response.trailers);
+      const responses = this.#responses ?? (await this.#start());
+      const step = await responses.next();
+      if (!step.done) return step;
+      this.#end();
+      this.#options.onTrailers?.((this.#response as StreamResponse).trailers);
+      return DONE;
     } catch (reason) {
-      throw withCaller(reason, method.path);
-    } finally {
-      if (!finished) context?.cancel();
-      context?.close();
+      this.#context?.cancel();
+      this.#end();
+      throw withCaller(reason, this.#method.path);
     }
-  });
+  }
+
+  protected leave(): void {
+    this.#isOver = true;
+    this.#context?.cancel();
+    // A pending read ends the call when it fails.
+    if (this.isPending) return;
+    this.#end();
+    void ended(this.#responses);
+  }
+
+  async #start(): Promise<AsyncIterator<object>> {
+    const method = this.#method;
+    const messages = this.#requests;
+    const defaults = this.#defaults;
+    const options = this.#options;
+    if (typeof messages?.[Symbol.asyncIterator] !== "function") {
+      throw clientError(`the requests of ${method.path} must be an async iterable, such as an async generator makes`);
+    }
+    const headers = mergeHeaders(defaults.headers, options.headers);
+    const selector = selectorOf(defaults, options);
+    const context = new StreamContext(contextOptions(defaults, options));
+    this.#context = context;
+    const request: StreamRequest = { stream: true, method, messages, context, headers, selector };
+    const response = await context.race(() => this.#call(request));
+    if (!response?.stream) throw shapeError(method, response);
+    options.onHeaders?.(response.headers);
+    this.#response = response;
+    const responses = eachWithin(context, response.messages)[Symbol.asyncIterator]();
+    this.#responses = responses;
+    if (responses instanceof MessageStream) this.#stream = responses;
+    return responses;
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#context?.close();
+  }
+}
+
+/** Ends an iteration early. Its errors have no receiver. */
+async function ended(iterator: AsyncIterator<object> | undefined): Promise<void> {
+  try {
+    await iterator?.return?.();
+  } catch {}
 }
 
 /** Returns the options of a call's context. Throws an `RpcError` for an invalid timeout. */

@@ -29,7 +29,7 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
-import { inflate, internalError, readMessages } from "./messages.ts";
+import { inflate, internalError, ReceivedMessages } from "./messages.ts";
 import { httpStatusError, isReceived, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** The header with a request's message type, for servers and proxies that cannot derive it from the path. */
@@ -44,6 +44,12 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   const fields = requestFields(`application/grpc+${codec.name}`, options, userAgent).freeze();
   const wrapperFields = requestFields(wrapperContentType, options, userAgent).freeze();
 
+  /** The headers of the last response that was accepted as one without compression. */
+  let accepted: Metadata | undefined;
+  /** The headers and trailers of the last response without metadata of the user. Engines repeat such objects. */
+  let plainHeaders: Metadata | undefined;
+  let plainTrailers: Metadata | undefined;
+
   function call(request: CallRequest): ReturnType<Call> {
     return request.stream ? callStream(request) : callUnary(request);
   }
@@ -56,7 +62,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const encoded = encode(method, request.message);
       const body = wholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
       response = await exchange(httpRequest(request, body));
-      const headers = userMetadata(response.headers);
+      const headers = headersOf(response);
       const compression = checkResponse(response, method);
       isAccepted = true;
       let bytes: Uint8Array;
@@ -72,7 +78,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       if (error !== undefined) throw markReceived(error);
       const decoding = decode(method, data);
       const message = decoding instanceof Promise ? await decoding : decoding;
-      return { stream: false, message, headers, trailers: userMetadata(response.trailers) };
+      return { stream: false, message, headers, trailers: trailersOf(response) };
     } catch (reason) {
       const error = failure(reason, response, context);
       // A call with a trailers-only response may be attempted again, and so may a call with a response that is not gRPC
@@ -90,12 +96,30 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const compression = checkResponse(response, method);
       throwTrailersOnly(response);
       const trailers = new Metadata();
-      const read = method.kind === "client_streaming" ? decodeOnly : decodeEach;
-      const messages = cancelledUnread(read(request, response, compression, trailers), response.body);
+      const messages =
+        method.kind === "client_streaming"
+          ? cancelledUnread(decodeOnly(request, response, compression, trailers), response.body)
+          : decodeEach(request, response, compression, trailers);
       return { stream: true, messages, headers, trailers };
     } catch (reason) {
       throw failure(reason, response, context);
     }
+  }
+
+  /** Returns the user's metadata in the headers of a response. */
+  function headersOf({ headers }: HttpResponse): Metadata {
+    if (headers === plainHeaders) return new Metadata();
+    const metadata = userMetadata(headers);
+    if (headers.frozen && metadata.size === 0) plainHeaders = headers;
+    return metadata;
+  }
+
+  /** Returns the user's metadata in the trailers of a response. */
+  function trailersOf({ trailers }: HttpResponse): Metadata {
+    if (trailers === plainTrailers) return new Metadata();
+    const metadata = userMetadata(trailers);
+    if (trailers.frozen && metadata.size === 0) plainTrailers = trailers;
+    return metadata;
   }
 
   function httpRequest(request: CallRequest, body: Body): HttpRequest {
@@ -169,10 +193,10 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     response: HttpResponse,
     compression: Compression | undefined,
     trailers: Metadata,
-  ): AsyncGenerator<object, undefined> {
+  ): ReceivedMessages {
     const headers = userMetadata(response.headers);
     let hasBody = false;
-    return readMessages(response.body, {
+    return new ReceivedMessages(response.body, {
       compression,
       options,
       decode(bytes) {
@@ -239,6 +263,8 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
    * any HTTP status, and it takes precedence over that status.
    */
   function checkResponse(response: HttpResponse, method: Method): Compression | undefined {
+    const isPlain = response.status === 200 && method.payload === undefined;
+    if (isPlain && response.headers === accepted) return undefined;
     const contentType = response.headers.get("content-type");
     const wrapped = method.payload !== undefined && isWrapperContentType(contentType ?? "");
     const name = wrapped ? codec.name : codecNameOf(contentType);
@@ -252,7 +278,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       throw new RpcError(Code.Internal, `asked for application/grpc+${codec.name}, but the server sent ${contentType}`);
     }
     try {
-      return readResponseCompression(response.headers, options);
+      const compression = readResponseCompression(response.headers, options);
+      if (isPlain && compression === undefined && response.headers.frozen) accepted = response.headers;
+      return compression;
     } catch (reason) {
       cancelBody(response.body);
       throw reason;
@@ -287,15 +315,15 @@ export function failure(reason: unknown, response: HttpResponse | undefined, { t
 }
 
 /** Wraps messages so that their body is cancelled if the reader leaves before the first message. */
-export function cancelledUnread(messages: AsyncGenerator<object, undefined>, body: Body): AsyncIterable<object> {
+export function cancelledUnread(messages: AsyncIterableIterator<object, undefined>, body: Body): AsyncIterable<object> {
   let begun = false;
   const next = (): Promise<IteratorResult<object, undefined>> => {
     begun = true;
     return messages.next();
   };
-  const leave = (): Promise<unknown> => {
+  const leave = (): Promise<unknown> | undefined => {
     if (!begun) cancelBody(body);
-    return messages.return(undefined);
+    return messages.return?.();
   };
   return iteration(next, leave);
 }

@@ -98,12 +98,6 @@ export class EnvelopeReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** Yields the envelopes that a chunk completes. Throws as {@link next} does. */
-  *take(chunk: Uint8Array): Generator<Envelope, void> {
-    this.push(chunk);
-    for (let envelope = this.next(); envelope !== undefined; envelope = this.next()) yield envelope;
-  }
-
   push(chunk: Uint8Array): void {
     this.#chunks.push(chunk);
     this.#buffered += chunk.byteLength;

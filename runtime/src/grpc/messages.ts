@@ -4,6 +4,7 @@
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { countMessage } from "../call/event-loop.ts";
+import { DONE, MessageStream } from "../call/message-stream.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { Body } from "../http/body.ts";
 import { decompressMessage } from "../protocol/message.ts";
@@ -22,24 +23,84 @@ export interface MessageReading {
   ended?(): void;
 }
 
-/** Reads the messages of a stream. */
-export async function* readMessages(body: Body, reading: MessageReading): AsyncGenerator<object, undefined> {
-  const { compression, options } = reading;
-  const envelopes = new EnvelopeReader(options.maxMessageBytes);
-  try {
-    for await (const chunk of body) {
-      for (const { compressed, data } of envelopes.take(chunk)) {
-        yield reading.decode(compressed ? await inflate(data, compression, options) : data);
-        // A chunk may contain thousands of empty messages, so the loop yields to the event loop between them.
-        const turn = countMessage();
-        if (turn !== undefined) await turn;
-      }
-    }
-    envelopes.finish();
-  } catch (reason) {
-    throw reading.failed === undefined ? reason : reading.failed(reason);
+/** The messages of a stream that is received. */
+export class ReceivedMessages extends MessageStream {
+  readonly #reading: MessageReading;
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #envelopes: EnvelopeReader;
+  /** The next message, or the failure to decode it, if that takes time or has to be reported by {@link wait}. */
+  #decoding: Promise<object> | undefined;
+  /** A chunk may contain thousands of empty messages, so the reader yields to the event loop between them. */
+  #turn: Promise<void> | undefined;
+  #isOver = false;
+
+  constructor(body: Body, reading: MessageReading) {
+    super();
+    this.#reading = reading;
+    this.#chunks = body[Symbol.asyncIterator]();
+    this.#envelopes = new EnvelopeReader(reading.options.maxMessageBytes);
   }
-  reading.ended?.();
+
+  protected ready(): object | undefined {
+    if (this.#isOver || this.#turn !== undefined || this.#decoding !== undefined) return undefined;
+    try {
+      const message = this.#decodeNext();
+      if (!(message instanceof Promise)) {
+        if (message !== undefined) this.#turn = countMessage();
+        return message;
+      }
+      this.#decoding = message;
+    } catch (reason) {
+      this.#decoding = Promise.reject(reason);
+    }
+    this.#decoding.catch(() => {});
+    return undefined;
+  }
+
+  protected async wait(): Promise<IteratorResult<object, undefined>> {
+    try {
+      while (!this.#isOver) {
+        if (this.#turn !== undefined) {
+          await this.#turn;
+          this.#turn = undefined;
+        }
+        const next = this.#decoding ?? this.#decodeNext();
+        if (next !== undefined) {
+          const value = await next;
+          this.#decoding = undefined;
+          this.#turn = countMessage();
+          return { done: false, value };
+        }
+        const step = await this.#chunks.next();
+        if (step.done) break;
+        this.#envelopes.push(step.value);
+      }
+      if (this.#isOver) return DONE;
+      this.#isOver = true;
+      this.#envelopes.finish();
+    } catch (reason) {
+      this.#isOver = true;
+      await this.#chunks.return?.().catch(() => {});
+      throw this.#reading.failed === undefined ? reason : this.#reading.failed(reason);
+    }
+    this.#reading.ended?.();
+    return DONE;
+  }
+
+  protected leave(): unknown {
+    this.#isOver = true;
+    return this.#chunks.return?.();
+  }
+
+  /** Decodes the next message that has been received, if there is one. */
+  #decodeNext(): object | Promise<object> | undefined {
+    const { compression, options } = this.#reading;
+    const envelope = this.#envelopes.next();
+    if (envelope === undefined) return undefined;
+    const { compressed, data } = envelope;
+    if (!compressed) return this.#reading.decode(data);
+    return inflate(data, compression, options).then((inflated) => this.#reading.decode(inflated));
+  }
 }
 
 /** Decompresses a message that is marked as compressed. Throws `internal` if the headers name no compression. */

@@ -33,7 +33,7 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
-import { inflate, internalError, readMessages } from "./messages.ts";
+import { inflate, internalError, ReceivedMessages } from "./messages.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
 /** A call whose headers have been read. */
@@ -137,7 +137,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
         calling = handler.call({
           stream: true,
           method: handler.method,
-          messages: readMessages(request.body, {
+          messages: new ReceivedMessages(request.body, {
             compression: headers.compression,
             options,
             decode: (bytes) => decode(call, bytes),
@@ -171,30 +171,42 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
       context.close();
       return messages.return?.();
     };
-    const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
-      try {
-        let step: IteratorResult<object>;
-        try {
-          step = await messages.next();
-        } catch (reason) {
-          throw maskUnknownError(reason, { method: handler.method, context }, options.onError);
-        }
-        if (!step.done) {
-          const envelope = encode(call, step.value);
-          const compressing = compressEnvelope(envelope, headers.responseCompression, options);
-          return { done: false, value: compressing === undefined ? envelope : await compressing };
-        }
-        trailers.appendAll(okTrailers(response.trailers, limits));
-        context.answered();
-        context.close();
-      } catch (reason) {
-        const error = asRpcError(reason, request.path);
-        context.answered(error);
-        writeError(trailers, error, limits);
-        trailers.appendAll(userMetadata(response.trailers));
-        await leave()?.catch(() => {});
-      }
+    type Step = IteratorResult<Uint8Array, undefined>;
+    const end = (): Step => {
+      trailers.appendAll(okTrailers(response.trailers, limits));
+      context.answered();
+      context.close();
       return DONE;
+    };
+    const fail = async (reason: unknown): Promise<Step> => {
+      const error = asRpcError(reason, request.path);
+      context.answered(error);
+      writeError(trailers, error, limits);
+      trailers.appendAll(userMetadata(response.trailers));
+      await leave()?.catch(() => {});
+      return DONE;
+    };
+    const onMessage = (step: IteratorResult<object>): Step | Promise<Step> => {
+      try {
+        if (step.done) return end();
+        const envelope = encode(call, step.value);
+        const compressing = compressEnvelope(envelope, headers.responseCompression, options);
+        return compressing === undefined
+          ? { done: false, value: envelope }
+          : compressing.then((value) => ({ done: false, value }), fail);
+      } catch (reason) {
+        return fail(reason);
+      }
+    };
+    const onError = (reason: unknown): Promise<Step> =>
+      fail(maskUnknownError(reason, { method: handler.method, context }, options.onError));
+    // Functions without `await`: a promise less for each message.
+    const next = (): Promise<Step> => {
+      try {
+        return Promise.resolve(messages.next()).then(onMessage, onError);
+      } catch (reason) {
+        return onError(reason);
+      }
     };
     return iteration(next, () => {
       context.answered(new RpcError(Code.Canceled, "the stream was left before its end"));

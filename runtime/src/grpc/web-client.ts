@@ -18,7 +18,7 @@ import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { cancelledUnread, failure } from "./client.ts";
 import { encodeEnvelope } from "./envelope.ts";
 import { formatTimeout } from "./headers.ts";
-import { internalError, readMessages } from "./messages.ts";
+import { internalError, ReceivedMessages } from "./messages.ts";
 import { httpStatusError, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 import { splitTrailers } from "./web-framing.ts";
 
@@ -77,9 +77,9 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
     response: HttpResponse,
     headers: Metadata,
     trailers: Metadata,
-  ): AsyncGenerator<object, undefined> {
+  ): ReceivedMessages {
     let hasBody = false;
-    return readMessages(streamBody(splitTrailers(response.body, response.trailers)), {
+    return new ReceivedMessages(streamBody(splitTrailers(response.body, response.trailers)), {
       compression: undefined,
       options,
       async decode(bytes) {

@@ -78,9 +78,7 @@ export function createHandlers<H extends object>(
     }
     const run: Implementation | undefined = bound && payload?.server ? payload.server.bind(method, bound) : bound;
     const call =
-      run === undefined
-        ? async () => unimplemented({ method })
-        : implementations[method.kind](run, method, options.onError);
+      run === undefined ? async () => unimplemented({ method }) : implementations[method.kind](run, method, options);
     return { method, call: interceptHandler(call, options) };
   });
 }
@@ -90,21 +88,21 @@ type ServerStreaming = (message: object, context: HandlerContext) => AsyncIterab
 type ClientStreaming = (messages: AsyncIterable<object>, context: HandlerContext) => object | Promise<object>;
 type BidiStreaming = (messages: AsyncIterable<object>, context: HandlerContext) => AsyncIterable<object>;
 
-type CallMaker = (run: Implementation, method: Method, onError: ErrorHook) => Call;
+type CallMaker = (run: Implementation, method: Method, options: HandlerOptions) => Call;
 
 const implementations: Readonly<Record<Method["kind"], CallMaker>> = {
-  unary: (run, _method, onError) => unaryCall(run as Unary, onError),
-  server_streaming: (run, method, onError) =>
+  unary: (run, _method, { onError }) => unaryCall(run as Unary, onError),
+  server_streaming: (run, method, options) =>
     streamCall(async (messages, context) => {
       const message = await onlyMessage(messages, (received) => requestCountError(method, received));
       return (run as ServerStreaming)(message, context);
-    }, onError),
-  client_streaming: (run, _method, onError) =>
+    }, options),
+  client_streaming: (run, _method, options) =>
     streamCall(
       (messages, context) => oneMessage(Promise.resolve((run as ClientStreaming)(messages, context))),
-      onError,
+      options,
     ),
-  bidi_streaming: (run, _method, onError) => streamCall(run as BidiStreaming, onError),
+  bidi_streaming: (run, _method, options) => streamCall(run as BidiStreaming, options),
 };
 
 function unaryCall(run: Unary, onError: ErrorHook): Call {
@@ -125,7 +123,7 @@ type Start = (
   context: HandlerContext,
 ) => AsyncIterable<object> | Promise<AsyncIterable<object>>;
 
-function streamCall(start: Start, onError: ErrorHook): Call {
+function streamCall(start: Start, { onError, interceptors }: HandlerOptions): Call {
   return async (request) => {
     const context = new OpenHandlerContext(request);
     const { headerSent } = context;
@@ -138,7 +136,8 @@ function streamCall(start: Start, onError: ErrorHook): Call {
       // The response begins with the first message, so that an error before it fails the whole call.
       const first = outputs.next();
       await Promise.race([first, headerSent]);
-      const messages = resume(first, outputs, (reason) => maskUnknownError(reason, request, onError));
+      const failure = (reason: unknown): RpcError => maskUnknownError(reason, request, onError);
+      const messages = resume(first, outputs, failure, interceptors.length > 0);
       return { stream: true, messages, headers: context.responseHeaders, trailers: context.responseTrailers };
     } catch (reason) {
       throw context.failure(reason, onError);
@@ -146,30 +145,30 @@ function streamCall(start: Start, onError: ErrorHook): Call {
   };
 }
 
-/** Continues an iteration whose first step has already started, and converts its errors. */
+/**
+ * Continues an iteration whose first step has already started, and converts its errors. Without interceptors, the protocol
+ * reads the messages, and converts the errors of their steps itself: this saves a promise for each message.
+ */
 function resume(
   first: Promise<IteratorResult<object>>,
   outputs: AsyncIterator<object>,
   failure: (reason: unknown) => RpcError,
+  isIntercepted: boolean,
 ): AsyncIterable<object> {
   let begun: Promise<IteratorResult<object>> | undefined = first;
-  const next = async (): Promise<IteratorResult<object, undefined>> => {
-    const step = begun;
+  const step = (): Promise<IteratorResult<object>> => {
+    const started = begun;
     begun = undefined;
+    return started ?? outputs.next();
+  };
+  const converted = async <T>(work: () => T): Promise<Awaited<T>> => {
     try {
-      return await (step ?? outputs.next());
+      return await work();
     } catch (reason) {
       throw failure(reason);
     }
   };
-  const leave = async (): Promise<void> => {
-    try {
-      await outputs.return?.();
-    } catch (reason) {
-      throw failure(reason);
-    }
-  };
-  return iteration(next, leave);
+  return iteration(isIntercepted ? () => converted(step) : step, () => converted(() => outputs.return?.()));
 }
 
 /**

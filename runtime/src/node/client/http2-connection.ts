@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { markUnprocessed } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
+import { Metadata } from "../../call/metadata.ts";
 import { startTimer } from "../../call/timer.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { ClientConnection, NotOpen } from "../../http2/client.ts";
@@ -51,6 +52,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   /** The number of open streams and unacknowledged PINGs, which keep the program running. */
   #holds = 0;
   #isClosing = false;
+  /** The last two lists of fields: most responses have the headers and trailers of the previous one. */
+  #known: readonly Metadata[] = [NO_FIELDS, NO_FIELDS];
   readonly #closed: Promise<void>;
   #onClosed!: () => void;
   /** The pending calls of {@link ping}, which share the PING in flight. */
@@ -156,6 +159,13 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     return this.#reason ?? connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.#peer);
   }
 
+  metadataOf(fields: readonly string[]): Metadata {
+    for (const known of this.#known) if (known.raw === fields) return known;
+    const metadata = Metadata.fromShared(fields).freeze();
+    this.#known = [metadata, this.#known[0] as Metadata];
+    return metadata;
+  }
+
   exchange(request: HttpRequest): Promise<HttpResponse> {
     const exchange = new Http2Exchange(this);
     const { body } = request;
@@ -247,4 +257,5 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 }
 
+const NO_FIELDS: Metadata = new Metadata().freeze();
 const NO_HTTP2 = new Error("the server does not speak HTTP/2");

@@ -23,6 +23,8 @@ export interface ExchangeOwner {
   readonly isDestroyed: boolean;
   /** Returns the error for exchanges that were open when the connection ended. */
   lost(): RpcError;
+  /** Returns fields that were received as frozen metadata: the same object for the same list. */
+  metadataOf(fields: readonly string[]): Metadata;
   onExchangeClosed(): void;
 }
 
@@ -82,7 +84,7 @@ export class Http2Exchange implements StreamSink {
 
   onResponse(block: HeaderBlock): void {
     this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, () => this.stream.reset(ErrorCode.Cancel));
-    this.#received = new ReceivedResponse(block.status, Metadata.fromShared(block.fields), this.#body);
+    this.#received = new ReceivedResponse(block.status, this.#owner.metadataOf(block.fields), this.#body);
     this.#resolve(this.#received);
   }
 
@@ -92,7 +94,9 @@ export class Http2Exchange implements StreamSink {
 
   onEnd(trailers: readonly string[] | undefined): void {
     this.#isEnded = true;
-    if (trailers !== undefined) this.#received?.setTrailers(trailers);
+    if (trailers !== undefined && this.#received !== undefined) {
+      this.#received.trailers = this.#owner.metadataOf(trailers);
+    }
     this.#body?.end();
     // The end of the response ends the exchange, even if the request has not been sent completely.
     if (this.#outgoing !== undefined || this.stream.unsent > 0) this.stream.reset(ErrorCode.Cancel);
@@ -148,9 +152,5 @@ class ReceivedResponse implements HttpResponse {
     this.status = status;
     this.headers = headers;
     this.body = body;
-  }
-
-  setTrailers(fields: readonly string[]): void {
-    this.trailers = Metadata.fromShared(fields);
   }
 }

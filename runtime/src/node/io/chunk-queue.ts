@@ -5,6 +5,10 @@
  * chunk after it.
  */
 
+/** Pieces up to `MAX_POOLED_BYTES` are copied into memory that they share, which is several times as fast as memory of their own. */
+const POOL_BYTES: number = 8 * 1024;
+const MAX_POOLED_BYTES = 1024;
+
 const MIN_TAIL_BYTES = 1024;
 const MAX_TAIL_BYTES: number = 64 * 1024;
 
@@ -26,7 +30,7 @@ export class ChunkQueue {
       return;
     }
     if (this.#tailLength + byteLength > MAX_TAIL_BYTES) this.#flush();
-    if (this.#tail === undefined) this.#tail = bytes.slice();
+    if (this.#tail === undefined) this.#tail = copyOf(bytes);
     else {
       const length = this.#tailLength + byteLength;
       if (length > this.#tail.byteLength) this.#grow(this.#tail, length);
@@ -75,6 +79,22 @@ export class ChunkQueue {
     bytes.set(tail);
     this.#tail = bytes;
   }
+}
+
+let pool = new Uint8Array(POOL_BYTES);
+let pooled = 0;
+
+function copyOf(bytes: Uint8Array): Uint8Array {
+  const { byteLength } = bytes;
+  if (byteLength > MAX_POOLED_BYTES) return bytes.slice();
+  if (pooled + byteLength > POOL_BYTES) {
+    pool = new Uint8Array(POOL_BYTES);
+    pooled = 0;
+  }
+  const copy = new Uint8Array(pool.buffer, pooled, byteLength);
+  copy.set(bytes);
+  pooled += byteLength;
+  return copy;
 }
 
 const NO_BYTES = new Uint8Array(0);

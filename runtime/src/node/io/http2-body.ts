@@ -312,7 +312,10 @@ export class OutgoingBody {
   readonly #stream: Stream;
   readonly #iterator: AsyncIterator<Uint8Array>;
   readonly #mayWait: () => boolean;
-  #wake: (() => void) | undefined;
+  #resolve!: (isOpen: boolean) => void;
+  #reject!: (reason: unknown) => void;
+  /** True if the stream accepts no more data. */
+  #isBlocked = false;
 
   /** `mayWait` is called when the stream accepts no more data, and returns whether there is memory for the queued data. Default: true. */
   constructor(body: Body, stream: Stream, mayWait: () => boolean = yes) {
@@ -323,38 +326,56 @@ export class OutgoingBody {
 
   /** Continues sending after the stream accepts more data or has closed. */
   onDrain(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    if (!this.#isBlocked) return;
+    this.#isBlocked = false;
+    this.#request();
   }
 
   /** Cancels the body, because the stream is closed. */
   onClosed(): void {
     this.onDrain();
-    this.#iterator.return?.()?.catch(() => {});
+    void this.#cancel();
   }
 
   /**
    * Sends the body except its end. Returns whether the stream is still open. Rejects with the body's error, or with an
    * `RpcError` if there is no memory for data that the peer does not read.
    */
-  async send(): Promise<boolean> {
-    const stream = this.#stream;
-    while (!stream.closed) {
-      const { done, value } = await this.#iterator.next();
-      if (done) return !stream.closed;
-      if (stream.sendData(value, false)) continue;
-      if (!this.#mayWait()) {
-        this.#iterator.return?.()?.catch(() => {});
-        throw outOfMemory();
-      }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+  send(): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.#request();
+    });
+  }
+
+  /** Requests the next chunk. */
+  #request(): void {
+    if (this.#stream.closed) {
+      // Waits for the cleanup of the body, which may be asynchronous.
+      const over = (): void => this.#resolve(false);
+      this.#cancel().then(over, over);
+      return;
     }
-    // Waits for the cleanup of the body, which may be asynchronous.
+    try {
+      this.#iterator.next().then(this.#onChunk, this.#reject);
+    } catch (reason) {
+      this.#reject(reason);
+    }
+  }
+
+  readonly #onChunk = ({ done, value }: IteratorResult<Uint8Array>): void => {
+    if (done) this.#resolve(!this.#stream.closed);
+    else if (this.#stream.sendData(value, false)) this.#request();
+    else if (this.#mayWait()) this.#isBlocked = true;
+    else {
+      void this.#cancel();
+      this.#reject(outOfMemory());
+    }
+  };
+
+  async #cancel(): Promise<void> {
     await this.#iterator.return?.()?.catch(() => {});
-    return false;
   }
 }
 
