@@ -25,7 +25,11 @@ interface RoutedExchange extends ServedExchange {
  * Adds a route for each service. Fastify's hooks and response headers apply. Its body parsers and its option `bodyLimit` do
  * not apply. Throws a `TypeError` for an invalid option.
  */
-export function addRoutes(app: FastifyInstance, served: RoutedExchange, { values, trustProxy }: FastifyHandlerOptions): void {
+export function addRoutes(
+  app: FastifyInstance,
+  served: RoutedExchange,
+  { values, trustProxy }: FastifyHandlerOptions,
+): void {
   const requests = new WeakMap<NodeRequest, FastifyRequest>();
   const valuesOf = values && ((raw: NodeRequest) => values(requests.get(raw) as FastifyRequest));
   const handle = createNodeHandler(served, { prefix: app.prefix, trustProxy, values: valuesOf });

@@ -5,7 +5,7 @@ import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import type { PeerConnection } from "../../call/peer.ts";
 import { type Body, concat, emptyBody, wholeBody } from "../../http/body.ts";
-import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
+import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
 import type { ServerConnection } from "../../http2/server.ts";
@@ -33,7 +33,6 @@ const SMALL_RESPONSE_BYTES = 16 * 1024;
 /** The connection of a request. */
 export interface RequestOwner {
   readonly connection: ServerConnection;
-  readonly exchange: Exchange;
   readonly memory: MemoryShare;
   readonly peer: PeerConnection;
   readonly collecting: Collecting;
@@ -118,19 +117,13 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
     this.#lingering = Promise.allSettled([this.#lingering, work]);
   }
 
-  serve(): void {
+  /** Takes the memory of a whole body from the budget. Returns false if it does not fit. */
+  takeMemory(): boolean {
     const bytes = this.body.whole?.byteLength ?? 0;
-    if (bytes > UNCOUNTED_BYTES) {
-      if (!this.#owner.memory.take(bytes)) {
-        this.answer(OUT_OF_MEMORY);
-        return;
-      }
-      this.#taken = bytes;
-    }
-    this.#owner.exchange(this).then(
-      (response) => this.answer(response),
-      () => this.#fail(ErrorCode.InternalError),
-    );
+    if (bytes <= UNCOUNTED_BYTES) return true;
+    if (!this.#owner.memory.take(bytes)) return false;
+    this.#taken = bytes;
+    return true;
   }
 
   /** Sends a response. */
@@ -147,7 +140,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
       else this.#answerWhole(response, whole);
     } catch {
       // For example, a field cannot be sent.
-      this.#fail(ErrorCode.InternalError);
+      this.fail(ErrorCode.InternalError);
     }
   }
 
@@ -187,7 +180,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
         this.#finish();
       },
       // Either there is no memory for the data that the client does not read, or the body itself has failed.
-      (reason) => this.#fail(reason instanceof RpcError ? ErrorCode.EnhanceYourCalm : ErrorCode.InternalError),
+      (reason) => this.fail(reason instanceof RpcError ? ErrorCode.EnhanceYourCalm : ErrorCode.InternalError),
     );
   }
 
@@ -203,7 +196,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
   }
 
   /** Resets the stream of a call whose response is missing or incomplete. The connection stays open. */
-  #fail(code: number): void {
+  fail(code: number): void {
     this.#isOver = true;
     this.stream.reset(code);
     this.#finish();

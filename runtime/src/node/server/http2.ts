@@ -125,10 +125,6 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     this.#socket.attach(this.connection, this);
   }
 
-  get exchange(): Exchange {
-    return this.#service.exchange;
-  }
-
   get aborted(): RpcError | undefined {
     return this.#service.aborted ?? this.#aborted;
   }
@@ -154,7 +150,13 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
    * Starts the handler in a separate asynchronous context: its changes must not affect the next request of the same chunk.
    */
   #start(request: ServedRequest, block: HeaderBlock): void {
-    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, request, block);
+    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(
+      serve,
+      undefined,
+      this.#service.exchange,
+      request,
+      block,
+    );
   }
 
   onEvent(event: ConnectionEvent): void {
@@ -231,9 +233,15 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
 
 const MANUAL = { requireManualDestroy: true };
 
-function serve(request: ServedRequest, block: HeaderBlock): void {
-  if (hasOneHost(block)) request.serve();
-  else request.answer(TWO_HOSTS);
+function serve(exchange: Exchange, request: ServedRequest, block: HeaderBlock): void {
+  if (!hasOneHost(block)) request.answer(TWO_HOSTS);
+  else if (!request.takeMemory()) request.answer(OUT_OF_MEMORY);
+  else {
+    exchange(request).then(
+      (response) => request.answer(response),
+      () => request.fail(ErrorCode.InternalError),
+    );
+  }
 }
 
 /** The response to a request whose Host and :authority differ (RFC 9113, section 8.3.1). */
