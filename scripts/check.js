@@ -63,7 +63,7 @@ for (const [name, step] of steps) {
   if (problem !== undefined) console.log(`\n${problem.trim()}\n`);
 }
 runTests();
-for (const judge of ["h2spec", "conformance", "conformance:protobuf", "interop:grpc", "interop:dubbo"])
+for (const judge of ["h2spec", "conformance", "conformance:protobuf", "interop:grpc", "interop:dubbo", "proxies"])
   runJudge(judge);
 rmSync(temporary, { recursive: true });
 
