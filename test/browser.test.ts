@@ -127,7 +127,7 @@ describe
   (type) => {
     const script = FORM.replace("ENCTYPE", type);
 
-    it("of a page of another site is refused, and its method is not called", async () => {
+    it("is refused from a page of another site, without a call of the method", async () => {
       const called: string[] = [];
       const dom = await browse(script, async () => {
         const greet: typeof greeter.greet = ({ name }) => ({ greeting: String(called.push(name)) });
@@ -137,7 +137,7 @@ describe
       expect(called).toEqual([]);
     });
 
-    it("of a page of the server's own origin is served", async () => {
+    it("is served from a page of the server's origin", async () => {
       const called: string[] = [];
       const greet: typeof greeter.greet = ({ name }) => ({ greeting: `number ${called.push(name)}` });
       const router = createRouter().add(GreetServiceDef, { ...greeter, greet });
@@ -146,7 +146,7 @@ describe
       expect(called).toEqual([type === "text/plain" ? "name=forged\r\n" : "forged"]);
     });
 
-    it("of a page of an origin that cors allows is served", async () => {
+    it("is served from a page whose origin cors allows", async () => {
       const called: string[] = [];
       const dom = await browse(script, async (origin) => {
         const greet: typeof greeter.greet = ({ name }) => ({ greeting: `number ${called.push(name)}` });

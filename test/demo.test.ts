@@ -23,7 +23,7 @@ async function demo(
 }
 
 describe("the demo", () => {
-  it("shows both sub-protocols, every kind of call and what goes over the wire, and finds every answer right", async () => {
+  it("shows both sub-protocols, every kind of call and the bytes on the wire, and finds every answer right", async () => {
     const { code, stdout, stderr } = await demo([]);
     expect(stderr).toBe("");
     expect(stdout).not.toContain("WRONG");

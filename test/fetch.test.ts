@@ -1,5 +1,5 @@
 /**
- * The fetch door: a transport on fetch, a handler of requests, and the two of them together.
+ * Entry point `triple-es/fetch`: a transport on fetch, a handler of requests, and both together.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
@@ -78,7 +78,7 @@ describe.each([
   ["fetch", createTransport, callGreet, PATH],
   ["proto", createProtoTransport, callGreet, PATH],
   ["json", createJsonTransport, callFind, "/fixture.options.v1.ThingsService/Find"],
-] as const)("a transport of the door %s", (_door, create, call, path) => {
+] as const)("a transport of the entry point %s", (_path, create, call, path) => {
   it.each([
     "localhost:50051",
     "ftp://localhost",
@@ -143,13 +143,13 @@ describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
   it("receives an error with its code, message, details and metadata", async () => {
     const client = await reach({
       greet: () => {
-        const details = [anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "nobody" }))];
+        const details = [anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "unknown" }))];
         throw new RpcError(Code.NotFound, "100 % née", { details, trailers: { "x-why": "unknown" } });
       },
     });
     const error = await failureOf(client.greet({}));
     expect([error.code, error.rawMessage, error.status]).toEqual([Code.NotFound, "100 % née", Status.ServiceError]);
-    expect(findDetails(error, GreetRequestSchema)).toMatchObject([{ name: "nobody" }]);
+    expect(findDetails(error, GreetRequestSchema)).toMatchObject([{ name: "unknown" }]);
     expect(error.trailers.get("x-why")).toBe("unknown");
   });
 
@@ -309,7 +309,7 @@ describe("a transport on fetch", () => {
     expect(() => connect("/", { protocol: "grpc" as never })).toThrow(/protocol.*grpc-web/);
   });
 
-  it("ends a stream as unavailable when the server goes away, and works again when it is back", async () => {
+  it("ends a stream as unavailable when the server stops, and works again after its restart", async () => {
     const { server, port, baseUrl } = await startServer({
       async *greetEach() {
         yield { greeting: "one" };

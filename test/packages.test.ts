@@ -189,7 +189,7 @@ async function listening(child: ChildProcess, port: number): Promise<void> {
 
 describe("a tarball", () => {
   it.each(["triple-es", "protoc-gen-triple-es"])(
-    "of %s has code, types, a README and a license, and no leftovers",
+    "has code, types, a README and a license, and no other files: %s",
     (name) => {
       const files = packed.get(name) ?? [];
       for (const wanted of ["README.md", "LICENSE", "package.json"]) expect(files).toContain(wanted);
@@ -203,13 +203,13 @@ describe("a tarball", () => {
   it.each([
     [
       "triple-es",
-      ["index", "node", "fetch", "json", "proto", "fastify"].flatMap((door) => [
-        `dist/${door}.js`,
-        `dist/${door}.d.ts`,
+      ["index", "node", "fetch", "json", "proto", "fastify"].flatMap((name) => [
+        `dist/${name}.js`,
+        `dist/${name}.d.ts`,
       ]),
     ],
     ["protoc-gen-triple-es", ["dist/main.js", "dist/triple-es.js"]],
-  ])("of %s has its entry points", (name, wanted) => {
+  ])("has its entry points: %s", (name, wanted) => {
     expect(packed.get(name)).toEqual(expect.arrayContaining(wanted));
   });
 });
@@ -227,7 +227,7 @@ describe("an installation", () => {
     return server;
   }
 
-  it("of the runtime brings its peer and the two parsers of bodies; other peers are for those who want them", () => {
+  it("has the peer and the two body parsers of the runtime, and no optional peers", () => {
     const { packages } = JSON.parse(readFileSync(join(project, "node_modules/.package-lock.json"), "utf8"));
     const { dependencies = {}, peerDependencies, peerDependenciesMeta } = packages["node_modules/triple-es"];
     expect(Object.keys(dependencies)).toEqual(["multipasta", "saxes"]);
@@ -271,12 +271,12 @@ describe("an installation", () => {
     ]);
   });
 
-  it("has a plugin that says how it is used", async () => {
+  it("has a plugin that prints its usage", async () => {
     const { stdout } = await run("npx", ["protoc-gen-triple-es", "--help"], { cwd: project });
     expect(stdout).toContain("import_extension");
   });
 
-  it("makes a client and a server of a contract", { timeout: 120_000 }, async () => {
+  it("generates a client and a server from a contract", { timeout: 120_000 }, async () => {
     const { devDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
     mkdirSync(join(project, "src/contract"));
     writeFileSync(join(project, "src/contract/greeter.ts"), CONTRACT);
@@ -291,7 +291,7 @@ describe("an installation", () => {
     expect(stdout).toBe("Hello, grpc! Hello, grpc!\nHello, http-rpc! Hello, http-rpc!\n");
   });
 
-  it("runs from what was built, not from sources", async () => {
+  it("runs built code, not sources", async () => {
     const script = 'console.log(import.meta.resolve("triple-es/node"))';
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: project });
     expect(stdout.trim()).toMatch(/\/node_modules\/triple-es\/dist\/node\.js$/);

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { fitSlope, isFlat, type Sample } from "./soak/slope.ts";
 
-it("a small soak ends with every call as it should be, and no handler left", async () => {
+it("a small soak ends with the expected result of every call and no running handler", async () => {
   const main = fileURLToPath(new URL("soak/main.ts", import.meta.url));
   const flags = ["--expose-gc", "--conditions=triple-source", "--import", "tsx"];
   const child = spawn(process.execPath, [...flags, main, "--unary=5000", "--streams=500", "--cancelled=500"]);
@@ -36,7 +36,7 @@ describe("memory", () => {
     expect(fitSlope(exact)).toEqual({ bytesPerCall: 3, margin: 0 });
   });
 
-  it("is flat if it goes up and down", () => {
+  it("is flat if it oscillates", () => {
     expect(isFlat(fitSlope(samples(0)))).toBe(true);
   });
 

@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
     }
     const urlOf = ({ address }: Server): string => `http://127.0.0.1:${address.port}`;
 
-    it("of 10,000 messages, and the server makes no more than the page and the buffers between them take", async () => {
+    it("of 10,000 messages, and the handler produces no more than the page and the buffers accept", async () => {
       let made = 0;
       const streams = await startStreams(async function* () {
         while (made < 10_000) yield { greeting: `${++made}`.padEnd(10_000, ".") };
@@ -159,7 +159,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
     });
   });
 
-  it("may not call from an origin that the server does not know", async () => {
+  it("may not call from an origin that the server does not allow", async () => {
     const refused = await call("greet", "json", stranger).catch((error: Error) => error.message);
     expect(refused).toContain("[unavailable] cannot reach");
     expect(refused).toContain("Failed to fetch, or it does not allow pages of this origin (option cors)");

@@ -64,7 +64,7 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     expect(await firstOf(dns("greet.test:50051", { servers, family: 4 }))).toHaveLength(2);
   });
 
-  it("are asked for again when their TTL is over", async () => {
+  it("are resolved again when their TTL ends", async () => {
     const server = await startDns({ "greet.test": ["127.0.0.1"] });
     const { seen } = run(dns("greet.test:1", { servers: [server.address] }));
     await expect.poll(() => seen.lists.length, { timeout: 10_000 }).toBe(1);
@@ -73,7 +73,7 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     expect(seen.waits.every((ms) => ms === 1_000)).toBe(true);
   });
 
-  it("that do not exist have no endpoints, and a server that is away or refuses is a failure", async () => {
+  it("have no endpoints if they do not exist, and fail if the DNS server is unreachable or refuses", async () => {
     const server = await startDns({});
     const servers = [server.address];
     expect(await firstOf(dns("nobody.test:1", { servers }))).toEqual([]);
@@ -106,7 +106,7 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     }
   });
 
-  it("are asked for once a second by a process, however many transports use them", async () => {
+  it("are resolved at most once a second per process, for any number of transports", async () => {
     const { address } = await startDns({ "greet.test": ["127.0.0.1"] });
     const lists = await Promise.all(
       Array.from({ length: 5 }, async () => {
@@ -119,7 +119,7 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     expect(new Set(lists).size).toBe(1);
   });
 
-  it("of no SRV records have no endpoints", async () => {
+  it("have no endpoints if there are no SRV records", async () => {
     const { address } = await startDns({ "greet.test": ["127.0.0.1"] });
     expect(await firstOf(dns("greet.test", { servers: [address] }))).toEqual([]);
   });
@@ -164,7 +164,7 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     expect(transport.endpoints().map(({ lastError }) => lastError)).toEqual([undefined, undefined]);
   }, 40_000);
 
-  it("that fail at first fail calls at once, with the reason", async () => {
+  it("make calls fail at once, with the reason, if the first resolution fails", async () => {
     const { address } = await startDns({});
     const transport = createTransport({ resolver: dns("greet.example:1", { servers: [address] }) });
     onTestFinished(() => transport.close());
@@ -201,7 +201,7 @@ describe("a service config in a TXT record", () => {
     expect(chooseServiceConfig([["v=spf1"]], "here", () => 0)).toBeUndefined();
   });
 
-  it("of any text is none, a config, or text that is refused where configs are read", () => {
+  it("is absent, valid or rejected when it is parsed, whatever the text is", () => {
     const text = fc.oneof(
       fc.string(),
       fc.jsonValue().map((value) => JSON.stringify(value)),

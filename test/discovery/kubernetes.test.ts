@@ -59,7 +59,7 @@ describe("the endpoints of slices", () => {
     expect(all([{ metadata, endpoints: null, ports: null }])).toEqual([]);
   });
 
-  it("tell zone, node and pod", () => {
+  it("contain zone, node and pod", () => {
     const endpoints = [
       { addresses: ["10.0.0.1"], zone: "z1", nodeName: "n1", targetRef: { kind: "Pod", name: "greet-1" } },
     ];
@@ -118,7 +118,7 @@ describe("lines of JSON", () => {
     await fc.assert(property, { numRuns: 200 });
   });
 
-  it("that are no JSON are refused", async () => {
+  it("are refused if they are not JSON", async () => {
     const chunks = async function* () {
       yield Buffer.from("<html>\n");
     };
@@ -203,7 +203,7 @@ describe("a watch", () => {
     expect(tokens).toEqual(["Bearer token-1", "Bearer token-2"]);
   });
 
-  it("that is cut off, or whose server is away, fails as unavailable", async () => {
+  it("fails as unavailable if it is cut off or the server is unreachable", async () => {
     const { server } = await startApi((request, response) => {
       if (!request.url?.includes("watch")) response.end(listOf("5"));
       else {
@@ -262,7 +262,7 @@ describe.skipIf(api === undefined)("a real API server (needs KUBERNETES_API and 
   const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
   const conditions = (ready: boolean, terminating: boolean) => ({ ready, serving: true, terminating });
 
-  it("is followed from ready to terminating to gone", async () => {
+  it("is followed from ready to terminating to removed", async () => {
     const service = `greet-${process.pid}`;
     const metadata = { name: `${service}-a`, labels: { "kubernetes.io/service-name": service } };
     const ports = [{ name: "tri", port: 50051, protocol: "TCP" }];

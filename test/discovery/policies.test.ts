@@ -148,7 +148,7 @@ describe("consistent hashing", () => {
     expect(deviation(ready)).toBeLessThan(0.3);
   });
 
-  it("moves only the keys of an endpoint that goes", () => {
+  it("moves only the keys of a removed endpoint", () => {
     const ready = loads(even);
     const before = owners(ready);
     const after = owners(ready.slice(1));
@@ -180,7 +180,7 @@ describe("a service config", () => {
     expect(findPolicy([])).toBeUndefined();
   });
 
-  it("that names none that is known is refused", () => {
+  it("is refused if it names no known policy", () => {
     expect(() =>
       findPolicy([
         { name: "xds", config: {} },
@@ -250,7 +250,7 @@ describe("an address", () => {
     expect(parseAddress(address)).toBeUndefined();
   });
 
-  it("of any text is valid or not, and a valid one makes a URL with its port", () => {
+  it("is either invalid or forms a URL with its port, for any text", () => {
     const text = fc.oneof(
       fc.string(),
       fc.tuple(fc.domain(), fc.nat(70_000)).map(([host, port]) => `${host}:${port}`),

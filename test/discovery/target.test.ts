@@ -168,7 +168,7 @@ const failureOf = (promise: Promise<unknown>): Promise<RpcError> =>
   );
 
 describe("the first call", () => {
-  it("asks the resolver, waits for a list and for an endpoint, and is answered", async () => {
+  it("starts the resolver, waits for a list and an endpoint, and succeeds", async () => {
     const { exchange, lists, states } = createWorld();
     const call = exchange(request());
     await settle(5_000);
@@ -200,7 +200,7 @@ describe("the first call", () => {
     );
   });
 
-  it("waits for an endpoint where it is to wait for ready, and is told why when its deadline passes", async () => {
+  it("waits for an endpoint with waitForReady, and fails with the reason when its deadline passes", async () => {
     const { exchange, lists, server } = createWorld();
     server("a:1").isUp = false;
     lists.say("a:1");
@@ -245,7 +245,7 @@ describe("a list", () => {
     expect(server("a:1").calls).toBe(10);
   });
 
-  it("that is empty is not believed for ten seconds, nor if another one comes before", async () => {
+  it("is ignored for ten seconds if it is empty, and for good if another list arrives before", async () => {
     const { exchange, lists, states, events } = await listed(["a:1"]);
     lists.say();
     await settle(9_000);
@@ -269,7 +269,7 @@ describe("a list", () => {
     ]);
   });
 
-  it("that cannot be had leaves the last one in force, with one event however often the resolver fails", async () => {
+  it("stays in use while the resolver fails, with one event for any number of failures", async () => {
     const { exchange, lists, events } = await listed(["a:1"]);
     for (let i = 0; i < 5; i++) {
       lists.fail("ECONNREFUSED");
@@ -280,7 +280,7 @@ describe("a list", () => {
     expect(events.filter(({ type }) => type === "resolver failed")).toHaveLength(1);
   });
 
-  it("is asked for again after 1 s, then 1.6 times as long, up to half a minute", async () => {
+  it("is requested again after 1 s, then after 1.6 times as long, up to 30 s", async () => {
     const { exchange, lists } = createWorld({ random: () => 0.5 });
     const runs: number[] = [];
     for (let i = 0; i < 9; i++) lists.fail("away");
@@ -292,7 +292,7 @@ describe("a list", () => {
     expect(runs).toEqual([1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10]);
   });
 
-  it("of 10,000 endpoints is applied at once, ten connections at a time", async () => {
+  it("is applied at once with 10,000 endpoints, ten connections at a time", async () => {
     const all = Array.from(
       { length: 10_000 },
       (_, index) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}:1`,
@@ -324,7 +324,7 @@ describe("an endpoint", () => {
     expect(server("a:1").connects).toBe(2);
   });
 
-  it("that cannot be reached is tried again after the backoff of its connections, and not before", async () => {
+  it("is tried again after the backoff of its connections, not earlier", async () => {
     const { server, states } = await listed(["a:1", "b:1"]);
     server("a:1").backoffMs = 1_000;
     server("a:1").lose();
@@ -355,7 +355,7 @@ describe("an endpoint", () => {
     expect(target.endpoints()[0]?.weight).toBeCloseTo(50, 0);
   });
 
-  it("that is ready costs no timer", async () => {
+  it("needs no timer while it is ready", async () => {
     await listed(["a:1", "b:1", "c:1"]);
     // That of the pause without calls.
     expect(vi.getTimerCount()).toBe(1);
@@ -419,7 +419,7 @@ describe("ejection", () => {
     expect(Object.values(states()).filter((state) => state === "ejected")).toHaveLength(2);
   });
 
-  it("is ignored where fewer than half of the endpoints are left", async () => {
+  it("is ignored if fewer than half of the endpoints would remain", async () => {
     const { exchange, server, states } = await listed(["a:1", "b:1", "c:1"]);
     server("a:1").answer = away();
     for (let i = 0; i < 20; i++) await call(exchange);
@@ -433,7 +433,7 @@ describe("ejection", () => {
 });
 
 describe("a request that no server has processed", () => {
-  it("goes to another endpoint, whatever its connection says", async () => {
+  it("goes to another endpoint, whatever the state of its connection", async () => {
     const { exchange, server } = await listed(["a:1", "b:1", "c:1"]);
     server("a:1").isUp = false;
     server("b:1").answer = async () => {
@@ -443,7 +443,7 @@ describe("a request that no server has processed", () => {
     expect(server("c:1").calls).toBeGreaterThanOrEqual(9);
   });
 
-  it("is tried on the same endpoint again, after a wait, where there is no other", async () => {
+  it("is retried on the same endpoint after a delay if there is no other", async () => {
     const { exchange, server } = await listed(["a:1"]);
     let calls = 0;
     server("a:1").answer = async () => {
@@ -523,7 +523,7 @@ describe("pick first", () => {
 });
 
 describe("a target without calls", () => {
-  it("pauses its resolver, and resumes it with the next call, which goes by the last list", async () => {
+  it("pauses its resolver, and resumes it with the next call, which uses the last list", async () => {
     const { exchange, lists, server } = await listed(["a:1"]);
     await settle(900_000);
     await exchange(request());
@@ -561,7 +561,7 @@ describe("the end of a target", () => {
   });
 });
 
-describe("what a resolver is told", () => {
+describe("the arguments of a resolver", () => {
   it("is to look again when the time is over, or a connection is lost, once a second at most", async () => {
     const looks: number[] = [];
     const resolver: Resolver = async function* ({ next }) {

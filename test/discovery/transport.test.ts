@@ -78,7 +78,7 @@ describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
 });
 
 describe("a transport with a resolver", () => {
-  it("sends calls past an endpoint that nobody listens on", async () => {
+  it("does not send calls to an endpoint that refuses connections", async () => {
     const [server] = await startServers(1);
     const dead = `127.0.0.1:${await freePort()}`;
     const { client, transport } = connect({ resolver: fixed([dead, ...addressesOf(server ? [server] : [])]) });
@@ -126,7 +126,7 @@ describe("a transport with a resolver", () => {
     expect(new Set(answers).size).toBe(1);
   });
 
-  it("takes the policy, retries and time limits of a service config that comes with the endpoints", async () => {
+  it("applies the policy, retries and timeouts of a service config that arrives with the endpoints", async () => {
     let calls = 0;
     const { port } = await startServer({
       greet() {

@@ -17,7 +17,7 @@ export function greetRouter(handler: Partial<GreetServiceHandler> = {}): Router 
   return createRouter({ compressions: nodeCompressions, maxMessageBytes: MAX_MESSAGE_BYTES }).add(GreetServiceDef, {
     ...greeter,
     greet: ({ name }, { requestHeaders, responseHeaders, responseTrailers }) => {
-      if (name === "") throw new RpcError(Code.NotFound, "nobody is there", { trailers: { "x-why": "no name" } });
+      if (name === "") throw new RpcError(Code.NotFound, "no such person", { trailers: { "x-why": "no name" } });
       responseHeaders.set("x-echo", requestHeaders.get("x-echo") ?? "nothing");
       responseTrailers.set("x-bytes-bin", requestHeaders.getBinary("x-bytes-bin") ?? new Uint8Array());
       return { greeting: `Hello, ${name}!` };

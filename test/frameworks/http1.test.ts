@@ -128,7 +128,7 @@ describe.each(Object.entries(FRAMEWORKS))("%s", (_, serve) => {
 
   it("carries errors with code, message and metadata", async () => {
     const error = await failureOf((await reach()).greet({}));
-    expect([error.code, error.rawMessage]).toEqual([Code.NotFound, "nobody is there"]);
+    expect([error.code, error.rawMessage]).toEqual([Code.NotFound, "no such person"]);
     expect(error.trailers.get("x-why")).toBe("no name");
   });
 
@@ -137,7 +137,7 @@ describe.each(Object.entries(FRAMEWORKS))("%s", (_, serve) => {
     expect((await failureOf(client.greet({}, { timeoutMs: 30 }))).code).toBe(Code.DeadlineExceeded);
   });
 
-  it("notifies the handler that the caller has gone", async () => {
+  it("notifies the handler when the caller disconnects", async () => {
     const { greet, started, ended } = waiting();
     const client = await reach({ greet });
     const controller = new AbortController();
@@ -195,7 +195,7 @@ describe("middleware before the handler", () => {
     ]);
   });
 
-  it("that has read the body makes an error that says what to change", async () => {
+  it("causes an error with the remedy if it has read the body", async () => {
     const response = await greet(await start(express.json()));
     expect(response.status).toBe(500);
     expect(await response.json()).toEqual({
@@ -204,7 +204,7 @@ describe("middleware before the handler", () => {
     });
   });
 
-  it("that has left the body alone does not matter", async () => {
+  it("has no effect if it has not read the body", async () => {
     expect((await greet(await start(express.json({ type: "text/json" })))).status).toBe(200);
   });
 });
@@ -238,7 +238,7 @@ describe("a prefix", () => {
     expect(() => fetchHandler(greetRouter(), { prefix: "rpc" })).toThrow(TypeError);
   });
 
-  it("cannot be gone round by more slashes", async () => {
+  it("cannot be bypassed by additional slashes", async () => {
     const handle = fetchHandler(greetRouter(), { prefix: "/rpc" });
     const init = { method: "POST", headers: { "content-type": "application/json" }, body: '[{"name":"Ada"}]' };
     for (const path of ["//greet.v1.GreetService/Greet", "///greet.v1.GreetService/Greet"]) {

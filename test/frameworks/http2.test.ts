@@ -74,7 +74,7 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
     const early = await failureOf(greeter.greet({}));
     expect([early.code, early.rawMessage, early.trailers.get("x-why")]).toEqual([
       Code.NotFound,
-      "nobody is there",
+      "no such person",
       "no name",
     ]);
     const late = await failureOf(greeter.greetEach({}));
@@ -106,7 +106,7 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
     };
     onTestFinished(() => client.close());
     const error = await new Promise((resolve) => client.greet(Buffer.alloc(0), new GrpcMetadata(), resolve));
-    expect(error).toMatchObject({ code: Code.NotFound, details: "nobody is there" });
+    expect(error).toMatchObject({ code: Code.NotFound, details: "no such person" });
   });
 
   it("carries messages larger than every window and refuses those over the limit", async () => {
@@ -118,7 +118,7 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
     expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
   });
 
-  it("notifies the handler that the caller has gone", async () => {
+  it("notifies the handler when the caller disconnects", async () => {
     const { greet, started, ended } = waiting();
     const greeter = connectGreeter(await serve(greetRouter({ greet })));
     const controller = new AbortController();
@@ -153,7 +153,7 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
     expect(await outcome).toMatchObject({ code: Code.Canceled });
   });
 
-  it("answers what gRPC does not know in its own words", async () => {
+  it("answers requests that are not gRPC itself", async () => {
     const connection = new Http2Connection(await serve(greetRouter()));
     const headers = { "content-type": "application/grpc", te: "trailers" };
     const gone = await connection.post("/greet.v1.GreetService/Gone", headers, envelope(""));

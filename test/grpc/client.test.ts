@@ -61,13 +61,13 @@ describe("a request", () => {
     expect(requests[0]?.headers.getAll("user-agent")).toEqual(["inventory/2.1"]);
   });
 
-  it("has the time that is left as its timeout", async () => {
+  it("has the remaining time as its timeout", async () => {
     const { client, requests } = wire(ok());
     await client.greet({}, { timeoutMs: 60_000 });
     expect(requests[0]?.headers.get("grpc-timeout")).toMatch(/^(?:60000|59\d{3})m$/);
   });
 
-  it("of a stream has an envelope for each message, as they come", async () => {
+  it("has an envelope for each message of a stream, sent as they arrive", async () => {
     let sent: Uint8Array | undefined;
     const { client, requests } = wire(async ({ body }) => {
       sent = await body.bytes(100);
@@ -135,13 +135,16 @@ describe("a response", () => {
 });
 
 describe("an error that the server reports", () => {
-  it.each([200, 404, 408, 415, 500, 503])("in headers alone is read with HTTP status %i", async (status) => {
-    const fields = { ...headers, "grpc-status": "2", "grpc-message": "broken", why: "fire" };
-    const error = await failure({ status, headers: fields });
-    expect([error.code, error.rawMessage, error.trailers.get("why")]).toEqual([Code.Unknown, "broken", "fire"]);
-  });
+  it.each([200, 404, 408, 415, 500, 503])(
+    "is read from headers without trailers, with HTTP status %i",
+    async (status) => {
+      const fields = { ...headers, "grpc-status": "2", "grpc-message": "broken", why: "fire" };
+      const error = await failure({ status, headers: fields });
+      expect([error.code, error.rawMessage, error.trailers.get("why")]).toEqual([Code.Unknown, "broken", "fire"]);
+    },
+  );
 
-  it("of Java, 404 with unimplemented, is unimplemented", async () => {
+  it("is unimplemented for a 404 with unimplemented, as Dubbo for Java sends it", async () => {
     const fields = {
       "content-type": "application/grpc",
       "grpc-status": "12",
@@ -167,7 +170,7 @@ describe("an error that the server reports", () => {
     expect(await failure({ headers, body: hi, trailers: given })).toMatchObject({ code, rawMessage: message });
   });
 
-  it("comes after the messages of a stream", async () => {
+  it("follows the messages of a stream", async () => {
     const { client } = wire(ok({ trailers: { "grpc-status": "15" } }));
     const got: string[] = [];
     const error = await failureOf(
@@ -188,7 +191,7 @@ describe("an error that the server reports", () => {
     ["a message that cannot be decoded", {}, envelope(Uint8Array.of(0x0a, 0xff))],
     ["a message compressed without an encoding", {}, envelope("x", 1)],
     ["a message that is not what its encoding says", { "grpc-encoding": "gzip" }, envelope("x", 1)],
-  ])("in trailers counts for more than a body of %s, in every kind of call", async (_what, more, body) => {
+  ])("takes precedence in trailers over a body of %s, in every kind of call", async (_what, more, body) => {
     const given = { headers: { ...headers, ...more }, body: body ?? "", trailers: { "grpc-status": "5" } };
     const options = { maxMessageBytes: 50, compressions: nodeCompressions };
     expect((await failure(given, options)).code).toBe(Code.NotFound);
@@ -233,7 +236,7 @@ describe("a response that is not gRPC's", () => {
     if (status !== 200) expect((await failure({ status, headers })).code).toBe(code);
   });
 
-  it("has its body left alone", async () => {
+  it("is cancelled without reading its body", async () => {
     const left = vi.fn();
     let asked = 0;
     const body = streamBody({
@@ -287,7 +290,7 @@ describe("an exchange that fails", () => {
     expect((await failureOf(client.greetEach({}))).code).toBe(code);
   });
 
-  it("because the server cancelled it after the deadline is a deadline that has passed", async () => {
+  it("is deadline_exceeded if the server cancelled it after the deadline", async () => {
     const { client } = wire(() => {
       // Blocks the event loop, so that the client's own timer cannot fire first.
       for (const end = performance.now() + 25; performance.now() < end; );

@@ -75,7 +75,7 @@ describe("a body", () => {
     expect(await collect(streamBody(chunked([new Uint8Array(0)])))).toEqual([]);
   });
 
-  it("is left when its reader is", async () => {
+  it("is cancelled when its reader stops", async () => {
     const left = vi.fn();
     const body = streamBody(chunked([envelope("a"), envelope("b"), envelope("c")], left));
     for await (const _ of readEnvelopes(body, 100)) break;

@@ -53,7 +53,7 @@ describe("a call", () => {
     ["GreetTogether", joined(named("Ada"), named("Bob")), ["Hello, Ada and Bob!"]],
     ["GreetOnArrival", joined(named("Ada"), named("Bob")), ["Hello, Ada!", "Hello, Bob!"]],
     ["GreetOnArrival", new Uint8Array(0), []],
-  ])("of %s is answered with its messages", async (method, body, greetings) => {
+  ])("of %s returns its messages", async (method, body, greetings) => {
     expect(await call({ path: path(method), body })).toEqual({ status: "0", greetings });
   });
 
@@ -61,7 +61,7 @@ describe("a call", () => {
     expect(await call({ body: envelope("") })).toEqual({ status: "0", greetings: ["Hello, !"] });
   });
 
-  it("passes metadata of Dubbo's peers to the handler, and ignores what it does not know", async () => {
+  it("passes the metadata of Dubbo to the handler, and ignores unknown headers", async () => {
     const seen: Fields[] = [];
     const { exchange } = routeGreeter({
       greet: (request, context) => {
@@ -186,12 +186,12 @@ describe("a failure without messages", () => {
     });
   });
 
-  it("of an unknown encoding names the known ones", async () => {
+  it("names the supported encodings if the encoding is unknown", async () => {
     const answer = await exchange(grpcRequest({ headers: { "grpc-encoding": "snappy" } }));
     expect(answer.headers.get("grpc-accept-encoding")).toBe(nodeCompressions.map(({ name }) => name).join(","));
   });
 
-  it.each(["Greet", "GreetTogether"])("of a message over the limit is resource_exhausted: %s", async (method) => {
+  it.each(["Greet", "GreetTogether"])("is resource_exhausted for a message over the limit: %s", async (method) => {
     const { exchange } = routeGreeter({}, { maxMessageBytes: 10 });
     expect(await call({ path: path(method), body: named("Ada") }, exchange)).toMatchObject({ status: "0" });
     expect(await call({ path: path(method), body: named("a".repeat(9)) }, exchange)).toMatchObject({
@@ -200,7 +200,7 @@ describe("a failure without messages", () => {
     });
   });
 
-  it("of an interceptor is hidden like a handler's, and reported once", async () => {
+  it("is hidden and reported once if an interceptor throws, as for a handler", async () => {
     const secret = new Error("password is 1234");
     const { exchange, errors } = routeGreeter({}, { interceptors: [() => () => Promise.reject(secret)] });
     expect(await call({}, exchange)).toEqual({
@@ -226,7 +226,7 @@ describe("a failure after messages", () => {
     expect(answer.headers.has("grpc-status")).toBe(false);
   });
 
-  it("of a later request is reported likewise", async () => {
+  it("is reported in the same way for a later request", async () => {
     const body = joined(named("Ada"), envelope(greetRequest("Bob"), 7));
     expect(await call({ path: path("GreetOnArrival"), body })).toEqual({
       status: "13",

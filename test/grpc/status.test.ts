@@ -45,7 +45,7 @@ describe("percent encoding", () => {
     expect(percentEncode(" ")).toBe("%20");
   });
 
-  it("comes back as it was, for all of Unicode", () => {
+  it("survives a round trip, for all of Unicode", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         const encoded = percentEncode(text);
@@ -108,7 +108,7 @@ describe("grpc-status", () => {
     },
   );
 
-  it("that is missing is an internal error", () => {
+  it("is an internal error if it is missing", () => {
     expect(read({})).toMatchObject({ code: Code.Internal });
     expect(read({ "grpc-message": "why" })).toMatchObject({ code: Code.Internal });
   });
@@ -131,7 +131,7 @@ describe("grpc-status", () => {
 describe("an error", () => {
   const detail = anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "Ada" }));
 
-  it("comes back with code, message, details and metadata", () => {
+  it("survives a round trip with code, message, details and metadata", () => {
     const metadata = { why: "early", "trace-bin": Uint8Array.of(1, 2) };
     const error = travelled(new RpcError(Code.Aborted, "größer\n100%", { details: [detail], trailers: metadata }));
     expect([error.code, error.rawMessage]).toEqual([Code.Aborted, "größer\n100%"]);

@@ -200,7 +200,7 @@ describe("a response of gRPC-Web", () => {
     ["no message", trailers(OK), Code.Unimplemented, "none was received"],
     ["two messages", joined(hello, hello, trailers(OK)), Code.Unimplemented, "more than one was received"],
     ["a message that cannot be decoded", joined(envelope("\xff"), trailers(OK)), Code.Internal, "cannot be decoded as"],
-    ["a body that is none", "", Code.Internal, "ended without grpc-status"],
+    ["an empty body", "", Code.Internal, "ended without grpc-status"],
   ])("with %s fails", async (_, body, code, message) => {
     const error = await failureOf(withBody(body).greet({}));
     expect([error.code, error.rawMessage]).toEqual([code, expect.stringContaining(message)]);
@@ -230,7 +230,7 @@ describe("a response of gRPC-Web", () => {
     expect([error.code, error.status]).toEqual([code, Status.BadResponse]);
   });
 
-  it("in bare application/grpc-web has the codec that was asked for", async () => {
+  it("has the requested codec in bare application/grpc-web", async () => {
     const headers = { "content-type": "application/grpc-web; charset=x" };
     expect((await answered({ headers, body: joined(hello, trailers(OK)) }).greet({})).greeting).toBe("Hello!");
   });
@@ -241,7 +241,7 @@ describe("a response of gRPC-Web", () => {
     expect([error.code, error.rawMessage]).toEqual([Code.ResourceExhausted, expect.stringContaining("100 bytes")]);
   });
 
-  it("that breaks off fails with the reason, unless its status has come", async () => {
+  it("fails with the reason if it is cut off before its status", async () => {
     const lost = new RpcError(Code.Unavailable, "the network is gone");
     const broken = (chunks: Uint8Array[]): HttpResponse => ({
       ...response({ headers: TYPE }),
@@ -262,7 +262,7 @@ describe("a response of gRPC-Web", () => {
     expect(late.code).toBe(Code.PermissionDenied);
   });
 
-  it("is the same for messages made with create", async () => {
+  it("is the same for messages created with create", async () => {
     const client = withBody(joined(hello, trailers(OK)));
     expect((await client.greet(create(GreetRequestSchema, { name: "Ada" }))).greeting).toBe("Hello!");
   });

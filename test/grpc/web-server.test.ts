@@ -60,7 +60,7 @@ describe.each(["1.1", "2"] as const)("a call of gRPC-Web over HTTP/%s", (version
       joined(envelope(greetRequest("Ada")), envelope(greetRequest("Bob"))),
       ["Hello, Ada!", "Hello, Bob!"],
     ],
-  ])("of %s is answered with its messages", async (method, body, greetings) => {
+  ])("of %s returns its messages", async (method, body, greetings) => {
     const { messages, trailers } = await outcome(await exchange(webRequest({ version, path: path(method), body })));
     expect(messages).toEqual(greetings.map(greetResponse));
     expect(trailers).toBe("grpc-status: 0\r\n");
@@ -86,17 +86,17 @@ describe("an error of gRPC-Web", () => {
   it("is in the trailers of the body, where pages of other origins can read it", async () => {
     const { exchange } = routeGreeter({
       greet: () => {
-        throw new RpcError(Code.NotFound, "nobody – there", { trailers: { "x-why": "gone" } });
+        throw new RpcError(Code.NotFound, "missing – name", { trailers: { "x-why": "gone" } });
       },
     });
     const answer = await exchange(webRequest());
     expect([answer.status, [...answer.headers]]).toEqual([200, [["content-type", TYPE]]]);
     expect(answer.body.whole).toEqual(
-      trailers("grpc-status: 5\r\ngrpc-message: nobody %E2%80%93 there\r\nx-why: gone\r\n"),
+      trailers("grpc-status: 5\r\ngrpc-message: missing %E2%80%93 name\r\nx-why: gone\r\n"),
     );
   });
 
-  it("comes after the headers that the handler set", async () => {
+  it("follows the headers that the handler set", async () => {
     const { exchange } = routeGreeter({
       greet: (_, { responseHeaders }) => {
         responseHeaders.set("x-lead", "here");
@@ -108,7 +108,7 @@ describe("an error of gRPC-Web", () => {
     expect(await textOf(answer)).toContain("grpc-status: 10\r\ngrpc-message: no\r\n");
   });
 
-  it("comes after the messages of a stream that fails", async () => {
+  it("follows the messages of a stream that fails", async () => {
     const { exchange } = routeGreeter({
       async *greetEach() {
         yield { greeting: "one" };
@@ -121,9 +121,9 @@ describe("an error of gRPC-Web", () => {
   });
 
   it.each<[string, GivenRequest, string]>([
-    ["a path that no method has", { path: "/greet.v1.GreetService/Nobody" }, "grpc-status: 12\r\n"],
+    ["an unknown path", { path: "/greet.v1.GreetService/Missing" }, "grpc-status: 12\r\n"],
     ["an encoding that is not supported", { headers: { "grpc-encoding": "bzip2" } }, "grpc-status: 12\r\n"],
-    ["a timeout that is none", { headers: { "grpc-timeout": "soon" } }, "grpc-status: 3\r\n"],
+    ["an invalid timeout", { headers: { "grpc-timeout": "soon" } }, "grpc-status: 3\r\n"],
     ["a message that is cut off", { body: envelope("abc").subarray(0, 6) }, "grpc-status: 13\r\n"],
     ["a message that cannot be decoded", { body: envelope("\xff") }, "grpc-status: 13\r\n"],
   ])("answers %s", async (_, given, status) => {
@@ -177,7 +177,7 @@ describe("a request of gRPC-Web", () => {
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
   });
 
-  it("with a codec that is not supported is answered with 415 and those that are", async () => {
+  it("is answered with 415 and the supported codecs if its codec is not supported", async () => {
     const answer = await exchange(webRequest({ headers: { "content-type": "application/grpc-web+thrift" } }));
     expect([answer.status, answer.headers.get("accept-post")]).toEqual([
       415,
@@ -193,7 +193,7 @@ describe("a request of gRPC-Web", () => {
     expect((await outcome(answer)).trailers).toContain("grpc-status: 8\r\n");
   });
 
-  it("from a page of an allowed origin is answered so that the page may read all of it", async () => {
+  it("exposes the whole response to a page of an allowed origin", async () => {
     const { exchange } = routeGreeter(
       { greet: (_, { responseHeaders }) => ({ greeting: responseHeaders.set("x-lead", "1") && "hi" }) },
       { cors: { origins: ["https://app.example"] } },
@@ -243,7 +243,7 @@ describe("a call of gRPC-Web in text", () => {
     }
   });
 
-  it("sends each message of a stream in base64 of its own, so that none waits for the next", async () => {
+  it("encodes each message of a stream separately in base64, so that none waits for the next", async () => {
     const more = signalled();
     const { exchange } = routeGreeter({
       async *greetEach() {
@@ -289,7 +289,7 @@ describe("a stream of gRPC-Web", () => {
     await chunks.return?.();
   });
 
-  it("ends in the handler when the reader leaves it, even while it waits for a message", async () => {
+  it("ends in the handler when the reader stops, also while it waits for a message", async () => {
     const ended = signalled();
     const { exchange } = routeGreeter({
       async *greetEach(_, { signal }) {

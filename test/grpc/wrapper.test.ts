@@ -156,7 +156,7 @@ describe("a server", () => {
     expect(answer.status).toBe("HTTP 415");
   });
 
-  it("does not know methods that there are not, by the specification's content type either", async () => {
+  it("answers unknown methods with unimplemented, also for the content type of the specification", async () => {
     const answer = await post(
       serving(),
       "/com.acme.Shop/other",
@@ -207,7 +207,7 @@ describe("a server", () => {
       "an object of a class that has a name in Java",
       finding("java.lang.String", bytesOf("431d636f6d2e73756e2e726f777365742e4a646263526f77536574496d706c9060")),
     ],
-    ["JSON that is none", finding("long", Buffer.from("[[["), "json")],
+    ["invalid JSON", finding("long", Buffer.from("[[["), "json")],
     ["JSON that is too deep", finding("long", Buffer.from("[".repeat(5000)), "json")],
     ["MessagePack that announces too much", finding("long", bytesOf("dd 7fffffff"), "msgpack")],
     ["MessagePack that is too deep", finding("long", new Uint8Array(5000).fill(0x91), "msgpack")],
@@ -225,7 +225,7 @@ describe("a server", () => {
   it.each<[string, Uint8Array]>([
     ["nothing at all", new Uint8Array(0)],
     ["values alone", encodeWrapper({ serializeType: "", values: [Uint8Array.of(0x4e)], types: [] })],
-    ["a name that nobody knows", encodeWrapper({ serializeType: "kryo", values: [Uint8Array.of(0)], types: [] })],
+    ["an unknown name", encodeWrapper({ serializeType: "kryo", values: [Uint8Array.of(0)], types: [] })],
   ])("refuses a wrapper of %s as unimplemented, and names what there is", async (_what, wrapper) => {
     for (const path of ["/com.acme.Shop/sayHi", "/com.acme.Shop/reset"]) {
       const answer = await post(serving(), path, framed(wrapper));
@@ -408,7 +408,7 @@ describe("recorded calls of Dubbo for Java", () => {
     expect(hexOf(answer.body)).toBe(response);
   });
 
-  it.each(replayed)("are made with the bytes of Java, and their answers read: $name $request", async (call) => {
+  it.each(replayed)("send the bytes of Java and read its responses: $name $request", async (call) => {
     const { signature } = methodOf(call.name);
     const { values } = decodeWrapper(bytesOf(call.request).subarray(5));
     const given = signature.parameters.map(({ type }, index) => hessian2.decode(type, values[index] as Uint8Array));
@@ -418,7 +418,7 @@ describe("recorded calls of Dubbo for Java", () => {
     expect(result).toEqual(PLAIN_HANDLER[call.name]?.(given[0] as never));
   });
 
-  it("tell of an exception with its class, its message and its fields", async () => {
+  it("report an exception with its class, message and fields", async () => {
     const call = recorded.find(({ path }) => path.endsWith("/fail")) as Recorded;
     const { transport } = answering(call);
     const error = await createInterfaceClient(PlainDef, transport)

@@ -180,7 +180,7 @@ describe("Hessian 2", () => {
     ["a list", { class: () => User }, "78"],
     ["a map", { list: ANY }, "48 5a"],
     ["an unknown name", { enum: { name: "E", values: ["A"] } }, `43 ${text("E")} 91 ${text("name")} 60 ${text("B")}`],
-    ["a date that is none", ANY, "4a 7fffffffffffffff"],
+    ["an invalid date", ANY, "4a 7fffffffffffffff"],
     ["digits that are none", "java.math.BigDecimal", text("1e")],
     ["bytes that are not UTF-8", "java.lang.String", "01 ff"],
   ])("refuses %s as %j", (_what, type, bytes) => {
@@ -190,7 +190,7 @@ describe("Hessian 2", () => {
   it("decodes exceptions with circular causes or unusual fields, and refuses other objects", () => {
     const throwable = (name: string, cause: string): string =>
       `43 ${text(name)} 92 ${text("cause")} ${text("odd")} ${cause}`;
-    // The inner exception has the outer one for its cause; the odd field is an object of a class that nobody declared.
+    // The inner exception has the outer one for its cause; the odd field is an object of an undeclared class.
     const gadget = `43 ${text("com.acme.Gadget")} 90 62`;
     const inner = throwable("com.acme.Inner", `61 5190 ${gadget}`);
     const outer = hessian2.decodeException?.(hex(throwable("com.acme.Outer", `60 ${inner} 91`)));

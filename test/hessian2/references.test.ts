@@ -208,10 +208,10 @@ describe("sets", () => {
 
 describe("exceptions", () => {
   it("have no half of what could not be read", () => {
-    // The field a is a list of 1 and an object that nobody declared, b a reference to that list.
+    // The field a is a list of 1 and an undeclared object, b a reference to that list.
     const bytes = `43 ${text("X")} 90 43 ${text("E")} 92 ${text("a")} ${text("b")} 61 7a 91 60 5191`;
     expect(hessian2.decodeException?.(hex(bytes)).fields).toEqual({ a: undefined, b: undefined });
-    // The same behind another list, which holds the one that fails: a is [[a, <undeclared>]], b what is inside.
+    // The same after another list, which contains the one that fails: a is [[a, <undeclared>]], b what is inside.
     const inner = `43 ${text("X")} 90 43 ${text("E")} 93 ${text("a")} ${text("b")} ${text("c")}`;
     const nested = `${inner} 61 7a 7a 91 5191 60 5192 79 93`;
     expect(hessian2.decodeException?.(hex(nested)).fields).toEqual({ a: undefined, b: undefined, c: [3] });

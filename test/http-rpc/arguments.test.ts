@@ -69,7 +69,7 @@ describe("a body in JSON", () => {
 });
 
 describe("any body in JSON", () => {
-  it("that is an object is the same bare and as the only argument", async () => {
+  it("has the same result as a bare object and as the only item of an array", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: "grapheme" }),

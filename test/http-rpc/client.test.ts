@@ -37,7 +37,7 @@ describe("a request", () => {
     expect(await textOf(request as { body: HttpResponse["body"] })).toBe('[{"name":"Ada"}]');
   });
 
-  it("has the milliseconds that are left as its timeout", async () => {
+  it("has the remaining milliseconds as its timeout", async () => {
     const { client, requests } = wire(ok());
     await client.greet({}, { timeoutMs: 60_000 });
     expect(Number(requests[0]?.headers.get("tri-service-timeout"))).toBeGreaterThan(59_000);
@@ -55,7 +55,7 @@ describe("a request", () => {
     },
   );
 
-  it("of a streaming method is not made", async () => {
+  it("is rejected for a streaming method", async () => {
     const { client, requests } = wire(ok());
     const refused = {
       code: Code.Unimplemented,
@@ -87,7 +87,7 @@ describe("metadata of a response", () => {
     });
   });
 
-  it("comes with an error too", async () => {
+  it("is present with an error too", async () => {
     const headers = { lead: "1", "trailer-trail": "2" };
     const error = await failureOf(wire(response({ status: 404, headers })).client.greet({}));
     expect([error.headers.get("lead"), error.trailers.get("trail")]).toEqual(["1", "2"]);
@@ -154,7 +154,7 @@ describe("an answer that is no answer", () => {
     expect([error.code, error.status]).toEqual([Code.ResourceExhausted, Status.BadResponse]);
   });
 
-  it("that inflates beyond the limit likewise", async () => {
+  it("is resource_exhausted too if it inflates beyond the limit", async () => {
     const body = await gzip.compress(greetResponse("a".repeat(100_000)));
     const headers = { "content-type": "application/proto", "content-encoding": "gzip" };
     const options = { maxMessageBytes: 1000, compressions: nodeCompressions };

@@ -27,7 +27,7 @@ describe.each(nodeCompressions)("$name", (compression) => {
     expect(new TextDecoder().decode(bytes)).toBe('{"greeting":"Hello, Ada!"}');
   });
 
-  it("that is a bomb is refused before it goes off", async () => {
+  it("refuses a decompression bomb before it is inflated", async () => {
     const limited = routeGreeter({}, { ...options, maxMessageBytes: 1000 }).exchange;
     const body = await compression.compress(new TextEncoder().encode(`[{"name":"${"a".repeat(1_000_000)}"}]`));
     // Brotli squeezes this below the limit, the others do not: either way the answer is the same.
@@ -38,7 +38,7 @@ describe.each(nodeCompressions)("$name", (compression) => {
     ]);
   });
 
-  it("that it is not is refused with status 25", async () => {
+  it("refuses data of another format with status 25", async () => {
     const answer = await exchange(rpcRequest({ headers: { "content-encoding": compression.name }, body: json }));
     expect([answer.status, await jsonOf(answer)]).toMatchObject([400, { status: 25 }]);
   });
@@ -81,7 +81,7 @@ describe("a body", () => {
     }
   });
 
-  it("in any encoding is refused without a list by a server without compressions", async () => {
+  it("is refused in any encoding by a server without compressions, without a list", async () => {
     const answer = await routeGreeter({}, { compressions: [] }).exchange(
       rpcRequest({ headers: { "content-encoding": "gzip" } }),
     );
@@ -92,7 +92,7 @@ describe("a body", () => {
     });
   });
 
-  it("that says identity is taken as it is", async () => {
+  it("is accepted unchanged with the encoding identity", async () => {
     expect((await exchange(rpcRequest({ headers: { "content-encoding": "identity" } }))).status).toBe(200);
   });
 

@@ -84,17 +84,20 @@ describe("accept", () => {
     ["application/protobuf", "", "*/*;q=0.1", "application/protobuf"],
     ["application/protobuf", "", "application/proto", "application/proto"],
     ["application/x-www-form-urlencoded", "fullName=Ada", "application/xml", "application/xml"],
-  ])("of a request in %s with %j, accept: %s, is answered with %s", async (contentType, body, accept, expected) => {
-    const answer = await send("all", contentType, body, { accept });
-    expect([answer.status, answer.contentType]).toEqual([200, expected]);
-  });
+  ])(
+    "selects the type of the response: a request in %s with %j and accept: %s gets %s",
+    async (contentType, body, accept, expected) => {
+      const answer = await send("all", contentType, body, { accept });
+      expect([answer.status, answer.contentType]).toEqual([200, expected]);
+    },
+  );
 
   it("may ask for a text as text", async () => {
     const answer = await send("text", "text/plain", "Ada", { accept: "text/plain" });
     expect([answer.status, answer.contentType, answer.body]).toEqual([200, "text/plain; charset=utf-8", "Ada"]);
   });
 
-  it("of unsupported types ends in 406 before the method is called, and names the supported types", async () => {
+  it("causes 406 with the supported types, before the method is called, if it names only unsupported types", async () => {
     const called: unknown[] = [];
     const greet = (message: object) => {
       called.push(message);

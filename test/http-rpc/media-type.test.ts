@@ -33,7 +33,7 @@ describe("a content type", () => {
     "text/plain; charset",
     'text/plain; a="b',
     "a/b; =c",
-  ])("%j is none", (contentType) => {
+  ])("%j is invalid", (contentType) => {
     expect(parseMediaType(contentType)).toBeUndefined();
   });
 
@@ -49,7 +49,7 @@ describe("a content type", () => {
     }
   });
 
-  it("comes back from what was written", () => {
+  it("survives a round trip", () => {
     const token = fc.stringMatching(/^[a-z0-9-]{1,10}$/);
     const value = fc.string({ maxLength: 20 }).map((text) => text.replaceAll(/[^ -~]/g, "x"));
     fc.assert(

@@ -39,7 +39,7 @@ describe("the parts of a body", () => {
     const body = multipart(
       { name: "content", content: file, type: "image/png", filename: "a.png" },
       { name: "name", content: "Grüße" },
-      { name: "nobody", content: "ignored" },
+      { name: "other", content: "ignored" },
     );
     expect((await send("file", CONTENT_TYPE, body)).body).toEqual({
       name: "Grüße",
@@ -118,7 +118,7 @@ describe("the parts of a body", () => {
     ["malformed JSON", [{ name: "child", content: "{", type: "application/json" }], 400, 25, "JSON"],
     ["malformed proto", [{ name: "child", content: "{", type: "application/proto" }], 400, 25, "cannot be decoded"],
     ["malformed XML", [{ name: "child", content: "<", type: "application/xml" }], 400, 25, "XML"],
-    ["a number that is none", [{ name: "age", content: "x" }], 400, 25, '"x" is not a number'],
+    ["an invalid number", [{ name: "age", content: "x" }], 400, 25, '"x" is not a number'],
     [
       "one value twice",
       [
@@ -164,7 +164,7 @@ describe("the parts of a body", () => {
     });
   });
 
-  it("for bytes are not decoded, be they boxed, optional, repeated or the only parameter", async () => {
+  it("are not decoded for bytes, whether boxed, optional, repeated or the only parameter", async () => {
     const file = Uint8Array.of(0xff, 0x00, 0x0d, 0x0a);
     const base64 = Buffer.from(file).toString("base64");
     const image = { content: file, type: "image/png" };
@@ -223,7 +223,7 @@ describe("the parts of a body", () => {
     });
   });
 
-  it("of all codecs together take no more memory than one message", async () => {
+  it("use no more memory than one message, over all codecs", async () => {
     const many = create(AllParametersSchema, { children: Array.from({ length: 20_000 }, () => ({})) });
     const bytes = toBinary(AllParametersSchema, many);
     const bounded = routeParameters({}, { maxDecodedBytes: 10_000_000 });
@@ -305,7 +305,7 @@ describe("the parts of a body", () => {
     `; boundary=${"x".repeat(71)}`,
     '; boundary="a\r"',
     '; boundary="ü"',
-  ])("need a boundary: %j is none", async (parameters) => {
+  ])("need a boundary: %j is invalid", async (parameters) => {
     const answer = await send("all", `multipart/form-data${parameters}`, multipart());
     expect([answer.status, answer.status === 415 ? 40 : (answer.body as { status: number }).status]).toSatisfy(
       ([status, error]) => (status === 400 || status === 415) && error === 40,
@@ -320,7 +320,7 @@ describe("the parts of a body", () => {
 });
 
 describe("any body", () => {
-  it("of parts has just these parts, however it is cut into chunks", async () => {
+  it("is read as the parts that were written, for any division into chunks", async () => {
     // No line of a part may start with the boundary (RFC 2046, section 5.1).
     const startsParts = (bytes: Uint8Array) => new TextDecoder("latin1").decode(bytes).startsWith(`--${BOUNDARY}`);
     const name = fc.stringMatching(/^[a-zA-Z0-9_.-]{1,10}$/);

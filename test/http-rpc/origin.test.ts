@@ -85,7 +85,7 @@ describe("a form, multipart or text body, without any option", () => {
     expect(await statuses(headers)).toBe(status);
   });
 
-  it("that is refused gets the reason and two ways out, and its method is not called", async () => {
+  it("is refused with the reason and two remedies, without a call of the method", async () => {
     const { body } = await routeParameters()("all", FORM, "fullName=Ada", {
       "tri-protocol-version": undefined,
       "sec-fetch-site": "cross-site",
@@ -131,7 +131,7 @@ describe("an origin that cors allows", () => {
     ["sends no password where it may not", listed, { ...page, ...authorization }, 403],
     ["is not another one", listed, { ...page, origin: "https://other.example.com" }, 403],
     ["is any, but without cookies, where all are allowed", { origins: "*" }, page, 200],
-    ["is none that has cookies, where all are allowed", { origins: "*" }, { ...page, ...cookie }, 403],
+    ["is refused with cookies if all origins are allowed", { origins: "*" }, { ...page, ...cookie }, 403],
     ["has to be said", listed, { "sec-fetch-site": "cross-site" }, 403],
   ])("%s", async (_, cors, headers, status) => {
     expect(await statuses(headers, { cors })).toBe(status);

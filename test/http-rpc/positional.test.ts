@@ -44,13 +44,13 @@ describe("arguments in JSON", () => {
   it.each([
     ["by position", "sayHi", '["Ann","Hi"]', '"Hi, Ann!"'],
     ["by name", "sayHi", '{"greeting":"Hi","name":"Ann","other":1}', '"Hi, Ann!"'],
-    ["of which there is one, in an array", "total", "[[1,2]]", "3"],
-    ["of which there is one, by name", "total", '{"prices":[1,2]}', "3"],
-    ["of which there is one, bare", "total", "[1,2]", "3"],
-    ["of which there is one, bare, in an array of one", "total", "[1]", "1"],
+    ["a single parameter, in an array", "total", "[[1,2]]", "3"],
+    ["a single parameter, by name", "total", '{"prices":[1,2]}', "3"],
+    ["a single parameter, bare", "total", "[1,2]", "3"],
+    ["a single parameter, bare, in an array of one", "total", "[1]", "1"],
     ["that are not there", "reset", "", "null"],
     ["that are not there, in an array", "reset", "[]", "null"],
-    ["that nobody asked for", "reset", '{"a":1}', "null"],
+    ["for a method without parameters", "reset", '{"a":1}', "null"],
     ["for the overload with that number", "find", "[3,7]", '{"friends":null,"id":null,"age":4,"name":"between"}'],
     [
       "for the overload with those names",

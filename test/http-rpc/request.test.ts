@@ -102,12 +102,12 @@ describe("the path", () => {
     "//greet.v1.GreetService/Greet",
     "/greet.v1.GreetService/Greet/",
     "/greet.v1.GreetService/__proto__",
-  ])("%j is nobody's", async (path) => {
+  ])("%j selects no method", async (path) => {
     expect(await outcome({ path })).toEqual([404, 60]);
     expect(await outcome({ path, method: "GET" })).toEqual([404, 60]);
   });
 
-  it("is somebody's exactly if it is that of a method, whatever it is and whatever follows it", async () => {
+  it("selects a method exactly if it is the path of the method, for any text and any query", async () => {
     const part = fc.constantFrom(
       "/",
       "greet.v1.GreetService",
@@ -239,7 +239,7 @@ describe("the timeout", () => {
     );
   });
 
-  it("that is broken in one header is not saved by another", async () => {
+  it("is invalid if one of its headers is, even if another is valid", async () => {
     expect(await timeout({ "tri-service-timeout": "5000", "triple-timeout-ms": "x" })).toEqual([400, 40]);
   });
 

@@ -174,7 +174,7 @@ describe("arguments by name", () => {
     ["string", "text/plain; charset=utf-16", Uint8Array.of(0xfe, 0xff, 0, 65), '"A"'],
     ["string", "text/plain", "", '""'],
     ["find", "text/plain", "5", '{"friends":[],"id":null,"age":2,"name":"5"}'],
-  ] as const)("of %s are read from %s: %s", async (path, contentType, body, text) => {
+  ] as const)("are read for %s from %s: %s", async (path, contentType, body, text) => {
     expect(await send(path, contentType, body)).toMatchObject({ status: 200, type: "application/json", text });
   });
 
@@ -213,7 +213,7 @@ describe("arguments by name", () => {
     ["user", XML, "<!DOCTYPE a><a/>", 400, 25, "document type"],
     ["user", XML, "<a><age><b/></age></a>", 400, 25, 'element "b" stands where text is expected'],
     ["counts", XML, "<a><entry/></a>", 400, 25, "has no key or no value"],
-  ] as const)("of %s are refused in %s: %s", async (path, contentType, body, httpStatus, status, message) => {
+  ] as const)("are refused for %s in %s: %s", async (path, contentType, body, httpStatus, status, message) => {
     const answer = await send(path, contentType, body);
     expect(answer.status).toBe(httpStatus);
     expect(JSON.parse(answer.text)).toMatchObject({ status, message: expect.stringContaining(message) });
@@ -292,7 +292,7 @@ describe("XML", () => {
     expect(answer.text).toContain("cannot name an element of XML");
   });
 
-  it("of a value of every type is read as it is written", async () => {
+  it("round-trips a value of every type", async () => {
     const values = [everything, { ...everything, double: Number.NEGATIVE_INFINITY, float: Number.NaN, text: "INF" }];
     for (const value of values) {
       const json = jsonSerialization.encode({ class: () => Everything }, value);

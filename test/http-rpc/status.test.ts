@@ -61,7 +61,7 @@ describe("the code inferred from an HTTP status", () => {
     for (let http = 100; http < 600; http++) if (!known.has(http)) expect(codeOfHttpStatus(http)).toBe(Code.Unknown);
   });
 
-  it.each([201, 204, 301, 500])("is made of %i too, which is no success", async (http) => {
+  it.each([201, 204, 301, 500])("is created for %i too, which is not a success", async (http) => {
     expect(await failure(http, "")).toMatchObject({
       code: Code.Unknown,
       rawMessage: `/greet.v1.GreetService/Greet answered with HTTP status ${http}`,
@@ -251,7 +251,7 @@ describe("the error bodies of other implementations", () => {
       undefined,
     ],
     [
-      "Java: with a code of the RPC behind it",
+      "Java: followed by a code of the RPC",
       504,
       { message: "late", status: "504" },
       Code.Unavailable,
@@ -260,11 +260,11 @@ describe("the error bodies of other implementations", () => {
     ],
     ["JavaScript: gRPC's number", 404, { status: 5, message: "no" }, Code.NotFound, "no", undefined],
     ["JavaScript: gRPC's last number", 500, { status: 16, message: "who" }, Code.Unauthenticated, "who", undefined],
-    ["JavaScript: a number nobody knows", 503, { status: 19, message: "m" }, Code.Unavailable, "m", undefined],
+    ["JavaScript: an unknown number", 503, { status: 19, message: "m" }, Code.Unavailable, "m", undefined],
     ["Go: the name", 500, { code: "data_loss", message: "lost" }, Code.DataLoss, "lost", undefined],
     ["Go: gRPC's spelling", 500, { code: "CANCELLED", message: "m" }, Code.Canceled, "m", undefined],
     ["Go: a business error", 500, { code: "code_17", message: "biz" }, Code.Unknown, "biz", undefined],
-    ["Go: a name nobody knows", 409, { code: "odd", message: "m" }, Code.Aborted, "m", undefined],
+    ["Go: an unknown name", 409, { code: "odd", message: "m" }, Code.Aborted, "m", undefined],
     ["the specification", 400, { status: 25, message: "bad" }, Code.InvalidArgument, "bad", Status.SerializationError],
     [
       "the specification, with a code that wins",
@@ -327,7 +327,7 @@ describe("the error bodies of other implementations", () => {
     expect(await failure(503, body)).toMatchObject({ code: Code.Unavailable });
   });
 
-  it("details are read padded and unpadded, and left out if they are broken", async () => {
+  it("details are read padded and unpadded, and omitted if they are malformed", async () => {
     const type = "greet.v1.GreetRequest";
     const details = [
       { type, value: "CgJBYg==" },

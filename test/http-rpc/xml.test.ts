@@ -87,7 +87,7 @@ describe("a message", () => {
     expect((await send("all", "text/xml", xml, AS_JSON)).body).toEqual(json);
   });
 
-  it("that is one text is the text of the root", async () => {
+  it("is the text of the root if its only field is text", async () => {
     expect((await send("text", "application/xml", "<x>Ada</x>")).body).toBe(
       '<?xml version="1.0" encoding="UTF-8"?><stringValue>Ada</stringValue>',
     );
@@ -109,7 +109,7 @@ describe("a message", () => {
     }
   });
 
-  it("with a character that XML does not have cannot be answered in XML", async () => {
+  it("cannot be a response in XML with a character that XML does not allow", async () => {
     const errors: unknown[] = [];
     const hostile = routeParameters({}, { onError: (error) => errors.push(error) });
     const body = JSON.stringify([{ fullName: "a\0b" }]);
@@ -120,7 +120,7 @@ describe("a message", () => {
     expect(errors).toEqual([]);
   });
 
-  it("comes back from its XML, whatever it is", async () => {
+  it("survives a round trip through XML", async () => {
     const text = fc
       .string({ unit: "binary" })
       .map((one) => one.replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, ""));
@@ -299,11 +299,11 @@ describe("an attack by entities", () => {
     expect((await send("all", "application/xml", xml, AS_JSON)).body).toEqual({ fullName });
   });
 
-  it.each(["<x/><!DOCTYPE x>", "<x><!DOCTYPE y></x>"])("stands nowhere else: %s is malformed", async (xml) => {
+  it.each(["<x/><!DOCTYPE x>", "<x><!DOCTYPE y></x>"])("is malformed in any other place: %s", async (xml) => {
     expect(await send("all", "application/xml", xml)).toMatchObject({ status: 400, body: { status: 25 } });
   });
 
-  it("by a flood of numbered characters costs no more than its length", async () => {
+  it("costs no more than its length with many numeric character references", async () => {
     const text = "&#65;".repeat(100_000);
     expect((await send("all", "application/xml", `<x><fullName>${text}</fullName></x>`, AS_JSON)).body).toEqual({
       fullName: "A".repeat(100_000),

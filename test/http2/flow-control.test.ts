@@ -40,8 +40,8 @@ const updates = (frames: readonly Frame[]): number[][] =>
     .filter(({ type }) => type === FrameType.WindowUpdate)
     .map(({ streamId, payload }) => [streamId, Buffer.from(payload).readUInt32BE()]);
 
-describe("what is sent", () => {
-  it("waits for the window of its stream, and goes on with one byte if it must", () => {
+describe("sending", () => {
+  it("waits for the window of its stream, and continues with a window of one byte", () => {
     const { server, streams } = responding(1, settings([Setting.InitialWindowSize, 1]));
     const [heard] = streams;
     heard?.stream?.sendData(Buffer.from("abc"), true);
@@ -106,7 +106,7 @@ describe("what is sent", () => {
     expect(server.requests[0]).toMatchObject({ closed: 1, reset: undefined });
   });
 
-  it("of many small chunks is sent in one frame, of a large chunk in frames of 16 KiB, in order", () => {
+  it("joins small chunks into one frame, and splits a large chunk into frames of 16 KiB, in order", () => {
     const { server, streams } = responding(
       1,
       windowUpdate(0, 2 ** 20),
@@ -127,7 +127,7 @@ describe("what is sent", () => {
     expect(Buffer.concat(frames.map(({ payload }) => payload)).equals(Buffer.concat(pieces))).toBe(true);
   });
 
-  it("stops at 64 KiB a stream, and is asked for again at half of that", () => {
+  it("stops at 64 KiB for each stream, and resumes at half of that", () => {
     const { server, streams } = responding(1, settings([Setting.InitialWindowSize, 2 ** 20]));
     const [heard] = streams;
     expect(heard?.stream?.sendData(bytesOf(60_000), false)).toBe(true);
@@ -140,7 +140,7 @@ describe("what is sent", () => {
     expect([heard?.drains, heard?.stream?.unsent]).toEqual([1, 0]);
   });
 
-  it("may be more from inside onDrain, which comes in a turn of its own", () => {
+  it("accepts data inside onDrain, which is called in a separate turn", () => {
     const { server, streams } = responding(1, windowUpdate(0, 2 ** 24), settings([Setting.InitialWindowSize, 2 ** 24]));
     const heard = streams[0] as Heard;
     let left = 5;
@@ -178,7 +178,7 @@ describe("what is sent", () => {
   });
 });
 
-describe("what is received", () => {
+describe("receiving", () => {
   it("is announced once half of a window is consumed, once a turn", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST));
@@ -262,7 +262,7 @@ describe("what is received", () => {
   });
 });
 
-it("streams that wait are affected by a change of the window too", () => {
+it("a change of the window also affects streams that wait", () => {
   const client = new RecordedClient(false);
   client.receive(settings([Setting.MaxConcurrentStreams, 1]), settingsAck());
   client.bytes();

@@ -165,7 +165,7 @@ describe("an encoder", () => {
     expect(lengths.slice(2)).toEqual([2, 2, 2]);
   });
 
-  it("copies nothing that an insertion or the peer's table size has made wrong", () => {
+  it("does not reuse entries that an insertion or the peer's table size has invalidated", () => {
     const { decode } = decoderOf();
     const encoder = new Encoder();
     const first = { raw: ["x-a", "1"], frozen: true };
@@ -210,7 +210,7 @@ describe("an encoder", () => {
     expect(encoder.write(new Uint8Array(300), 0, kept)).toBe(2);
   });
 
-  it("indexes a path that comes again, and leaves half of the table to other fields", () => {
+  it("indexes a repeated path, and reserves half of the table for other fields", () => {
     const { decode } = decoderOf();
     const encoder = new Encoder();
     const out = new Uint8Array(300);
@@ -260,7 +260,7 @@ describe("a block that is wrong", () => {
     ["Huffman code with EOS", "0001618 4ffffffff".replace(" ", "")],
     ["Huffman code padded with eight bits", "00016182 1fff".replace(" ", "")],
     ["Huffman code padded with a 0", "000161811e"],
-    ["a size update behind a field", "8220"],
+    ["a size update after a field", "8220"],
     ["three size updates", "202020"],
     ["a size update beyond what was allowed", "3fe21f"],
   ])("is a connection error COMPRESSION_ERROR: %s", (_name, bytes) => {

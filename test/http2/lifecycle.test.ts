@@ -46,7 +46,7 @@ describe("a request", () => {
     expect(server.requests.map(({ ended }) => ended)).toEqual([true, false]);
   });
 
-  it("that was reset in the chunk that it came in is never handed out, and counts as reset", () => {
+  it("is not dispatched if it is reset in the same chunk, and counts as a reset", () => {
     const server = new RecordedServer({ resetBurst: 5 });
     for (let id = 1; id < 11; id += 2) server.receive(Buffer.concat([headers(id, REQUEST, END), rst(id)]));
     expect([server.requests, server.connection.streams, server.over]).toEqual([[], 0, undefined]);
@@ -72,7 +72,7 @@ describe("a request", () => {
     expect(types(server.frames())).toEqual([1, 0, 1, 0, FrameType.RstStream]);
   });
 
-  it("that ends the connection while it is handed out stops the loop over the others", () => {
+  it("stops the dispatch of further requests if it ends the connection", () => {
     const server = new RecordedServer();
     server.onRequest = () => server.connection.fail(ErrorCode.InternalError, "test");
     server.receive(Buffer.concat([headers(1, REQUEST, END), headers(3, REQUEST, END), headers(5, REQUEST, END)]));
@@ -129,7 +129,7 @@ describe("a unary response", () => {
     expect([server.over, server.requests[0]?.ended]).toEqual([undefined, false]);
   });
 
-  it("of a stream that is gone goes nowhere, and never to another stream", () => {
+  it("is dropped if its stream is closed, and never reaches another stream", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST, END), rst(1), headers(3, REQUEST, END));
     const [gone] = server.requests;
@@ -168,7 +168,7 @@ describe("a unary response", () => {
 });
 
 describe("a reset", () => {
-  it("of the peer is reported once, and not answered", () => {
+  it("is reported once and not answered if the peer sends it", () => {
     const client = new RecordedClient();
     const heard = client.open(undefined, false);
     client.bytes();
@@ -180,7 +180,7 @@ describe("a reset", () => {
     expect(client.bytes()).toHaveLength(0);
   });
 
-  it("of ours sends the HEADERS queued before it, because they change the peer's tables", () => {
+  it("is sent after the HEADERS queued before it, because these change the tables of the peer", () => {
     const client = new RecordedClient();
     const heard = client.open();
     heard.stream?.reset(ErrorCode.Cancel);
@@ -192,7 +192,7 @@ describe("a reset", () => {
     ]);
   });
 
-  it("from inside every callback leaves no state", () => {
+  it("leaves no state if it is sent in any callback", () => {
     for (const name of ["onResponse", "onData", "onEnd", "onInformational"] as const) {
       const client = new RecordedClient();
       const heard = new Heard();
@@ -225,7 +225,7 @@ describe("a graceful shutdown", () => {
     expect(server.events.at(-1)).toEqual({ type: "idle" });
   });
 
-  it("of the server fails what is above its last stream as unprocessed, and opens no more", () => {
+  it("fails streams above the last stream as unprocessed, and opens no further ones", () => {
     const client = new RecordedClient();
     const calls = [client.open(), client.open(), client.open()];
     client.bytes();
@@ -272,7 +272,7 @@ describe("the end of a connection", () => {
     ]);
   });
 
-  it("by the peer's side alone fails requests that are not complete, and lets the others be answered", () => {
+  it("fails incomplete requests if only the peer's side ends, and lets the others be answered", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST, END), headers(3, REQUEST));
     server.connection.receiveEnd();
@@ -283,7 +283,7 @@ describe("the end of a connection", () => {
 });
 
 describe("pings", () => {
-  it("of one kind are out one at a time, and are matched with their answers", () => {
+  it("are sent one at a time for each kind, and matched with their acknowledgements", () => {
     const client = new RecordedClient();
     expect([client.connection.ping("keepalive"), client.connection.ping("keepalive")]).toEqual([true, false]);
     const [sent] = client.frames();
@@ -296,7 +296,7 @@ describe("pings", () => {
 });
 
 describe("the server's limit of streams", () => {
-  it("lets calls wait, which may be cancelled, and starts the others as soon as it may", () => {
+  it("lets calls wait, which can be cancelled, and starts the others when streams are available", () => {
     const client = new RecordedClient(false);
     client.receive(settings([Setting.MaxConcurrentStreams, 0]));
     client.bytes();
@@ -331,7 +331,7 @@ describe("the server's limit of streams", () => {
   });
 });
 
-it("output is asked for once until it is taken", () => {
+it("output is announced once until it is taken", () => {
   const server = new RecordedServer();
   const before = server.wire.wakes;
   server.receive(ping(), ping());

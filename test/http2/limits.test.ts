@@ -89,7 +89,7 @@ describe.each([
     }
   });
 
-  it("frames on streams that it has forgotten, and not of those behind a reset of its own", () => {
+  it("frames on forgotten streams, except after a reset that it sent itself", () => {
     const side = open();
     const stream = side instanceof RecordedServer ? side.requests[0]?.stream : undefined;
     stream?.reset(ErrorCode.Cancel);
@@ -155,7 +155,7 @@ describe("a server", () => {
     expect(server.over).toBeDefined();
   });
 
-  it("refuses streams beyond its limit, from the first byte on, and closes the connection of a client that goes on", () => {
+  it("refuses streams beyond its limit, from the first byte on, and closes the connection of a client that continues", () => {
     const server = new RecordedServer({ maxStreams: 3 });
     for (let id = 1; id < 11; id += 2) server.receive(headers(id, REQUEST));
     const refused = server.frames().filter(({ type }) => type === FrameType.RstStream);
@@ -211,7 +211,7 @@ describe("a server", () => {
     expect(count).toBeLessThan(510);
   });
 
-  it("keeps headers of open streams within 64 MiB in all, and counts what waits to be sent", () => {
+  it("limits headers of open streams to 64 MiB in total, including those that wait to be sent", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST, END));
     server.requests[0]?.stream?.respond(200, NONE, new Uint8Array(65 * 1024 * 1024), undefined, true);

@@ -67,7 +67,7 @@ describe("a request", () => {
     ["CONNECT with :path", requestWith({ ":method": "CONNECT" })],
     ["CONNECT without :authority", [":method", "CONNECT"]],
     ["a content-length, and no data", requestWith({ "content-length": "1" })],
-  ])("is malformed with %s: the stream is reset, and nobody is told", (_name, fields) => {
+  ])("is malformed with %s: the stream is reset without an event", (_name, fields) => {
     const server = new RecordedServer();
     server.receive(headers(1, fields, END));
     expect(resetCode(server)).toBe(ErrorCode.ProtocolError);
@@ -117,7 +117,7 @@ describe("a request", () => {
   it.each([
     ["more data than content-length says", "abcd", 0],
     ["less data than content-length says", "ab", END_STREAM],
-  ])("is reset with %s, before anybody is told", (_name, bytes, flags) => {
+  ])("is reset with %s, without an event", (_name, bytes, flags) => {
     const server = new RecordedServer();
     const head = headers(1, requestWith({ "content-length": "3" }));
     server.receive(Buffer.concat([head, data(1, bytes, flags)]));
@@ -216,7 +216,7 @@ describe("a response", () => {
     ["HEAD", "200"],
     ["POST", "204"],
     ["POST", "304"],
-  ])("to %s of %s may have a content-length without data", (method, status) => {
+  ])("may have a content-length without data for %s with %s", (method, status) => {
     const client = new RecordedClient();
     const heard = client.open(undefined, true, [], method);
     client.receive(headers(1, [":status", status, "content-length", "3"], END));
@@ -234,7 +234,7 @@ describe("a response", () => {
   });
 });
 
-describe("what is sent", () => {
+describe("sending", () => {
   it.each<[string, readonly string[]]>([
     ["a line feed in a value", ["x-a", "1\n"]],
     ["a character beyond Latin-1", ["x-a", "\u0100"]],

@@ -150,7 +150,7 @@ describe.each([
     }
   });
 
-  it("decodes header blocks on streams that are gone, which change what later ones mean", () => {
+  it("decodes header blocks on closed streams, because they change the meaning of later ones", () => {
     for (const state of ["WeReset", "Forgotten"] as const) {
       const { side, id } = scenes[state]();
       // Inserts x-kept: 1.
@@ -183,7 +183,7 @@ describe.each([
     }
   });
 
-  it("credits DATA of streams that are gone to the connection", () => {
+  it("credits DATA of closed streams to the connection", () => {
     for (const state of ["WeReset", "Forgotten"] as const) {
       const { side, id } = scenes[state]();
       let announced = 0;
@@ -206,7 +206,7 @@ function resets(side: RecordedServer | RecordedClient): number[][] {
 }
 
 describe("stream ids", () => {
-  it("of clients are odd and rise (section 5.1.1)", () => {
+  it("are odd and increasing for clients (section 5.1.1)", () => {
     const even = new RecordedServer();
     even.receive(headers(2, REQUEST));
     expect(even.over?.code).toBe(ErrorCode.ProtocolError);

@@ -114,7 +114,7 @@ describe("a run", () => {
     }
   });
 
-  it("replaces no file that a run from other contracts made, unless they are gone", () => {
+  it("does not replace files generated from other contracts, unless these were removed", () => {
     write("elsewhere/greeter.ts", greeter);
     run("elsewhere/*.ts", "--out", "gen");
     expect(run(...all).stderr).toBe(
@@ -189,7 +189,7 @@ describe("a run", () => {
     expect(() => run(...all, "--project", "tsconfig.json")).toThrow("--project: tsconfig.json cannot be read: ");
   });
 
-  it("writes JavaScript and declarations, with the extension that is asked for", () => {
+  it("writes JavaScript and declarations with the requested extension", () => {
     write(
       "contracts/greeter.ts",
       `${greeter.replace("name: string", "user: User")}/** @class a.U */ export interface User { a: string }\n`,

@@ -110,7 +110,7 @@ describe("the Java side", () => {
   }
 
   it.skipIf(!hasJavac)(
-    `of all fixtures compiles without a warning, and has the types that signatures say${needsJavac}`,
+    `compiles for all fixtures without a warning, and has the types of the signatures${needsJavac}`,
     { timeout: 60_000 },
     () => {
       const from = join(root, "fixtures/interface/gen/java");
@@ -134,7 +134,7 @@ describe("the Java side", () => {
     },
   );
 
-  it.skipIf(!hasJavac)(`of what is unusual compiles too${needsJavac}`, { timeout: 60_000 }, () => {
+  it.skipIf(!hasJavac)(`compiles for unusual contracts too${needsJavac}`, { timeout: 60_000 }, () => {
     const files = java(read({ "a.ts": UNUSUAL }));
     const sources = Object.fromEntries(files.map(({ path, text }) => [path, text]));
     const exception =
@@ -155,7 +155,7 @@ describe("the Java side", () => {
   });
 });
 
-describe("what Java cannot declare is refused with its place:", () => {
+describe("contracts that Java cannot declare are refused with the location:", () => {
   const service = (methods: string): string => `/** @service a.S */ export interface S { ${methods} }`;
   it.each([
     [
@@ -247,7 +247,7 @@ describe("a Java class", () => {
     expect(files[2]?.text).toContain("\n// @generated from file ../../node_modules/@acme/types/index.d.ts\n");
   });
 
-  it("of the JDK is used, and not declared", () => {
+  it("is used and not declared if it belongs to the JDK", () => {
     const reading = read({
       "a.ts": `/** @service a.S */ export interface S { m(a: Day): void }\n/** @enum java.time.DayOfWeek */ export type Day = "MONDAY";`,
     });
@@ -257,7 +257,7 @@ describe("a Java class", () => {
     expect(file?.text).toContain("void m(DayOfWeek a);");
   });
 
-  it("that stands for one of java.time is that one", () => {
+  it("is the class of java.time that it represents", () => {
     const io = "com.alibaba.com.caucho.hessian.io.java8";
     const reading = read({
       "a.ts": `/** @service a.S */ export interface S { m(at: At | null): Promise<On[]> }
@@ -273,7 +273,7 @@ describe("a Java class", () => {
     expect(stubs(reading)[0]?.text).toContain(`name: "${io}.LocalDateTimeHandle",`);
   });
 
-  it("of several versions of a service is declared once", () => {
+  it("is declared once for several versions of a service", () => {
     const contract = "/** @service a.S */ export interface S { m(a: string): void }";
     const reading = read({ "a.ts": contract, "b.ts": contract.replace("a.S", "a.S\n * @version 2") });
     expect(java(reading).map(({ path }) => path)).toEqual(["a/S.java"]);

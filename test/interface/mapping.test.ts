@@ -117,7 +117,7 @@ describe("a name", () => {
     expect(stubs(reading)[0]?.text).toContain("m(a: JavaArray<int>, options?: CallOptions): Promise<T>;");
   });
 
-  it("of a type in a package is imported from that package", () => {
+  it("is imported from the package that declares the type", () => {
     const reading = read(
       { "a.ts": `import type { T } from "@acme/types";\n${service}` },
       {
@@ -141,7 +141,7 @@ describe("a name", () => {
   });
 });
 
-describe("what a file exports as its default", () => {
+describe("the default export of a file", () => {
   const thing = "/** @class a.T */\n";
   const service = "/** @service a.S */ export interface S { m(): Promise<T> }\n";
   it.each([
@@ -169,7 +169,7 @@ describe("what a file exports as its default", () => {
   });
 });
 
-it("a type argument that is left out is its default, on the wire and in Java", () => {
+it("an omitted type argument has its default, on the wire and in Java", () => {
   const reading = read({
     "a.ts": `${imports}/** @service a.S */ export interface S { m(a: Sub, b: Base): void }
 /** @class a.Base */ export interface Base<T = int> { value: T }

@@ -85,7 +85,7 @@ describe("a type", () => {
     expect(problemsOf(text, { "b.ts": "export type B = string" })).toEqual([]);
   });
 
-  it("that is an array of bytes is not one of numbers", () => {
+  it("is not an array of numbers if it is an array of bytes", () => {
     const text = problemsOf(
       'import type { byte, JavaArray } from "triple-es/java";\n/** @service a.S */ export interface S { m(a: JavaArray<byte>): void }',
     );
@@ -247,7 +247,7 @@ describe("data", () => {
   });
 });
 
-it("what has to be imported is refused without an import, by the name of its module", () => {
+it("a type that must be imported is refused without an import, with the name of its module", () => {
   const text = "/** @service a.S */ export interface S { m(a: JavaArray<string>): void }";
   expect(problemsOf(text)).toEqual(["1:47: error: JavaArray must be imported from triple-es/java"]);
 });
@@ -476,7 +476,7 @@ describe("a warning", () => {
     ["/** @clas a.D */\nexport interface D {}", "1:5", "clas", "class"],
     ["/** @Enum a.D */\nexport type D = 'A';", "1:5", "Enum", "enum"],
     ["/** @service a.S */\nexport interface S {\n  /** @methd say */\n  m(): void;\n}", "3:7", "methd", "method"],
-  ])("is given for a tag like one of ours: %j", (text, place, name, meant) => {
+  ])("is given for a misspelt tag: %j", (text, place, name, meant) => {
     expect(problemsOf(text)).toEqual([`${place}: warning: @${name} is unknown, did you mean @${meant}?`]);
   });
 

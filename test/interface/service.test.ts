@@ -223,7 +223,7 @@ describe.each(subProtocols)("over %s", (_, open) => {
     expect(await client.turn({ left, hand: "LEFT" })).toEqual({ right: { left, hand: "LEFT" }, side: "ON" });
   });
 
-  it("version and group of the contract are asked for and answered to", async () => {
+  it("version and group of the contract are sent by clients and matched by servers", async () => {
     const handler = { ping: () => "blue", replaced: (a: string) => a };
     const client = createFirstClient(open(FirstDef, handler));
     expect(await client.ping()).toBe("blue");

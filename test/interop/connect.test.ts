@@ -15,7 +15,7 @@ import { arriving, connectGreeter, failureOf, greeter, greetings, startServer } 
 const failing = {
   code: Code.FailedPrecondition,
   message: "100 % née",
-  detail: create(GreetRequestSchema, { name: "nobody" }),
+  detail: create(GreetRequestSchema, { name: "unknown" }),
 };
 
 describe.each(["proto", "json"] as const)("a gRPC client of Connect, in %s", (codec) => {

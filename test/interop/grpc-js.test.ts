@@ -108,7 +108,7 @@ describe("a client of grpc-js", () => {
   it("receives an error with its code, message, details and metadata", async () => {
     const client = await connect({
       greet: () => {
-        const detail = anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "nobody" }));
+        const detail = anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "unknown" }));
         throw new RpcError(Code.NotFound, "100 % née\n", { details: [detail], trailers: { "x-why": "unknown" } });
       },
     });
@@ -192,7 +192,7 @@ describe("a client of grpc-js", () => {
     expect((await greet(client, { name })).greeting).toBe(`gzip${name}`);
   });
 
-  it("is told that a method does not exist", async () => {
+  it("receives unimplemented for an unknown method", async () => {
     const { port } = await startServer();
     const client = new GreetService(`127.0.0.1:${port}`, credentials.createInsecure());
     onTestFinished(() => client.close());
@@ -213,7 +213,7 @@ describe("a server of grpc-js", () => {
   const unary: handleUnaryCall<Named, Greeting> = ({ request, metadata }, answer) => {
     const trailer = new GrpcMetadata();
     for (const bytes of metadata.get("x-bytes-bin")) trailer.add("x-bytes-bin", bytes);
-    if (request.name !== "nobody") return answer(null, { greeting: `Hello, ${request.name}!` }, trailer);
+    if (request.name !== "unknown") return answer(null, { greeting: `Hello, ${request.name}!` }, trailer);
     answer({ code: status.NOT_FOUND, details: "100 % née", metadata: trailer });
   };
   const each: handleServerStreamingCall<{ names: string[] }, Greeting> = (call) => {
@@ -257,7 +257,7 @@ describe("a server of grpc-js", () => {
 
   it("receives an error with its code, message and metadata", async () => {
     const headers = { "x-bytes-bin": Uint8Array.of(0, 255) };
-    const error = await failureOf(connectGreeter(await start()).greet({ name: "nobody" }, { headers }));
+    const error = await failureOf(connectGreeter(await start()).greet({ name: "unknown" }, { headers }));
     expect([error.code, error.rawMessage]).toEqual([Code.NotFound, "100 % née"]);
     expect(error.trailers.getBinary("x-bytes-bin")).toEqual(Uint8Array.of(0, 255));
     expect(findDetails(error, GreetRequestSchema)).toEqual([]);

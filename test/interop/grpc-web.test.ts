@@ -55,7 +55,7 @@ describe.skipIf(!isReady)("a page with a client of gRPC-Web", { timeout: 60_000 
       ...greeter,
       greet: ({ name }) => {
         if (name !== "") return { greeting: `Hello, ${name}!` };
-        throw new RpcError(Code.NotFound, "nobody is there – né", { trailers: { "x-why": "no name" } });
+        throw new RpcError(Code.NotFound, "no such person – né", { trailers: { "x-why": "no name" } });
       },
     });
     await server.listen({ port: 0, host: "127.0.0.1" });
@@ -71,18 +71,21 @@ describe.skipIf(!isReady)("a page with a client of gRPC-Web", { timeout: 60_000 
     pages.close();
   });
 
-  it.each(CLIENTS)("of %s calls, streams and receives errors from a server of another origin", async (name) => {
-    const judged = await page.evaluate(
-      ([name, baseUrl]) => {
-        const { judge } = globalThis as unknown as { judge: (name: string, baseUrl: string) => Promise<unknown> };
-        return judge(name, baseUrl);
-      },
-      [name, `http://127.0.0.1:${server.address.port}`] as const,
-    );
-    expect(judged).toEqual({
-      greet: "Hello, Ada!",
-      stream: ["Hello, Ada!", "Hello, Bob!"],
-      error: { code: 5, message: "nobody is there – né", why: "no name" },
-    });
-  });
+  it.each(CLIENTS)(
+    "makes calls and streams, and receives errors, from a server of another origin: %s",
+    async (name) => {
+      const judged = await page.evaluate(
+        ([name, baseUrl]) => {
+          const { judge } = globalThis as unknown as { judge: (name: string, baseUrl: string) => Promise<unknown> };
+          return judge(name, baseUrl);
+        },
+        [name, `http://127.0.0.1:${server.address.port}`] as const,
+      );
+      expect(judged).toEqual({
+        greet: "Hello, Ada!",
+        stream: ["Hello, Ada!", "Hello, Bob!"],
+        error: { code: 5, message: "no such person – né", why: "no name" },
+      });
+    },
+  );
 });

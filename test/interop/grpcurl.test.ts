@@ -76,17 +76,17 @@ describe.skipIf(!installed)("grpcurl (needs grpcurl: sh scripts/grpcurl.sh)", ()
   });
 
   it("shows an error with its details, which reflection explains", async () => {
-    const details = [anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "nobody" }))];
+    const details = [anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "unknown" }))];
     const { run } = await prepare(() => {
-      throw new RpcError(Code.FailedPrecondition, "nobody is home", { details });
+      throw new RpcError(Code.FailedPrecondition, "no such person", { details });
     });
     const { code, stderr } = await run("-d", "{}", "greet.v1.GreetService/Greet");
     // 64 and the code.
     expect(code).toBe(64 + Code.FailedPrecondition);
     expect(stderr).toContain("Code: FailedPrecondition");
-    expect(stderr).toContain("nobody is home");
+    expect(stderr).toContain("no such person");
     expect(stderr).toContain('"@type": "type.googleapis.com/greet.v1.GreetRequest"');
-    expect(stderr).toContain('"name": "nobody"');
+    expect(stderr).toContain('"name": "unknown"');
   });
 
   it("asks for health", async () => {

@@ -36,7 +36,7 @@ const ORDINARY: [name: string, keys: number[]][] = [
 const SET: JavaType = { set: "double" };
 const MAP: JavaType = { map: ["int", "boolean"] };
 
-it("are numbers as the test believes them to be", () => {
+it("are numbers as the test assumes", () => {
   expect(new Set(COLLIDING).size).toBe(COLLIDING.length);
 });
 

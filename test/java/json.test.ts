@@ -159,13 +159,13 @@ describe("the cost of a message", () => {
     expect(() => serialization.encode(ANY, lists, writing)).toThrow("the limit of 250000 lists, maps and objects");
   });
 
-  it("is bounded in MessagePack before anything is made", () => {
+  it("is bounded in MessagePack before values are created", () => {
     const announced = new Uint8Array(1_000_005).fill(0xc0);
     announced.set(hex("dd 000f4240"));
     expect(() => msgpack.decode(ANY, announced)).toThrow("the limit of 1000000 values");
   });
 
-  it("counts fields that are made of nothing", () => {
+  it("counts fields without values", () => {
     const fields = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}`, ANY] as const));
     const Wide: JavaClass = { name: "W", fields };
     const text = `[${Array.from({ length: 10_000 }, () => "{}").join()}]`;
@@ -175,7 +175,7 @@ describe("the cost of a message", () => {
 
 describe("MessagePack of any value", () => {
   it.each([
-    ["an extension that nobody knows", "c7 02 05 0102", "the extension 5 is not supported"],
+    ["an unknown extension", "c7 02 05 0102", "the extension 5 is not supported"],
     ["another extension", "d4 01 00", "the extension 1 is not supported"],
     ["text that is no UTF-8", "a2 fffe", "utf-8"],
     ["long text that is no UTF-8", `d9 20 ${"ff".repeat(32)}`, "utf-8"],

@@ -53,7 +53,7 @@ function waits(failures: number, maxMs: number, random = MIDDLE, error = REFUSED
 }
 
 describe("the wait before the next attempt", () => {
-  it("is none at first, then a second, then longer by 1.6 each time, up to the limit", () => {
+  it("is zero at first, then a second, then 1.6 times as long each time, up to the limit", () => {
     expect(waits(8, 3_000)).toEqual([0, 1_000, 1_600, 2_560, 3_000, 3_000, 3_000, 3_000]);
   });
 
@@ -91,7 +91,7 @@ describe("the wait before the next attempt", () => {
     expect(waits(2, 10_000, 1)).toEqual([0, 1_200]);
   });
 
-  it("is none where the limit is 0", () => {
+  it("is zero if the limit is 0", () => {
     expect(waits(3, 0)).toEqual([0, 0, 0]);
   });
 
@@ -240,7 +240,7 @@ describe.each([
   { protocol: "http-rpc", httpVersion: "2" },
   { protocol: "http-rpc", httpVersion: "1.1" },
 ] as const)("a call that waits for the server to be ready: $protocol over HTTP/$httpVersion", (protocol) => {
-  it("succeeds when the server comes, and so do all others that wait", async () => {
+  it("succeeds when the server starts, and so do all other waiting calls", async () => {
     const { baseUrl, started } = await startLater(300);
     const client = connectGreeter(baseUrl, { ...protocol, waitForReady: true });
     const calls = Array.from({ length: 20 }, (_, i) => client.greet({ name: `${i}` }, { timeoutMs: 10_000 }));
@@ -249,7 +249,7 @@ describe.each([
     await started;
   });
 
-  it("may wait by its own option, even without a deadline, while others on the transport fail at once", async () => {
+  it("may wait by the option of the call, even without a deadline, while others on the transport fail at once", async () => {
     const { baseUrl, started } = await startLater(300);
     const client = connectGreeter(baseUrl, protocol);
     const waiting = client.greet({ name: "Ada" }, { waitForReady: true });
@@ -296,7 +296,7 @@ describe("calls that wait for the server to be ready", () => {
     await started;
   });
 
-  it("share one attempt at a time, which goes on in the background while one of them waits, and no longer", async () => {
+  it("share one attempt at a time; attempts continue only while a call waits", async () => {
     const port = await freePort();
     const transport = openTransport(`http://127.0.0.1:${port}`, { waitForReady: true, maxBackoffMs: 20 });
     const client = createGreetServiceClient(transport);

@@ -61,13 +61,13 @@ const BAD_CALLS: readonly BadCall[] = [
     httpStatus: 415,
     error: { message: expect.stringContaining("needs gRPC over HTTP/2") },
   },
-  { why: "JSON that is none", body: "[{", httpStatus: 400, error: { status: 25 } },
+  { why: "invalid JSON", body: "[{", httpStatus: 400, error: { status: 25 } },
   { why: "JSON of another shape", body: '[{"name":1}]', httpStatus: 400, error: { status: 25 } },
   { why: "no argument", body: "[]", httpStatus: 400, error: { status: 40 } },
   { why: "two arguments", body: "[{},{}]", httpStatus: 400, error: { status: 40 } },
   { why: "an empty body", body: "", httpStatus: 400, error: { status: 40 } },
   {
-    why: "proto that is none",
+    why: "invalid proto",
     headers: { "content-type": "application/proto" },
     body: Uint8Array.of(0x0a, 0x7f, 0x41),
     httpStatus: 400,
@@ -191,7 +191,7 @@ describe("over HTTP/2, the server", () => {
     expect(answer.status).toBe(200);
   });
 
-  it("makes room for other calls when it has refused a request", async () => {
+  it("accepts other calls after it has refused a request", async () => {
     const { baseUrl } = await startServer({}, { limits: { maxHandlers: 1 } });
     const connection = new Http2Connection(baseUrl);
     for (let i = 0; i < 3; i++) {
@@ -423,9 +423,9 @@ interface BadGrpcCall {
 const BAD_GRPC_CALLS: readonly BadGrpcCall[] = [
   { why: "an unknown method", path: "/greet.v1.GreetService/Gone", status: 12 },
   { why: "a group that is not there", headers: { "tri-service-group": "blue" }, status: 12 },
-  { why: "JSON that is none", body: envelope("{"), status: 13 },
+  { why: "invalid JSON", body: envelope("{"), status: 13 },
   {
-    why: "proto that is none",
+    why: "invalid proto",
     headers: { "content-type": "application/grpc" },
     body: envelope("\x0a\x7fA"),
     status: 13,

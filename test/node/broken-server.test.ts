@@ -46,7 +46,7 @@ it("a stream fails in the middle, with the messages that came before", async () 
 });
 
 describe("a server that takes its time", () => {
-  it("to read what it is sent keeps its connection, however few bytes have left by then", async () => {
+  it("keeps its connection if it reads slowly, however few bytes have been sent", async () => {
     const WINDOW_BYTES = 2 ** 30;
     const server = createServer({ settings: { initialWindowSize: WINDOW_BYTES } });
     server.on("session", (session) => session.on("remoteSettings", () => session.setLocalWindowSize(WINDOW_BYTES)));
@@ -85,7 +85,7 @@ describe("a server that takes its time", () => {
     expect((await called).greeting).toBe("Hi");
   });
 
-  it("over many messages keeps it too", async () => {
+  it("keeps its connection over many messages too", async () => {
     const server = await startRawServer((stream) => {
       respond(stream);
       const send = (left: number): void => {

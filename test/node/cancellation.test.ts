@@ -234,7 +234,7 @@ describe("a deadline on the server alone", () => {
 });
 
 describe("a stream", () => {
-  it("that its reader leaves is cancelled: the handler's signal fires and its generator is closed", async () => {
+  it("is cancelled when its reader stops: the handler's signal fires and its generator is closed", async () => {
     const reason = signalled<unknown>();
     const closed = signalled();
     const { baseUrl } = await startServer({
@@ -286,7 +286,7 @@ describe("a stream", () => {
     never.resolve();
   });
 
-  it("of requests is closed when its call ends early", async () => {
+  it("is closed if it contains requests and its call ends early", async () => {
     const closed = signalled();
     const { baseUrl } = await startServer({
       greetTogether: async (requests) => {
@@ -305,7 +305,7 @@ describe("a stream", () => {
     await closed.promise;
   });
 
-  it("of requests is left when its response has ended, also where the server does not reset it", async () => {
+  it("is cancelled if it contains requests and the response has ended, also without a reset by the server", async () => {
     // As servers of Dubbo for Java do.
     const { baseUrl, connections, streams } = await startRawServer(({ connection, id }) => {
       const end = block([":status", "200"], ["content-type", "application/grpc"], ["grpc-status", "12"]);
@@ -321,7 +321,7 @@ describe("a stream", () => {
     expect(payload?.readUInt32BE()).toBe(Reset.cancel);
   });
 
-  it("of requests ends with an error in the handler when the caller cancels", async () => {
+  it("ends with an error in the handler if it contains requests and the caller cancels", async () => {
     const seen = signalled<unknown>();
     const running = signalled();
     const { baseUrl } = await startServer({
@@ -344,7 +344,7 @@ describe("a stream", () => {
     expect(await seen.promise).toMatchObject({ code: Code.Canceled });
   });
 
-  it("of requests that fails on the caller's side fails the call, and the handler does not take it for complete", async () => {
+  it("fails the call if its requests fail on the caller's side, and the handler receives an error", async () => {
     const seen = signalled<unknown>();
     // Node 22 does not open a stream at all for requests that fail at once.
     const running = signalled();
@@ -370,7 +370,7 @@ describe("a stream", () => {
   });
 
   it.each(["signal", "deadline"])(
-    "whose first message comes after the %s has ended it closes its generator",
+    "closes its generator if its first message is ready only after the %s has ended it",
     async (means) => {
       const running = signalled();
       const gate = signalled();
@@ -399,7 +399,7 @@ describe("a stream", () => {
     },
   );
 
-  it("that answers early leaves the rest of the requests unread, and the connection in order", async () => {
+  it("leaves the connection usable if it responds early, without reading the remaining requests", async () => {
     const { baseUrl } = await startServer({
       async *greetOnArrival(requests) {
         for await (const { name } of requests) {

@@ -85,19 +85,22 @@ describe("closing a server", () => {
     },
   );
 
-  it.each(["is gone", "does not come"])("waits no longer than that for a reader who %s", async (reader) => {
-    const { server, port } = await startServer({ greet: () => ({ greeting: "x".repeat(40_000_000) }) });
-    const socket = await openSocket(port);
-    socket.write(
-      `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`,
-    );
-    await new Promise((resolve) => socket.once("readable", resolve));
-    const closed = server.close({ graceMs: reader === "is gone" ? 60_000 : 20 });
-    if (reader === "is gone") socket.resetAndDestroy();
-    await closed;
-  });
+  it.each(["has disconnected", "does not read"])(
+    "waits no longer than the grace period for a reader that %s",
+    async (reader) => {
+      const { server, port } = await startServer({ greet: () => ({ greeting: "x".repeat(40_000_000) }) });
+      const socket = await openSocket(port);
+      socket.write(
+        `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`,
+      );
+      await new Promise((resolve) => socket.once("readable", resolve));
+      const closed = server.close({ graceMs: reader === "is gone" ? 60_000 : 20 });
+      if (reader === "is gone") socket.resetAndDestroy();
+      await closed;
+    },
+  );
 
-  it("does not wait for connections that have sent nothing yet, or half a preface", async () => {
+  it("does not wait for connections that have sent nothing or half a preface", async () => {
     const { server, port } = await startServer();
     await openSocket(port);
     (await openSocket(port)).write("PRI * HT");
@@ -212,7 +215,7 @@ describe("closing a server", () => {
   );
 
   it.each(TRANSPORTS)(
-    "settles though a handler never does: over $protocol, HTTP/$httpVersion the caller is told unavailable",
+    "settles even if a handler never does: over $protocol, HTTP/$httpVersion the call fails as unavailable",
     async (options) => {
       const running = signalled();
       const { server, baseUrl } = await startServer({
@@ -326,7 +329,7 @@ describe("a connection", () => {
   );
 
   it.each(TRANSPORTS)(
-    "over $protocol, HTTP/$httpVersion is made anew when the server has been started again",
+    "over $protocol, HTTP/$httpVersion is opened again after a restart of the server",
     async (options) => {
       const { server, baseUrl, port } = await startServer();
       const greeter = connectGreeter(baseUrl, options);
@@ -340,7 +343,7 @@ describe("a connection", () => {
   );
 
   it.each(TRANSPORTS)(
-    "over $protocol, HTTP/$httpVersion that is lost in a call fails it as unavailable; the next call gets another one",
+    "over $protocol, HTTP/$httpVersion fails a call as unavailable if it is lost; the next call opens another one",
     async (options) => {
       const { baseUrl, port } = await startServer();
       let lose = true;
@@ -357,7 +360,7 @@ describe("a connection", () => {
   );
 
   it.each(TRANSPORTS)(
-    "over $protocol, HTTP/$httpVersion that cannot be made in time fails the call as unavailable",
+    "over $protocol, HTTP/$httpVersion fails the call as unavailable if it is not established in time",
     async (options) => {
       const port = await startPeer(() => {});
       const greeter = connectGreeter(`https://127.0.0.1:${port}`, { ...options, connectTimeoutMs: 30 });
@@ -368,7 +371,7 @@ describe("a connection", () => {
   );
 
   it.each(TRANSPORTS)(
-    "over $protocol, HTTP/$httpVersion that was made in time has a call that may take longer",
+    "over $protocol, HTTP/$httpVersion does not limit the call once it is established",
     async (options) => {
       const { baseUrl } = await startServer({
         greet: async ({ name }) => {
@@ -382,13 +385,13 @@ describe("a connection", () => {
     },
   );
 
-  it("that is being made does not hold a call beyond its deadline", async () => {
+  it("does not delay a call beyond its deadline while it is established", async () => {
     const port = await startPeer(() => {});
     const greeter = connectGreeter(`https://127.0.0.1:${port}`, { connectTimeoutMs: 300 });
     expect((await failureOf(greeter.greet({}, { timeoutMs: 30 }))).code).toBe(Code.DeadlineExceeded);
   });
 
-  it.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion is closed when it has been idle for long", async (options) => {
+  it.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion is closed after the idle timeout", async (options) => {
     let connections = 0;
     const { port } = await startServer();
     const ended = signalled();

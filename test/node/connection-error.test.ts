@@ -26,20 +26,20 @@ async function expectFailure(baseUrl: string, options: typeof HTTP1 | typeof HTT
   expect([code, rawMessage]).toEqual([Code.Unavailable, `connection to ${new URL(baseUrl).host} failed: ${why}`]);
 }
 
-describe("a client says of a server", () => {
-  it.each([HTTP1, HTTP2])("without TLS that it does not speak it, over HTTP/$httpVersion", async (options) => {
+describe("a client reports", () => {
+  it.each([HTTP1, HTTP2])("a server without TLS, over HTTP/$httpVersion", async (options) => {
     const { port } = await startServer();
     await expectFailure(`https://127.0.0.1:${port}`, options, "the server does not speak TLS (try http://)");
     const silent = await listen(createHttp2Server());
     await expectFailure(`https://${silent}`, options, "the server does not speak TLS (try http://)");
   });
 
-  it("of HTTP/1.1 that it does not speak HTTP/2", async () => {
+  it("a server that supports only HTTP/1.1", async () => {
     const address = await listen(createHttp1Server((_, response) => response.end()));
     await expectFailure(`http://${address}`, HTTP2, "the server does not speak HTTP/2");
   });
 
-  it.skipIf(!hasOpenssl)("that agrees on HTTP/1.1 in TLS that it does not speak HTTP/2 (needs openssl)", async () => {
+  it.skipIf(!hasOpenssl)("a server that selects HTTP/1.1 by ALPN (needs openssl)", async () => {
     const { server: identity, ca } = createCertificates();
     const { port } = await startServer({}, { tls: { ...identity, ALPNProtocols: ["http/1.1"] } });
     const client = connectGreeter(`https://127.0.0.1:${port}`, { ...HTTP2, tls: { ca } });
@@ -50,7 +50,7 @@ describe("a client says of a server", () => {
   it.each([
     [HTTP1, "HTTP/1.1"],
     [HTTP2, "HTTP/2"],
-  ])("of something else that it does not speak the version of HTTP, %j", async (options, version) => {
+  ])("a server of another protocol, %j", async (options, version) => {
     const port = await startPeer((socket) => socket.write("SSH-2.0-OpenSSH_9.2\r\n"));
     await expectFailure(`http://127.0.0.1:${port}`, options, `the server does not speak ${version}`);
   });

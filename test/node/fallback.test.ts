@@ -159,7 +159,7 @@ describe.each(VERSIONS)("a fallback over %s", (version) => {
     expect(errors).toEqual(["Error: the disk is full"]);
   });
 
-  it("learns that its client is gone", async () => {
+  it("is notified when its client disconnects", async () => {
     const gone = signalled();
     const begun = signalled();
     const fallback = (_: IncomingMessage, response: ServerResponse): void => {
@@ -260,7 +260,7 @@ it("serves the probes of a router in servers of others, and passes other paths o
   expect((await ask("HTTP/2", `${baseUrl}/other`)).text).toBe("other");
 });
 
-it.runIf(hasOpenssl)("tells a fallback that the connection is encrypted", async () => {
+it.runIf(hasOpenssl)("lets a fallback see that the connection is encrypted", async () => {
   const { server } = createCertificates();
   const app = express().get("/", (request, response) => void response.send(`${request.protocol} ${request.secure}`));
   const { baseUrl } = await startServer({}, { fallback: app, tls: server });

@@ -127,13 +127,13 @@ describe("limits", () => {
     });
   });
 
-  it.each([0, -1, Number.NaN])("of %d are refused, by name", (value) => {
+  it.each([0, -1, Number.NaN])("are refused with their name if they are %d", (value) => {
     expect(() => resolveLimits({ stallTimeoutMs: value })).toThrow(
       new RangeError(`limits.stallTimeoutMs must be more than 0, not ${value}`),
     );
   });
 
-  it("in milliseconds determine how often connections are checked", () => {
+  it("determine how often connections are checked", () => {
     expect(sweepIntervalMs(resolveLimits())).toBe(1_000);
     expect(sweepIntervalMs(resolveLimits({ messageIdleMs: 500 }))).toBe(50);
     expect(sweepIntervalMs(resolveLimits({ messageIdleMs: 1 }))).toBe(5);
@@ -169,7 +169,7 @@ describe("a connection", () => {
     expect(guarded.leave).toHaveBeenCalled();
   });
 
-  it("takes no further calls at its maximum age, give or take a tenth, and aborts those that run after the grace period", () => {
+  it("accepts no further calls at its maximum age, plus or minus a tenth, and aborts those that run after the grace period", () => {
     const guarded = new Guarded({ maxConnectionAgeMs: 100_000, maxConnectionAgeGraceMs: 10_000 });
     guarded.open();
     guarded.pass(89_000);
@@ -182,7 +182,7 @@ describe("a connection", () => {
     expect(guarded.ended).toBe(ErrorCode.NoError);
   });
 
-  it("with a call is not idle, though it has to answer a PING once in keepaliveTimeMs", () => {
+  it("is not idle during a call, but must acknowledge a PING once in keepaliveTimeMs", () => {
     const guarded = new Guarded({ idleTimeoutMs: 5_000, keepaliveTimeMs: 20_000, keepaliveTimeoutMs: 6_000 });
     guarded.open();
     guarded.pass(20_000);
@@ -204,7 +204,7 @@ describe("a connection", () => {
     ["a frame header", headers(1, REQUEST).subarray(0, 5)],
     ["a HEADERS frame", headers(1, REQUEST).subarray(0, 20)],
     ["a SETTINGS frame", settings([4, 1]).subarray(0, 12)],
-  ])("that begins %s and does not end it is ended after headersTimeoutMs, beside a running call too", (_, bytes) => {
+  ])("is ended after headersTimeoutMs if it begins %s and does not end it, also during a running call", (_, bytes) => {
     for (const isBusy of [false, true]) {
       const guarded = new Guarded({ headersTimeoutMs: 5_000 });
       if (isBusy) guarded.open();
@@ -217,7 +217,7 @@ describe("a connection", () => {
     }
   });
 
-  it("that sends a HEADERS frame byte by byte is ended after headersTimeoutMs", () => {
+  it("is ended after headersTimeoutMs if it sends a HEADERS frame byte by byte", () => {
     const guarded = new Guarded({ headersTimeoutMs: 5_000 });
     guarded.open();
     for (const byte of headers(1, REQUEST).subarray(0, 7)) {
@@ -235,7 +235,7 @@ describe("a connection", () => {
     expect(guarded.ended).toBeUndefined();
   });
 
-  it("that reads nothing for stallTimeoutMs loses its socket", () => {
+  it("is destroyed if it reads nothing for stallTimeoutMs", () => {
     const guarded = new Guarded({ stallTimeoutMs: 5_000 });
     guarded.call();
     for (let i = 0; i < 10; i++) {
@@ -253,7 +253,7 @@ describe("a connection", () => {
 describe("the message of a unary call", () => {
   const limits = { messageIdleMs: 3_000, messageTimeoutMs: 10_000 };
 
-  it("of which nothing more is received is given up after messageIdleMs", () => {
+  it("is ended after messageIdleMs without a byte", () => {
     const guarded = new Guarded(limits);
     const call = guarded.open(Object.assign(new FakeRequest(), { collecting: true, received: 10 }));
     // The first sweep starts the clock, and notices the bytes that have been received.
@@ -270,7 +270,7 @@ describe("the message of a unary call", () => {
     [100, 10],
     [MIB, 20],
     [2 * MIB + 1, 30],
-  ])("that dribbles in, %i bytes of it, is given up after messageTimeoutMs for each MiB: %i s", (bytes, seconds) => {
+  ])("is ended after messageTimeoutMs for each MiB if it arrives slowly: %i bytes after %i s", (bytes, seconds) => {
     const guarded = new Guarded(limits);
     const call = guarded.open(Object.assign(new FakeRequest(), { collecting: true, received: bytes }));
     const dribble = (count: number): void => {
@@ -338,7 +338,7 @@ describe("a response", () => {
     [1, 5],
     [MIB, 5],
     [2 * MIB + 1, 15],
-  ])("of %i bytes that is not taken is reset after stallTimeoutMs for each MiB: %i s", (bytes, seconds) => {
+  ])("is reset after stallTimeoutMs for each MiB if it is not read: %i bytes after %i s", (bytes, seconds) => {
     const guarded = new Guarded(limits);
     const call = guarded.open(answered(bytes));
     guarded.pass(1_000 * (seconds + 1));
@@ -347,7 +347,7 @@ describe("a response", () => {
     expect(call.reset).toHaveBeenCalledWith(ErrorCode.Cancel);
   });
 
-  it("that is taken bit by bit is not reset", () => {
+  it("is not reset if it is read slowly", () => {
     const guarded = new Guarded(limits);
     const call = guarded.open(answered(100));
     for (; call.unsent > 0; call.unsent--) guarded.pass(4_000);
@@ -355,7 +355,7 @@ describe("a response", () => {
     expect(call.reset).not.toHaveBeenCalled();
   });
 
-  it("of messages may wait for its reader for as long as that takes, and its end has the time of a response", () => {
+  it("is not limited in time while a stream waits for its reader, but its end is", () => {
     const guarded = new Guarded(limits);
     const call = guarded.open(Object.assign(new FakeRequest(), { unsent: 100 }));
     guarded.pass(60_000);
@@ -421,7 +421,7 @@ describe("over a socket", () => {
       connection.write(frame(Type.reset, 0, stream, words(Reset.cancel)));
     }
     await connection.end();
-    const goodbye = connection.received.findLast(({ type }) => type === Type.goaway);
-    expect(goodbye?.payload.readUInt32BE(4)).toBe(Reset.calm);
+    const goaway = connection.received.findLast(({ type }) => type === Type.goaway);
+    expect(goaway?.payload.readUInt32BE(4)).toBe(Reset.calm);
   });
 });

@@ -36,7 +36,7 @@ function slow(): { greet: GreetServiceHandler["greet"]; reasons: unknown[] } {
 }
 
 describe("a client that has ended its side", () => {
-  it("gets the answers of slow handlers, whose signals tell that it may be gone", async () => {
+  it("receives the responses of slow handlers, whose signals fire because the client may have disconnected", async () => {
     const { greet, reasons } = slow();
     const { port } = await startServer({ greet });
     // More than Node lets listen to one thing without a warning.

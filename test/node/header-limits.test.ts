@@ -38,7 +38,7 @@ describe.each(CLIENTS)("over %s", (_, options) => {
     expect(error.rawMessage).toMatch(message);
   });
 
-  it("a server takes as many and as large header fields as it is told to, up to 60 KiB in one", async () => {
+  it("a server accepts header fields up to the limits of its option, up to 60 KiB in one field", async () => {
     const { baseUrl } = await startServer(measuring, { headerLimits: { request: most } });
     const client = connectGreeter(baseUrl, { ...options, headerLimits: { request: most } });
     expect((await client.greet({}, { headers: fields(500) })).greeting).toBe("0");
@@ -68,7 +68,7 @@ describe.each(CLIENTS)("over %s", (_, options) => {
     expect((await client.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
   });
 
-  it("a handler's metadata may be as large as the server is told, and fails the call beyond that", async () => {
+  it("a handler's metadata may reach the limit of the option, and fails the call beyond it", async () => {
     const answering = (headerLimits: object | undefined, errors: unknown[] = []): ReturnType<typeof startServer> =>
       startServer(
         {

@@ -129,11 +129,11 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
   });
 
   it.each([
-    ["a header that is none", "HTTP/1.1 200 OK\r\nbad header\r\n\r\n"],
+    ["an invalid header", "HTTP/1.1 200 OK\r\nbad header\r\n\r\n"],
     ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}"],
-    ["a status that is none", "HTTP/1.1 ABC OK\r\n\r\n"],
+    ["an invalid status", "HTTP/1.1 ABC OK\r\n\r\n"],
     [
-      "a chunk that is none",
+      "an invalid chunk",
       "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n",
     ],
   ])("says of a response with %s that it is malformed", async (_, bytes) => {

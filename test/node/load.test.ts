@@ -83,7 +83,7 @@ describe("streams", () => {
     return ahead;
   }
 
-  it("of responses run only so far ahead of a slow reader", async () => {
+  it("have backpressure from a slow reader of responses", async () => {
     let sent = 0;
     const { baseUrl } = await startServer({
       async *greetEach() {
@@ -107,7 +107,7 @@ describe("streams", () => {
     await responses.return?.();
   });
 
-  it("of requests run only so far ahead of a slow handler", async () => {
+  it("have backpressure from a slow handler", async () => {
     let sent = 0;
     let received = 0;
     const ahead = signalled<number>();
@@ -137,7 +137,7 @@ describe("streams", () => {
     expect(await ahead.promise).toBeLessThan(MAX_AHEAD);
   });
 
-  it("of 10,000 messages arrive whole and in order", async () => {
+  it("deliver 10,000 messages completely and in order", async () => {
     const { baseUrl } = await startServer({
       async *greetEach() {
         for (let i = 0; i < 10_000; i++) yield { greeting: String(i) };
@@ -147,7 +147,7 @@ describe("streams", () => {
     expect(received).toEqual(Array.from({ length: 10_000 }, (_, i) => String(i)));
   });
 
-  it("that stand still do not hold up other calls on their connection", async () => {
+  it("do not block other calls on their connection while they stand still", async () => {
     const { baseUrl } = await startServer({
       async *greetEach() {
         for (let i = 0; i < 100; i++) yield { greeting: CHUNK };

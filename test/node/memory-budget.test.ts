@@ -54,7 +54,7 @@ describe("a memory budget", () => {
     expect(asked.size).toBe(7 + 1);
   });
 
-  it("while it is short starts calls in turns of their own, and none of a connection that was refused", async () => {
+  it("starts calls in separate turns while memory is short, and none of a refused connection", async () => {
     const budget = new MemoryBudget(MIB);
     const [holder, refused, other] = [0, 1, 2].map(() => new MemoryShare(budget, () => {})) as [
       MemoryShare,

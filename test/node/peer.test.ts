@@ -22,7 +22,7 @@ import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/gr
 import { createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { connectGreeter, failureOf, greeter, startServer } from "../support/server.ts";
 
-const USER = createContextKey("nobody", "user");
+const USER = createContextKey("anonymous", "user");
 
 /** A greeter that keeps the contexts of its calls. */
 function recorder() {
@@ -124,7 +124,7 @@ describe("the peer of a call", () => {
     }
   });
 
-  it("has the address that the platform of a fetch handler tells", async () => {
+  it("has the address that the platform passes to a fetch handler", async () => {
     const { handler, last } = recorder();
     const router = createRouter().add(GreetServiceDef, { ...greeter, ...handler });
     const handle = fetchHandler(router, { peer: (_, info: { hostname: string }) => ({ address: info.hostname }) });
@@ -243,7 +243,7 @@ describe("the values of a call", () => {
     }
   });
 
-  it("are not made for a call that does not read them", async () => {
+  it("are not created for a call that does not read them", async () => {
     let made = 0;
     const { baseUrl } = await startServer(
       {},

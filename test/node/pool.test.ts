@@ -54,14 +54,14 @@ describe("a call that the server has not processed", () => {
     ["is refused", (stream) => reset(stream, Reset.refused)],
   ];
 
-  it.each(refusals)("because it %s is made again", async (_, refuse) => {
+  it.each(refusals)("is retried because the server %s", async (_, refuse) => {
     const server = await startRawServer((stream) => (server.streams.length === 1 ? refuse(stream) : greet(stream)));
     const client = connectGreeter(server.baseUrl);
     expect((await client.greet({})).greeting).toBe("Hello!");
     expect(server.streams).toHaveLength(2);
   });
 
-  it.each(refusals)("because it %s is made again, with the messages that were on their way", async (_, refuse) => {
+  it.each(refusals)("is retried with its messages because the server %s", async (_, refuse) => {
     const gate = signalled();
     const server = await startRawServer((stream) => {
       if (server.streams.length > 1) greet(stream);
@@ -81,7 +81,7 @@ describe("a call that the server has not processed", () => {
     expect(Buffer.concat(sent.map(({ payload }) => payload)).toString()).toContain("Ada");
   });
 
-  it("is not made again once more of it was sent than is kept", async () => {
+  it("is not retried once more of it has been sent than is buffered", async () => {
     const server = await startRawServer((stream) => {
       let bytes = 0;
       stream.connection.onFrame(({ type, payload }) => {
@@ -101,7 +101,7 @@ describe("a call that the server has not processed", () => {
     expect(server.streams).toHaveLength(5);
   });
 
-  it("is not made again when its deadline has passed", async () => {
+  it("is not retried after its deadline", async () => {
     const server = await startRawServer((stream) => reset(stream, Reset.refused));
     const { code } = await failureOf(connectGreeter(server.baseUrl).greet({}, { timeoutMs: 50 }));
     expect(code).toBe(Code.DeadlineExceeded);
@@ -130,7 +130,7 @@ describe("a call that the server may have processed is not retried when", () => 
   });
 });
 
-describe("a server that goes away", () => {
+describe("a server that sends GOAWAY", () => {
   it("finishes its running calls, while new calls use a connection that was opened in advance", async () => {
     const server = await startRawServer((stream) =>
       stream.connectionIndex === 0 ? goAway(stream, stream.id) : greet(stream),
@@ -201,11 +201,11 @@ describe("a connection that fails", () => {
   });
 });
 
-describe("a connection that the server closes before it has said a word", () => {
+describe("a call on a connection that the server closes before its first frame", () => {
   it.each<[name: string, close: (socket: Socket) => unknown]>([
     ["closed", (socket) => socket.end()],
     ["reset", (socket) => socket.resetAndDestroy()],
-  ])("because it goes away just then is made again, if it was %s", async (_, close) => {
+  ])("is retried on another connection, if it was %s", async (_, close) => {
     const server = await startRawServer((stream) => greet(stream));
     let connections = 0;
     const port = await startPeer((socket) => {
@@ -231,8 +231,8 @@ describe("a connection that the server closes before it has said a word", () => 
   });
 });
 
-describe("a connection that has rested", () => {
-  it("is left if it does not answer, and the call gets a new one", async () => {
+describe("an idle connection", () => {
+  it("is abandoned if it does not answer a PING, and the call gets a new one", async () => {
     const server = await startRawServer((stream) => greet(stream));
     const client = connectGreeter(server.baseUrl, { verifyAfterMs: 10, pingTimeoutMs: 50 });
     await client.greet({});
@@ -243,7 +243,7 @@ describe("a connection that has rested", () => {
     expect(server.streams.map(({ connectionIndex }) => connectionIndex)).toEqual([0, 1]);
   });
 
-  it("is used again if it answers, which all calls wait for together", async () => {
+  it("is used again if it answers a PING, for which all calls wait together", async () => {
     const server = await startRawServer((stream) => greet(stream));
     const client = connectGreeter(server.baseUrl, { verifyAfterMs: 10 });
     await client.greet({});
@@ -254,7 +254,7 @@ describe("a connection that has rested", () => {
     expect(pings).toHaveLength(1);
   });
 
-  it("for long is closed", async () => {
+  it("is closed after the idle timeout", async () => {
     const server = await startRawServer((stream) => greet(stream));
     const client = connectGreeter(server.baseUrl, { idleTimeoutMs: 30 });
     await client.greet({});
@@ -293,7 +293,7 @@ describe("keeping connections alive", () => {
 describe("a server that allows few streams on a connection", () => {
   const limit = settings([MAX_CONCURRENT_STREAMS, 2]);
 
-  it("is connected to more often, up to the limit, and calls beyond wait", async () => {
+  it("gets more connections, up to the limit, and further calls wait", async () => {
     const server = await startRawServer(() => {}, limit);
     const client = connectGreeter(server.baseUrl, { maxConnections: 3 });
     const warm = client.greet({});
@@ -312,7 +312,7 @@ describe("a server that allows few streams on a connection", () => {
     expect(server.streams).toHaveLength(9);
   });
 
-  it("is not asked for more than it allows, though all calls come before it has said anything", async () => {
+  it("gets no more streams than it allows, even if all calls start before its SETTINGS arrive", async () => {
     const server = await startRawServer((stream) => {
       const running = server.streams.filter(({ connection }) => connection === stream.connection).length;
       if (running > 2) reset(stream, Reset.internal);
@@ -336,7 +336,7 @@ describe("closing a transport", () => {
     await expect.poll(() => server.connections[0]?.closed).toBe(true);
   });
 
-  it("lets a call finish that waits for a rested connection to prove that it lives", async () => {
+  it("lets a call finish that waits for the PING of an idle connection", async () => {
     const server = await startRawServer((stream) => greet(stream));
     const transport = openTransport(server.baseUrl, { verifyAfterMs: 10 });
     const client = createGreetServiceClient(transport);
@@ -388,7 +388,7 @@ describe("closing a transport", () => {
     5_000,
   );
 
-  it("does not wait for a peer that does not answer any more", async () => {
+  it("does not wait for a peer that no longer answers", async () => {
     const server = await startRawServer((stream) => {
       greet(stream);
       setTimeout(() => stream.connection.socket.pause(), 5);

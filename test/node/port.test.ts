@@ -169,7 +169,7 @@ describe("several calls on one connection", () => {
 });
 
 describe("listening", () => {
-  it("on a port that is taken is refused, and says which", async () => {
+  it("rejects a port that is in use, and names it", async () => {
     const { port } = await startServer();
     const second = createServer();
     await expect(second.listen({ port, host: "127.0.0.1" })).rejects.toThrow(`EADDRINUSE`);
@@ -177,7 +177,7 @@ describe("listening", () => {
   });
 
   it.each([{ port: 0, host: "127.0.0.1" }, { port: 0, host: "localhost" }, { port: 0 }])(
-    "on %j is refused when the server is closed in the meantime",
+    "rejects %j if the server is closed in the meantime",
     async (options) => {
       const server = createServer();
       const listening = server.listen(options);

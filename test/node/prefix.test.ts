@@ -1,4 +1,4 @@
-/** Messages that cannot be taken, which the first bytes of a body tell: nobody waits for the rest of it. */
+/** Messages that are refused because of their prefix, without waiting for the rest of the body. */
 import { once } from "node:events";
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
@@ -31,7 +31,7 @@ const CUTS = [
 
 describe.each(PREFIXES)("a prefix that announces %s", (_, bytes, code) => {
   describe.each(CUTS)("and arrives %s", (_cut, cut) => {
-    it.each(["Greet", "GreetTogether"])("is refused by a server of %s before the message comes", async (method) => {
+    it.each(["Greet", "GreetTogether"])("is refused by a server of %s before the message arrives", async (method) => {
       const { baseUrl } = await startServer({}, { maxMessageBytes: LIMIT });
       const path = `/greet.v1.GreetService/${method}`;
       const headers = { ":method": "POST", ":path": path, "content-type": "application/grpc" };
@@ -56,7 +56,7 @@ describe.each(PREFIXES)("a prefix that announces %s", (_, bytes, code) => {
       for (const { connection, id } of server.streams) await connection.frame(Type.reset, id);
     });
 
-    it("is refused in a body without a network before the rest is asked for", async () => {
+    it("is refused in memory before the rest of the body is read", async () => {
       let asked = 0;
       async function* pieces(): AsyncGenerator<Uint8Array, void> {
         for (const piece of cut(bytes)) yield piece;

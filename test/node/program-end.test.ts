@@ -61,11 +61,11 @@ describe.each([
     const last = `await call.catch(({ code }) => console.log("code", code));`;
     const call = { timeoutMs: 300 };
 
-    it("where nothing listens", async () => {
+    it("when no server listens", async () => {
       expect(await runProgram(transport, last, { port: await freePort(), call })).toBe("code 4\n");
     });
 
-    it("where the server accepts connections and says nothing", async () => {
+    it("when the server accepts connections and sends nothing", async () => {
       const port = await startPeer((socket) => socket.resume());
       expect(await runProgram(transport, last, { port, call })).toBe("code 4\n");
     });

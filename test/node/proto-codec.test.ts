@@ -24,8 +24,8 @@ const encodes = (type: DescMessage, message: object): void => {
 
 describe("a message", () => {
   it.each([
-    ["of every kind of field in proto3", everything("proto3")],
-    ["of every kind of field in proto2", everything("proto2")],
+    ["every kind of field in proto3", everything("proto3")],
+    ["every kind of field in proto2", everything("proto2")],
     ["with default values", DefaultSchema],
     ["with messages in lists", BadRequestSchema],
     ["that describes a type", TypeSchema],
@@ -63,12 +63,12 @@ describe("a message", () => {
     encodes(StringValueSchema, create(StringValueSchema, { value: "a\ud800b".repeat(30) }));
   });
 
-  it("keeps the fields that its type does not know", () => {
+  it("keeps unknown fields", () => {
     const bytes = protoCodec.encode(TypeSchema, create(TypeSchema, { name: "n", oneofs: ["a", "b"] }));
     encodes(StringValueSchema, protoCodec.decode(StringValueSchema, bytes));
   });
 
-  it("leaves room in front for the envelope", () => {
+  it("leaves space in front for the envelope", () => {
     const message = create(StringValueSchema, { value: "Ada" });
     const bytes = nodeProtoCodec.encodeWithHeadroom?.(5, StringValueSchema, message) as Uint8Array;
     expect([...bytes.subarray(5)]).toEqual([...protoCodec.encode(StringValueSchema, message)]);
@@ -92,7 +92,7 @@ describe("a message", () => {
   });
 });
 
-describe("left to protobuf-es are", () => {
+describe("encoded by protobuf-es are", () => {
   it.each<[string, DescMessage, object]>([
     ["maps", ErrorInfoSchema, { reason: "r", metadata: { a: "b" } }],
     ["required fields", RequiredSchema, { id: "1" }],

@@ -32,7 +32,7 @@ async function* all(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array, v
 }
 
 describe("small chunks", () => {
-  it("that come without a pause are written at once", async () => {
+  it("are written together if they arrive without a pause", async () => {
     const sink = new Sink();
     const chunks = pieces(100, 10);
     await pump(streamBody(all(chunks)), sink);
@@ -46,7 +46,7 @@ describe("small chunks", () => {
     expect(sink.writes.map(({ length }) => length)).toEqual([16_300, 16_300, 7_400]);
   });
 
-  it("that are alone do not wait for others", async () => {
+  it("are written at once if no other chunk is ready", async () => {
     let seen = (): void => {};
     const sink = new Sink(() => seen());
     async function* answers(): AsyncGenerator<Uint8Array, void> {
@@ -55,7 +55,7 @@ describe("small chunks", () => {
           seen = resolve;
         });
         yield piece;
-        // Goes on when the piece has been written, and hangs if it waits for company.
+        // Continues when the chunk has been written; hangs if the chunk is delayed until others are ready.
         await written;
       }
     }
@@ -113,7 +113,7 @@ it("all chunks arrive in order, whatever their sizes and the pauses between them
   );
 });
 
-it("a body whose stream is destroyed is left, with what was not written", async () => {
+it("a body is cancelled, with its unwritten data, if the stream is destroyed", async () => {
   const sink = new Sink();
   let left = false;
   async function* body(): AsyncGenerator<Uint8Array, void> {

@@ -113,7 +113,7 @@ describe("over HTTP/2", () => {
     .map(([, name]) => String(name))
     .filter((name) => !(name.startsWith(":") || name === "transfer-encoding" || refused.has(name)));
 
-  it("every name that Node knows can be sent twice", async () => {
+  it("every name known to Node can be sent twice", async () => {
     const { baseUrl } = await startServer();
     const { session } = new Http2Connection(baseUrl);
     for (const name of names) {

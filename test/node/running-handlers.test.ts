@@ -64,13 +64,13 @@ async function admitted(connection: RawConnection, stream: number): Promise<bool
   return answer.type === Type.headers;
 }
 
-async function expectRoom(connection: RawConnection, firstStream: number): Promise<void> {
+async function expectAdmission(connection: RawConnection, firstStream: number): Promise<void> {
   let stream = firstStream;
   await expect
     .poll(async () => {
-      const room = await admitted(connection, stream);
+      const isAdmitted = await admitted(connection, stream);
       stream += 2;
-      return room;
+      return isAdmitted;
     })
     .toBe(true);
 }
@@ -135,11 +135,11 @@ describe("a handler counts until it has ended, though", () => {
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(await admitted(connection, 3)).toBe(false);
     gate.resolve();
-    await expectRoom(connection, 5);
+    await expectAdmission(connection, 5);
   });
 });
 
-it("a handler that listens makes room for the next as soon as its deadline has passed", async () => {
+it("a handler that observes its signal frees its slot as soon as its deadline has passed", async () => {
   const { port } = await startServer(
     {
       greet: ({ name }, { signal }) =>
@@ -152,5 +152,5 @@ it("a handler that listens makes room for the next as soon as its deadline has p
   const connection = await RawConnection.open(port);
   connection.write(call(1, "Greet", "", SHORT));
   await connection.frame(Type.headers, 1);
-  await expectRoom(connection, 3);
+  await expectAdmission(connection, 3);
 });

@@ -50,7 +50,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
         tls: { ...identity, ca, requestCert: true, rejectUnauthorized: true },
         onTlsError: (error, { address }) => {
           failures.push([error, address]);
-          throw new Error("of the hook");
+          throw new Error("from the hook");
         },
       },
     );
@@ -70,7 +70,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     printed.mockRestore();
   });
 
-  it("may be given up in the moment in which it comes about, and nothing is thrown beside the call", async () => {
+  it("can be cancelled while the handshake completes, without an error outside the call", async () => {
     const thrown: unknown[] = [];
     const onThrown = (error: unknown): unknown => thrown.push(error);
     process.on("uncaughtException", onThrown);
@@ -136,7 +136,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
   });
 
   it.each([{ protocol: "grpc" }, { protocol: "http-rpc" }] as const)(
-    "a $protocol client refuses a server whose certificate it does not trust, unless told to",
+    "a $protocol client refuses a server with an untrusted certificate, unless an option allows it",
     async (options) => {
       const { baseUrl } = await start();
       const { code, rawMessage } = await failureOf(connectGreeter(baseUrl, options).greet({}));
@@ -148,7 +148,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
   );
 
   it.each([{ protocol: "grpc" }, { protocol: "http-rpc" }] as const)(
-    "a $protocol client refuses a certificate that is for somebody else",
+    "a $protocol client refuses a certificate of another host",
     async (options) => {
       const { baseUrl } = await start();
       const { code, rawMessage } = await failureOf(

@@ -1,4 +1,4 @@
-/** Closing a transport: it settles when the last call is over, whoever began to end the connection. */
+/** Closing a transport: it settles when the last call has ended, whichever side began to close the connection. */
 import { type CallRequest, Code, type Interceptor, Status, type StreamRequest, type StreamResponse } from "triple-es";
 import type { NodeTransportOptions } from "triple-es/node";
 import { describe, expect, it } from "vitest";

@@ -84,7 +84,7 @@ it.each<[name: string, frames: Uint8Array[], outcome: Outcome]>([
     "disconnected",
   ],
   [
-    "acknowledges settings that nobody sent",
+    "acknowledges settings that were not sent",
     [frame(Type.settings, Flag.ack, 0), frame(Type.settings, Flag.ack, 0), call(), message()],
     "answered",
   ],
@@ -93,7 +93,7 @@ it.each<[name: string, frames: Uint8Array[], outcome: Outcome]>([
     [call(), message(), frame(Type.windowUpdate, 0, STREAM, words(1))],
     "answered",
   ],
-  ["says goodbye and waits for its answer", [call(), message(), frame(Type.goaway, 0, 0, words(0, 0))], "answered"],
+  ["sends GOAWAY and waits for its answer", [call(), message(), frame(Type.goaway, 0, 0, words(0, 0))], "answered"],
   ["sends frames of no known type in between", [call(), frame(0xbe, 0xff, STREAM, MESSAGE), message()], "answered"],
   [
     "pads everything",
@@ -109,7 +109,7 @@ it.each<[name: string, frames: Uint8Array[], outcome: Outcome]>([
     "answered",
   ],
   [
-    "cancels with a code of nobody's",
+    "cancels with an unknown code",
     [
       call("GreetTogether"),
       message(0),
@@ -136,7 +136,7 @@ it.each<[name: string, frames: Uint8Array[], outcome: Outcome]>([
       }
     },
   };
-  // Short, because Node 20 says goodbye to some and goes on without listening: this is what ends them.
+  // Short, because Node 20 sends GOAWAY to some of them and continues without reading; only this timeout ends them.
   const { port, baseUrl } = await startServer(handler, { limits: { headersTimeoutMs: 300, stallTimeoutMs: 300 } });
   const connection = await RawConnection.open(port);
   connection.write(...frames);

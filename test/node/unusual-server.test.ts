@@ -181,7 +181,7 @@ const ROWS: Row[] = [
     "Ada",
   ],
   [
-    "trailers, and a goodbye with an error",
+    "trailers, and a GOAWAY with an error",
     (stream) => {
       greet(stream, "Ada");
       goAway(stream, stream.id, 2);
@@ -212,7 +212,7 @@ const ROWS: Row[] = [
     ({ connection }) => connection.write(frame(Type.reset, 0, 99, words(8))),
     Code.Unavailable,
   ],
-  ["a goodbye with the largest of all codes", (stream) => goAway(stream, stream.id, 0xffffffff), Code.Unavailable],
+  ["a GOAWAY with the largest error code", (stream) => goAway(stream, stream.id, 0xffffffff), Code.Unavailable],
   [
     "a window update of nothing",
     ({ connection, id }) => connection.write(frame(Type.windowUpdate, 0, id, words(0))),
@@ -288,7 +288,7 @@ describe("a server that sends", () => {
 });
 
 describe("a server that allows no streams", () => {
-  it("for a while holds calls up until it does", async () => {
+  it("delays calls until it allows streams", async () => {
     const server = await startRawServer((stream) => greet(stream), settings([MAX_CONCURRENT_STREAMS, 0]));
     const client = connectGreeter(server.baseUrl, { maxConnections: 1 }, { timeoutMs: TIMEOUT_MS });
     const call = client.greet({});
@@ -299,7 +299,7 @@ describe("a server that allows no streams", () => {
     expect((await call).greeting).toBe("Hello!");
   });
 
-  it("at all lets calls wait for their deadline, and no longer", async () => {
+  it("lets calls wait until their deadline", async () => {
     const server = await startRawServer((stream) => greet(stream), settings([MAX_CONCURRENT_STREAMS, 0]));
     const client = connectGreeter(server.baseUrl, {}, { timeoutMs: 200 });
     const codes = await Promise.all(Array.from({ length: 5 }, async () => (await failureOf(client.greet({}))).code));

@@ -53,7 +53,7 @@ export function createCallee(): GreetServiceHandler {
     const { requestHeaders, responseHeaders, responseTrailers, signal } = context;
     if (name === "") {
       const details = [anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "somebody" }))];
-      throw new RpcError(Code.NotFound, "nobody is there – né", { details, trailers: { "x-why": "no name" } });
+      throw new RpcError(Code.NotFound, "no such person – né", { details, trailers: { "x-why": "no name" } });
     }
     const [role = "", id = ""] = name.split(" ");
     if (role === "Snail") return crawl(snailOf(id), signal);

@@ -125,7 +125,7 @@ export type Calls = typeof calls;
 export const EXPECTED: Readonly<Record<keyof Calls, unknown>> = {
   greet: "Hello, Ada!",
   metadata: ["from afar", [0, 254, 255]],
-  fail: { code: "not_found", message: "nobody is there – né", details: ["somebody"], why: "no name" },
+  fail: { code: "not_found", message: "no such person – né", details: ["somebody"], why: "no name" },
   expire: "deadline_exceeded",
   abort: { client: "canceled", server: "canceled" },
   criticize: "silent",

@@ -3,9 +3,9 @@ import ts from "ts59";
 import { describe, expect, it } from "vitest";
 import { generate } from "./support/protos.ts";
 
-/** The JSDoc of the client's method for an rpc with the given comment before it and behind it. */
-function docOf(before: string, behind = ""): string {
-  const file = generate(`service S {\n${before}\nrpc R(M) returns (M);${behind}\n}\nmessage M {}`);
+/** The JSDoc of the client's method for an rpc with the given comment before and after it. */
+function docOf(before: string, after = ""): string {
+  const file = generate(`service S {\n${before}\nrpc R(M) returns (M);${after}\n}\nmessage M {}`);
   const end = file.indexOf("  r(request: MInit");
   return file.slice(file.lastIndexOf("  /**", end), end);
 }
@@ -26,19 +26,19 @@ function tagsIn(file: string): string[] {
 
 describe("comments", () => {
   it("come before the origin, leading ones before trailing ones", () => {
-    expect(docOf("// Before.\n//\n//   Indented.", " // Behind.")).toBe(`  /**
+    expect(docOf("// Before.\n//\n//   Indented.", " // After.")).toBe(`  /**
    * Before.
    *
    *   Indented.
    *
-   * Behind.
+   * After.
    *
    * @generated from rpc a.v1.S.R
    */
 `);
   });
 
-  it("stand once at the client and once at the handler, and nowhere else", () => {
+  it("are written once at the client and once at the handler, and nowhere else", () => {
     const file = generate(
       "// Of the service.\nservice S {\n// Of the rpc.\nrpc R(M) returns (M) { option deprecated = true; }\n}\nmessage M {}",
       "target=ts,server_base=true,fakes=true",

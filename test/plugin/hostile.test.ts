@@ -147,7 +147,7 @@ describe("hostile names with descriptors", () => {
   }, 60_000);
 });
 
-describe("words that are left out of messages", () => {
+describe("text that is omitted from messages", () => {
   const project = new Project();
   afterAll(() => project[Symbol.dispose]());
 

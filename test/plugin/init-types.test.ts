@@ -66,7 +66,7 @@ describe("barrels", () => {
   const project = new Project();
   afterAll(() => project[Symbol.dispose]());
 
-  it("can hold a file of ours beside the messages, and two of ours by name", () => {
+  it("can refer to generated files in other folders, and to two with one name", () => {
     const files = /^fixture\/(options|same|wellknown|proto2|names|services|other|imports)/;
     project.generateMessages(only(files, "target=ts,import_extension=js,erasable_syntax=true"));
     project.generate(only(files, "target=ts,import_extension=js"));

@@ -33,7 +33,7 @@ describe("methods", () => {
     expect(file).toContain(`\n  path: "/a.v1.S/${rpc}",`);
   });
 
-  it("that would be one are an error that names all of them", () => {
+  it("are an error, which names all of them, if they would have one name", () => {
     expect(() => generate(service("GetFoo", "getFoo", "Then", "then", "Other"))).toThrow(
       [
         'a/v1/a.proto: rpc a.v1.S.GetFoo and rpc a.v1.S.getFoo are both "getFoo" in TypeScript, rename one of them',
@@ -58,7 +58,7 @@ describe("exports", () => {
     expect(names).toEqual(["MInit$", "SClient$", "SHandler$", "S_r$", "SDef$", "createSClient$"]);
   });
 
-  it("tell two messages of one name apart, the file's own first", () => {
+  it("distinguish two messages with one name, the file's own first", () => {
     const set = compile({
       "a.proto":
         'syntax = "proto3";\npackage a;\nimport "b.proto";\nservice S { rpc R(b.M) returns (M); }\nmessage M {}',
@@ -101,7 +101,7 @@ describe("imports", () => {
     }
   });
 
-  it("of words that cannot be bound are made under an alias", () => {
+  it("use an alias for words that cannot be bound", () => {
     const words = ["await", "any", "unknown", "never", "symbol", "undefined", "eval", "arguments", "async", "as"];
     const rpcs = words.map((word, i) => `rpc R${i}(${word}) returns (${word});`);
     const file = generate(`service S { ${rpcs.join("\n")} }\n${words.map((word) => `message ${word} {}`).join("\n")}`);
@@ -154,7 +154,7 @@ describe("exports of codecs", () => {
       message newACodec { optional prototypeOfA a = 1; }`,
   });
 
-  it("are told apart where a message has the name of a function's verb and another message", () => {
+  it("are distinguished if a message is named after the verb of a function and another message", () => {
     const files = run(requestFor(set, ROUND_TRIP_PARAMETER));
     const generated = [...files].map(([name, content]) => ({ name, content }));
     expect(roundTrip(set, generated)).toEqual({ messages: 7, failures: [] });

@@ -13,7 +13,7 @@ describe("options", () => {
     );
   });
 
-  it("import codecs from a path of their own, above too", () => {
+  it("import codecs from a separate path, also above the file", () => {
     const files = compile({ "a/v1/a.proto": 'syntax = "proto3";\npackage a.v1;\nmessage M { string name = 1; }' });
     const codecs = run(requestFor(files, "target=ts,codecs=true,import_extension=ts,runtime_import=../rt/index.js"));
     expect(codecs.get("a/v1/a_codec.ts")).toMatch(/ from "\.\.\/\.\.\/\.\.\/rt\/index\.(?:js|ts)";/);
@@ -39,7 +39,7 @@ describe("options", () => {
     );
   });
 
-  it("that are far from every name are refused without a guess", () => {
+  it("are refused without a suggestion if they resemble no name", () => {
     expect(refusal("xyzparts=client")).toContain('there is no "xyzparts"; the options are');
     expect(refusal("pparts=client")).toContain('there is no "pparts", did you mean "parts"?');
   });
@@ -78,7 +78,7 @@ describe("options", () => {
     expect(plugin.run(requestFor(set, "target=go")).file).toEqual([]);
   });
 
-  it("that are switches may be bare", () => {
+  it("may omit the value if they are switches", () => {
     expect(generate("", "target=ts,keep_empty_files,ts_nocheck")).toMatch(/^\/\/ @ts-nocheck\n\nexport \{\};$/m);
   });
 });

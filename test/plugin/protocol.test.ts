@@ -133,7 +133,7 @@ describe("the process", () => {
     }
   });
 
-  it("ends without a stack trace when its reader goes away", async () => {
+  it("ends without a stack trace when its reader closes the pipe", async () => {
     const files = Array.from({ length: 300 }, (_, i) => `rpc R${i}(M) returns (M);`).join("\n");
     const large = compile({ "a.proto": `syntax = "proto3";\nservice S { ${files} }\nmessage M {}` });
     const input = toBinary(CodeGeneratorRequestSchema, requestFor(large, "target=ts+js+dts"));

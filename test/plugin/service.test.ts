@@ -49,7 +49,7 @@ export const S_server: ServerStreamingMethod<IInit, O> = {
     expect(file).toContain("export const S_bidi: BidiStreamingMethod<IInit, O> = {");
   });
 
-  it("are gathered in the definition, of which the client is made", () => {
+  it("are collected in the definition, from which the client is created", () => {
     expect(file).toContain(`
 export const SDef: ServiceDef<SClient, SHandler> = {
   typeName: "a.v1.S",

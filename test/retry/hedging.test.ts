@@ -107,7 +107,7 @@ describe("a hedged call", () => {
     const { call, attempts } = pending({});
     const outcome = outcomeOf(call(unary()));
     await vi.advanceTimersByTimeAsync(50);
-    await at(attempts, 1).fail(new RpcError(Code.NotFound, "nobody"));
+    await at(attempts, 1).fail(new RpcError(Code.NotFound, "not found"));
     expect(outcome.error).toMatchObject({ code: Code.NotFound });
     expect(attempts.map(isCancelled)).toEqual([true, false]);
   });
@@ -190,7 +190,7 @@ describe("a hedged call", () => {
     expect(second.value).toBeDefined();
   });
 
-  it("is made once where its method may not be called twice, whatever the policy says", async () => {
+  it("is sent once if its method may not be called twice, regardless of the policy", async () => {
     const { call, attempts } = pending({ applies: () => true });
     const outcome = outcomeOf(call(unary({ method: GreetService_greet })));
     await vi.advanceTimersByTimeAsync(1_000);
@@ -231,7 +231,7 @@ describe("a hedged stream", () => {
     expect(received).toEqual([{ greeting: "one" }, { greeting: "two" }]);
   });
 
-  it("ends a response that comes after another one has won", async () => {
+  it("ends a response that arrives after another one has won", async () => {
     const ended: string[] = [];
     const response = (name: string): CallResponse => ({
       stream: true,

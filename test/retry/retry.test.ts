@@ -136,7 +136,7 @@ describe("the wait before an attempt", () => {
     expect(waits(() => 1)).toEqual([120, 360, 600, 600]);
   });
 
-  it("passes before the attempt is made", async () => {
+  it("passes before the attempt starts", async () => {
     const { call, requests } = scripted(unavailable());
     const request = unary();
     const outcome = outcomeOf(retrying(call)(request));
@@ -170,7 +170,7 @@ describe("the wait before an attempt", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("is not made if its delay exceeds the remaining deadline", async () => {
+  it("does not start if its delay exceeds the remaining deadline", async () => {
     const { call, requests } = scripted(unavailable({ "grpc-retry-pushback-ms": "200" }));
     const outcome = outcomeOf(retrying(call)(unary({ timeoutMs: 200 })));
     await vi.advanceTimersByTimeAsync(0);
@@ -248,7 +248,7 @@ describe("the budget", () => {
   it("counts neither codes that are not retried nor calls that are over", async () => {
     const tokens = new RetryTokens({ maxTokens: 10, tokenRatio: 0.1 });
     expect(tokens.filled).toBe(1);
-    const { call } = scripted(...Array.from({ length: 40 }, () => new RpcError(Code.NotFound, "nobody")));
+    const { call } = scripted(...Array.from({ length: 40 }, () => new RpcError(Code.NotFound, "not found")));
     const retried = retrying(call);
     for (let i = 0; i < 40; i++) await settle(retried);
     const again = scripted(unavailable());

@@ -129,7 +129,7 @@ describe("an invalid config", () => {
     ),
   }));
 
-  it("of any shape is a TypeError and nothing else, and a valid one answers for every method", () => {
+  it("is a TypeError and nothing else for any value, and a valid one applies to every method", () => {
     fc.assert(
       fc.property(fc.oneof(tree, fc.jsonValue(), fc.string()), (given) => {
         try {

@@ -191,12 +191,12 @@ describe("an interceptor of a client", () => {
     };
   const kinds = Object.entries(CALLS);
 
-  it.each(kinds)("may wait with the signal of its call: the deadline counts, %s", async (_, call) => {
+  it.each(kinds)("may wait with the signal of its call: the deadline is reported, %s", async (_, call) => {
     const client = connectGreeter("http://127.0.0.1:9", { interceptors: [wait] });
     expect((await failureOf(call(client, { timeoutMs: 20 }))).code).toBe(Code.DeadlineExceeded);
   });
 
-  it.each(kinds)("may wait with the signal of its call: the caller's reason counts, %s", async (_, call) => {
+  it.each(kinds)("may wait with the signal of its call: the caller's reason is reported, %s", async (_, call) => {
     const client = connectGreeter("http://127.0.0.1:9", { interceptors: [wait] });
     const controller = new AbortController();
     const failure = failureOf(call(client, { signal: controller.signal }));

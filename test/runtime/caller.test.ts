@@ -23,7 +23,7 @@ import {
 import { arriving, failureOf, greeter, startServer } from "../support/server.ts";
 
 const fail = (): never => {
-  throw new RpcError(Code.NotFound, "nobody of that name");
+  throw new RpcError(Code.NotFound, "no such name");
 };
 /** Fails every call, one after its first message if the name says so. */
 const failing: Partial<GreetServiceHandler> = {
@@ -147,7 +147,7 @@ describe("the stack of a call's error", () => {
     );
   });
 
-  it("has the frames in which it was made, before those of the caller", async () => {
+  it("has the frames in which it was created, before those of the caller", async () => {
     const refuse: Interceptor = () =>
       async function refuseInInterceptor() {
         throw new RpcError(Code.PermissionDenied, "not today");
@@ -165,12 +165,12 @@ describe("the stack of a call's error", () => {
     expect((await failureOf(callBoth())).stack).toContain("callBoth");
   });
 
-  it("is left alone where stacks are switched off", async () => {
+  it("is unchanged if stacks are switched off", async () => {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     try {
       const error = await failureOf(client.greet({}));
-      expect(error.stack).toBe("RpcError: [not_found] nobody of that name");
+      expect(error.stack).toBe("RpcError: [not_found] no such name");
     } finally {
       Error.stackTraceLimit = stackTraceLimit;
     }

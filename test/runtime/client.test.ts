@@ -149,7 +149,7 @@ describe("options", () => {
   });
 
   it("carry values for interceptors", async () => {
-    const user = createContextKey("nobody");
+    const user = createContextKey("anonymous");
     const values = createContextValues().set(user, "Ada");
     expect((await requestOf({}, { values })).context.values.get(user)).toBe("Ada");
   });
@@ -165,7 +165,7 @@ describe("options", () => {
     expect(call).not.toHaveBeenCalled();
   });
 
-  it("with a timeout of 0 fail the call without making it", async () => {
+  it("fail the call without sending it if the timeout is 0", async () => {
     const call = vi.fn<Call>();
     const made = client(call, { timeoutMs: 0 });
     const late = { code: Code.DeadlineExceeded, status: Status.ClientTimeout };
@@ -255,7 +255,7 @@ describe("a stream", () => {
     expect(call).toHaveBeenCalledTimes(1);
   });
 
-  it("that is left before it is read is never made", async () => {
+  it("is never sent if it is left before it is read", async () => {
     const call = vi.fn<Call>(async () => streamOf(greetingsOf("a")));
     const iterator = client(call).greetEach({ names: [] })[Symbol.asyncIterator]();
     await iterator.return?.();
@@ -263,7 +263,7 @@ describe("a stream", () => {
     expect(call).not.toHaveBeenCalled();
   });
 
-  it("that is left while a message is awaited ends at once, and its signal fires", async () => {
+  it("ends at once if it is left while a message is awaited, and its signal fires", async () => {
     let signal: AbortSignal | undefined;
     const call: Call = async (request) => {
       signal = request.context.signal;
@@ -320,7 +320,7 @@ describe("a stream", () => {
     });
   });
 
-  it("of the server has one request", async () => {
+  it("has one request if it is server streaming", async () => {
     const requests: object[] = [];
     const call: Call = async (request) => {
       for await (const message of (request as StreamRequest).messages) requests.push(message);
@@ -330,7 +330,7 @@ describe("a stream", () => {
     expect(requests).toEqual([{ names: ["Ada"] }]);
   });
 
-  it("that its reader leaves is closed, and so is the call", async () => {
+  it("is closed when its reader stops, and so is the call", async () => {
     let closed = false;
     async function* endless(): AsyncGenerator<object, void> {
       try {
@@ -353,7 +353,7 @@ describe("a stream", () => {
     expect(await failureOf(client(() => Promise.reject(error)).greetEach({}))).toBe(error);
   });
 
-  it("that fails and is never read leaves no rejection unhandled", async () => {
+  it("leaves no unhandled rejection if it fails and is never read", async () => {
     const failing: Call = () => Promise.reject(new RpcError(Code.Unavailable, "gone"));
     const unhandled = await unhandledDuring(() => {
       client(failing).greetEach({});

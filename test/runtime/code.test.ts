@@ -34,7 +34,7 @@ describe("codes", () => {
     expect(Object.values(Code)).toEqual(CODES.map(([number]) => number));
   });
 
-  it("know both spellings of canceled", () => {
+  it("accept both spellings of canceled", () => {
     expect(codeFromName("cancelled")).toBe(Code.Canceled);
     expect(codeFromName("CANCELLED")).toBe(Code.Canceled);
   });

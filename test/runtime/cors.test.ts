@@ -41,7 +41,7 @@ const withMetadata: typeof greeter.greet = ({ name }, context) => {
 };
 
 describe("a preflight", () => {
-  it("of an allowed origin is answered with what was asked for", async () => {
+  it("is granted for an allowed origin with the requested method and headers", async () => {
     const { status, headers, body } = await preflight({ origins: [APP] });
     expect([status, body.whole?.byteLength]).toEqual([204, 0]);
     expect(Object.fromEntries(headers)).toEqual({
@@ -66,7 +66,7 @@ describe("a preflight", () => {
   });
 
   it.each(["https://evil.example.com", "null", "http://app.example.com", `${APP}:8443`, `${APP}.evil.example`, ""])(
-    "of the origin %j is refused",
+    "is refused for the origin %j",
     async (origin) => {
       const response = await preflight({ origins: [APP] }, { origin });
       expect(response.status).toBe(403);
@@ -78,7 +78,7 @@ describe("a preflight", () => {
     },
   );
 
-  it("that asks for no headers, or for invalid ones, is granted none", async () => {
+  it("grants no headers if it requests none or invalid ones", async () => {
     for (const wanted of [undefined, "", "a b", "a\r\nb", "é"]) {
       const { status, headers } = await preflight({ origins: [APP] }, { "access-control-request-headers": wanted });
       expect([status, headers.has("access-control-allow-headers")]).toEqual([204, false]);
@@ -96,7 +96,7 @@ describe("a preflight", () => {
 });
 
 describe("an answer", () => {
-  it("of an allowed origin shows all metadata to the page", async () => {
+  it("exposes all metadata to a page of an allowed origin", async () => {
     const { status, headers } = await call({ origins: [APP], credentials: true });
     expect(status).toBe(200);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -107,27 +107,27 @@ describe("an answer", () => {
     });
   });
 
-  it("for every origin is a wildcard, and has no vary", async () => {
+  it("has a wildcard and no vary if every origin is allowed", async () => {
     const { headers } = await call({ origins: "*" });
     expect(headers.get("access-control-allow-origin")).toBe("*");
     expect(headers.has("vary")).toBe(false);
   });
 
   it.each([undefined, "https://evil.example.com"])(
-    "to the origin %s has no leave to be read, and varies",
+    "does not allow the origin %s to read it, and has vary",
     async (origin) => {
       const { status, headers } = await call({ origins: [APP] }, { origin });
       expect([status, headers.has("access-control-allow-origin"), headers.get("vary")]).toEqual([200, false, "origin"]);
     },
   );
 
-  it("with an error can be read as well", async () => {
+  it("can be read too if it is an error", async () => {
     const { status, headers } = await call({ origins: [APP] }, { origin: APP, "content-type": "image/png" });
     expect([status, headers.get("access-control-allow-origin")]).toEqual([415, APP]);
     expect(headers.get("access-control-expose-headers")).toContain("accept-post");
   });
 
-  it("of sub-protocol B is granted likewise", async () => {
+  it("is granted in the same way over sub-protocol B", async () => {
     const { exchange } = routeGreeter({}, { cors: { origins: [APP] } });
     const { headers } = await exchange(grpcRequest({ headers: { origin: APP }, body: envelope(greetRequest("Ada")) }));
     expect(headers.get("access-control-allow-origin")).toBe(APP);

@@ -136,7 +136,7 @@ describe("a deadline", () => {
     expect(seen.error?.code).toBe(Code.DeadlineExceeded);
   });
 
-  it("of 0 ms has passed already, and the work is not started", async () => {
+  it("has passed already if it is 0 ms, and the work does not start", async () => {
     const work = vi.fn(() => never);
     const context = open({ timeoutMs: 0 });
     expect(context.signal?.aborted).toBe(true);
@@ -144,7 +144,7 @@ describe("a deadline", () => {
     expect(work).not.toHaveBeenCalled();
   });
 
-  it("is exposed as the milliseconds left, never below 0", () => {
+  it("is exposed as the remaining milliseconds, never below 0", () => {
     const context = open({ timeoutMs: 100 });
     expect(context.timeoutMs()).toBe(100);
     vi.advanceTimersByTime(30);
@@ -153,7 +153,7 @@ describe("a deadline", () => {
     expect(context.timeoutMs()).toBe(0);
   });
 
-  it.each([undefined, Number.POSITIVE_INFINITY])("of %s means no deadline", async (timeoutMs) => {
+  it.each([undefined, Number.POSITIVE_INFINITY])("is absent if it is %s", async (timeoutMs) => {
     const context = open({ timeoutMs });
     expect(context.timeoutMs()).toBeUndefined();
     expect(context.signal).toBeUndefined();
@@ -198,7 +198,7 @@ describe("the signal", () => {
     expect(signal?.reason).toBe(seen.error);
   });
 
-  it("never fires on success, however long one waits", async () => {
+  it("never fires on success", async () => {
     const peer = exchange();
     const context = serve(peer, 10);
     const { signal } = context;
@@ -208,13 +208,13 @@ describe("the signal", () => {
     expect(signal?.aborted).toBe(false);
   });
 
-  it("is one signal, however often it is asked for", () => {
+  it("is the same signal for every access", () => {
     const context = open({ timeoutMs: 10 });
     expect(context.signal).toBe(context.signal);
     context.close();
   });
 
-  it("is made on first use only", async () => {
+  it("is created on first use only", async () => {
     let made = 0;
     const { AbortController: Original } = globalThis;
     const peer = exchange();
@@ -248,7 +248,7 @@ describe("the signal", () => {
     context.close();
   });
 
-  it("has fired already if it is asked for after the end", async () => {
+  it("has fired already if it is first used after the end", async () => {
     const context = open({ timeoutMs: 10 });
     const seen = rejection(run(context, () => never));
     await vi.advanceTimersByTimeAsync(10);
@@ -268,13 +268,13 @@ describe("a caller's signal", () => {
     expect(removed).toHaveBeenCalled();
   });
 
-  it("that has fired already keeps the work from starting", async () => {
+  it("prevents the work from starting if it has fired already", async () => {
     const work = vi.fn(() => never);
     await expect(run(open({ signal: AbortSignal.abort() }), work)).rejects.toMatchObject({ code: Code.Canceled });
     expect(work).not.toHaveBeenCalled();
   });
 
-  it("that fires first wins over the deadline, for good", async () => {
+  it("takes precedence over a later deadline", async () => {
     const controller = new AbortController();
     const context = open({ signal: controller.signal, timeoutMs: 10 });
     const { signal } = context;
@@ -284,7 +284,7 @@ describe("a caller's signal", () => {
     await expect(run(context, () => never)).rejects.toMatchObject({ code: Code.Canceled });
   });
 
-  it("has no listener left after success", async () => {
+  it("has no listeners after success", async () => {
     const controller = new AbortController();
     const added = vi.spyOn(controller.signal, "addEventListener");
     const removed = vi.spyOn(controller.signal, "removeEventListener");
@@ -319,7 +319,7 @@ describe("close", () => {
     expect(() => context.close()).not.toThrow();
   });
 
-  it("is final for a signal that is asked for later", () => {
+  it("is final for a signal that is first used later", () => {
     const peer = exchange();
     const context = serve(peer, 10);
     context.close();
@@ -410,13 +410,13 @@ describe("each", () => {
 });
 
 describe("context values", () => {
-  const key = createContextKey("nobody", "user");
+  const key = createContextKey("anonymous", "user");
 
   it("have the key's default until one is set, and again after it is deleted", () => {
     const { values } = open();
-    expect(values.get(key)).toBe("nobody");
+    expect(values.get(key)).toBe("anonymous");
     expect(values.set(key, "Ada").get(key)).toBe("Ada");
-    expect(values.delete(key).get(key)).toBe("nobody");
+    expect(values.delete(key).get(key)).toBe("anonymous");
   });
 
   it("distinguish an undefined value from a missing one", () => {
@@ -424,7 +424,7 @@ describe("context values", () => {
     expect(createContextValues().set(maybe, undefined).get(maybe)).toBeUndefined();
   });
 
-  it("are told apart by key, not by description", () => {
+  it("are distinguished by key, not by description", () => {
     const other = createContextKey("else", "user");
     expect(createContextValues().set(key, "Ada").get(other)).toBe("else");
   });

@@ -12,11 +12,11 @@ function detail<Desc extends DescMessage>(type: Desc, init: MessageInitShape<Des
 
 const name = { field: "name", description: "must not be empty", reason: "EMPTY" };
 const fail = (): never => {
-  throw new RpcError(Code.InvalidArgument, "nobody is greeted", {
+  throw new RpcError(Code.InvalidArgument, "the name is missing", {
     details: [
       detail(BadRequestSchema, { fieldViolations: [name, { field: "names[0]" }] }),
       detail(RetryInfoSchema, { retryDelay: { seconds: 2n, nanos: 5 } }),
-      detail(ErrorInfoSchema, { reason: "NOBODY", domain: "greet.test", metadata: { name: "" } }),
+      detail(ErrorInfoSchema, { reason: "NO_NAME", domain: "greet.test", metadata: { name: "" } }),
       detail(ErrorInfoSchema, { reason: "AGAIN" }),
     ],
   });
@@ -37,12 +37,12 @@ it.each([
     },
   });
   const error = await failureOf(connectGreeter(baseUrl, { protocol, codec })[method]({}));
-  expect([error.code, error.rawMessage]).toEqual([Code.InvalidArgument, "nobody is greeted"]);
+  expect([error.code, error.rawMessage]).toEqual([Code.InvalidArgument, "the name is missing"]);
   const [violations] = findDetails(error, BadRequestSchema);
   expect(violations?.fieldViolations).toMatchObject([name, { field: "names[0]", description: "" }]);
   expect(findDetails(error, RetryInfoSchema)).toMatchObject([{ retryDelay: { seconds: 2n, nanos: 5 } }]);
   expect(findDetails(error, ErrorInfoSchema)).toMatchObject([
-    { reason: "NOBODY", domain: "greet.test", metadata: { name: "" } },
+    { reason: "NO_NAME", domain: "greet.test", metadata: { name: "" } },
     { reason: "AGAIN" },
   ]);
 });

@@ -1,4 +1,4 @@
-/** Bodies: known from the start or in pieces, and the limit on them. */
+/** Bodies that are known from the start or arrive in chunks, and the limit on them. */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { Code } from "../../runtime/src/call/code.ts";
@@ -46,7 +46,7 @@ describe("a body in chunks", () => {
 
 describe.each([
   ["whole", (chunks: Uint8Array[]) => wholeBody(concat(chunks, 6))],
-  ["in pieces", (chunks: Uint8Array[]) => streamBody(chunked(chunks))],
+  ["in chunks", (chunks: Uint8Array[]) => streamBody(chunked(chunks))],
 ])("the limit on a body %s", (_form, make) => {
   const chunks = [bytes(3), bytes(3)];
 
@@ -62,7 +62,7 @@ describe.each([
   });
 });
 
-it("a body over the limit is left as soon as that is known", async () => {
+it("a body over the limit is cancelled as soon as the limit is exceeded", async () => {
   const left = vi.fn();
   let made = 0;
   function* endless(): Generator<Uint8Array> {

@@ -122,7 +122,7 @@ describe("a fake client", () => {
     await expect(client.find(null as never)).rejects.toThrow("the request of /fixture.options.v1.ThingsService/Find");
   });
 
-  it("runs a streaming function when the first response is asked for", async () => {
+  it("runs a streaming function when the first response is requested", async () => {
     let calls = 0;
     const client = createFakeThingsService({
       async *watch() {

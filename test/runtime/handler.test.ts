@@ -51,7 +51,7 @@ function throwing(make: () => unknown, before?: (context: HandlerContext) => voi
 }
 
 describe("an implementation", () => {
-  it("may be an instance of a class, whose methods know it as this", async () => {
+  it("may be an instance of a class, which is this in its methods", async () => {
     class Greeter implements GreetServiceHandler {
       #count = 0;
       greet({ name }: GreetRequest) {
@@ -128,7 +128,7 @@ describe("a thrown RpcError", () => {
     expect(errors).toEqual([]);
   });
 
-  it("from a call of the handler's own does not pass on that call's status and leading metadata", async () => {
+  it("does not pass on the status and leading metadata of a call that the handler made", async () => {
     const { client } = connect(
       { greet: () => Promise.reject(new RpcError(Code.Unimplemented, "x", { status: 60, headers: { inner: "1" } })) },
       "http-rpc",
@@ -141,7 +141,7 @@ describe("a thrown RpcError", () => {
 describe("anything else that is thrown", () => {
   const secret = new Error("password is 1234");
 
-  it.each(Object.entries(FAILURES))("is hidden from the caller and told once: %s", async (_kind, failure) => {
+  it.each(Object.entries(FAILURES))("is hidden from the caller and reported once: %s", async (_kind, failure) => {
     const { client, errors } = connect(throwing(() => secret));
     const error = await failure(client);
     expect(error.code).toBe(Code.Unknown);
@@ -211,7 +211,7 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
   };
   const bytes = (metadata: Metadata, name: string): number[] => [...(metadata.getBinary(name) ?? [])];
 
-  it("of the request reaches the handler", async () => {
+  it("reaches the handler in the request", async () => {
     const seen: unknown[] = [];
     const { client } = connect(
       {
@@ -226,7 +226,7 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
     expect(seen).toEqual(["Ada", [9], "Greet"]);
   });
 
-  it("of the response reaches the client, leading and trailing", async () => {
+  it("reaches the client in the response, leading and trailing", async () => {
     const { client } = connect(
       {
         greet: (_request, context) => {
@@ -261,14 +261,14 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
   it.each([
     ["an RpcError", () => new RpcError(Code.NotFound, "x", { trailers: { own: "3" } }), "3"],
     ["a foreign error", () => new Error("x"), undefined],
-  ])("that was set before %s is kept", async (_what, make, own) => {
+  ])("is kept if it was set before %s", async (_what, make, own) => {
     const { client } = connect(throwing(make, dress), protocol);
     const { headers, trailers: metadata } = await failureOf(client.greet({}));
     expect([headers.get("lead"), bytes(headers, "lead-bin")]).toEqual(["1", [1, 2]]);
     expect([metadata.get("trail"), bytes(metadata, "trail-bin"), metadata.get("own")]).toEqual(["2", [3], own]);
   });
 
-  it("with a reserved name is refused, and reported as an error of the handler", async () => {
+  it("is refused if its name is reserved, and reported as an error of the handler", async () => {
     const { client, errors } = connect(
       {
         greet: (_request, { responseHeaders }) => {
@@ -282,7 +282,7 @@ describe.each<Protocol>(["grpc", "http-rpc"])("metadata (%s)", (protocol) => {
     expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining("reserved") })]);
   });
 
-  it("whose name is the protocol's does not get into the answer with an error either", async () => {
+  it("is not sent with an error either if its name belongs to the protocol", async () => {
     const { client } = connect(
       throwing(
         () => new RpcError(Code.NotFound, "x", { trailers: { "grpc-status": "0" } }),

@@ -30,7 +30,7 @@ describe.each(["grpc", "http-rpc"] as const)("Check over %s", (protocol) => {
     expect(await check(service)).toBe(SERVING);
   });
 
-  it("knows no other service", async () => {
+  it("does not contain other services", async () => {
     const { code, rawMessage } = await failureOf(check("acme.Shop"));
     expect([code, rawMessage]).toEqual([Code.NotFound, 'there is no service "acme.Shop"']);
   });
@@ -88,7 +88,7 @@ describe("Watch", () => {
     expect(await known).toBe(SERVING);
   });
 
-  it("leaves no listeners on the server when the client goes away", async () => {
+  it("leaves no listeners on the server when the client disconnects", async () => {
     const server = createServer();
     let ended = 0;
     const health = addHealth(server, {

@@ -36,38 +36,35 @@ describe.each(Object.entries(WAYS))("a handler %s", (_, connect) => {
       [reason, "greetEach", "grpc", signal] as const,
       [reason, "greet", "http-rpc", signal] as const,
     ]),
-  )(
-    "whose caller gives up with %s hears that it was cancelled, and nothing else: %s, %s",
-    async (_, method, protocol, open) => {
-      const [begun, told] = [signalled(), signalled<unknown>()];
-      const hear = async (signal: AbortSignal): Promise<void> => {
-        begun.resolve();
-        told.resolve(await aborted(signal));
-      };
-      const transport = await connect(
-        {
-          greet: async (_, { signal }) => {
-            await hear(signal);
-            return {};
-          },
-          async *greetEach(_, { signal }) {
-            yield {};
-            await hear(signal);
-          },
+  )("receives only the cancellation if its caller cancels with %s: %s, %s", async (_, method, protocol, open) => {
+    const [begun, told] = [signalled(), signalled<unknown>()];
+    const hear = async (signal: AbortSignal): Promise<void> => {
+      begun.resolve();
+      told.resolve(await aborted(signal));
+    };
+    const transport = await connect(
+      {
+        greet: async (_, { signal }) => {
+          await hear(signal);
+          return {};
         },
-        protocol,
-      );
-      await failureOf(createGreetServiceClient(transport)[method]({}, { signal: open(begun.promise) }));
-      const reason = (await told.promise) as RpcError;
-      expect(reason).toBeInstanceOf(RpcError);
-      expect([reason.code, reason.rawMessage, reason.cause, reason.trailers.size]).toEqual([
-        Code.Canceled,
-        "the client has cancelled the call or is gone",
-        undefined,
-        0,
-      ]);
-    },
-  );
+        async *greetEach(_, { signal }) {
+          yield {};
+          await hear(signal);
+        },
+      },
+      protocol,
+    );
+    await failureOf(createGreetServiceClient(transport)[method]({}, { signal: open(begun.promise) }));
+    const reason = (await told.promise) as RpcError;
+    expect(reason).toBeInstanceOf(RpcError);
+    expect([reason.code, reason.rawMessage, reason.cause, reason.trailers.size]).toEqual([
+      Code.Canceled,
+      "the client has cancelled the call or is gone",
+      undefined,
+      0,
+    ]);
+  });
 });
 
 it("a signal that many calls share is not listened to once they are over", async () => {

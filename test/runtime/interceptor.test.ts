@@ -67,7 +67,7 @@ describe("the order", () => {
     expect(log).toEqual([...inwards.map((name) => `${name} in`), ...inwards.reverse().map((name) => `${name} out`)]);
   });
 
-  it("is made once, not for every call", async () => {
+  it("is created once, not for every call", async () => {
     let made = 0;
     const counting: Interceptor = (next) => {
       made++;
@@ -79,14 +79,14 @@ describe("the order", () => {
     expect(made).toBe(1);
   });
 
-  it("of none is the call itself", () => {
+  it("is the call itself without interceptors", () => {
     const call = () => Promise.reject(new Error("x"));
     expect(intercept(call)).toBe(call);
   });
 });
 
 describe.each(["grpc", "http-rpc"] as const)("an interceptor (%s)", (protocol) => {
-  it("of a client may change message and metadata, both ways", async () => {
+  it("may change message and metadata on a client, both ways", async () => {
     const changing: Interceptor = (next) => async (request) => {
       if (request.stream) return next(request);
       request.headers.set("user", "Ada");
@@ -111,7 +111,7 @@ describe.each(["grpc", "http-rpc"] as const)("an interceptor (%s)", (protocol) =
     expect(seen).toEqual(["Bob", "Ada", "changed"]);
   });
 
-  it("of a server may change message and metadata, both ways", async () => {
+  it("may change message and metadata on a server, both ways", async () => {
     const changing: Interceptor = (next) => async (request) => {
       if (request.stream) return next(request);
       const headers = new Metadata(request.headers).set("user", "Ada");
@@ -176,7 +176,7 @@ describe.each(["grpc", "http-rpc"] as const)("an interceptor (%s)", (protocol) =
     expect((await client.greet({})).greeting).toBe("after 2");
   });
 
-  it("of a server sees the failure of a handler as the caller will", async () => {
+  it("receives the failure of a handler on a server as the caller will", async () => {
     const errors: unknown[] = [];
     const seen: RpcError[] = [];
     const watching: Interceptor = (next) => async (request) => {
@@ -194,7 +194,7 @@ describe.each(["grpc", "http-rpc"] as const)("an interceptor (%s)", (protocol) =
     expect(errors).toEqual([broken]);
   });
 
-  it("that answers with a stream where a message is due is a failure of its end", async () => {
+  it("causes an internal error if it returns a stream instead of a message", async () => {
     const errors: unknown[] = [];
     const wrong: Interceptor = () => async () => ({
       stream: true,
@@ -214,7 +214,7 @@ describe("an interceptor of streams", () => {
   }
   const shout = (message: object): object => ({ ...message, name: `${(message as { name: string }).name}!` });
 
-  it.each(["client", "server"] as const)("of a %s sees and changes every message, both ways", async (end) => {
+  it.each(["client", "server"] as const)("sees and changes every message on a %s, both ways", async (end) => {
     const seen: string[] = [];
     const changing: Interceptor = (next) => async (request) => {
       if (!request.stream) return next(request);
@@ -233,7 +233,7 @@ describe("an interceptor of streams", () => {
     expect(seen).toEqual(["bidi_streaming", "Hello, Ada!!", "Hello, Bob!!", "client_streaming", "Hello, Ada!!"]);
   });
 
-  it("that answers with a message is a failure of its end", async () => {
+  it("causes an internal error if it returns a message", async () => {
     const errors: unknown[] = [];
     const wrong: Interceptor = () => async () => ({
       stream: false,
@@ -248,7 +248,7 @@ describe("an interceptor of streams", () => {
 });
 
 describe("context values", () => {
-  const user = createContextKey("nobody");
+  const user = createContextKey("anonymous");
 
   it("go from a server's interceptor to the handler", async () => {
     const signingIn: Interceptor = (next) => (request) => {
@@ -274,9 +274,9 @@ describe("context values", () => {
       handler: { greet: (_request, { values }) => ({ greeting: values.get(user) }) },
     });
     const values = createContextValues().set(user, "Ada");
-    expect((await client.greet({}, { values })).greeting).toBe("nobody");
+    expect((await client.greet({}, { values })).greeting).toBe("anonymous");
     await client.greet({});
-    expect(seen).toEqual(["Ada", "nobody"]);
+    expect(seen).toEqual(["Ada", "anonymous"]);
   });
 });
 

@@ -87,7 +87,7 @@ describe.each<[name: string, type: DescMessage]>([
     );
   });
 
-  it("a message within the limit is made, and one beyond it is refused", async () => {
+  it("a message within the limit is decoded, and one beyond it is refused", async () => {
     await fc.assert(
       fc.asyncProperty(messagesOf(type, 2, 4), fc.integer({ min: 1, max: 2_000 }), async (message, stepBytes) => {
         const value = type === ListValueSchema ? [jsonOf(StructSchema, message)] : jsonOf(type, message);

@@ -74,12 +74,12 @@ describe("a call that fails", () => {
   it("is reported with its code", async () => {
     const { client, calls } = connect({
       greet: () => {
-        throw new RpcError(Code.NotFound, "nobody");
+        throw new RpcError(Code.NotFound, "not found");
       },
     });
     await failureOf(client.greet({}));
     expect(summary(calls)).toEqual(["client Greet unary not_found", "server Greet unary not_found"]);
-    expect(calls.map(({ error }) => error?.rawMessage)).toEqual(["nobody", "nobody"]);
+    expect(calls.map(({ error }) => error?.rawMessage)).toEqual(["not found", "not found"]);
   });
 
   it("is reported when it fails after its first message", async () => {
@@ -225,7 +225,7 @@ it("a client's interceptor that returns nothing is reported, and its caller gets
 });
 
 describe("an interceptor's error that is not for the caller", () => {
-  const secret = new Error("the cache is gone");
+  const secret = new Error("the cache is unreachable");
   const told = ["unknown", "the service failed to handle the call"];
   const failing: Interceptor = (next) => async (request) => {
     const response = (await next(request)) as StreamResponse;
@@ -287,7 +287,7 @@ describe("a stream that its reader leaves", () => {
       .toEqual(["client GreetEach server_streaming canceled", "server GreetEach server_streaming canceled"]);
   });
 
-  it("is not reported if it is never read, because it was never made", async () => {
+  it("is not reported if it is never read, because it was never sent", async () => {
     const { client, calls } = connect();
     client.greetEach({ names: ["Ada"] });
     await new Promise((resolve) => setImmediate(resolve));

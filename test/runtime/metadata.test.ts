@@ -123,7 +123,7 @@ describe("the list", () => {
     );
   });
 
-  it("is made of records, lists and other metadata alike", () => {
+  it("is created from records, lists and other metadata", () => {
     const expected = [
       ["a", "1"],
       ["b", "2"],
@@ -134,7 +134,7 @@ describe("the list", () => {
     expect([...new Metadata(new Metadata(expected as [string, string][]))]).toEqual(expected);
   });
 
-  it("is a copy of what it was made of", () => {
+  it("is a copy of its source", () => {
     const original = new Metadata({ a: "1" });
     const copy = new Metadata(original);
     copy.append("b", "2");

@@ -53,13 +53,13 @@ describe("an interceptor", () => {
     return undefined as never;
   };
 
-  it.each(PROTOCOLS)("of a server that forgets return fails the call: %s", async (protocol) => {
+  it.each(PROTOCOLS)("fails the call if it does not return on a server: %s", async (protocol) => {
     const { client, onError } = connect({}, [forgetful], protocol);
     expect((await failureOf(client.greet({}))).code).toBe(Code.Internal);
     expect(String(onError.mock.calls[0]?.[0])).toContain("must return the response of next(request)");
   });
 
-  it("of a server that forgets return fails a stream, and nothing is left unhandled", async () => {
+  it("fails a stream if it does not return on a server, without an unhandled rejection", async () => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
     const { client } = connect({}, [forgetful]);
@@ -69,11 +69,11 @@ describe("an interceptor", () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
-  it.each([undefined, async () => ({}), () => undefined])("%s is refused when the router is made", (interceptor) => {
+  it.each([undefined, async () => ({}), () => undefined])("%s is refused when the router is created", (interceptor) => {
     expect(() => connect({}, [interceptor as never])).toThrow("interceptors[0] must be a function of the form (next)");
   });
 
-  it.each(PROTOCOLS)("of a server in memory may change the headers of the request: %s", async (protocol) => {
+  it.each(PROTOCOLS)("may change the headers of the request on a server in memory: %s", async (protocol) => {
     const add: Interceptor = (next) => (request) => {
       request.headers.set("user", "Ada");
       return next(request);
@@ -89,7 +89,7 @@ describe("an interceptor", () => {
 });
 
 describe("an RpcError", () => {
-  it.each([0, 17, 404, "ECONNREFUSED", undefined])("with the code %j is unknown", (code) => {
+  it.each([0, 17, 404, "ECONNREFUSED", undefined])("has the code unknown if it is created with %j", (code) => {
     expect(new RpcError(code as Code, "x")).toMatchObject({ code: Code.Unknown, message: "[unknown] x" });
   });
 
@@ -97,7 +97,7 @@ describe("an RpcError", () => {
     expect(() => new RpcError(Code.NotFound, "x", { details: details as never })).toThrow("anyPack");
   });
 
-  it.each(PROTOCOLS)("with a very long text, many details and much metadata keeps its code: %s", async (protocol) => {
+  it.each(PROTOCOLS)("keeps its code with a very long text, many details and much metadata: %s", async (protocol) => {
     const details = [{ typeUrl: "type.googleapis.com/x.Y", value: new Uint8Array(100_000) }];
     const metadata = { note: "x".repeat(100_000) };
     const { router } = connect({
@@ -118,7 +118,7 @@ describe("an RpcError", () => {
 });
 
 describe("a client", () => {
-  it("is not made without a transport", () => {
+  it("is not created without a transport", () => {
     const url = { baseUrl: "http://127.0.0.1" };
     expect(() => createGreetServiceClient(url as never)).toThrow("needs a transport, such as createTransport makes");
     expect(() => createGreetServiceClient(undefined as never)).toThrow("needs a transport");
@@ -126,10 +126,10 @@ describe("a client", () => {
 
   it.each<[string, Record<string, string>]>([
     ["reserved", { host: "x" }],
-    ["of a wrong form", { "a b": "x" }],
+    ["with an invalid name", { "a b": "x" }],
     ["with a value of a wrong form", { note: "\n" }],
     ["too large to be sent", { note: "x".repeat(20_000) }],
-  ])("that sends metadata %s is told so as invalid_argument, by calls of every kind", async (_what, headers) => {
+  ])("receives invalid_argument from calls of every kind if it sends metadata %s", async (_what, headers) => {
     const { client } = connect({});
     expect((await failureOf(client.greet({}, { headers }))).code).toBe(Code.InvalidArgument);
     expect((await failureOf(read(client.greetEach({}, { headers })))).code).toBe(Code.InvalidArgument);
@@ -159,12 +159,12 @@ describe("a transport", () => {
     ["memory", { codec: "JSON" }, 'codec must be in ["proto","json"], not "JSON"'],
     ["fetch", { codec: "binary" }, 'codec must be in ["proto","json"], not "binary"'],
     ["fetch", { jsonBody: true }, 'jsonBody must be in ["array","object"], not true'],
-  ])("of %s is not made with %j", (maker, options, message) => {
+  ])("of %s is not created with %j", (maker, options, message) => {
     expect(() => makers[maker]?.(options)).toThrow(new TypeError(message));
   });
 });
 
-it.each([createRouter, createServer])("%o is not made with a versionMatch that there is not", (make) => {
+it.each([createRouter, createServer])("%o is not created with an unknown versionMatch", (make) => {
   const message = 'versionMatch must be in ["exact","fallback"], not "Exact"';
   expect(() => make({ versionMatch: "Exact" as never })).toThrow(new TypeError(message));
 });
@@ -186,9 +186,9 @@ describe("a service", () => {
 });
 
 it("a value under a key that was not set is the key's default", async () => {
-  const key = createContextKey("nobody");
+  const key = createContextKey("anonymous");
   const { client } = connect({
     greet: (_: object, context: { values: { get(k: typeof key): string } }) => ({ greeting: context.values.get(key) }),
   });
-  expect((await client.greet({})).greeting).toBe("nobody");
+  expect((await client.greet({})).greeting).toBe("anonymous");
 });

@@ -1,4 +1,4 @@
-/** Methods without schemas: they bring a payload, and nobody who has none of them loads what is in it. */
+/** Methods without schemas have a payload. A program without such methods does not load the modules of a payload. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";

@@ -110,7 +110,7 @@ describe("a file", () => {
     expect(filesOf(byExtension)).toEqual(["fixture/proto2/v1/proto2.proto"]);
   });
 
-  it("comes with all it imports, which the stream does not repeat", async () => {
+  it("is sent with all its imports, which the stream does not repeat", async () => {
     const value = "fixture/imports/v1/imports.proto";
     const [first, again] = await ask({ case: "fileByFilename", value }, { case: "fileByFilename", value });
     const imported = [

@@ -172,13 +172,13 @@ describe("with versionMatch fallback", () => {
     expect(await ask(router, "grpc", { version: "2.0.0" })).toBe("v2");
   });
 
-  it("version 1.0.0 of the same group comes next", async () => {
+  it("version 1.0.0 of the same group is second", async () => {
     const router = fallback(["plain", {}], ["v1", { version: "1.0.0" }], ["g v1", { version: "1.0.0", group: "g" }]);
     expect(await ask(router, "grpc", { version: "3.0.0", group: "g" })).toBe("g v1");
     expect(await ask(router, "http-rpc", { version: "3.0.0" })).toBe("v1");
   });
 
-  it("the service without version and group comes last", async () => {
+  it("the service without version and group is last", async () => {
     expect(await ask(fallback(["plain", {}]), "grpc", { version: "3.0.0", group: "h" })).toBe("plain");
   });
 

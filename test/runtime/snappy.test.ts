@@ -159,7 +159,7 @@ describe("framed snappy", () => {
     ["a chunk that ends too early", "01 07 00 00 21", "ends too early"],
     ["a header that ends too early", "01 07", "ends too early"],
     ["a chunk without a checksum", "01 03 00 00 21 c3 2e", "no checksum"],
-    ["a block that is none", "00 05 00 00 21 c3 2e 7b 05", "not a snappy block"],
+    ["an invalid block", "00 05 00 00 21 c3 2e 7b 05", "not a snappy block"],
   ])("refuses %s", (_what, chunk, message) => {
     expect(() => decompress(hex(`${IDENTIFIER} ${chunk}`))).toThrow(message);
   });

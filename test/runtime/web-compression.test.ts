@@ -60,7 +60,7 @@ describe("a router without the option compressions", () => {
     expect(response.status).toBe(413);
   });
 
-  it("has those of zlib where it is made by triple-es/node", async () => {
+  it("has those of zlib if it is created by triple-es/node", async () => {
     const { exchange } = createNodeRouter().add(GreetServiceDef, greeter);
     const response = await exchange(rpcRequest({ headers: { "accept-encoding": "br" }, body: long }));
     expect(response.headers.get("content-encoding")).toBe("br");

@@ -37,14 +37,14 @@ describe.each(BAD_NAMES)("the name %j", (name) => {
 });
 
 describe("a name", () => {
-  it("that is given twice is refused", () => {
+  it("is refused if it occurs twice", () => {
     expect(() => createRouter({ codecs: [jsonCodec, createJsonCodec()] })).toThrow(
       'codecs: the name "json" is given twice',
     );
     expect(() => createServer({ compressions: [gzip, gzip] })).toThrow('compressions: the name "gzip" is given twice');
   });
 
-  it("that means no compression is refused of one", () => {
+  it("is refused for a compression if it means no compression", () => {
     const compressions = [compressionNamed("identity")];
     expect(() => createRouter({ compressions })).toThrow('compressions: the name "identity" is reserved');
     expect(() => createTransport({ baseUrl, compressions })).toThrow('compressions: the name "identity" is reserved');

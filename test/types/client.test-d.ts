@@ -37,7 +37,7 @@ declare const transport: Transport;
 declare const client: GreetServiceClient;
 
 describe("a client", () => {
-  it("has its named type, however it is made", () => {
+  it("has its named type in every form", () => {
     expectTypeOf(createGreetServiceClient(transport)).toEqualTypeOf<GreetServiceClient>();
     expectTypeOf(createClient(GreetServiceDef, transport)).toEqualTypeOf<GreetServiceClient>();
     expectTypeOf(createGreetServiceClient).parameters.toEqualTypeOf<[Transport, CallDefaults?]>();
@@ -175,7 +175,7 @@ describe("an interceptor", () => {
     expectTypeOf<Call>().toEqualTypeOf<(request: CallRequest) => Promise<CallResponse>>();
   });
 
-  it("tells unary from streaming calls by their member stream", () => {
+  it("distinguishes unary and streaming calls by their member stream", () => {
     const interceptor: Interceptor = (next) => async (request) => {
       if (request.stream) {
         expectTypeOf(request.messages).toEqualTypeOf<AsyncIterable<object>>();

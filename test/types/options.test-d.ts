@@ -34,7 +34,7 @@ type Refusing<T> = {
 }[keyof T];
 
 describe("options", () => {
-  it("that take no undefined are found", () => {
+  it("that do not accept undefined are found", () => {
     expectTypeOf<Refusing<{ a?: number; b?: number | undefined; c: number }>>().toEqualTypeOf<"a">();
   });
 

@@ -1,5 +1,5 @@
 /**
- * Attacks on the memory of a server: responses that nobody reads, requests that never end, and pipelines (slow read,
+ * Attacks on the memory of a server: responses that are not read, requests that never end, and pipelines (slow read,
  * Slowloris). The process never holds more than its budget for them, and a well-behaved client's calls go on. Live memory is
  * compared, which does not depend on when V8 collects garbage, and resident memory once the garbage has been collected.
  */

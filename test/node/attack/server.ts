@@ -156,13 +156,13 @@ export function attackServer(certificates?: Certificates): void {
           message(id, EMPTY_MESSAGE, Flag.endStream),
         ],
       ],
-    ])("by the server, because of %s, are as few", async (_, provoke) => {
+    ])("are limited if the server resets them because of %s", async (_, provoke) => {
       const { started } = await health();
       const during = await attack((connection) => connection.flood(10_000, (i) => Buffer.concat(provoke(ODD(i)))));
       expect(during.started - started).toBeLessThan(5_000);
     });
 
-    it.each([0, 1, 100])("by a client that takes headers of only %i bytes, are as few", async (size) => {
+    it.each([0, 1, 100])("are limited if the client accepts headers of only %i bytes", async (size) => {
       await attack(
         (connection) =>
           connection.flood(
@@ -216,7 +216,7 @@ export function attackServer(certificates?: Certificates): void {
       ["without bytes", 0],
       ["of one byte", 1],
       ["of full size", 16_384],
-    ])("that never end, in continuations %s, end the connection", async (_, bytes) => {
+    ])("close the connection if they never end, in CONTINUATION frames %s", async (_, bytes) => {
       await attack(async (connection) => {
         connection.write(frame(Type.headers, 0, 1, request()));
         await connection.flood(2_000, () => frame(Type.continuation, 0, 1, Buffer.alloc(bytes, 0x20)), 10);
@@ -224,7 +224,7 @@ export function attackServer(certificates?: Certificates): void {
       });
     });
 
-    it("that are cut off by the end of the connection leave nothing behind", async () => {
+    it("are released if the connection ends within them", async () => {
       for (let i = 0; i < 100; i++) {
         const connection = await connect();
         connection.write(frame(Type.headers, 0, 1, request()));
@@ -232,7 +232,7 @@ export function attackServer(certificates?: Certificates): void {
       }
     });
 
-    it("that unfold to megabytes are not held (HPACK bomb)", async () => {
+    it("are not stored if they expand to megabytes (HPACK bomb)", async () => {
       const large = indexed("x-large", "x".repeat(3_900));
       const first = Buffer.concat([request(), large]);
       const following = Buffer.concat([request(), Buffer.alloc(110, 0x80 | 62)]);
@@ -246,7 +246,7 @@ export function attackServer(certificates?: Certificates): void {
       expect(during.residentBytes).toBeLessThan(before.residentBytes + 128 * MIB);
     });
 
-    it("that are thousands are refused", async () => {
+    it("are refused if there are thousands", async () => {
       const { started } = await health();
       const block = Buffer.concat([request(), Buffer.alloc(16_000, 0x80 | 33)]);
       await attack((connection) =>
@@ -362,7 +362,7 @@ export function attackServer(certificates?: Certificates): void {
   });
 
   it.each([1, 100])(
-    "two million messages without bytes, on %i streams, leave everybody else their turns",
+    "two million messages without bytes, on %i streams, do not delay other clients",
     { timeout: 60_000 },
     async (streams) => {
       const perStream = 2_000_000 / streams;
@@ -378,11 +378,11 @@ export function attackServer(certificates?: Certificates): void {
 
   describe("connections", () => {
     it.each<[name: string, leave: (connection: RawConnection) => void]>([
-      ["say goodbye in the middle of a call", (connection) => connection.write(frame(Type.goaway, 0, 0, words(0, 0)))],
-      ["say goodbye with an error", (connection) => connection.write(frame(Type.goaway, 0, 0, words(0, 2)))],
+      ["send GOAWAY during a call", (connection) => connection.write(frame(Type.goaway, 0, 0, words(0, 0)))],
+      ["send GOAWAY with an error", (connection) => connection.write(frame(Type.goaway, 0, 0, words(0, 2)))],
       ["are torn down in the middle of a call", (connection) => connection.tear()],
       ["break the rules", (connection) => connection.write(frame(Type.data, 0, 0, Buffer.alloc(5)))],
-    ])("that %s leave nothing behind", async (_, leave) => {
+    ])("are released if they %s", async (_, leave) => {
       for (let i = 0; i < 300; i++) {
         const connection = await connect();
         connection.write(open(1, "GreetTogether"), message(1));
@@ -391,24 +391,21 @@ export function attackServer(certificates?: Certificates): void {
       }
     });
 
-    it.runIf(overTls)(
-      "that offer a protocol of nobody's, or break off their handshake, leave nothing behind",
-      async () => {
-        const refused = async (): Promise<void> => {
-          await expect(secure(await openSocket(port), { ALPNProtocols: ["spdy/9"] })).rejects.toThrow();
-        };
-        for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 100 }, refused));
-        // The first bytes of a ClientHello.
-        const hello = Buffer.from("16030100c8010000c40303", "hex");
-        for (let i = 0; i < 200; i++) (await openSocket(port)).end(hello);
-        for (let i = 0; i < 200; i++) {
-          const socket = await openSocket(port);
-          socket.write(hello, () => socket.resetAndDestroy());
-        }
-      },
-    );
+    it.runIf(overTls)("are released if they offer an unknown protocol or abort their handshake", async () => {
+      const refused = async (): Promise<void> => {
+        await expect(secure(await openSocket(port), { ALPNProtocols: ["spdy/9"] })).rejects.toThrow();
+      };
+      for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 100 }, refused));
+      // The first bytes of a ClientHello.
+      const hello = Buffer.from("16030100c8010000c40303", "hex");
+      for (let i = 0; i < 200; i++) (await openSocket(port)).end(hello);
+      for (let i = 0; i < 200; i++) {
+        const socket = await openSocket(port);
+        socket.write(hello, () => socket.resetAndDestroy());
+      }
+    });
 
-    it("of random frames do not hurt the others", async () => {
+    it("with random frames do not affect the others", async () => {
       let seed = 42;
       const random = (below: number): number => {
         seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
@@ -459,7 +456,7 @@ export function attackServer(certificates?: Certificates): void {
       connection.socket.destroy();
     });
 
-    it("of a host other than the authority are refused", async () => {
+    it("are refused if the host differs from the authority", async () => {
       const { started } = await health();
       const connection = await connect();
       const head = request("Greet", ["host", "elsewhere.example"]);

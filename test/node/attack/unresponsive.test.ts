@@ -22,7 +22,7 @@ import { startPeer } from "../../support/server.ts";
 import type { ClientOrder, ClientReport } from "./client-victim.ts";
 
 const VICTIM = fileURLToPath(new URL("client-victim.ts", import.meta.url));
-/** Well above what garbage collection and a busy machine take, well below what somebody would notice. */
+/** Well above the delays of garbage collection and a busy machine, well below a delay that users notice. */
 const MAX_BLOCK_MS = 500;
 
 /** Has a client make a call, in a process of its own. Fails if that does not report in time. */
