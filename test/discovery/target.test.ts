@@ -467,7 +467,7 @@ describe("a request that no server has processed", () => {
     await settle(2_000);
     const { code, rawMessage } = await failure;
     expect(code).toBe(Code.Unavailable);
-    expect(rawMessage).toMatch(/^no endpoint has taken the call: .:1: refused stream; .:1: refused stream$/);
+    expect(rawMessage).toMatch(/^no endpoint accepted the call: .:1: refused stream; .:1: refused stream$/);
   });
 
   it("has its stream of messages sent again from the start", async () => {

@@ -296,7 +296,7 @@ describe("closing a server", () => {
     gate.resolve();
     expect((await call).greeting).toBe("finished");
     await Promise.all([first, second]);
-    await expect(server.listen({ port: 0 })).rejects.toThrow("the server is closed, and cannot listen again");
+    await expect(server.listen({ port: 0 })).rejects.toThrow("the server is closed and cannot listen again");
   });
 
   it("may be called for a closed server, and for one that never listened", async () => {

@@ -99,7 +99,7 @@ describe("a client of plain JSON", () => {
   it("declares methods that no server can serve", () => {
     const { find } = new Things();
     expect(() => createRouter().add(PlainThingsServiceDef, { find })).toThrow(
-      "/fixture.options.v1.ThingsService/Find is declared for clients alone, so it cannot be served",
+      "/fixture.options.v1.ThingsService/Find is declared for clients only, so it cannot be served",
     );
   });
 });

@@ -60,7 +60,7 @@ describe("JSON", () => {
   it("refuses durations of more than 9 digits after the point", () => {
     expect(jsonCodec.decode(DurationSchema, bytesOf('"1.123456789s"'))).toMatchObject({ nanos: 123_456_789 });
     expect(() => jsonCodec.decode(DurationSchema, bytesOf('"1.1234567890s"'))).toThrow(
-      "a google.protobuf.Duration has at most 9 digits behind the decimal point",
+      "a google.protobuf.Duration has at most 9 digits after the decimal point",
     );
   });
 

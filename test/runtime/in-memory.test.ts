@@ -60,7 +60,7 @@ describe.each(Object.entries(WAYS))("a handler %s", (_, connect) => {
     expect(reason).toBeInstanceOf(RpcError);
     expect([reason.code, reason.rawMessage, reason.cause, reason.trailers.size]).toEqual([
       Code.Canceled,
-      "the client has cancelled the call or is gone",
+      "the client cancelled the call or disconnected",
       undefined,
       0,
     ]);

@@ -77,5 +77,5 @@ function iterable(value: unknown, what: string): AsyncIterable<unknown> {
   if (typeof (value as AsyncIterable<unknown> | undefined)?.[Symbol.asyncIterator] === "function") {
     return value as AsyncIterable<unknown>;
   }
-  throw new TypeError(`${what} must be an async iterable, such as an async generator makes`);
+  throw new TypeError(`${what} must be an async iterable, such as an async generator`);
 }

@@ -125,7 +125,7 @@ export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
  */
 export function inWords(cause: unknown): unknown {
   if (!(cause instanceof RangeError && /count|repeat/.test(cause.message))) return cause;
-  return new Error("a google.protobuf.Duration has at most 9 digits behind the decimal point", { cause });
+  return new Error("a google.protobuf.Duration has at most 9 digits after the decimal point", { cause });
 }
 
 /** The JSON codec without a registry. */

@@ -146,7 +146,7 @@ function explain(failed: ReadonlyMap<Member, unknown>, error: unknown): unknown 
     ([{ endpoint }, reason]) => `${endpoint.address}: ${RpcError.from(reason).rawMessage}`,
   );
   const more = reasons.length > 3 ? ` and ${reasons.length - 3} more` : "";
-  return new RpcError(Code.Unavailable, `no endpoint has taken the call: ${reasons.slice(0, 3).join("; ")}${more}`, {
+  return new RpcError(Code.Unavailable, `no endpoint accepted the call: ${reasons.slice(0, 3).join("; ")}${more}`, {
     cause: error,
   });
 }

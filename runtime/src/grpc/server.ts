@@ -209,7 +209,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
       }
     };
     return iteration(next, () => {
-      context.answered(new RpcError(Code.Canceled, "the stream was left before its end"));
+      context.answered(new RpcError(Code.Canceled, "the stream was closed before its end"));
       return leave();
     });
   }

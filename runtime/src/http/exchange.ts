@@ -67,5 +67,5 @@ export interface Connections {
  * connection.
  */
 export function clientGone(): RpcError {
-  return new RpcError(Code.Canceled, "the client has cancelled the call or is gone");
+  return new RpcError(Code.Canceled, "the client cancelled the call or disconnected");
 }

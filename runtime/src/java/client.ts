@@ -22,7 +22,7 @@ export function createInterfaceClient<C extends object>(
   const stubs = createClient<object>({ ...service, methods }, transport, defaults) as Record<string, Stub>;
   const client: Record<string, unknown> = Object.create(null);
   for (const [name, method] of Object.entries(service.methods)) {
-    if (!isInterfaceMethod(method)) throw new TypeError(`${method.path} has no signature: createClient is for it`);
+    if (!isInterfaceMethod(method)) throw new TypeError(`${method.path} has no signature; use createClient`);
     client[name] = positional(method, stubs[name] as Stub);
   }
   return client as C;

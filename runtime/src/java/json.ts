@@ -97,7 +97,7 @@ function scalarToPlain(value: boolean | number | bigint | string, notation: Nota
 
 function toBytes(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value;
-  throw new TypeError(`${show(value)} is no Uint8Array`);
+  throw new TypeError(`${show(value)} is not a Uint8Array`);
 }
 
 function builtInToPlain(type: JavaPrimitive | JavaBuiltIn, value: unknown, notation: Notation, cost: Cost): unknown {

@@ -36,7 +36,7 @@ export function runtimeType(value: unknown): JavaType {
   if (Array.isArray(value)) return ANY_LIST;
   if (value instanceof Set) return ANY_SET;
   if (typeof value === "object") return ANY_MAP;
-  throw new TypeError(`a ${typeof value} is nothing that Java has`);
+  throw new TypeError(`a ${typeof value} has no type in Java`);
 }
 
 const isInt = (value: number): boolean => (value | 0) === value && !Object.is(value, -0);

@@ -65,7 +65,7 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
           }
         },
         async return() {
-          end(cutShort(request) ?? new RpcError(Code.Canceled, "the stream was left before its end"));
+          end(cutShort(request) ?? new RpcError(Code.Canceled, "the stream was closed before its end"));
           await observer.run(() => messages.return?.());
           return { done: true, value: undefined };
         },

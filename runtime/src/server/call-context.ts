@@ -67,7 +67,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     const values = this.#exchange.values?.();
     if (values === undefined) return super.makeValues();
     if (typeof values?.get === "function" && typeof values.set === "function") return values;
-    throw new TypeError("the option values must return what createContextValues makes");
+    throw new TypeError("the option values must return a result of createContextValues");
   }
 
   /** Runs `work` and closes the context. Settles as `work` does, or rejects earlier if the call ends first. */

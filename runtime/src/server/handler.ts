@@ -74,7 +74,7 @@ export function createHandlers<H extends object>(
     const bound = typeof implemented === "function" ? implemented.bind(implementation) : undefined;
     const { payload } = method;
     if (payload !== undefined && payload.server === undefined) {
-      throw new TypeError(`${method.path} is declared for clients alone, so it cannot be served`);
+      throw new TypeError(`${method.path} is declared for clients only, so it cannot be served`);
     }
     const run: Implementation | undefined = bound && payload?.server ? payload.server.bind(method, bound) : bound;
     const call =

@@ -116,7 +116,7 @@ export class Decoder {
       } else if ((byte & 0xe0) === 0x20) {
         // This is a size update (section 6.3), which is valid only at the start of a block (section 4.2).
         this.updates++;
-        if (this.count > 0) throw compressionError("a table size update stands behind a field");
+        if (this.count > 0) throw compressionError("a table size update follows a field");
         if (this.updates > MAX_SIZE_UPDATES) throw compressionError("a header block has too many table size updates");
         const size = integers.read(bytes, at, end, 0x1f);
         at = integers.at;

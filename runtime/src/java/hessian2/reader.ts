@@ -46,7 +46,7 @@ class Reader {
 
   readAll(): RawValue {
     const value = this.#read();
-    if (!this.#bytes.ended) throw new Error(`the value ends at byte ${this.#bytes.offset}, and the data goes on`);
+    if (!this.#bytes.ended) throw new Error(`the value ends at byte ${this.#bytes.offset}, but data follows`);
     return value;
   }
 
@@ -99,7 +99,7 @@ class Reader {
   //     date ::= x4a b7 .. b0 | x4b b3 b2 b1 b0     ; milliseconds, minutes
   #date(tag: number): Date {
     const date = new Date(tag === 0x4a ? Number(this.#bytes.int64()) : this.#bytes.int32() * 60_000);
-    if (Number.isNaN(date.getTime())) throw new Error("a date is further away than JavaScript has days for");
+    if (Number.isNaN(date.getTime())) throw new Error("a date is outside the range of JavaScript");
     return date;
   }
 
@@ -205,7 +205,7 @@ class Reader {
   #reference(): RawValue {
     const index = this.#length();
     const value = this.#references[index];
-    if (value === undefined) throw new Error(`reference ${index} leads nowhere: there are ${this.#references.length}`);
+    if (value === undefined) throw new Error(`reference ${index} does not exist: there are ${this.#references.length}`);
     return value;
   }
 

@@ -100,7 +100,7 @@ class Writer {
   }
 
   #bytes(value: unknown): void {
-    if (!(value instanceof Uint8Array)) throw new TypeError(`${show(value)} is no Uint8Array`);
+    if (!(value instanceof Uint8Array)) throw new TypeError(`${show(value)} is not a Uint8Array`);
     this.#sink.binary(value);
   }
 
@@ -113,7 +113,7 @@ class Writer {
       this.#object(type, ["value"], () => this.#sink.string(toDigits(type, value)));
     } else if (type === "java.math.BigInteger") this.#bigInteger(toDigits(type, value));
     else if (type === "java.lang.Object") this.#any(value);
-    else throw new TypeError(`nothing is a value of ${type}`);
+    else throw new TypeError(`no value has the type ${type}`);
   }
 
   /**

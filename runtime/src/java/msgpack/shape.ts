@@ -34,7 +34,7 @@ export function checkShape(bytes: Uint8Array, cost: Cost): void {
     if (offset + size <= bytes.byteLength) checkContent(view, offset, size);
     offset += size;
     announced += items;
-    if (announced > bytes.byteLength - offset) throw new Error("the data announces more than it has");
+    if (announced > bytes.byteLength - offset) throw new Error("the data announces more values than it contains");
     if (items > 0) open.push(items);
     if (open.length > MAX_MSGPACK_DEPTH)
       throw new Error(`the data is nested more than ${MAX_MSGPACK_DEPTH} levels deep`);

@@ -115,5 +115,5 @@ function isTlsRecord(bytes: Uint8Array | undefined): boolean {
 
 /** The error of a connection to a server that violates or abuses HTTP/2. */
 export function hostileServer(what: string): RpcError {
-  return new RpcError(Code.Unavailable, `the connection was given up, because the server ${what}`);
+  return new RpcError(Code.Unavailable, `the connection was closed because the server ${what}`);
 }

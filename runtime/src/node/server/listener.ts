@@ -111,7 +111,7 @@ export class Listener {
     const { port, host, path, backlog } = options;
     return new Promise((resolve, reject) => {
       const server = this.#server;
-      const onClose = (): void => reject(new Error("the server is closed, and cannot listen again: make another one"));
+      const onClose = (): void => reject(new Error("the server is closed and cannot listen again; create another one"));
       if (this.#closing !== undefined) return onClose();
       const settle = (): void => {
         server.off("error", onError);
