@@ -1,6 +1,6 @@
 /**
- * The conversation between the benchmark and its child processes. The parent asks, the child answers, one question at a
- * time; a child that loses its parent exits.
+ * Messages between the benchmark and its child processes. The parent sends one request at a time and the child answers it.
+ * A child whose parent has ended exits.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ interface Question {
   readonly argument?: unknown;
 }
 
-/** The first message is the bare announcement that the child is ready; every other one answers a question. */
+/** The first message announces that the child is ready. Every other message answers a request. */
 interface Answer {
   readonly value?: unknown;
   readonly error?: string;
@@ -24,9 +24,9 @@ interface Answer {
 /** Time limit for an answer of a child, far above the longest window of a benchmark. */
 const patienceMs = 60_000;
 
-/** The parent's end. */
+/** The side of the parent. */
 export class Child {
-  /** The script, as error messages call it. */
+  /** The path of the script, for error messages. */
   readonly name: string;
   readonly #process: ChildProcess;
 
@@ -35,10 +35,10 @@ export class Child {
     this.#process = process;
   }
 
-  /** Starts a script in a process of its own, tied to one CPU if one is given, and waits until it answers. */
+  /** Starts a script in a separate process, pinned to a CPU if one is given, and waits until it is ready. */
   static async start(script: URL, cpu?: number, argument?: string): Promise<Child> {
     const args = [...process.execArgv, fileURLToPath(script), ...(argument === undefined ? [] : [argument])];
-    // A table on our stdout stays a table: what children print goes to stderr.
+    // The output of children goes to stderr, so that stdout contains only the table.
     const options: SpawnOptions = { stdio: ["ignore", 2, 2, "ipc"] };
     const child = new Child(
       script,
@@ -56,7 +56,7 @@ export class Child {
     return (await answer) as T;
   }
 
-  /** Microseconds that all threads of the child have spent on a CPU so far. */
+  /** CPU time of all threads of the child so far, in microseconds. */
   async cpuMicros(): Promise<number> {
     const nanoseconds = onCpuNanoseconds(this.#process.pid ?? 0);
     return nanoseconds === undefined ? this.ask<number>("cpuMicros") : nanoseconds / 1000;
@@ -94,9 +94,9 @@ export class Child {
   }
 }
 
-/** The child's end: announces that it is ready, then answers until the parent has gone. */
+/** The side of the child: announces that it is ready, then answers until the parent has ended. */
 export function answerParent(answers: Answers): void {
-  // tsx turns source maps on, which nobody measured here would do in production.
+  // tsx enables source maps. Programs in production do not have them enabled.
   process.setSourceMapsEnabled(false);
   const all: Answers = { cpuMicros: () => sum(process.cpuUsage()), ...answers };
   process.on("message", async ({ name, argument }: Question) => {

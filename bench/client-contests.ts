@@ -1,11 +1,11 @@
-/** All clients in turn, in every round in a fresh process, against one server that stays. */
+/** Runs all clients in turn, each in a new process in every round, against one server for all rounds. */
 import { Child } from "./child.ts";
 import type { Contest, Contests } from "./contest.ts";
 import type { Tally } from "./load/load.ts";
 import type { Machine } from "./machine.ts";
 import { measure, type Recorder } from "./measurement.ts";
 
-/** Starts the servers that clients call: mostly the cheapest one there is without us. */
+/** Starts the servers of the clients. Most contests use the cheapest server that is not triple-es. */
 export async function openClientContests(
   contests: readonly Contest[],
   seconds: number,
@@ -32,7 +32,7 @@ export async function openClientContests(
       if (!isSameServer) {
         await client.ask("open", { port: await server.ask("port"), protocol: contest.load.protocol });
       }
-      // Another method is other code to warm up, and so is another server.
+      // A different method or server needs another warm-up.
       if (!isSameServer || before?.load.method !== contest.load.method) await run(contest, 2 * seconds);
       record(contest, entrant, await measure(client, server, () => run(contest, seconds)));
       before = contest;

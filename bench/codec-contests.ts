@@ -1,4 +1,4 @@
-/** Codecs in turn, each in its own process, which stays. */
+/** Runs all codecs in turn, each in one process for all rounds. */
 import { Child } from "./child.ts";
 import type { Contest, Contests } from "./contest.ts";
 import { installPeers } from "./generate/plugins.ts";
@@ -6,7 +6,7 @@ import type { Tally } from "./load/load.ts";
 import type { Machine } from "./machine.ts";
 import { type Measurement, measure } from "./measurement.ts";
 
-/** Starts every codec and warms it up with each message. */
+/** Starts every codec, and warms it up with each message. */
 export async function openCodecContests(
   contests: readonly Contest[],
   seconds: number,

@@ -1,6 +1,4 @@
-/**
- * Contests: the implementations that are compared, the load, and the limit on the relative cost of ours.
- */
+/** The contests: the compared implementations, the load, and the limit on the relative cost of triple-es. */
 import { repeatCount, talkCount } from "./echo.ts";
 import type { Load } from "./load/load.ts";
 import type { Recorder } from "./measurement.ts";
@@ -9,20 +7,20 @@ import type { Setup } from "./servers/setup.ts";
 export interface Contest {
   readonly name: string;
   readonly title: string;
-  /** The side whose CPU time is measured. Its entrants are in the folder of the same name, in the plural. */
+  /** The side whose CPU time is measured. Its entrants are in the folder with the plural of this name. */
   readonly subject: "server" | "client" | "codec";
   readonly load: Load;
   readonly entrants: readonly string[];
   /**
-   * The entrant that serves clients, from the folder `servers`; `same`: each entrant its own. Default: `http2-bytes`,
+   * The server for clients, from the folder `servers`; `same`: each entrant uses its own server. Default: `http2-bytes`,
    * the cheapest.
    */
   readonly server?: string;
-  /** What servers are set up for. Default: `plain`. */
+  /** The setup of servers. Default: `plain`. */
   readonly setup?: Setup;
-  /** The most that a message of ours may cost in CPU, as a multiple of what it costs a peer. */
+  /** Goal: the maximum CPU cost of a message with triple-es, as a multiple of the cost with a peer. */
   readonly goals: Readonly<Record<string, number>>;
-  /** A contest with a smaller load of the same kind, and the most that a call of ours may cost as a multiple of one there. */
+  /** A contest with a smaller load of the same kind, and the maximum cost of a call as a multiple of the cost there. */
   readonly growth?: { readonly from: string; readonly goal: number };
 }
 
@@ -33,9 +31,9 @@ export interface Contests {
   stop(): Promise<void>;
 }
 
-/** The name of our own entrant, with generated codecs. Every other one is a peer. */
+/** The name of the entrant triple-es, with generated codecs. All other entrants are peers. */
 export const ours = "triple";
-/** Ours without generated codecs. */
+/** triple-es without generated codecs. */
 const plain = "triple-plain";
 
 const grpcEntrants = ["http2-bytes", "http2-protobuf", "grpc-js", "connect-node", ours];
@@ -247,7 +245,10 @@ export const contests: readonly Contest[] = [
   },
 ];
 
-/** The contests and entrants of the given names; a name of neither kind is an error. No names of a kind: all of it. */
+/**
+ * Returns the contests and entrants with the given names. An unknown name is an error. Without names of a kind, all of that
+ * kind are returned.
+ */
 export function selectContests(names: readonly string[]): Contest[] {
   const entrants = new Set(contests.flatMap((contest) => contest.entrants));
   const wantedContests = names.filter((name) => contests.some((contest) => contest.name === name));

@@ -1,4 +1,4 @@
-/** The one message of every contest, in each form it takes on the wire. */
+/** The message of the contests, in each of its encodings. */
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { BlobSchema, EchoRequestSchema, RepeatRequestSchema } from "./gen/echo_pb.ts";
 
@@ -19,26 +19,26 @@ export const echoRequest = create(EchoRequestSchema, {
 /** The message in binary: 100 bytes. */
 export const echoProto = toBinary(EchoRequestSchema, echoRequest);
 
-/** The message behind the five bytes that every gRPC message starts with. */
+/** The message in its envelope, with the prefix of five bytes. */
 export const echoEnvelope = envelope(echoProto);
 
-/** A message of so many bytes, in its envelope. */
+/** Returns a message of the given number of bytes, in its envelope. */
 export function blobEnvelope(length: number): Buffer {
   const payload = Uint8Array.from({ length }, (_, index) => index * 31 + (index >> 8));
   return envelope(toBinary(BlobSchema, create(BlobSchema, { payload })));
 }
 
-/** Messages of a call of Talk in each direction. Each is sent after the answer to the one before. */
+/** Number of messages of a call of Talk in each direction. Each is sent after the response to the previous one. */
 export const talkCount = 100;
 
-/** Messages that a call of Repeat asks for. */
+/** Number of messages that a call of Repeat requests. */
 export const repeatCount = 1000;
 
 export const repeatEnvelope = envelope(
   toBinary(RepeatRequestSchema, create(RepeatRequestSchema, { count: repeatCount })),
 );
 
-/** The answer of sub-protocol A in JSON: one object. */
+/** The response of sub-protocol A in JSON: one object. */
 export const echoJson = Buffer.from(toJsonString(EchoRequestSchema, echoRequest));
 
 /** The request of sub-protocol A in JSON: the array of the method's one argument. */
@@ -53,12 +53,12 @@ export function envelope(message: Uint8Array): Buffer {
   return framed;
 }
 
-/** The message of an envelope that holds exactly one. */
+/** Returns the message of an envelope. The bytes must contain exactly one envelope. */
 export function unwrap(framed: Uint8Array): Uint8Array {
   return framed.subarray(5);
 }
 
-/** Takes messages out of their envelopes, however the chunks are cut. */
+/** Decodes envelopes, for any division into chunks. */
 export function unwrapEach(received: (message: Uint8Array) => void): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {

@@ -1,4 +1,4 @@
-/** The service as `@grpc/proto-loader` reads it: what most users of `@grpc/grpc-js` run. */
+/** The service as loaded by `@grpc/proto-loader`, which most users of `@grpc/grpc-js` use. */
 import { fileURLToPath } from "node:url";
 import {
   type ChannelCredentials,

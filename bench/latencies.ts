@@ -18,7 +18,7 @@ export class Latencies {
     this.#count++;
   }
 
-  /** The latency in milliseconds that the given share of the calls did not exceed. */
+  /** Returns the latency in milliseconds that the given share of the calls did not exceed. */
   quantile(share: number): number {
     let left = Math.ceil(this.#count * share);
     let bucket = 0;

@@ -10,7 +10,7 @@ export interface Machine {
   readonly packages: Readonly<Record<string, string>>;
   readonly processor: string;
   readonly cores: number;
-  /** The CPUs that the measured process and the other end of its connections are tied to, if they can be. */
+  /** The CPUs to which the measured process and the other end of its connections are pinned, if possible. */
   readonly pinned: { readonly subject: number; readonly other: number } | undefined;
 }
 
@@ -31,7 +31,7 @@ function versionOf(name: string): string {
   return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }
 
-/** The last CPU and the first, where there are two and `taskset` can tie a process to them. */
+/** The last and the first CPU, if there are two and `taskset` can pin a process to them. */
 function pinnedCpus(): Machine["pinned"] {
   const pinned = { subject: cpus().length - 1, other: 0 };
   const isAllowed = (cpu: number) =>

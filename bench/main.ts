@@ -14,7 +14,7 @@ try {
   process.stdout.write(options.help ? usage : await bench(options));
 } catch (error) {
   progress(error instanceof Error ? error.message : String(error));
-  // Children that still run see their parent go and follow.
+  // Children that still run notice the end of their parent and exit.
   process.exit(1);
 }
 

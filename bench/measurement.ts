@@ -1,14 +1,14 @@
-/** One visit to one entrant, and what many visits come to. */
+/** One measurement of one entrant, and the summary of many. */
 import type { Child } from "./child.ts";
 import type { Contest } from "./contest.ts";
 import type { Tally } from "./load/load.ts";
 
 export interface Measurement {
-  /** CPU time of the measured process per message that it answers or is answered with, all its threads together. */
+  /** CPU time of all threads of the measured process, per message. */
   readonly cpuMicros: number;
-  /** The same of the process at the other end of the connections. */
+  /** CPU time of the process at the other end of the connections, per message. */
   readonly otherCpuMicros: number;
-  /** The share of the time that the measured process was on a CPU; far below 1, it was waiting for the other end. */
+  /** The share of the time that the measured process was on a CPU. Far below 1, it was waiting for the other end. */
   readonly busy: number;
   readonly messagesPerSecond: number;
   /** Duration of a whole call. */
@@ -16,10 +16,10 @@ export interface Measurement {
   readonly p99Ms: number;
 }
 
-/** Takes every measurement as it is made. */
+/** Receives every measurement. */
 export type Recorder = (contest: Contest, entrant: string, measurement: Measurement) => void;
 
-/** Measures the CPU time of both ends around a run of calls. Calls that went wrong measure nothing: they end it all. */
+/** Measures the CPU time of both ends during a run of calls. A failed call ends the run with an error. */
 export async function measure(
   subject: Child,
   other: Child | undefined,
@@ -54,7 +54,10 @@ export function spread(values: readonly number[]): Spread {
   return { median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2, min: at(0), max: at(sorted.length - 1) };
 }
 
-/** One figure of one entrant as a multiple of another's, round by round: what disturbs a round disturbs both. */
+/**
+ * Returns a figure of one entrant as a multiple of another's, round by round, because a disturbance of a round affects
+ * both.
+ */
 export function ratio(
   figure: keyof Measurement,
   entrant: readonly Measurement[],

@@ -1,4 +1,4 @@
-/** Services with as many methods as one likes, all of which echo. */
+/** Services with any number of methods, all of which return the request. */
 
 export const METHODS_PER_SERVICE = 100;
 

@@ -1,11 +1,9 @@
-/**
- * The options of the command line.
- */
+/** The command-line options. */
 import { parseArgs } from "node:util";
 
 export interface Options {
   readonly rounds: number;
-  /** Length of one window of measurement. Every process warms up for twice as long. */
+  /** Duration of one measurement. Every process is warmed up for twice that time. */
   readonly seconds: number;
   readonly only: readonly string[];
   readonly json: boolean;

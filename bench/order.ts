@@ -1,4 +1,4 @@
-/** The message of middle size: an order with messages in messages, lists and maps. */
+/** The message of medium size: an order with nested messages, lists and maps. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { envelope } from "./echo.ts";
 import { OrderSchema } from "./gen/echo_pb.ts";
@@ -18,7 +18,7 @@ export const order = create(OrderSchema, {
     title: titles[index % titles.length] as string,
     quantity: 1 + ((index * 7) % 200),
     price: 4.95 + index * 1.5,
-    // proto-loader writes false, which others leave out.
+    // proto-loader sets absent fields to false, the others omit them.
     gift: true,
     discounts: index % 2 === 0 ? [0.05, 0.1] : [],
   })),
@@ -34,7 +34,7 @@ export const order = create(OrderSchema, {
   delivery: { case: "pickupPoint", value: "Locker 17, King's Cross station, platform 9" },
 });
 
-/** The order in binary. */
+/** The order in protobuf's binary format. */
 export const orderProto = toBinary(OrderSchema, order);
 
 export const orderEnvelope = envelope(orderProto);

@@ -1,4 +1,4 @@
-/** The results for a reader: one table a contest, our ratios under it. */
+/** Prints the results: a table for each contest, followed by the ratios of triple-es to its peers. */
 import { ours } from "./contest.ts";
 import { isStreaming } from "./load/load.ts";
 import type { Machine } from "./machine.ts";
@@ -61,12 +61,12 @@ function comparisonRow({ peer, cpu, messagesPerSecond, goal }: Comparison): stri
   ];
 }
 
-/** Three digits that matter. */
+/** Rounds to three significant digits. */
 function number(value: number): string {
   return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
-/** Columns as wide as their widest cell, the first one flush left, all others flush right. */
+/** Pads columns to their widest cell; the first column is aligned left, the others right. */
 function table(rows: readonly (readonly string[])[]): string {
   const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const pad = (cell: string, column: number) => (column === 0 ? cell.padEnd(width(0)) : cell.padStart(width(column)));

@@ -1,16 +1,14 @@
-/**
- * The result of a contest: the measurements of every entrant, and ours relative to those of each peer.
- */
+/** The result of a contest: the measurements of every entrant, and the ratios of triple-es to each peer. */
 import { type Contest, ours } from "./contest.ts";
 import { type Measurement, ratio, type Spread } from "./measurement.ts";
 
 export interface Result {
   readonly contest: Contest;
-  /** By entrant, in the order of the rounds. */
+  /** The measurements by entrant, in the order of the rounds. */
   readonly rounds: ReadonlyMap<string, readonly Measurement[]>;
 }
 
-/** Ours as a multiple of a peer, or of ours in a contest with a smaller load. */
+/** triple-es as a multiple of a peer, or of itself in a contest with a smaller load. */
 export interface Comparison {
   readonly peer: string;
   readonly cpu: Spread;
@@ -18,7 +16,7 @@ export interface Comparison {
   readonly goal: number | undefined;
 }
 
-/** `all`: the results of all contests, among them that from which a contest's growth is measured. */
+/** `all`: the results of all contests, including the one that a contest is compared with. */
 export function compare({ contest, rounds }: Result, all: readonly Result[]): Comparison[] {
   const own = rounds.get(ours);
   if (own === undefined) return [];

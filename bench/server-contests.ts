@@ -1,11 +1,11 @@
-/** All servers at once, each in its own process, put under load in turn by a process that stays. */
+/** Runs all servers at the same time, each in its own process, and puts them under load in turn. */
 import { Child } from "./child.ts";
 import type { Contest, Contests } from "./contest.ts";
 import type { Tally } from "./load/load.ts";
 import type { Machine } from "./machine.ts";
 import { type Measurement, measure } from "./measurement.ts";
 
-/** Starts every server and warms it up under its first load. */
+/** Starts every server, and warms it up with its first load. */
 export async function openServerContests(
   contests: readonly Contest[],
   seconds: number,
@@ -28,7 +28,7 @@ export async function openServerContests(
   }
 
   async function visit(server: Child, contest: Contest, duration: number): Promise<Measurement> {
-    // Connecting costs CPU as well: it happens before the window that is measured.
+    // Connections are opened before the measurement, because that costs CPU time too.
     await load.ask("open", { port: await server.ask("port"), load: contest.load });
     const measurement = await measure(server, load, () => load.ask<Tally>("run", duration));
     await load.ask("close");
@@ -51,7 +51,10 @@ export async function openServerContests(
   };
 }
 
-/** Contests of one setup, sub-protocol, codec and method share a process; one that had to know all of ours would be slower in each. */
+/**
+ * Contests of one setup, sub-protocol, codec and method share a process: a process that has run all contests would be
+ * slower in each.
+ */
 function serverKey({ load, setup }: Contest, entrant: string): string {
   return `${load.protocol} ${load.http} ${load.codec} ${load.method} ${setup} ${entrant}`;
 }

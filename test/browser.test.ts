@@ -1,4 +1,7 @@
-/** Chromium: pages of another origin call with our client or with a form, and pages of the server's own with a form. */
+/**
+ * Chromium: pages of another origin call with a client of triple-es or with a form, and pages of the server's origin with a
+ * form.
+ */
 import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -23,7 +26,7 @@ const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", 
   ...["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"],
 ]);
 
-/** Calls the server behind `#`, and leaves what came of it as the text of the page. */
+/** Calls the server whose address follows `#`, and sets the result as the text of the page. */
 const CLIENT = `
 import { RpcError } from "triple-es";
 import { createTransport } from "triple-es/fetch";
@@ -51,7 +54,10 @@ document.body.append(form);
 form.submit();
 `;
 
-/** The text of a page on a site of its own, after its script has run against the server. `api` answers what the site does not. */
+/**
+ * Returns the text of a page of a separate site after its script has called the server. `api` answers the requests that the
+ * site does not.
+ */
 async function browse(
   script: string,
   baseUrl: (origin: string) => Promise<string>,
@@ -70,7 +76,7 @@ async function browse(
     site.close();
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
   });
-  // Another host than the one of the servers, because all ports of a host are one site.
+  // A different host name, because all ports of a host are one site.
   const origin = `http://localhost:${(site.address() as AddressInfo).port}`;
   const url = `${origin}/#${await baseUrl(origin)}`;
   const args = [...FLAGS, `--user-data-dir=${profile}`, "--virtual-time-budget=5000", "--dump-dom", url];

@@ -1,4 +1,7 @@
-/** The example of several processes behind one port: all of them take calls, and none is lost when they are replaced. */
+/**
+ * The example with several processes behind one port: all processes serve calls, and no call is lost while they are
+ * replaced.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

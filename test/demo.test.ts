@@ -1,4 +1,4 @@
-/** The demo, as `npm run demo` runs it: every answer checked, options refused or obeyed, and an end when told. */
+/** The demo, as `npm run demo` runs it: every answer is checked, invalid options are rejected, and signals end it. */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
@@ -86,7 +86,7 @@ describe("the demo with --serve", () => {
     if (serving?.exitCode === null && serving.kill()) await once(serving, "exit");
   });
 
-  /** Starts it on a free port and waits for the address it prints. */
+  /** Starts the demo on a free port, and waits for the address that it prints. */
   async function serve(
     program = process.execPath,
     args = DEMO,
@@ -107,7 +107,7 @@ describe("the demo with --serve", () => {
     return { address, lines };
   }
 
-  /** `npm run demo` generates first. It must not write to files that other tests are reading. */
+  /** `npm run demo` generates code first. It must not write to files that other tests read. */
   function copyOfRoot(): string {
     for (const name of readdirSync(ROOT).filter((name) => name !== "examples" && name !== ".git")) {
       symlinkSync(join(ROOT, name), join(folder, name));

@@ -1,6 +1,6 @@
 /**
- * The documents tell the truth: every block of code in them is generated, type-checked, run or compared, every link
- * leads somewhere, and the tables that describe the sources agree with them.
+ * Checks the documents: every block of code is generated, type-checked, run or compared, every link has a target, and
+ * tables that describe sources agree with them.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -63,9 +63,9 @@ const RUN_ELSEWHERE = [
   "node dist/greet-client.js",
 ];
 
-/** The folder of a user who does what the README says, with the packages of this repository. */
+/** The folder of a user who follows the documents, with the packages of this repository. */
 let project: string;
-/** The free port that stands in for each port of the documents. */
+/** The free port that replaces each port of the documents. */
 const ports = new Map<string, number>();
 const servers: ChildProcess[] = [];
 let environment: NodeJS.ProcessEnv;
@@ -106,7 +106,7 @@ function linkPackages(): void {
     const start = `#!/bin/sh\nexec "${process.execPath}" --import "${TSX}" "${ROOT}src/${source}" "$@"\n`;
     writeFileSync(join(commands, name), start, { mode: 0o755 });
   }
-  // Deno takes packages that are in node_modules only where they are named here.
+  // Deno uses packages in node_modules only if package.json names them.
   const dependencies = { "triple-es": "*", "@bufbuild/protobuf": "*" };
   writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", dependencies }));
   const { compilerOptions } = JSON.parse(readFileSync(`${ROOT}tsconfig.base.json`, "utf8"));
@@ -126,7 +126,7 @@ declare const Deno: {
 };
 `;
 
-/** Code becomes a file of the project: under its own name, or behind the code it goes on from. */
+/** Writes a block of code to a file of the project: under its own name, or appended to the code that it continues. */
 function writeBlock(block: Block): void {
   const path = fileOf(block);
   if (path === undefined) return;
@@ -154,7 +154,7 @@ async function freePort(): Promise<number> {
   return free;
 }
 
-/** Runs until the tests are over. Returns when it listens on the port that its code names. */
+/** Starts a server that runs until the end of the tests. Returns when it listens on the port in its code. */
 async function startServer(path: string, text: string): Promise<void> {
   const server = spawn(process.execPath, [...RUN_SOURCES, path], { cwd: project, stdio: "inherit" });
   servers.push(server);
@@ -259,7 +259,7 @@ describe("commands", () => {
     const readAll = () => readdirSync(gen).map((name) => [name, readFileSync(join(gen, name), "utf8")] as const);
     const ofBuf = readAll();
     rmSync(gen, { recursive: true });
-    // Without the path of the other commands: the line says by itself where the plugins are.
+    // Runs without the PATH of the other commands, because the line sets its own PATH.
     await run("sh", ["-c", line], { cwd: project });
     expect(readAll()).toEqual(ofBuf);
   });
@@ -272,22 +272,22 @@ describe("commands", () => {
     expect(stdout.replaceAll("\r", "").trimEnd()).toBe(answer);
   });
 
-  /** `curl`, possibly with something before it that makes the body. */
+  /** Matches `curl`, possibly after a command that writes the body. */
   function isCurl(line: string): boolean {
     return /^(?:printf .*\| )?curl /.test(line);
   }
 
-  /** `protoc`, possibly with variables before it. */
+  /** Matches `protoc`, possibly after variables. */
   function isProtoc(line: string): boolean {
     return /^(?:\w+=\S+ )*protoc /.test(line);
   }
 
-  /** Lines that end in a backslash go on in the next. */
+  /** Joins lines that end in a backslash with the next line. */
   function joinContinued(text: string): string {
     return text.replaceAll(/ *\\\n */g, " ");
   }
 
-  /** The comments on the lines that follow. */
+  /** Returns the comments on the following lines. */
   function answerBelow(lines: readonly string[], index: number): string {
     const below = lines.slice(index + 1);
     const end = below.findIndex((line) => !line.startsWith("#"));
@@ -297,7 +297,10 @@ describe("commands", () => {
       .join("\n");
   }
 
-  /** Packages that test/packages.test.ts can install: ours, and others in the versions used by the tests. */
+  /**
+   * Returns the packages that test/packages.test.ts can install: those of this repository, and others in the versions of
+   * the tests.
+   */
   function known(names: readonly string[]): string[] {
     const tested = { ...manifest.dependencies, ...manifest.devDependencies };
     return names.filter((name) => name === "--save-dev" || OUR_PACKAGES.includes(name) || name in tested);
@@ -364,7 +367,7 @@ describe("documents", () => {
     const rows = readDocument("SECURITY.md")
       .split("\n")
       .map((line) => line.split("|").map((cell) => cell.trim()))
-      // Five cells between bars; the other tables have fewer.
+      // A row has five cells; the other tables have fewer.
       .filter((cells) => cells.length === 7 && !/^(attack|-+)$/.test(cells[1] ?? ""));
     const attacks = rows.map(([, attack = "", , option = "", , test = ""]) => ({
       attack,

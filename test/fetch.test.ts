@@ -47,7 +47,7 @@ function handle(handler: Partial<GreetServiceHandler> = {}, maxMessageBytes?: nu
   return fetchHandler(createRouter({ maxMessageBytes }).add(GreetServiceDef, { ...greeter, ...handler }));
 }
 
-/** The ways a fetch transport reaches a service: over HTTP/1.1, or straight into a handler. */
+/** The paths of a call with a fetch transport: over HTTP/1.1, or directly into a handler. */
 const WAYS: Record<
   string,
   (

@@ -9,17 +9,20 @@ import { ROOT, readDocument } from "./support/documents.ts";
 
 const RUNTIME = "runtime/src/";
 
-/** Parsers of request bodies, for sub-protocol A alone. */
+/** Parsers of request bodies, for sub-protocol A only. */
 const PARSERS = ["multipasta", "saxes"];
 const ENTRY_POINTS = 6;
 
-/** The layer of every folder and of the two modules in the root that are no entry points, from the architecture's table. */
+/**
+ * The layer of each folder, and of the two modules in the root that are not entry points, from the table of the
+ * architecture.
+ */
 const LAYERS = readLayers();
 
-/** Entry points that export another entry point again and add to it. */
+/** Entry points that re-export another entry point and add to it. */
 const EXTENDED_ENTRY_POINTS: ReadonlyMap<string, string> = new Map([["node", "index"]]);
 
-/** Packages that users install themselves, each with the modules that import it. */
+/** Packages that users install, each with the modules that import it. */
 const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
   ["fastify", "fastify"],
   ["node/server/fastify", "fastify"],
@@ -27,13 +30,13 @@ const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
   ["observe/telemetry", "@opentelemetry/api"],
 ]);
 
-/** Folders of engines: they move exchanges and know no methods. */
+/** Folders of engines, which transport exchanges and do not depend on methods. */
 const ENGINES = ["node/", "fetch/"];
 
-/** Modules of lower layers that engines must not import: entry points hand protocols and the router to them. */
+/** Modules of lower layers that engines must not import: entry points pass protocols and the router to them. */
 const HIDDEN_FROM_ENGINES = ["grpc/", "http-rpc/", "server/router"];
 
-/** One import: the importing file and the imported one, both as they appear in a message. */
+/** One import: the importing file and the imported file, both as shown in a message. */
 interface Import {
   readonly from: string;
   readonly to: string;
@@ -55,7 +58,7 @@ function readLayers(): ReadonlyMap<string, number> {
   );
 }
 
-/** Every module a file imports or exports again, types and dynamic imports included. */
+/** Returns every module that a file imports or re-exports, including types and dynamic imports. */
 function importsOf(file: SourceFile): Import[] {
   const from = nameOf(file);
   return file.getImportStringLiterals().map((literal) => {
@@ -67,7 +70,10 @@ function importsOf(file: SourceFile): Import[] {
 /** The path of a module below `runtime/src`, without its extension. */
 const moduleOf = (file: string): string => file.slice(RUNTIME.length).replace(/\.ts$/, "");
 
-/** The folder of a module with its slash; for one in the root, the module. Generated services and messages are two folders. */
+/**
+ * Returns the folder of a module with a slash, or the module itself if it is in the root. Generated services and messages
+ * are two folders.
+ */
 function folderOf(file: string): string {
   const module = moduleOf(file);
   if (module.startsWith("gen/")) return generatedFolder(module);
@@ -78,19 +84,21 @@ function folderOf(file: string): string {
 function generatedFolder(module: string): string {
   if (module.endsWith("_triple")) return "gen/services";
   if (!module.endsWith("_codec")) return "gen/messages";
-  // Codecs of the runtime's own services belong to them; those of well-known types are an entry point.
+  // Codecs of the runtime's own services belong to these services; those of well-known types are an entry point.
   return module.startsWith("gen/google/protobuf/") ? "gen/codecs" : "gen/services";
 }
 
-/** A module in the root that the table does not name is an entry point. A folder that it does not name has no layer. */
+/**
+ * A module in the root that the table does not name is an entry point. A folder that the table does not name has no layer.
+ */
 function layerOf(file: string): number | undefined {
   const folder = folderOf(file);
   return LAYERS.get(folder) ?? (folder.includes("/") ? undefined : ENTRY_POINTS);
 }
 
 /**
- * Modules of `src` that a folder of it may import besides its own, and the packages. The entry points import what they
- * start; `src/version.ts` is open to all of them.
+ * Modules of `src` and packages that each folder of it may import, in addition to its own. The entry points import what
+ * they start; every folder may import `src/version.ts`.
  */
 const GENERATOR: readonly (readonly [folder: string, folders: readonly string[], packages: RegExp])[] = [
   ["src/print/", [], /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/],
@@ -154,7 +162,7 @@ const objections = (list: readonly Import[]): string[] =>
     return reason === undefined ? [] : [`${one.from} imports ${one.to}: ${reason}`];
   });
 
-/** The first way round in a circle that the imports allow. */
+/** Returns the first cycle of imports. */
 function findCycle(list: readonly Import[]): string | undefined {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): string | undefined => {

@@ -1,5 +1,6 @@
 /**
- * Every sub-protocol, codec, kind of network and kind of call, in one table. What cannot be says so.
+ * All combinations of sub-protocol, codec, network and kind of call, in one table. Unsupported combinations fail with an
+ * explanation.
  */
 import { Code, createInMemoryTransport, createRouter, type Transport } from "triple-es";
 import { describe, expect, it } from "vitest";

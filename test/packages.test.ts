@@ -17,7 +17,7 @@ import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./su
 const run = promisify(execFile);
 const INSTALL = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
 
-/** A server on the port it prints, and a client that calls it over both sub-protocols. */
+/** A server that prints its port, and a client that calls it over both sub-protocols. */
 const SERVER = `
 import { addHealth } from "triple-es/health";
 import { createServer } from "triple-es/node";
@@ -145,7 +145,7 @@ function linesToRun(blocks: readonly Block[]): string[] {
     .filter((line) => line !== "" && !/^(?:#|curl )/.test(line));
 }
 
-/** Installs our own packages from the tarballs, the others in the versions we test with. */
+/** Installs the packages of this repository from the tarballs, and others in the versions of the tests. */
 function withTarballs(line: string, tarballs: readonly { name: string; filename: string }[]): string {
   if (!line.startsWith("npm install ")) return line;
   const { dependencies, devDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));

@@ -1,5 +1,5 @@
 /**
- * A small soak, which shows that calls end and leave nothing open. Whether memory stays flat takes the whole one to tell.
+ * A small soak, which shows that calls end and leave nothing open. Only the whole soak shows whether memory is constant.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ it("a small soak ends with the expected result of every call and no running hand
 }, 60_000);
 
 describe("memory", () => {
-  /** Samples of a process that leaves behind so many bytes per call, give or take what garbage collections make of it. */
+  /** Samples of a process that leaks the given number of bytes per call, with the noise of garbage collections. */
   function samples(bytesPerCall: number): Sample[] {
     return Array.from({ length: 10 }, (_, i) => ({
       calls: i * 50_000,

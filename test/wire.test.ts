@@ -1,6 +1,6 @@
 /**
  * Replays the transcripts in fixtures/wire from both sides: a router must answer the request with the response, and a
- * client that makes the call must send the request and show its user what the response says.
+ * client that makes the call must send the request and return the content of the response.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -31,7 +31,7 @@ import {
   type Transcript,
 } from "./support/transcript.ts";
 
-/** A codec and a compression of the user's own: protobuf in base64, and all bytes in reverse. */
+/** A custom codec and a custom compression: protobuf in base64, and all bytes in reverse order. */
 const ownCodec: Codec = {
   name: "x-proto-text",
   encode: (type, message) => Buffer.from(Buffer.from(protoCodec.encode(type, message)).toString("base64")),
@@ -45,7 +45,7 @@ const ownCompression: Compression = {
 const FOLDER = fileURLToPath(new URL("../fixtures/wire/", import.meta.url));
 const files = readdirSync(FOLDER).filter((file) => file.endsWith(".txt"));
 
-/** The one note of that kind, as JSON. */
+/** Returns the only note of the given kind, parsed as JSON. */
 const given = <T>({ notes }: Transcript, key: string, otherwise: T): T => {
   const [text] = notes.get(key) ?? [];
   return text === undefined ? otherwise : (JSON.parse(text) as T);
@@ -143,12 +143,12 @@ describe.each(files)("%s", (file) => {
     });
   };
 
-  // Some things only one end does: a peer of ours sends them, or our own client would not.
+  // Some behaviour exists on one side only: a peer sends it, or the client of triple-es would not.
   if (only !== "client") it("is what a server answers", answered);
   if (only !== "server") it("is what a client sends and understands", played);
 });
 
-/** Time stands still, so that a timeout travels as it was given. */
+/** Time does not advance, so that a timeout is sent unchanged. */
 function freezeClock(): void {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => {
@@ -174,14 +174,14 @@ interface Seen {
   timeoutMs: number | undefined;
 }
 
-/** The behavior that a transcript adds to the handler of the greeter. */
+/** The behaviour that a transcript adds to the handler of the greeter. */
 interface Script {
   readonly header?: Readonly<Record<string, string>>;
   readonly trailer?: Readonly<Record<string, string>>;
   readonly throws?: { readonly code: string; readonly message: string };
-  /** An error that it throws by mistake. */
+  /** An error that it throws unintentionally. */
   readonly breaks?: string;
-  /** True if it never comes to an end. */
+  /** True if it never ends. */
   readonly waits?: boolean;
 }
 
@@ -227,7 +227,7 @@ interface Played {
   trailer: string[];
 }
 
-/** Makes the call a transcript writes as `<method> <messages> <options>`, the last two in JSON. */
+/** Makes the call that a transcript describes as `<method> <messages> <options>`, the last two in JSON. */
 async function makeCall(client: GreetServiceClient, line: string): Promise<Played> {
   const [, method = "", json = ""] = /^(\S+) (.*)$/.exec(line) ?? [];
   const [messages, options] = JSON.parse(`[${json}]`) as [never, (CallOptions & { bytes?: Record<string, string> })?];

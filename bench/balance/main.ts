@@ -1,6 +1,6 @@
 /**
- * The cost of choosing an endpoint: nanoseconds for a pick of each policy, milliseconds for its picker and for a long list, and the
- * cost of a balanced exchange beside a plain one, in memory.
+ * Measures the cost of choosing an endpoint: nanoseconds for a pick of each policy, milliseconds for creating its picker
+ * and for applying a long list, and the cost of a balanced exchange compared with a plain one, in memory.
  */
 import { Metadata } from "triple-es";
 import { type Balancer, consistentHash, p2c, pickFirst, type ReadyEndpoint, roundRobin } from "triple-es/discovery";
@@ -38,7 +38,7 @@ const POLICIES: readonly (readonly [string, Balancer, boolean])[] = [
   ["consistent hash", consistentHash({ header: "x-user" }), true],
 ];
 
-/** The least of several rounds, in milliseconds. */
+/** Returns the shortest of several rounds, in milliseconds. */
 function measure(work: () => void): number {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) {

@@ -1,17 +1,15 @@
-/**
- * The part that the processes of all clients share: they make the requested number of calls and count the results.
- */
+/** The common part of all client processes: they make the requested number of calls and count the results. */
 import { answerParent } from "../child.ts";
 import { echoRequest, repeatCount } from "../echo.ts";
 import { type Load, Score, type Tally } from "../load/load.ts";
 
-/** Makes one call of each method and throws unless the answer is right. Over `http-rpc` there are no streams. */
+/** Makes one call of each method, and throws if a response is wrong. `http-rpc` has no streams. */
 export interface Caller {
   readonly echo: () => Promise<void>;
   readonly repeat?: () => Promise<void>;
 }
 
-/** Answers the parent with calls that `connect` makes possible. */
+/** Answers the requests of the parent with calls over the connection that `connect` opens. */
 export function answerCalls(connect: (baseUrl: string, protocol: Load["protocol"]) => Caller): void {
   let caller: Caller | undefined;
   answerParent({
@@ -22,7 +20,7 @@ export function answerCalls(connect: (baseUrl: string, protocol: Load["protocol"
     async run({ method, inFlight, seconds }: Pick<Load, "method" | "inFlight"> & { seconds: number }): Promise<Tally> {
       const score = new Score(method);
       const until = score.startedAt + seconds * 1000;
-      // Clients are measured with some of the methods.
+      // The methods that clients are measured with.
       const call = (caller as Partial<Record<Load["method"], () => Promise<void>>> | undefined)?.[method];
       if (call === undefined) throw new Error(`there is no client, or it has no method ${method}`);
       const callOnAndOn = async () => {
@@ -39,12 +37,12 @@ export function answerCalls(connect: (baseUrl: string, protocol: Load["protocol"
   });
 }
 
-/** A look that costs next to nothing; the bytes themselves are compared by the load on the servers. */
+/** A cheap check. The load on servers compares the bytes themselves. */
 export function checkEcho(message: { id: string } | undefined): void {
   if (message?.id !== echoRequest.id) throw new Error("the answer is not the message that was sent");
 }
 
-/** Reads a stream to its end, with a look at every message. */
+/** Reads a stream to its end, and checks every message. */
 export async function checkRepeat(messages: AsyncIterable<{ id: string }>): Promise<void> {
   let received = 0;
   for await (const message of messages) {

@@ -1,4 +1,4 @@
-/** `@grpc/grpc-js`, messages by `@grpc/proto-loader`. */
+/** `@grpc/grpc-js` with messages of `@grpc/proto-loader`. */
 import { credentials } from "@grpc/grpc-js";
 import { echoRequest, repeatCount } from "../echo.ts";
 import { EchoServiceClient } from "../grpc-js.ts";
@@ -12,7 +12,7 @@ answerCalls((baseUrl) => {
     new Promise<typeof request | undefined>((resolve, reject) => {
       client.echo(request, (error, answer) => (error === null ? resolve(answer) : reject(error)));
     });
-  // By events: an iteration over the stream would cost it more.
+  // Uses events, because iterating over the stream would be slower.
   const repeat = () =>
     new Promise<void>((resolve, reject) => {
       let received = 0;

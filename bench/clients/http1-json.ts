@@ -1,4 +1,7 @@
-/** Bare `node:http` with a keep-alive `Agent`: an array of one JSON object out, one JSON object in, both through protobuf-es. */
+/**
+ * Minimal client on `node:http` with a keep-alive `Agent`: it sends an array of one JSON object and receives one JSON
+ * object, both converted by protobuf-es.
+ */
 import { Agent, request } from "node:http";
 import { fromJsonString, toJsonString } from "@bufbuild/protobuf";
 import { echoPath, echoRequest } from "../echo.ts";

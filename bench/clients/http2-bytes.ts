@@ -1,4 +1,4 @@
-/** Bare `node:http2`, constant bytes. */
+/** Minimal client on `node:http2` that sends constant bytes. */
 import { echoEnvelope, echoPath, repeatCount, repeatEnvelope, repeatPath } from "../echo.ts";
 import { answerCalls } from "./caller.ts";
 import { openHttp2Client } from "./http2-client.ts";

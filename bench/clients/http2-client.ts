@@ -1,9 +1,9 @@
-/** The least that a gRPC client on `node:http2` can do: one request on one session, the body and the status of the answer. */
+/** A minimal gRPC client on `node:http2`: one request on one session, the body and the status of the response. */
 import { connect } from "node:http2";
 
 const requestHeaders = { ":method": "POST", "content-type": "application/grpc+proto", te: "trailers" };
 
-/** Makes the function that makes a call, and hands over the chunks of the answer as they come. */
+/** Creates the function that makes a call and passes the chunks of the response on as they arrive. */
 export function openHttp2Client(
   baseUrl: string,
 ): (path: string, request: Uint8Array, received: (chunk: Buffer) => void) => Promise<void> {

@@ -1,4 +1,4 @@
-/** Bare `node:http2`, the messages encoded and decoded by protobuf-es. */
+/** Minimal client on `node:http2` whose messages are encoded and decoded by protobuf-es. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { echoPath, echoRequest, envelope, repeatCount, repeatPath, unwrapEach } from "../echo.ts";
 import { EchoRequestSchema, RepeatRequestSchema } from "../gen/echo_pb.ts";

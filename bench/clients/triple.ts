@@ -1,4 +1,4 @@
-/** Ours, with both sub-protocols: B in binary, A in JSON. */
+/** triple-es with both sub-protocols: B with protobuf, A with JSON. */
 import { createTransport } from "triple-es/node";
 import { echoRequest, repeatCount } from "../echo.ts";
 import { createEchoServiceClient } from "../gen/echo_triple.ts";

@@ -1,17 +1,17 @@
-/** The process of a codec: encodes and decodes one message until its time is up. */
+/** The process of a codec: it encodes and decodes one message until the time has passed. */
 import { answerParent } from "../child.ts";
 import { echoProto } from "../echo.ts";
 import type { Load, Tally } from "../load/load.ts";
 import { orderProto } from "../order.ts";
 
-/** A codec of the contest: encodes its own form of a message, and decodes bytes. */
+/** A codec of the contest: it encodes its own representation of a message, and decodes bytes. */
 export interface Codec<Message> {
   readonly message: Message;
   readonly encode: (message: Message) => Uint8Array;
   readonly decode: (bytes: Uint8Array) => Message;
 }
 
-/** Messages that are encoded and decoded between two looks at the clock. */
+/** Number of messages that are encoded and decoded between two readings of the clock. */
 const BATCH = 64;
 
 export function answerCodec<Echo, Order>(echo: Codec<Echo>, order: Codec<Order>): void {

@@ -1,4 +1,4 @@
-/** protobuf-es, which reads the schemas of messages as it goes. */
+/** protobuf-es, which interprets the schemas of messages. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { echoRequest } from "../echo.ts";
 import { EchoRequestSchema, OrderSchema } from "../gen/echo_pb.ts";

@@ -1,4 +1,4 @@
-/** protobufjs 8 with static code, which its command writes when the process starts. */
+/** protobufjs 8 with static code, which its command generates when the process starts. */
 import { echoProto } from "../echo.ts";
 import { orderProto } from "../order.ts";
 import { answerCodec } from "./codec.ts";

@@ -1,4 +1,4 @@
-/** Static code of protobufjs for the benchmark's proto file, written beside its modules. */
+/** Static code of protobufjs for the proto file of the benchmark, written next to its modules. */
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** Ours: codecs that the plugin generates. */
+/** The codecs that the plugin of triple-es generates. */
 import { echoRequest } from "../echo.ts";
 import { EchoRequestCodec, OrderCodec } from "../gen/echo_codec.ts";
 import { order } from "../order.ts";

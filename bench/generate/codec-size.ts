@@ -1,4 +1,7 @@
-/** Bytes of generated binary codecs for one proto file of middle size: ours, and those of peers, per field of its messages. */
+/**
+ * Measures the size of generated binary codecs for one proto file of medium size, per message field, for triple-es and its
+ * peers.
+ */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
@@ -13,7 +16,7 @@ import { messagesOf } from "../../src/plugin/codec/codec-file.ts";
 import { compileCorpus } from "../../test/corpus/descriptors.ts";
 import { plugins } from "./plugins.ts";
 
-/** Of google-proto-files: messages without a service, which import well-known types only. */
+/** A proto file of google-proto-files that has no service and imports only well-known types. */
 const NAME = "google/analytics/data/v1alpha/data.proto";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -27,7 +30,7 @@ export interface CodecSize {
   readonly brotli: number;
 }
 
-/** Each generator writes what encodes and decodes the binary format, and nothing else that an option omits. */
+/** Each generator writes only the code that encodes and decodes the binary format, as far as its options allow. */
 export function codecSizes(): CodecSize[] {
   const set = compileCorpus([NAME]);
   const own = fieldsOf(set, [NAME]);
@@ -39,7 +42,7 @@ export function codecSizes(): CodecSize[] {
       own,
       generate(plugins["protoc-gen-triple-es"], set, "target=ts,codecs=true", `${stem}_codec.ts`),
     ),
-    // One module with the imported messages.
+    // Bundles the imported messages into one module.
     sizeOf(
       "protobufjs, static-module",
       fieldsOf(
@@ -49,7 +52,7 @@ export function codecSizes(): CodecSize[] {
       staticModule(),
     ),
     sizeOf("ts-proto", own, generate(`${PEERS}/ts-proto/protoc-gen-ts_proto`, set, tsProto, `${stem}.ts`)),
-    // Descriptors, from which protobuf-es encodes and decodes without generated functions.
+    // The descriptors with which protobuf-es encodes and decodes without generated functions.
     sizeOf("protoc-gen-es", own, generate(plugins["protoc-gen-es"], set, "target=ts", `${stem}_pb.ts`)),
   ];
 }

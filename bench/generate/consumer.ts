@@ -1,6 +1,4 @@
-/**
- * The cost of type checking a project that calls, or implements, each of 3,000 methods.
- */
+/** Measures the cost of type-checking a project that calls, or implements, each of 3,000 methods. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -23,7 +21,7 @@ export interface ConsumerGoal {
 
 /** Counts type instantiations, which do not depend on the machine. */
 export function consumerContest(set: FileDescriptorSet): ConsumerGoal[] {
-  // Within the repository, where the runtime and protobuf-es are found.
+  // The folder is in the repository, so that the runtime and protobuf-es are resolved.
   const folder = join(root, ".ci/cache/consumer");
   rmSync(folder, { recursive: true, force: true });
   generate(set, "protoc-gen-es", "target=js+dts,import_extension=js", folder);
@@ -61,7 +59,7 @@ function write(path: string, content: string): void {
   writeFileSync(path, content);
 }
 
-/** One call of every method. */
+/** Prints one call of every method. */
 function clientOf(set: FileDescriptorSet): string {
   return sourceOf(set, (service, alias) => {
     const calls = service.method.map(({ name, clientStreaming, serverStreaming }) => {
@@ -80,7 +78,7 @@ ${calls.join("\n")}
   });
 }
 
-/** One handler of every service, with every method. */
+/** Prints one handler for every service, with every method. */
 function serverOf(set: FileDescriptorSet): string {
   return sourceOf(set, (service, alias) => {
     const methods = service.method.map(({ name, clientStreaming, serverStreaming }) => {

@@ -72,7 +72,7 @@ if (is("codec-size")) {
 
 type Figures = Map<PluginName, Usage[]>;
 
-/** Each plugin in turn, round by round, so that what disturbs a round disturbs them all. */
+/** The plugins run in turn in each round, so that a disturbance affects all of them. */
 function contest(title: string, size: Size, names: readonly PluginName[]): Figures {
   const request = requestOf(build(synthesize(size)), "target=ts");
   const figures: Figures = new Map(names.map((name) => [name, []]));

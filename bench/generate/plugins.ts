@@ -1,4 +1,4 @@
-/** The plugins that are compared, and how one of them is run and measured. */
+/** The plugins that are compared, and the measurement of one run. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ import {
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Scripts of the plugins by name. Ours is the bundle that is published. */
+/** The scripts of the plugins by name. The one of triple-es is the published bundle. */
 export const plugins = {
   "protoc-gen-triple-es": here("../../dist/main.js"),
   "protoc-gen-es": here("../../node_modules/@bufbuild/protoc-gen-es/bin/protoc-gen-es"),
@@ -19,7 +19,7 @@ export const plugins = {
 } as const;
 export type PluginName = keyof typeof plugins;
 
-/** Peers that cannot live in the repository's own tree are installed when they are first needed. */
+/** Peers with dependencies that conflict with those of the repository are installed when they are first needed. */
 export function installPeers(): void {
   if (existsSync(plugins["protoc-gen-connect-es"]) && existsSync(here("./peers/node_modules/protobufjs-cli"))) return;
   const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--workspaces=false", "--silent"], {
@@ -37,7 +37,7 @@ export interface Usage {
   readonly bytes: number;
 }
 
-/** The request of buf for all files but well-known ones. */
+/** Returns the request of buf for all files except well-known ones. */
 export function requestOf(set: FileDescriptorSet, parameter: string): Uint8Array {
   const request = create(CodeGeneratorRequestSchema, {
     parameter,
@@ -47,7 +47,7 @@ export function requestOf(set: FileDescriptorSet, parameter: string): Uint8Array
   return toBinary(CodeGeneratorRequestSchema, request);
 }
 
-/** Runs a plugin in a process of its own. */
+/** Runs a plugin in a separate process. */
 export function measure(plugin: PluginName, request: Uint8Array): Usage {
   const { status, output, stderr } = spawnSync(process.execPath, ["--require", here("./usage.cjs"), plugins[plugin]], {
     input: request,

@@ -1,4 +1,4 @@
-/** Synthetic proto files: the same ones on every machine, with all that real ones have. */
+/** Synthetic proto files, equal on every machine, with all features of real ones. */
 
 /** Numbers of generated files, services, rpcs and messages. */
 export interface Size {
@@ -33,7 +33,7 @@ function packageOf(i: number): string {
   return `bench.p${i}.v1`;
 }
 
-/** All four kinds, options and comments; one rpc asks for a message of another package. */
+/** Writes rpcs of all four kinds with options and comments; one rpc uses a message of another package. */
 function service(file: number, index: number, rpcs: number, messages: number): string {
   const methods = range(rpcs).map((m) => {
     const n = (index * rpcs + m) % (messages / 2);
@@ -51,7 +51,7 @@ function service(file: number, index: number, rpcs: number, messages: number): s
 }
 
 function pair(file: number, n: number): string {
-  const fields = `  // The subject of the text.
+  const fields = `  // The subject of the comments.
   string name = 1;
   int32 count = 2;
   repeated string tags = 3;

@@ -1,6 +1,6 @@
 /**
- * Calls of sub-protocol A over one kept-alive HTTP/1.1 connection: constant request bytes, and a reader that knows just
- * enough of a response to find its status and its body.
+ * Calls of sub-protocol A over one persistent HTTP/1.1 connection. The bytes of the request are constant; of a response,
+ * only the status and the body are parsed.
  */
 import { connect, type Socket } from "node:net";
 import { echoJson, echoJsonArguments, echoPath, echoProto } from "../echo.ts";

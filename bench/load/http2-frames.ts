@@ -1,4 +1,4 @@
-/** Frames of HTTP/2 (RFC 9113), as the load writes and reads them. */
+/** Frames of HTTP/2 (RFC 9113) that the load writes and reads. */
 
 export const frameType = { data: 0, headers: 1, rstStream: 3, settings: 4, ping: 6, goAway: 7, windowUpdate: 8 };
 export const endStream = 0x1;
@@ -8,10 +8,10 @@ export const endHeaders = 0x4;
 const settingEnablePush = 2;
 export const settingInitialWindowSize = 4;
 
-/** Given to the server for the whole connection, and again whenever as much has arrived. */
+/** Initial window of the connection, and the number of received bytes after which it is opened again. */
 export const receiveWindow: number = 2 ** 20;
 
-/** The start of a connection whose streams receive that much without a WINDOW_UPDATE of their own. */
+/** Writes the start of a connection whose streams may receive that many bytes without a WINDOW_UPDATE for the stream. */
 export function preface(streamWindow: number): Buffer {
   return Buffer.concat([
     Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
@@ -46,7 +46,7 @@ function settings(...pairs: readonly (readonly [identifier: number, value: numbe
 
 /** A literal header field without indexing, new name (RFC 7541, 6.2.2): the same bytes on every request. */
 export function field(name: string, value: string): Buffer {
-  // Strings here are shorter than 127 bytes, so that one byte says their length.
+  // Strings are shorter than 127 bytes here, so that the length takes one byte.
   const literal = (text: string) => String.fromCharCode(text.length) + text;
   return Buffer.from(`\0${literal(name)}${literal(value)}`, "latin1");
 }

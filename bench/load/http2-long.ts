@@ -1,5 +1,5 @@
 /**
- * Calls whose messages do not fit into the first windows, or that send one message after another: with flow control in both
+ * Calls whose messages exceed the first windows, or that send several messages in turn, with flow control in both
  * directions (RFC 9113, section 5.2).
  */
 import type { Socket } from "node:net";
@@ -31,7 +31,7 @@ export function isLong({ method }: Load): boolean {
 interface Call {
   readonly startedAt: number;
   readonly stream: number;
-  /** Messages that have been begun, and bytes of the last of them that have been sent. */
+  /** Number of messages that have been started, and of bytes of the last one that have been sent. */
   messages: number;
   sent: number;
   window: number;
@@ -57,7 +57,7 @@ export class LongConnection implements Connection {
   #firstWindow = 65_535;
   #unacknowledged = 0;
   #rest = Buffer.alloc(0);
-  /** Calls that have something to send. */
+  /** Calls with unsent data. */
   readonly #sending = new Set<Call>();
 
   constructor(port: number, load: Load, opened: () => void, failed: (error: Error) => void) {

@@ -1,4 +1,4 @@
-/** Calls over HTTP/2 as they are sent: constant bytes, but for the number of their stream and a number of their own. */
+/** Prepared bytes of calls over HTTP/2: constant, except for the number of the stream and a number of the call. */
 import {
   echoEnvelope,
   echoJson,
@@ -16,7 +16,7 @@ import type { Load } from "./load.ts";
 /** A unary call, or one with a stream of responses. */
 export interface Script {
   readonly request: Buffer;
-  /** Bytes of the request that count for flow control. */
+  /** Number of bytes of the request that count for flow control. */
   readonly requestBytes: number;
   /** Offsets of the stream number in the two frames of the request. */
   readonly streamOffsets: readonly [headers: number, data: number];
@@ -26,13 +26,13 @@ export interface Script {
   readonly answer: Buffer;
   /** Bytes of all messages of the response. */
   readonly responseBytes: number;
-  /** The answer over and over: more of it than any frame holds. */
+  /** The response, repeated to more bytes than a frame can contain. */
   readonly answers: Buffer;
   /** True if the response ends with trailers. */
   readonly hasTrailers: boolean;
 }
 
-/** The scripts of a load, which are played in turn. */
+/** The scripts of a load, which are used in turn. */
 export function scriptsOf(load: Load): readonly Script[] {
   const { method, methods = 0 } = load;
   if (load.protocol === "http-rpc") return [script(load, echoPath, echoJsonArguments, echoJson, 1)];
@@ -42,10 +42,10 @@ export function scriptsOf(load: Load): readonly Script[] {
   return Array.from({ length: methods }, (_, i) => script(load, methodPath(i), echoEnvelope, echoEnvelope, 1));
 }
 
-/** Sixteen digits, in the place of which a call has others. */
+/** Placeholder of sixteen digits, which is replaced in each call. */
 const anyNumber = "0123456789abcdef";
 
-/** What services send with a call: a deadline, a token, a trace and the number of the request. */
+/** Header fields that services usually send: a deadline, a token, a trace and a request number. */
 const callHeaders = [
   field("grpc-timeout", "9998m"),
   field("authorization", "Bearer 0f9a5c1e-7425-40de-944b-e07fc1f90ae7"),

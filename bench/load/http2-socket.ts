@@ -1,4 +1,4 @@
-/** A socket of the load: received bytes go to a function, and the end of the connection before that of the load is an error. */
+/** A socket of the load. Received bytes are passed to a function. If the connection ends before the load, the run fails. */
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Load } from "./load.ts";
@@ -13,7 +13,7 @@ export function openSocket(port: number, { tls = false }: Load, handler: SocketH
     handler.receive(Buffer.from(buffer.buffer, buffer.byteOffset, length));
     return true;
   };
-  // One buffer for everything that arrives: it is read before the next chunk comes.
+  // One buffer for all received data: it is processed before the next chunk arrives.
   const onread = { buffer: Buffer.allocUnsafeSlow(256 * 1024), callback };
   const options = { port, host: "127.0.0.1", noDelay: true, onread };
   const socket = tls ? connectTls({ ...options, ALPNProtocols: ["h2"], rejectUnauthorized: false }) : connect(options);

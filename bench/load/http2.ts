@@ -1,6 +1,6 @@
 /**
- * Calls over one HTTP/2 connection, at a fraction of what any server under load spends: a request is a constant string of
- * bytes but for its numbers, and of a response only the frame headers and the message are read.
+ * Calls over one HTTP/2 connection, at a fraction of the cost of any server under load: a request consists of constant
+ * bytes except for its numbers, and of a response only the frame headers and the message are parsed.
  */
 import type { Socket } from "node:net";
 import { ack, endStream, frame, frameType, preface, receiveWindow, windowUpdate } from "./http2-frames.ts";
@@ -9,7 +9,7 @@ import { type Script, scriptsOf } from "./http2-scripts.ts";
 import { openSocket } from "./http2-socket.ts";
 import type { Connection, Load, Score } from "./load.ts";
 
-/** Connects and waits until the server has said its SETTINGS. */
+/** Connects, and waits for the SETTINGS of the server. */
 export function openHttp2(port: number, load: Load): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const create = isLong(load) ? LongConnection : Http2Connection;
@@ -20,9 +20,9 @@ export function openHttp2(port: number, load: Load): Promise<Connection> {
 interface Call {
   readonly script: Script;
   readonly startedAt: number;
-  /** Bytes of the messages that have come back. */
+  /** Number of bytes of the received messages. */
   received: number;
-  /** True if they were all as they should be. */
+  /** True if all messages were correct. */
   right: boolean;
 }
 
@@ -42,9 +42,9 @@ class Http2Connection implements Connection {
   #started = 0;
   #sendWindow = 65_535;
   #unacknowledged = 0;
-  /** The start of a frame whose end has not arrived. */
+  /** The first bytes of an incomplete frame. */
   #rest = Buffer.alloc(0);
-  /** Requests of one turn. Used again as soon as the kernel has taken them. */
+  /** The requests of one turn. The buffer is reused as soon as the kernel has taken them. */
   #output: Buffer;
 
   constructor(port: number, load: Load, opened: () => void, failed: (error: Error) => void) {
@@ -57,7 +57,7 @@ class Http2Connection implements Connection {
       receive: (chunk) => this.#receive(chunk),
       fail: (error) => this.#failed(error),
     });
-    // A response is far smaller than this window: no stream ever needs a WINDOW_UPDATE of its own.
+    // A response is far smaller than this window, so no stream needs a WINDOW_UPDATE.
     this.#socket.write(preface(2 ** 18));
   }
 
@@ -77,7 +77,7 @@ class Http2Connection implements Connection {
   }
 
   #receive(chunk: Buffer): void {
-    // One look at the clock for all that arrived together; it is also the start of the calls made in reply.
+    // One reading of the clock for all data that arrived together. It is also the start of the next calls.
     const now = performance.now();
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     let start = 0;
@@ -148,7 +148,7 @@ class Http2Connection implements Connection {
     else this.#score.errors++;
   }
 
-  /** Starts as many calls as have ended, in one write; with the time up, waits for those still open. */
+  /** Starts as many calls as have ended, in one write. After the end of the time, waits for the open calls. */
   #refill(now: number): void {
     if (now >= this.#until) {
       if (this.#calls.size === 0) this.#finished();

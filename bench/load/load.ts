@@ -21,7 +21,7 @@ export interface Load {
   readonly tls?: boolean;
   /** Every call has a deadline, a token, and a trace and request number that no other call has. */
   readonly hasHeaders?: boolean;
-  /** Calls so many methods in turn. */
+  /** Number of methods that are called in turn. */
   readonly methods?: number;
 }
 
@@ -32,16 +32,16 @@ export function isStreaming(method: Load["method"]): boolean {
 
 export interface Tally {
   readonly calls: number;
-  /** Messages that answered them. */
+  /** Number of messages received. */
   readonly messages: number;
-  /** Answers that were not the message that was sent, and streams that were reset. */
+  /** Number of wrong messages and of reset streams. */
   readonly errors: number;
   readonly seconds: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** The calls of one run, as they end. Shared by all its connections. */
+/** The calls of one run, recorded as they end, for all connections. */
 export class Score {
   readonly latencies = new Latencies();
   readonly startedAt = performance.now();
@@ -66,7 +66,7 @@ export class Score {
 
 /** One connection to the server under load. */
 export interface Connection {
-  /** Keeps calls in flight until the given time of `performance.now()`, and settles when the last one has ended. */
+  /** Keeps calls in flight until the given time of `performance.now()`. Settles when the last call has ended. */
   run(until: number, score: Score): Promise<void>;
   close(): void;
 }

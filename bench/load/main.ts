@@ -1,4 +1,4 @@
-/** The process that puts servers under load. It outlives them all, so that every server meets it equally warm. */
+/** The process that sends the load. It is started before all servers, so that it is equally warm for every server. */
 import { answerParent } from "../child.ts";
 import { openHttp1 } from "./http1.ts";
 import { openHttp2 } from "./http2.ts";

@@ -19,7 +19,7 @@ import { createEchoServiceClient, EchoServiceDef } from "../gen/echo_triple.ts";
 /** Makes one call with a deadline. */
 type Call = (timeoutMs: number) => Promise<unknown>;
 
-/** Interval between the calls of a client that fails at once, and the deadline of its calls. */
+/** Interval between the calls of a client whose calls fail at once, and the deadline of these calls. */
 const POLL_MS = 100;
 const FAST_DEADLINE_MS = 1_000;
 /** The deadline of calls that wait for the server. */
@@ -67,7 +67,7 @@ function grpcJs(baseUrl: string, waitForReady: boolean): Call {
     });
 }
 
-/** Calls over and over until the first success. */
+/** Repeats a call until the first success. */
 async function untilSuccess(call: Call, deadlineMs: number): Promise<number> {
   for (;;) {
     try {
@@ -79,7 +79,7 @@ async function untilSuccess(call: Call, deadlineMs: number): Promise<number> {
   }
 }
 
-/** Stops the server, starts it again, and returns how long each client took from then on, in seconds. */
+/** Stops the server, starts it again, and returns the time in seconds that each client needed after the restart. */
 async function round(): Promise<Map<string, number>> {
   const server = await startServer(0);
   const { port } = server.address;
@@ -99,7 +99,7 @@ async function round(): Promise<Map<string, number>> {
   ];
   for (const [, call] of entrants) await call(FAST_DEADLINE_MS);
   await server.close({ graceMs: 0 });
-  // Clients notice it before they call again, as they do between two calls of a program.
+  // Clients notice the lost connection before their next call, as in a program with pauses between calls.
   await sleep(POLL_MS);
   const succeeded = entrants.map(([, call, deadlineMs]) => untilSuccess(call, deadlineMs));
   await sleep(outageMs);

@@ -1,4 +1,4 @@
-/** `@connectrpc/connect-node`, which speaks gRPC among others. */
+/** `@connectrpc/connect-node` as a gRPC server. */
 import { createServer } from "node:http2";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { echoRequest } from "../echo.ts";

@@ -1,4 +1,4 @@
-/** `@grpc/grpc-js`, messages by `@grpc/proto-loader`. */
+/** `@grpc/grpc-js` with messages of `@grpc/proto-loader`. */
 import {
   type handleBidiStreamingCall,
   type handleServerStreamingCall,
@@ -50,7 +50,7 @@ const authorize: ServerInterceptor = (_method, call) => {
   return new ServerInterceptingCall(call, new ResponderBuilder().withStart((next) => next(listener)).build());
 };
 
-/** Measures calls, and sends the number of the request back. */
+/** Measures calls, and returns the request number. */
 const observe: ServerInterceptor = (_method, call) => {
   const start = performance.now();
   let id: string | Buffer | undefined;

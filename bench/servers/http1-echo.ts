@@ -1,4 +1,4 @@
-/** The least that a server of sub-protocol A on `node:http` can do: read the request, answer with the converted body. */
+/** A minimal server of sub-protocol A on `node:http`: it reads the request and responds with the converted body. */
 import { createServer, type Server } from "node:http";
 
 export function createHttp1Echo(contentType: string, convert: (request: Buffer) => Buffer): Server {

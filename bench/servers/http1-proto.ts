@@ -1,4 +1,4 @@
-/** Bare `node:http`, the message decoded and encoded by protobuf-es. */
+/** Minimal server on `node:http` whose messages are decoded and encoded by protobuf-es. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { EchoRequestSchema } from "../gen/echo_pb.ts";
 import { createHttp1Echo } from "./http1-echo.ts";

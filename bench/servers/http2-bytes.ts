@@ -1,4 +1,4 @@
-/** Bare `node:http2`, the bytes sent back unread. */
+/** Minimal server on `node:http2` that returns the bytes without decoding them. */
 import { echoEnvelope } from "../echo.ts";
 import { createHttp2Echo } from "./http2-echo.ts";
 import { listen } from "./port.ts";

@@ -1,9 +1,9 @@
-/** The least that a gRPC server on `node:http2` can do: read the request, answer with messages and OK in the trailers. */
+/** A minimal gRPC server on `node:http2`: it reads the request, and responds with messages and OK in the trailers. */
 import { createSecureServer, createServer, type Http2Server, type ServerHttp2Stream } from "node:http2";
 import { repeatCount, repeatPath, talkPath } from "../echo.ts";
 import { tls } from "./setup.ts";
 
-/** `convert` makes the answer of Echo, `next` every message of Repeat, both in their envelopes. */
+/** `convert` creates the response of Echo, `next` every message of Repeat, both in their envelopes. */
 export function createHttp2Echo(convert: (request: Buffer) => Uint8Array, next: () => Uint8Array): Http2Server {
   const server = tls === undefined ? createServer() : createSecureServer(tls);
   server.on("stream", (stream: ServerHttp2Stream, { ":path": path }) => {
@@ -23,7 +23,7 @@ export function createHttp2Echo(convert: (request: Buffer) => Uint8Array, next: 
   return server;
 }
 
-/** Sends every chunk back as it comes. */
+/** Sends every chunk back as it arrives. */
 function talk(stream: ServerHttp2Stream): void {
   stream.respond({ ":status": 200, "content-type": "application/grpc+proto" }, { waitForTrailers: true });
   stream.on("data", (chunk: Buffer) => stream.write(chunk));

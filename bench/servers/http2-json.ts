@@ -1,4 +1,7 @@
-/** Bare `node:http2`: an array of one JSON object in, through protobuf-es, one JSON object out. */
+/**
+ * Minimal server on `node:http2`: it receives an array of one JSON object and sends one JSON object, both converted by
+ * protobuf-es.
+ */
 import { createServer } from "node:http2";
 import { echoInJson } from "./json-echo.ts";
 import { listen } from "./port.ts";

@@ -1,4 +1,4 @@
-/** Bare `node:http2`, the messages decoded and encoded by protobuf-es. */
+/** Minimal server on `node:http2` whose messages are decoded and encoded by protobuf-es. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { echoRequest, envelope, unwrap } from "../echo.ts";
 import { EchoRequestSchema } from "../gen/echo_pb.ts";

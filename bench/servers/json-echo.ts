@@ -1,4 +1,6 @@
-/** The conversion of a bare server of sub-protocol A: an array of one JSON object in, through protobuf-es, one JSON object out. */
+/**
+ * The conversion of minimal servers of sub-protocol A: from an array of one JSON object to one JSON object, by protobuf-es.
+ */
 import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { EchoRequestSchema } from "../gen/echo_pb.ts";
 

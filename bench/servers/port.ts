@@ -1,7 +1,4 @@
-/**
- * The address of a benchmark's server: it listens on a free port of the loopback interface and reports it to the
- * parent.
- */
+/** Listens on a free port of the loopback interface, and reports the port to the parent. */
 import { once } from "node:events";
 import type { AddressInfo, Server } from "node:net";
 import { answerParent } from "../child.ts";

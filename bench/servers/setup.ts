@@ -1,11 +1,11 @@
-/** What a server is set up for: `plain`, or what a contest names. */
+/** The setup of a server: `plain`, or the one that a contest names. */
 import { createCertificates } from "../../test/support/certificate.ts";
 
 export type Setup = "plain" | "tls" | "interceptors" | "many-streams" | "methods-10" | "methods-10000";
 
 export const setup = (process.argv[2] ?? "plain") as Setup;
 
-/** Key and certificate over TLS; `undefined` in cleartext. */
+/** Key and certificate for TLS; `undefined` in cleartext. */
 export const tls: { readonly cert: string; readonly key: string } | undefined =
   setup === "tls" ? createCertificates().server : undefined;
 

@@ -1,4 +1,4 @@
-/** Ours with code that was generated without `codecs`: messages go through protobuf-es. */
+/** triple-es with code that was generated without `codecs`: protobuf-es encodes and decodes messages. */
 import type { ServiceDef } from "triple-es";
 import { createServer } from "triple-es/node";
 import { echoRequest } from "../echo.ts";

@@ -1,4 +1,4 @@
-/** Ours: both sub-protocols on one port. */
+/** triple-es with both sub-protocols on one port. */
 import { Code, type Interceptor, RpcError, type ServiceDef } from "triple-es";
 import { createServer, type ServerOptions } from "triple-es/node";
 import { echoRequest } from "../echo.ts";
@@ -14,7 +14,7 @@ const authorize: Interceptor = (next) => (request) => {
   return next(request);
 };
 
-/** Measures calls, and sends the number of the request back. */
+/** Measures calls, and returns the request number. */
 const observe: Interceptor = (next) => async (request) => {
   const start = performance.now();
   const id = request.headers.get("x-request-id");

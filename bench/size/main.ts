@@ -1,4 +1,4 @@
-/** Prints what a page has to load: `npm run size`. */
+/** Prints the bundle sizes of pages: `npm run size`. */
 import { measureSizes } from "./pages.ts";
 
 const columns = ["minified", "gzip", "brotli"] as const;

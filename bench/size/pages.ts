@@ -11,7 +11,7 @@ import { build } from "esbuild";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 const CALL = '.greet({ name: "page" }).then(console.log);';
-/** Programs of one page each, with code that is generated for pages: without codecs, and for the first one without protobuf. */
+/** A program for each page, with code generated for pages: without codecs, and without protobuf for the first one. */
 const PAGES = {
   "triple-es/json": (generated: string) => `
     import { createTransport } from "triple-es/json";
@@ -43,7 +43,7 @@ export type Sizes = Readonly<Record<keyof typeof PAGES, Size>>;
 
 /** Bundles every page. */
 export async function measureSizes(): Promise<Sizes> {
-  // Below the repository's modules, where what it imports is found.
+  // The folder is below the repository's modules, so that imports are resolved.
   const generated = mkdtempSync(join(ROOT, "node_modules/.triple-es-size-"));
   try {
     generateClients(generated);

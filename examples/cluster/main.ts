@@ -30,9 +30,9 @@ async function serve(port: number): Promise<void> {
   process.once("message", () => server.close({ graceMs: GRACE_MS }).then(() => process.disconnect()));
 }
 
-/** Starts the processes, and keeps their number. */
+/** Starts the processes, and replaces those that end. */
 async function supervise(count: number): Promise<void> {
-  /** The processes that were told to end, which are not replaced. */
+  /** The processes that were stopped on request, which are not replaced. */
   const ending = new Set<Worker>();
   let last: Promise<void> = Promise.resolve();
 

@@ -1,9 +1,9 @@
-/** Records HTTP/1.1: the bytes of a connection are text, so they are shown as they come. */
+/** Records HTTP/1.1. The bytes of a connection are text, so they are shown unchanged. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type Direction, line, type Recorder } from "./recording.ts";
 
-/** Starts a proxy to a server on this machine. */
+/** Starts a proxy for a server on this machine. */
 export async function recordHttp1(port: number): Promise<Recorder> {
   let notes: string[] = [];
   const sockets = new Set<Socket>();

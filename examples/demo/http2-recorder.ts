@@ -1,4 +1,4 @@
-/** Records HTTP/2: takes every stream on one side, notes its headers, data and trailers, and hands them on. */
+/** Records HTTP/2: accepts every stream on one side, records its headers, data and trailers, and forwards them. */
 import { once } from "node:events";
 import {
   type ClientHttp2Session,
@@ -12,7 +12,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { type Direction, line, type Recorder, showMessage } from "./recording.ts";
 
-/** Starts a proxy to a server on this machine. */
+/** Starts a proxy for a server on this machine. */
 export async function recordHttp2(port: number): Promise<Recorder> {
   let notes: string[] = [];
   const running = new Set<Promise<unknown>>();
@@ -65,7 +65,7 @@ function forward(stream: ServerHttp2Stream, request: IncomingHttpHeaders, to: Cl
     up.end();
     upstream.end();
   });
-  // A client that gives up resets its stream.
+  // A client that cancels a call resets its stream.
   stream.on("aborted", () => {
     reset = true;
     note(line("sent", `RST_STREAM ${stream.rstCode === constants.NGHTTP2_CANCEL ? "CANCEL" : stream.rstCode}`));
@@ -102,7 +102,10 @@ function noteHeaders(direction: Direction, kind: string, headers: IncomingHttpHe
   for (const [index, field] of fields.entries()) note(line(direction, `${index === 0 ? kind : "        "}  ${field}`));
 }
 
-/** Records a body: sub-protocol A has one message in it, sub-protocol B many, each after a prefix of five bytes. */
+/**
+ * Records a body: one message in sub-protocol A; in sub-protocol B any number of messages, each with a prefix of five
+ * bytes.
+ */
 class BodyNotes {
   readonly #show: (message: Uint8Array) => string;
   readonly #direction: Direction;

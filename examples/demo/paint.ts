@@ -1,4 +1,4 @@
-/** Colours, where there is a terminal to show them. */
+/** Colours, if stdout is a terminal. */
 import { styleText } from "node:util";
 
 const colourful = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;

@@ -1,6 +1,5 @@
 /**
- * A proxy that records the traffic between client and server. Bodies are shown as they are, and binary messages also as
- * JSON.
+ * A proxy that records the traffic between client and server. Bodies are shown unchanged, and binary messages also as JSON.
  */
 import { type DescMessage, fromBinary, toJsonString } from "@bufbuild/protobuf";
 import { GreetServiceDef } from "../gen/greet/v1/greet_triple.ts";
@@ -8,11 +7,11 @@ import { quiet, received, sent } from "./paint.ts";
 
 export type Direction = "sent" | "received";
 
-/** A proxy that takes notes. */
+/** A recording proxy. */
 export interface Recorder {
-  /** The address for clients. */
+  /** The base URL for clients. */
   readonly baseUrl: string;
-  /** Returns the traffic recorded since the last call, once no exchange is running. */
+  /** Returns the traffic recorded since the last call, as soon as no exchange is running. */
   take(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -22,7 +21,7 @@ export function line(direction: Direction, text: string): string {
   return direction === "sent" ? sent(`  > ${text}`) : received(`  < ${text}`);
 }
 
-/** The message that a body or an envelope carries, for the eye: JSON is text already, binary messages become it. */
+/** Returns the message of a body or an envelope as text: JSON unchanged, binary messages as JSON. */
 export function showMessage(bytes: Uint8Array, contentType: string, path: string, direction: Direction): string {
   if (contentType.endsWith("json")) return Buffer.from(bytes).toString();
   const hex = bytes.byteLength === 0 ? "(no bytes)" : Buffer.from(bytes).toString("hex");

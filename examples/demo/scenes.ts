@@ -1,4 +1,4 @@
-/** The calls of the demo, each with the answer that is right. */
+/** The calls of the demo, each with the expected answer. */
 import { type CallOptions, RpcError } from "triple-es";
 import type { NodeTransportOptions } from "triple-es/node";
 import type { GreetServiceClient } from "../gen/greet/v1/greet_triple.ts";
@@ -71,7 +71,7 @@ export const scenes: readonly Scene[] = [
   {
     title: "A deadline of 200 ms, for the Snail, who never answers",
     transport: B,
-    // The text depends on which side's clock is faster; the code does not.
+    // The text depends on which side's timer fires first; the code does not.
     call: async (client) => (await failure(greet(client, "Snail", { timeoutMs: 200 }))).replace(/].*/, "]"),
     answer: "[deadline_exceeded]",
   },
@@ -99,7 +99,7 @@ async function* guests(): AsyncGenerator<{ name: string }> {
   yield { name: "Bob" };
 }
 
-/** Says the second name only when the first greeting is there: both directions are open at once. */
+/** Sends the second name only after the first greeting, which shows that both directions are open at the same time. */
 async function conversation(client: GreetServiceClient): Promise<string[]> {
   let answered = (): void => {};
   const firstAnswer = new Promise<void>((resolve) => {

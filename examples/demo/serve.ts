@@ -1,4 +1,4 @@
-/** Keeps the demo's server running, for those who want to try by themselves. */
+/** Keeps the demo's server running, for manual calls. */
 import { createServer } from "triple-es/node";
 import { GreetServiceDef } from "../gen/greet/v1/greet_triple.ts";
 import { readCurlLine } from "./curl.ts";
@@ -7,7 +7,7 @@ import { greetService } from "./service.ts";
 
 /** Serves until the process receives a signal to stop. */
 export async function serve(port: number): Promise<void> {
-  // Before anything is awaited or printed: who started the program may end it at once.
+  // The listeners are added before anything is awaited or printed, because the parent may stop the program at once.
   const parent = process.ppid;
   const server = createServer().add(GreetServiceDef, greetService);
   await server.listen({ port, host: "127.0.0.1" }).catch((error) => {
@@ -23,7 +23,7 @@ export async function serve(port: number): Promise<void> {
   };
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
-  // npm runs a script in a shell, which dies of a SIGTERM without passing it on.
+  // npm runs a script in a shell, which ends on SIGTERM without forwarding it.
   if (process.env["npm_lifecycle_event"] !== undefined) {
     watch = setInterval(() => process.ppid !== parent && stop(), 200);
   }

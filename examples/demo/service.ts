@@ -8,7 +8,7 @@ const greetingOf = (name: string): string => `Hello, ${name}!`;
 export const greetService: GreetServiceHandler = {
   async greet({ name }, context) {
     if (name === "") throw new RpcError(Code.InvalidArgument, "the name is empty");
-    // The Snail answers never. Whoever gives it a deadline gets an error in time.
+    // The name Snail gets no answer, so that a deadline passes.
     if (name === "Snail") await once(context.signal, "abort");
     const seal = context.requestHeaders.getBinary("seal-bin");
     if (seal !== undefined) {

@@ -1,4 +1,4 @@
-/** Plays the scenes against a real server and says which answers were right. */
+/** Runs the scenes against a real server, and reports which answers were right. */
 import { isDeepStrictEqual } from "node:util";
 import { createServer, createTransport } from "triple-es/node";
 import { createGreetServiceClient, GreetServiceDef } from "../gen/greet/v1/greet_triple.ts";
@@ -12,7 +12,7 @@ import { greetService } from "./service.ts";
 
 type Outcome = "right" | "wrong" | "skipped";
 
-/** Reports whether every answer was right. */
+/** Returns true if every answer was right. */
 export async function show(): Promise<boolean> {
   const server = await createServer().add(GreetServiceDef, greetService).listen({ port: 0, host: "127.0.0.1" });
   const { port } = server.address;

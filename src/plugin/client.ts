@@ -52,7 +52,7 @@ export function clientFactory(service: ServiceOutline, runtime: ImportedModule, 
   const defaults: ParameterDeclaration = { name: "defaults", type: () => runtime.type("CallDefaults"), optional: true };
   return {
     kind: "function",
-    doc: factoryDoc(`Makes a client of ${service.service.typeName}.`, service),
+    doc: factoryDoc(`Creates a client of ${service.service.typeName}.`, service),
     name: anchor(service.factory, service.position),
     parameters: [transport, defaults],
     returns: () => service.client,
@@ -87,7 +87,7 @@ export function fakeInterface(
 }
 
 export function fakeFactory(service: ServiceOutline, runtime: ImportedModule, anchor: Anchor): FunctionDeclaration {
-  const prose = `Makes a client of ${service.service.typeName} for tests: it has the given methods, and the others fail.`;
+  const prose = `Creates a client of ${service.service.typeName} for tests: it has the given methods, and the others fail.`;
   return {
     kind: "function",
     doc: factoryDoc(prose, service),

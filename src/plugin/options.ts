@@ -138,7 +138,7 @@ const options: Readonly<Record<string, Option>> = {
   },
   fakes: {
     usage: "fakes=true",
-    meaning: "add a function for each service that makes a client for tests",
+    meaning: "add a function for each service that creates a client for tests",
     check: flag,
   },
   java_names: {
@@ -240,7 +240,7 @@ function wrongValues(all: readonly Given[]): string[] {
 function wrongCombinations(own: OwnOptions, last: ReadonlyMap<string, string>): string[] {
   const { parts, messages, serverBase, fakes, protoSourceMap } = own;
   const plain = `messages=${messages}`;
-  const onlyClients = "which makes only clients";
+  const onlyClients = "which generates only clients";
   const rules: [isBroken: boolean, mistake: string][] = [
     [
       messages !== "pb" && last.has("parts") && parts.has("server"),

@@ -27,7 +27,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
   let browser: Browser;
   let server: Server;
   let baseUrl: string;
-  /** A page whose origin the server lets call, and one whose origin it does not. */
+  /** A page whose origin the server allows, and one whose origin it does not allow. */
   let friend: Page;
   let stranger: Page;
 
@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
       .listen({ port: 0, host: "127.0.0.1" });
   }
 
-  /** Makes one of the calls of the page, in the page. */
+  /** Makes one of the page's calls, in the page. */
   function call(name: keyof Calls, codec: CodecName, page = friend): Promise<unknown> {
     return page.evaluate(
       ([name, url, codec]): Promise<unknown> => (globalThis as unknown as { calls: Calls }).calls[name](url, codec),
@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
   });
 
   describe("reads a stream", () => {
-    /** Does something with the page's one stream. */
+    /** Reads from the stream of the page, or ends it. */
     const inPage = <Name extends keyof StreamOfPage>(
       name: Name,
       ...args: Parameters<StreamOfPage[Name]>
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
         [name, args] as const,
       ) as Promise<Awaited<ReturnType<StreamOfPage[Name]>>>;
 
-    /** A server of streams with what the test needs to know of them. */
+    /** A server of streams, with the state that the test checks. */
     async function startStreams(greetEach: GreetServiceHandler["greetEach"], port = 0): Promise<Server> {
       const origins = [new URL(friend.url()).origin];
       const started = createRpcServer({ cors: { origins } }).add(GreetServiceDef, { ...createCallee(), greetEach });
@@ -107,7 +107,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
       });
       await inPage("open", urlOf(streams), "Ada");
       expect(await inPage("read", 1)).toEqual({ read: 1 });
-      // The page reads no further: the buffers fill up, and the server stops.
+      // The page stops reading, so the buffers fill up and the handler stops.
       for (let before = -1; before !== made; await delay(500)) before = made;
       expect(made).toBeGreaterThan(0);
       expect(made).toBeLessThan(9_000);

@@ -1,4 +1,4 @@
-/** Calls of methods with generated codecs: both protocols encode and decode by them on both sides. */
+/** Calls of methods with generated codecs: both protocols use them on both sides. */
 import type { Method, ServiceDef } from "triple-es";
 import { createClient, createInMemoryTransport, createRouter } from "triple-es";
 import { expect, it } from "vitest";
@@ -8,7 +8,7 @@ import {
   ThingsServiceDef,
 } from "../../fixtures/options/gen/codecs/fixture/options/v1/options_triple.ts";
 
-/** The service with codecs that count what passes through them. */
+/** The service with codecs that count the messages they encode and decode. */
 function counted(): { readonly def: typeof ThingsServiceDef; readonly counts: Map<string, number> } {
   const counts = new Map<string, number>();
   const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);

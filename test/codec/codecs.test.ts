@@ -44,7 +44,7 @@ describe("generated codecs", { timeout: 3_600_000 }, () => {
         const { messages, codecOf } = load(file);
         const random = randomOf(start);
         for (const schema of messages) {
-          // Messages one after another are one message, into which their fields are merged.
+          // Concatenated messages are one message, in which their fields are merged.
           const parts = Array.from({ length: 5 }, () => attempt(() => toBinary(schema, randomMessage(schema, random))));
           const bytes = Buffer.concat(parts.filter((part) => part !== undefined));
           const generated: GeneratedCodec = codecOf(schema);

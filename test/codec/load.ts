@@ -1,4 +1,4 @@
-/** Generated codecs as functions: generated in this process, as CommonJS, and evaluated without a file. */
+/** Generates codecs in this process, as CommonJS, and evaluates them without a file. */
 import { create, createFileRegistry, type DescMessage, type FileRegistry } from "@bufbuild/protobuf";
 import {
   CodeGeneratorRequestSchema,
@@ -36,7 +36,7 @@ const dependencies = [
   file_google_protobuf_wrappers,
 ];
 
-/** Generates the codecs of a file that imports nothing but well-known types. */
+/** Generates the codecs of a file that imports only well-known types. */
 export function load(file: FileDescriptorProto): Loaded {
   const protoFile = [...dependencies.map(({ proto }) => proto), file];
   const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: protoFile }));

@@ -1,4 +1,4 @@
-/** Random proto files with messages of every kind of field, for comparing generated codecs with protobuf-es. */
+/** Random proto files with messages that have every kind of field, for comparing generated codecs with protobuf-es. */
 import { create } from "@bufbuild/protobuf";
 import {
   type DescriptorProto,
@@ -90,7 +90,7 @@ const draft: fc.Arbitrary<Draft> = fc.record({
 
 const messageDraft = fc.uniqueArray(draft, { maxLength: 9, selector: ({ number }) => number });
 
-/** A file with a few messages that refer to each other, and to well-known types. */
+/** Creates a file with a few messages that refer to each other and to well-known types. */
 export const randomFile: fc.Arbitrary<FileDescriptorProto> = fc
   .record({
     syntax: fc.constantFrom<Syntax>("proto2", "proto3", "editions"),
@@ -98,7 +98,7 @@ export const randomFile: fc.Arbitrary<FileDescriptorProto> = fc
   })
   .map(({ syntax, messages }) => toFile(syntax, messages));
 
-/** A file with one message, which has a field `data` of bytes. */
+/** Creates a file with one message, which has a field `data` of bytes. */
 export function fileOfBytes(): FileDescriptorProto {
   const data = { name: "data", number: 1, label: Label.OPTIONAL, type: Type.BYTES };
   return create(FileDescriptorProtoSchema, {
@@ -145,7 +145,7 @@ function toMessage(syntax: Syntax, drafts: readonly Draft[], index: number): Des
     }
     message.field.push(field);
   }
-  // Real oneofs come before those of optional fields.
+  // Real oneofs precede those of optional fields.
   return create(DescriptorProtoSchema, message);
 }
 
@@ -191,7 +191,7 @@ function toField(syntax: Syntax, one: Draft, name: string): FieldDescriptorProto
 const packable = ({ type }: FieldDescriptorProto): boolean =>
   ![Type.STRING, Type.BYTES, Type.MESSAGE, Type.GROUP].includes(type);
 
-/** Implicit presence needs an open enum. */
+/** Implicit presence requires an open enum. */
 function enumType(one: Draft): { type: Type; typeName: string } {
   return { type: Type.ENUM, typeName: `.${PACKAGE}.${one.flag && !one.optional ? "Closed" : "Open"}` };
 }

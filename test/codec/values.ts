@@ -1,10 +1,10 @@
-/** Random messages of any schema, from a seed. */
+/** Creates random messages of any schema from a seed. */
 import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 
 export type Random = (below: number) => number;
 
-/** A generator of numbers (mulberry32): the same seed gives the same numbers. */
+/** A random number generator (mulberry32): the same seed gives the same numbers. */
 export function randomOf(seed: number): Random {
   let state = seed | 0;
   return (below) => {
@@ -15,7 +15,7 @@ export function randomOf(seed: number): Random {
   };
 }
 
-/** A message whose fields are set at random, required ones always. */
+/** Creates a message whose fields are set at random. Required fields are always set. */
 export function randomMessage(schema: DescMessage, random: Random, depth = 0): Message {
   const message = reflect(schema, create(schema) as Message, false);
   for (const field of schema.fields) {
@@ -33,7 +33,7 @@ export function randomMessage(schema: DescMessage, random: Random, depth = 0): M
 }
 
 function setField(message: ReflectMessage, field: DescField, random: Random, depth: number): void {
-  // Few messages, which have lists of messages themselves.
+  // Lists of messages are short, because their messages contain lists too.
   const count = field.message !== undefined ? random(3) : random(8) === 0 ? 40 : random(4);
   switch (field.fieldKind) {
     case "list":
@@ -197,7 +197,7 @@ export function mutate(bytes: Uint8Array, random: Random): Uint8Array {
   return Uint8Array.from(result);
 }
 
-/** Own keys in order, values and prototypes. `toEqual` sees neither the order of keys nor prototypes. */
+/** Compares own keys in order, values and prototypes. `toEqual` compares neither the order of keys nor prototypes. */
 export function describeValue(value: unknown): unknown {
   if (value instanceof Uint8Array) return ["bytes", ...value];
   if (Array.isArray(value)) return value.map(describeValue);

@@ -1,6 +1,4 @@
-/**
- * The client under test: makes the calls that the runner describes, and tells how each went. Started once.
- */
+/** The client under test: makes the calls that the runner describes, and reports each result. Started once. */
 import { setTimeout as delay } from "node:timers/promises";
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
@@ -93,11 +91,11 @@ async function makeCall(request: ClientCompatRequest, transport: Transport): Pro
     controller.abort();
   };
 
-  /** In full duplex every request waits for the response to the one before. */
+  /** In full duplex, each request waits for the response to the previous one. */
   const fullDuplex = request.streamType === StreamType.FULL_DUPLEX_BIDI_STREAM;
   let responded = (): void => {};
 
-  /** The request messages, at the pace that is asked for. */
+  /** Yields the request messages at the requested pace. */
   async function* send<Desc extends DescMessage>(type: Desc) {
     for (const any of request.requestMessages) {
       if (request.requestDelayMs > 0) await delay(request.requestDelayMs);
@@ -111,10 +109,10 @@ async function makeCall(request: ClientCompatRequest, transport: Transport): Pro
     }
     if (cancelTiming?.case === "beforeCloseSend") {
       controller.abort();
-      // Keep the sending side open until the cancellation has been seen.
+      // The sending side stays open until the cancellation takes effect.
       await delay(10);
     } else {
-      // When this generator ends, the sending side is closed; the cancellation follows that.
+      // The end of this generator half-closes the call, and the cancellation follows.
       setImmediate(cancelAfterSend);
     }
   }
@@ -196,7 +194,7 @@ async function run(request: ClientCompatRequest): Promise<void> {
   }
 }
 
-/** More at a time would make the timing of cancellations depend on how busy this process is. */
+/** With more calls at a time, the timing of cancellations would depend on the load of this process. */
 const MAX_RUNNING = 16;
 const running = new Set<Promise<void>>();
 for await (const request of readMessages(ClientCompatRequestSchema)) {

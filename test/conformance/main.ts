@@ -1,7 +1,7 @@
 /**
- * `npm run conformance`: the gRPC and gRPC-Web parts of the conformance suite of connectrpc.com, against our server and our clients.
- * Prints how many cases passed, and every case that failed with the HTTP exchange it failed in. Arguments go to the
- * runner, such as `--run 'Timeouts/**'`.
+ * `npm run conformance`: the gRPC and gRPC-Web parts of the conformance suite of connectrpc.com, against the server and the
+ * clients of triple-es. Prints the number of passed cases, and every failed case with its HTTP exchange. Arguments are
+ * passed to the runner, such as `--run 'Timeouts/**'`.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,21 +16,24 @@ import { compressions } from "./translation.ts";
 const MODULE = "connectrpc.com/conformance";
 const VERSION = "v1.0.5";
 const PROTOS = ["config", "service", "client_compat", "server_compat"];
-/** Cases of all features, by the number of compressions, identity included. Fewer would mean that a feature is off. */
+/**
+ * The number of cases of all features, by the number of compressions, including identity. A smaller number means that a
+ * feature is disabled.
+ */
 const EXPECTED_CASES: Readonly<Record<number, number>> = { 5: 7544, 6: 8912 };
-/** Says that a program is missing, rather than that a case failed. `scripts/check.js` knows it. */
+/** The exit status for a missing program, as opposed to a failed case. `scripts/check.js` recognizes it. */
 const EXIT_CANNOT_RUN = 3;
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** Generates the suite's messages and service again, and says whether the committed files are the same. */
+/** Generates the suite's messages and service again, and reports whether the committed files are equal. */
 function generatedIsCurrent(): boolean {
   const protos = join(goModuleFolder(MODULE, VERSION), "proto");
   const folder = mkdtempSync(join(tmpdir(), "triple-es-conformance-"));
   try {
     const paths = PROTOS.flatMap((name) => ["--path", join(protos, "connectrpc/conformance/v1", `${name}.proto`)]);
     const args = ["generate", protos, ...paths, "--template", here("buf.gen.yaml"), "--output", folder];
-    // buf looks for its plugins on the PATH, which has them only where npm started this program.
+    // buf finds its plugins on the PATH, which contains them only if npm started this program.
     const env = { ...process.env, PATH: `${join(ROOT, "node_modules", ".bin")}${delimiter}${process.env["PATH"]}` };
     const { status, stderr } = spawnSync("buf", args, { cwd: ROOT, env, encoding: "utf8" });
     if (status !== 0) throw new Error(`buf generate failed:\n${stderr}`);
@@ -56,7 +59,7 @@ function readFolder(folder: string): Map<string, string> {
   return new Map(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, "utf8")]));
 }
 
-/** The configuration without what this Node does not have. */
+/** Removes the features that this version of Node lacks from the configuration. */
 function writeConfig(file: string): string {
   const names = ["identity", ...compressions.map(({ name }) => name)];
   const config = readFileSync(here(file), "utf8").replace(/^ +- COMPRESSION_(\w+)\n/gm, (line, name: string) =>
@@ -73,7 +76,7 @@ interface Result {
   readonly passed: number;
 }
 
-/** Runs all cases of a mode. What the runner says of failures goes to the reader as it is. */
+/** Runs all cases of a mode, and prints the runner's output about failures unchanged. */
 async function runMode(runner: string, mode: "server" | "client", config: string): Promise<Result> {
   const program = [process.execPath, "--conditions=triple-source", "--import", "tsx", here(`${mode}.ts`)];
   const args = ["--conf", config, "--mode", mode, "--trace", "-v", ...process.argv.slice(2), "--", ...program];

@@ -1,6 +1,4 @@
-/**
- * The pipe between the conformance runner and a program under test: messages with four bytes of length in front.
- */
+/** The pipe between the conformance runner and a program under test: messages with a length prefix of four bytes. */
 import {
   create,
   type DescMessage,
@@ -10,7 +8,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 
-/** The messages that the runner writes to standard input, one after the other, until it closes the pipe. */
+/** Yields the messages that the runner writes to standard input, until it closes the pipe. */
 export async function* readMessages<Desc extends DescMessage>(type: Desc): AsyncGenerator<MessageShape<Desc>> {
   let buffered = Buffer.alloc(0);
   for await (const chunk of process.stdin) {
@@ -23,7 +21,7 @@ export async function* readMessages<Desc extends DescMessage>(type: Desc): Async
   }
 }
 
-/** Writes a message to standard output. Nothing else may ever be written there. */
+/** Writes a message to standard output, which must contain nothing else. */
 export function writeMessage<Desc extends DescMessage>(type: Desc, message: MessageInitShape<Desc>): void {
   const bytes = toBinary(type, create(type, message));
   const length = Buffer.alloc(4);

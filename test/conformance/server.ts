@@ -1,6 +1,4 @@
-/**
- * The server under test: the suite's service, built with our plugin's stubs. Started once for every configuration.
- */
+/** The server under test: the suite's service on generated stubs. Started once for every configuration. */
 import { setTimeout as delay } from "node:timers/promises";
 import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
@@ -31,7 +29,7 @@ import { appendHeaders, compressions, jsonCodec, toHeaders, toRpcError } from ".
 type Payload = MessageInitShape<typeof ConformancePayloadSchema>;
 type RequestInfo = MessageInitShape<typeof ConformancePayload_RequestInfoSchema>;
 
-/** The request as the service received it. */
+/** Describes the request as the service received it. */
 function requestInfo(context: HandlerContext, requests: Any[]): RequestInfo {
   const timeoutMs = context.timeoutMs();
   return {
@@ -65,7 +63,7 @@ async function answer(
   return { payload: { requestInfo: info, ...(response.case === undefined ? {} : { data: response.value }) } };
 }
 
-/** Sends the headers of a stream, before anything else happens on it. */
+/** Sends the headers of a stream before any message. */
 function start(definition: StreamResponseDefinition | undefined, context: HandlerContext): void {
   if (definition !== undefined) {
     appendHeaders(context.responseHeaders, definition.responseHeaders);
@@ -74,7 +72,7 @@ function start(definition: StreamResponseDefinition | undefined, context: Handle
   context.sendHeaders();
 }
 
-/** Sends the responses that are left, the first of them with what the service saw. */
+/** Sends the remaining responses. The first one describes the request. */
 async function* rest(
   definition: StreamResponseDefinition | undefined,
   context: HandlerContext,

@@ -1,6 +1,4 @@
-/**
- * Between the suite's words and ours: headers, errors and the codecs and compressions that both programs use.
- */
+/** Converts between the suite's terms and those of triple-es: headers, errors, codecs and compressions of both programs. */
 import { create, createRegistry, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { type Code, createJsonCodec, type Metadata, RpcError } from "triple-es";
@@ -20,7 +18,7 @@ import {
   UnaryRequestSchema,
 } from "./gen/connectrpc/conformance/v1/service_pb.ts";
 
-/** JSON with the messages that the suite puts into `google.protobuf.Any`. */
+/** The JSON codec with the messages that the suite puts into `google.protobuf.Any`. */
 export const jsonCodec = createJsonCodec({
   registry: createRegistry(
     UnaryRequestSchema,
@@ -32,10 +30,12 @@ export const jsonCodec = createJsonCodec({
   ),
 });
 
-/** Compressions of both programs: all that this version of Node has, and snappy in the format of the suite's peers. */
+/**
+ * The compressions of both programs: all that this version of Node supports, and snappy in the format of the suite's peers.
+ */
 export const compressions = [...nodeCompressions, framedSnappy];
 
-/** The suite's compressions by the name we send. `undefined`: none. */
+/** Returns the name on the wire of a compression of the suite. `undefined`: none. */
 export const encodings: Readonly<Record<Compression, string | undefined>> = {
   [Compression.UNSPECIFIED]: undefined,
   [Compression.IDENTITY]: undefined,
@@ -55,7 +55,7 @@ export function toHeaders(metadata: Metadata): Header[] {
   return [...names].map((name) => create(HeaderSchema, { name, value: metadata.getAll(name) }));
 }
 
-/** The error that a test asks a server for. `details` are added to its own. */
+/** Creates the error that a test requests from a server. `details` are added to those of the error. */
 export function toRpcError({ code, message, details }: ConformanceError, added: readonly Any[] = []): RpcError {
   return new RpcError(code as number as Code, message ?? "", { details: [...details, ...added] });
 }

@@ -7,10 +7,10 @@ import { root } from "../plugin/support/protos.ts";
 
 const folder = join(root, "node_modules/google-proto-files");
 
-/** The tests of protobuf itself. No service is among them, and some are meant not to compile. */
+/** The tests of protobuf itself. They contain no service, and some are meant not to compile. */
 const excluded = "google/protobuf";
 
-/** Compiles the proto files, or only some of them and what they import. */
+/** Compiles all proto files, or some of them with their imports. */
 export function compileCorpus(paths: readonly string[] = []): FileDescriptorSet {
   const config = JSON.stringify({ version: "v2", modules: [{ path: ".", excludes: [excluded] }] });
   const { status, stdout, stderr } = spawnSync(
@@ -26,7 +26,7 @@ export function compileCorpus(paths: readonly string[] = []): FileDescriptorSet 
   return fromBinary(FileDescriptorSetSchema, stdout);
 }
 
-/** The named files and all they import, in the order of the set. */
+/** Returns the named files and all their imports, in the order of the set. */
 export function importsOf(set: FileDescriptorSet, names: readonly string[]): FileDescriptorProto[] {
   const byName = new Map(set.file.map((file) => [file.name, file]));
   const reached = new Set<string>();

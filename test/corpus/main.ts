@@ -19,9 +19,9 @@ import { ROUND_TRIP_PARAMETER, roundTrip } from "./round-trip.ts";
 interface Mode {
   readonly name: string;
   readonly parameter: string;
-  /** Whether the code does not refer to the messages of protoc-gen-es. */
+  /** True if the code does not refer to the messages of protoc-gen-es. */
   readonly isPlain?: true;
-  /** Whether files without a service are generated too. */
+  /** True if files without a service are generated too. */
   readonly isWhole?: true;
 }
 
@@ -34,7 +34,7 @@ const modes: readonly Mode[] = [
   { name: "json", parameter: "target=ts,import_extension=js,messages=json", isPlain: true },
   { name: "codecs", parameter: "target=ts,import_extension=js,codecs=true", isWhole: true },
 ];
-/** One more value of `--only`. */
+/** A further value of `--only`. */
 const ROUND_TRIP = "round-trip";
 
 const { values } = parseArgs({
@@ -107,7 +107,7 @@ function generate(wanted: readonly FileDescriptorProto[], parameter: string) {
   return { generated: file, seconds: (performance.now() - start) / 1000 };
 }
 
-/** A line that is written over, where there is a terminal to do that. */
+/** Prints a line that the next one overwrites, if stdout is a terminal. */
 function say(text: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r\u001b[K${text}` : `${text}\n`);
 }

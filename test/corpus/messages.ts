@@ -1,4 +1,7 @@
-/** Declarations of the corpus's messages: written by protoc-gen-es, so what ours refer to is what users have. */
+/**
+ * Declarations of the corpus's messages, written by protoc-gen-es, so that generated code refers to the same types as in
+ * users' projects.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
@@ -17,7 +20,7 @@ import { writeFiles } from "./output.ts";
 
 const chunkSize = 100;
 
-/** Writes a declaration file for each of the files and what they import. What is there already is kept. */
+/** Writes a declaration file for each of the files and their imports. Existing files are kept. */
 export async function writeMessages(
   set: FileDescriptorSet,
   files: readonly FileDescriptorProto[],
@@ -62,8 +65,8 @@ async function runProtocGenEs(protoFile: FileDescriptorProto[], fileToGenerate: 
 }
 
 /**
- * Compiles a folder with strict flags, and gives the diagnostics. Throws if a file does not parse, or if a planted mistake
- * is not reported: nothing has been type-checked then.
+ * Compiles a folder with strict flags, and returns the diagnostics. Throws if a file does not parse, or if a planted
+ * mistake is not reported, because nothing has been type-checked then.
  */
 export async function typeCheck(
   folder: string,

@@ -1,4 +1,4 @@
-/** Generated codecs of the corpus against protobuf-es: a random value of each message, encoded and decoded by both. */
+/** Compares generated codecs of the corpus with protobuf-es: both encode and decode a random value of each message. */
 import { posix } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { createFileRegistry, type DescMessage, type FileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -12,12 +12,12 @@ import { describeValue, type Random, randomMessage, randomOf } from "../codec/va
 
 type Exports = Readonly<Record<string, unknown>>;
 
-/** The parameter for files that `roundTrip` evaluates. */
+/** The plugin parameter of files that `roundTrip` evaluates. */
 export const ROUND_TRIP_PARAMETER = "target=js,js_import_style=legacy_commonjs,codecs=true";
 
 export interface RoundTrips {
   readonly messages: number;
-  /** A line for each message that differs from the one of protobuf-es, or whose bytes do. */
+  /** Returns a line for each message whose bytes or value differ from those of protobuf-es. */
   readonly failures: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export function roundTrip(
   return { messages, failures };
 }
 
-/** The descriptors of the set, with the well-known types of protobuf-es: buf has those of another release of protobuf. */
+/** The descriptors of the set with the well-known types of protobuf-es, because buf contains those of another release. */
 function registryOf(set: protobuf.FileDescriptorSet): FileRegistry {
   const known = new Map(
     Object.values(protobuf).flatMap((value) =>
@@ -58,7 +58,7 @@ function registryOf(set: protobuf.FileDescriptorSet): FileRegistry {
   return createFileRegistry({ ...set, file: set.file.map((file) => known.get(file.name) ?? file) });
 }
 
-/** Evaluates CommonJS modules without a file, each once. */
+/** Evaluates CommonJS modules without files, each of them once. */
 function moduleLoader(sources: ReadonlyMap<string, string>): (name: string) => Exports {
   const packages: Readonly<Record<string, Exports>> = { "triple-es/codec": runtime, "triple-es/wkt": wkt };
   const loaded = new Map<string, Exports>();

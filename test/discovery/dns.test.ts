@@ -1,4 +1,7 @@
-/** The resolver of DNS names, judged by dnsmasq: addresses, SRV records, TTLs, failures, and service configs in TXT records. */
+/**
+ * The resolver for DNS names, tested with dnsmasq: addresses, SRV records, TTLs, failures, and service configs in TXT
+ * records.
+ */
 import fc from "fast-check";
 import { dns, type Endpoint, type Resolver } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
@@ -9,7 +12,7 @@ import { chooseServiceConfig } from "../../runtime/src/node/service-config-recor
 import { hasDnsmasq, startDns } from "../support/dnsmasq.ts";
 import { failureOf, startServer } from "../support/server.ts";
 
-/** Runs a resolver until the test is over: its lists, its service configs, and why it failed. */
+/** Runs a resolver until the end of the test, and records its lists, its service configs and its failure. */
 function run(resolver: Resolver) {
   const end = new AbortController();
   onTestFinished(() => end.abort());
@@ -43,7 +46,7 @@ function isArray(json: string): boolean {
   }
 }
 
-/** The first list of a resolver. */
+/** Returns the first list of a resolver. */
 async function firstOf(resolver: Resolver): Promise<string[]> {
   const { seen, done } = run(resolver);
   await expect.poll(() => seen.lists.length + (seen.error ? 1 : 0), { timeout: 15_000 }).toBeGreaterThan(0);
@@ -115,7 +118,7 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
         return seen.lists[0];
       }),
     );
-    // The same answer, not an equal one.
+    // The identical object, not only an equal one.
     expect(new Set(lists).size).toBe(1);
   });
 
@@ -130,7 +133,7 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
       { clientLanguage: ["go"], serviceConfig: {} },
       { clientLanguage: ["node"], percentage: 100, serviceConfig: config },
     ];
-    // dnsmasq takes commas for the ends of strings, and joins none.
+    // dnsmasq splits a text at commas into several strings.
     const text = `grpc_config=${JSON.stringify(choices)}`.replaceAll('"', '\\"');
     const { address } = await startDns({ "greet.test": ["127.0.0.1"] }, [
       `txt-record=_grpc_config.greet.test,"${text}"`,

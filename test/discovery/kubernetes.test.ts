@@ -1,6 +1,6 @@
 /**
- * The Kubernetes resolver: what EndpointSlices mean, responses in any chunks, the requests of a watch, and, if there is one,
- * a real API server. CONTRIBUTING.md says how to name it.
+ * The Kubernetes resolver: the meaning of EndpointSlices, responses in any chunks, the requests of a watch, and a real API
+ * server, if one is configured as described in CONTRIBUTING.md.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { readJson, readLines } from "../../runtime/src/node/kubernetes/api.ts";
 import { type EndpointSlice, endpointsOf, SliceSet } from "../../runtime/src/node/kubernetes/endpoint-slices.ts";
 
-/** A slice as the API server writes it. */
+/** A slice in the format of the API server. */
 const slice = (name: string, hosts: Readonly<Record<string, object>>, version = "7"): EndpointSlice => ({
   metadata: { name, resourceVersion: version },
   endpoints: Object.entries(hosts).map(([host, conditions]) => ({ addresses: [host], conditions })),
@@ -142,7 +142,7 @@ async function startApi(answer: (request: IncomingMessage, response: ServerRespo
   return { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, urls };
 }
 
-/** Runs a resolver until the test is over. */
+/** Runs a resolver until the end of the test. */
 function run(resolver: Resolver) {
   const end = new AbortController();
   onTestFinished(() => end.abort());

@@ -1,4 +1,4 @@
-/** Balancing policies: how evenly and by weight they spread calls, with seeded random numbers. */
+/** Balancing policies: how evenly and by weight they distribute calls, with seeded random numbers. */
 import fc from "fast-check";
 import { Metadata } from "triple-es";
 import { type Balancer, consistentHash, p2c, pickFirst, type ReadyEndpoint, roundRobin } from "triple-es/discovery";
@@ -29,7 +29,7 @@ const request = (headers: Record<string, string> = {}): HttpRequest => ({
   signal: undefined,
 });
 
-/** Makes calls of which `concurrent` are active at a time: the oldest ends when the next begins. */
+/** Makes calls, `concurrent` of which are active at a time: the oldest ends when the next one begins. */
 function spread(balancer: Balancer, ready: Load[], calls: number, concurrent = 0): void {
   const pick = balancer(ready);
   const running: Load[] = [];
@@ -42,7 +42,7 @@ function spread(balancer: Balancer, ready: Load[], calls: number, concurrent = 0
   }
 }
 
-/** The largest deviation from the share by weight, relative to it. */
+/** Returns the largest relative deviation from the share by weight. */
 function deviation(ready: readonly Load[]): number {
   const weight = ready.reduce((sum, one) => sum + one.weight, 0);
   const picked = ready.reduce((sum, one) => sum + one.picked, 0);

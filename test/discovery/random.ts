@@ -1,4 +1,4 @@
-/** Random numbers that are the same in every run (mulberry32). */
+/** Random numbers that are equal in every run (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,4 +1,7 @@
-/** A target: lists and their changes, states of endpoints, what takes calls and when. The clock and the endpoints are the test's. */
+/**
+ * A target: lists and their changes, states of endpoints, and the selection of endpoints. The test controls the clock and
+ * the endpoints.
+ */
 import { Code, Metadata, RpcError } from "triple-es";
 import { type Endpoint, fixed, p2c, pickFirst, type Resolver, roundRobin } from "triple-es/discovery";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -18,7 +21,7 @@ afterEach(() => {
 
 const settle = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
-/** A server that a test takes away and brings back. */
+/** A server that the test can stop and start. */
 class FakeServer {
   isUp = true;
   connects = 0;
@@ -52,7 +55,7 @@ const request = (change: Partial<HttpRequest> = {}): HttpRequest => ({
   ...change,
 });
 
-/** A resolver whose lists and failures are the test's. */
+/** A resolver whose lists and failures the test sets. */
 class Lists {
   #news: ((one: readonly Endpoint[] | RpcError) => void) | undefined;
   #waiting: (readonly Endpoint[] | RpcError)[] = [];
@@ -152,7 +155,7 @@ function createWorld(options: Partial<TargetOptions> = {}, resolver?: Resolver):
   return { target, exchange: balance(target, false), lists, events, server, states };
 }
 
-/** The world after its first list, with its endpoints connected. */
+/** Starts a target, applies its first list and connects its endpoints. */
 async function listed(addresses: readonly (string | Endpoint)[], options: Partial<TargetOptions> = {}): Promise<World> {
   const world = createWorld(options);
   world.lists.say(...addresses);
@@ -357,7 +360,7 @@ describe("an endpoint", () => {
 
   it("needs no timer while it is ready", async () => {
     await listed(["a:1", "b:1", "c:1"]);
-    // That of the pause without calls.
+    // The remaining timer is the one that detects idleness.
     expect(vi.getTimerCount()).toBe(1);
   });
 });

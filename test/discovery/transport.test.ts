@@ -1,4 +1,4 @@
-/** Transports to several servers, over sockets: rolling restarts, servers that vanish, names and TLS. */
+/** Transports to several servers, over sockets: rolling restarts, lost servers, names and TLS. */
 import { Code, RpcError } from "triple-es";
 import { consistentHash, fixed, roundRobin } from "triple-es/discovery";
 import { type BalancedTransportOptions, createTransport } from "triple-es/node";
@@ -13,7 +13,7 @@ const connect = (options: BalancedTransportOptions) => {
   return { transport, client: createGreetServiceClient(transport) };
 };
 
-/** Servers that answer with their index. */
+/** Starts servers that respond with their index. */
 const startServers = (count: number) =>
   Promise.all(Array.from({ length: count }, (_, index) => startServer({ greet: () => ({ greeting: `${index}` }) })));
 
@@ -150,7 +150,7 @@ describe("a transport with a resolver", () => {
       },
       onEndpoint: (event) => event.type === "invalid service config" && problems.push(event.problem),
     });
-    // The first call resolves, and begins before the config is known.
+    // The first call starts the resolution, so it begins before the config is known.
     await failureOf(client.greet({}));
     calls = 0;
     expect((await client.greet({})).greeting).toBe("at last");

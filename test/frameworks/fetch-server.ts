@@ -1,9 +1,9 @@
-/** A server of Node's for a handler of requests, as the adapters of the frameworks for `fetch` have one. */
+/** A server on `node:http` for a handler of `Request`, like the adapters of frameworks on `fetch`. */
 import { createServer, type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { listen } from "./host.ts";
 
-/** Serves a handler of requests over HTTP/1.1 until the test is over. Returns the base URL. */
+/** Serves a handler over HTTP/1.1 until the end of the test. Returns the base URL. */
 export function serveFetch(handle: (request: Request) => Response | Promise<Response>): Promise<string> {
   const server = createServer(async (incoming, outgoing) => {
     const gone = new AbortController();

@@ -1,6 +1,4 @@
-/**
- * The part that all framework servers share: a greeter below a prefix, and a route of their own.
- */
+/** The common part of all framework servers: a greeter below a prefix, and another route. */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Code, createRouter, type Router, RpcError } from "triple-es";
@@ -9,7 +7,7 @@ import { onTestFinished } from "vitest";
 import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { aborted, greeter } from "../support/server.ts";
 
-/** The largest message that the router takes. */
+/** The largest message that the router accepts. */
 export const MAX_MESSAGE_BYTES = 100_000;
 
 /** The router below the prefix of every framework. */
@@ -26,7 +24,7 @@ export function greetRouter(handler: Partial<GreetServiceHandler> = {}): Router 
   });
 }
 
-/** A server of Node's, as the frameworks make them too. */
+/** A server of `node:http` or `node:http2`, as frameworks create it. */
 interface Listener {
   listen(port: number, host: string): unknown;
   address(): AddressInfo | string | null;
@@ -34,7 +32,7 @@ interface Listener {
   closeAllConnections?(): void;
 }
 
-/** Listens on a free port until the test is over. Returns the base URL. */
+/** Listens on a free port until the end of the test. Returns the base URL. */
 export async function listen(server: Listener): Promise<string> {
   server.listen(0, "127.0.0.1");
   await once(server as never, "listening");
@@ -46,7 +44,7 @@ export async function listen(server: Listener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A handler that waits for its signal, and tells when it began and why it ended. */
+/** A handler that waits for its signal, and reports when it began and why it ended. */
 export function waiting(): { greet: GreetServiceHandler["greet"]; started: Promise<void>; ended: Promise<unknown> } {
   let start = (): void => {};
   let end = (_reason: unknown): void => {};

@@ -1,4 +1,4 @@
-/** Sub-protocol A in the frameworks that people have: the same calls against every one of them. */
+/** Sub-protocol A in common frameworks: the same calls for each of them. */
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import connect from "connect";
@@ -19,7 +19,7 @@ import { failureOf } from "../support/server.ts";
 import { serveFetch } from "./fetch-server.ts";
 import { greetRouter, listen, MAX_MESSAGE_BYTES, waiting } from "./host.ts";
 
-// The types are those of Express 5; what is used of them is the same.
+// The types are those of Express 5; the members that are used are the same.
 const express4 = createRequire(import.meta.url)("express4") as typeof express;
 
 /** Serves the router below `/rpc`, and "mine" at `/mine`. */
@@ -75,7 +75,7 @@ const FRAMEWORKS: Readonly<Record<string, Framework>> = {
     return serveFetch((request) => app.fetch(request));
   },
   "route handlers like those of Next": (router) => {
-    // app/rpc/[...method]/route.ts exports POST and OPTIONS; what Next adds is the parameters of the route.
+    // app/rpc/[...method]/route.ts exports POST and OPTIONS; Next also passes the parameters of the route.
     const handle = fetchHandler(router, { prefix: "/rpc" });
     const route: Record<string, (request: Request, context: { params: Promise<object> }) => Promise<Response>> = {
       POST: handle,

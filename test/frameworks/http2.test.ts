@@ -1,4 +1,4 @@
-/** Both sub-protocols over HTTP/2: in `node:http2` by its compatibility API, and in Fastify, which is built on that. */
+/** Both sub-protocols over HTTP/2: in `node:http2` with its compatibility API, and in Fastify, which is based on it. */
 import { createServer } from "node:http2";
 import { type Client, credentials, Metadata as GrpcMetadata, makeGenericClientConstructor } from "@grpc/grpc-js";
 import fastify from "fastify";
@@ -114,7 +114,7 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
     const name = "x".repeat(MAX_MESSAGE_BYTES - 100);
     expect((await greeter.greet({ name })).greeting).toBe(`Hello, ${name}!`);
     expect((await failureOf(greeter.greet({ name: name + name }))).code).toBe(Code.ResourceExhausted);
-    // The connection has not suffered.
+    // The connection is still usable.
     expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
   });
 

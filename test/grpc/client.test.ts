@@ -1,4 +1,4 @@
-/** The client of sub-protocol B: what it sends, and what it makes of what other servers answer. */
+/** The client of sub-protocol B: its requests, and its results for the responses of other servers. */
 import { Code, jsonCodec, RpcError } from "triple-es";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it, vi } from "vitest";
@@ -28,7 +28,7 @@ const ok = (given: GivenResponse = {}): HttpResponse => response({ headers, body
 const wire = (answer: HttpResponse | Exchange, options: Partial<ClientProtocolOptions> = {}): WiredClient =>
   wireClient(createGrpcClient, answer, options);
 
-/** The error with which both a unary and a streaming call fail on the response. */
+/** Returns the error with which both a unary and a streaming call fail for a response. */
 async function failure(given: GivenResponse, options: Partial<ClientProtocolOptions> = {}): Promise<RpcError> {
   const unary = await failureOf(wire(response(given), options).client.greet({}));
   const stream = await failureOf(wire(response(given), options).client.greetEach({}));

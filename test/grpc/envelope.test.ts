@@ -1,4 +1,7 @@
-/** Envelopes: however a body is cut, the same messages come out, and none that is too large is waited for. */
+/**
+ * Envelopes: any division of a body into chunks gives the same messages, and a message that is too large is refused before
+ * it is complete.
+ */
 import fc from "fast-check";
 import { Code } from "triple-es";
 import { describe, expect, it, vi } from "vitest";

@@ -1,4 +1,4 @@
-/** The server of sub-protocol B: which requests it takes, and how it answers, well or not. */
+/** The server of sub-protocol B: the requests that it accepts, and its responses and errors. */
 import { Code, type RouterOptions, RpcError } from "triple-es";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
@@ -22,7 +22,7 @@ const { exchange } = routeGreeter({}, { compressions: nodeCompressions, compress
 const path = (method: string): string => `/greet.v1.GreetService/${method}`;
 const named = (name: string): Uint8Array => envelope(greetRequest(name));
 
-/** The messages and the end of a response, wherever the end is told. */
+/** Returns the messages and the trailers of a response, including a trailers-only response. */
 async function outcome(answer: HttpResponse): Promise<{ status?: string; message?: string; greetings: string[] }> {
   const greetings: string[] = [];
   for await (const { data } of readEnvelopes(answer.body, 1e6))

@@ -175,7 +175,7 @@ describe("an error", () => {
   });
 });
 
-// gRPC's table, which is not that of sub-protocol A.
+// gRPC's table, which differs from that of sub-protocol A.
 describe("an HTTP status without grpc-status", () => {
   it.each([
     [400, Code.Internal],

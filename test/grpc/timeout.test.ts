@@ -1,4 +1,4 @@
-/** The grpc-timeout: read by its grammar, written so that it is never shorter than asked. */
+/** The header grpc-timeout: its grammar, and rounding that never shortens a timeout. */
 import fc from "fast-check";
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** The client of gRPC-Web: what it sends, and what it makes of responses, well-formed or not. */
+/** The client of gRPC-Web: its requests, and its results for well-formed and malformed responses. */
 import { create } from "@bufbuild/protobuf";
 import { Code, Metadata, RpcError, Status } from "triple-es";
 import { describe, expect, it } from "vitest";
@@ -34,11 +34,11 @@ function connect(exchange: Exchange, options: Partial<UnaryOptions> = {}, codec 
   return createGreetServiceClient({ call: createGrpcWebCall(exchange, codecPayload(codec), resolved) });
 }
 
-/** A client whose calls are answered with that. */
+/** A client whose calls receive the given response. */
 const answered = (given: GivenResponse, options?: Partial<UnaryOptions>): GreetServiceClient =>
   connect(async () => response({ headers: TYPE, ...given }), options);
 
-/** The same for a body of the right content type. */
+/** A client whose calls receive a response with the given body and the right content type. */
 const withBody = (body: Bytes): GreetServiceClient => answered({ body });
 
 describe("a client of gRPC-Web", () => {

@@ -23,7 +23,7 @@ const { exchange } = routeGreeter();
 const bytesOf = (answer: HttpResponse): Promise<Uint8Array> => answer.body.bytes(1e6);
 const trailers = (text: string): Uint8Array => envelope(text, 0x80);
 
-/** A request as a page sends it: without `te`, and over either version of HTTP. */
+/** A request as a page sends it: without `te`, over either version of HTTP. */
 function webRequest({ headers, ...given }: GivenRequest = {}): HttpRequest {
   return grpcRequest({ version: "1.1", ...given, headers: { "content-type": TYPE, te: undefined, ...headers } });
 }

@@ -1,4 +1,4 @@
-/** Wrapper mode of sub-protocol B, by the bytes on the wire: those of the specification, of Java, and hostile ones. */
+/** Wrapper mode of sub-protocol B, by the bytes on the wire: those of the specification, of Java, and of attackers. */
 import { readFileSync } from "node:fs";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, createRouter, Metadata, protoCodec, RpcError, type Transport } from "triple-es";
@@ -55,7 +55,7 @@ interface Answer {
   readonly body: Uint8Array;
 }
 
-/** Posts a body to a router, and waits for all of the answer. */
+/** Posts a body to a router, and waits for the complete response. */
 async function post(
   router: ReturnType<typeof createRouter>,
   path: string,
@@ -86,7 +86,7 @@ const serving = (
   serializations: readonly Serialization[] = [hessian2, jsonSerialization, msgpack],
 ) => createRouter({ serializations }).add(ShopDef, { ...shop, ...handler });
 
-/** A call of `find` with one argument, of which overloads are told by its type. */
+/** Calls `find` with one argument, whose type selects the overload. */
 const finding = (type: string, value: Uint8Array, serializeType = "hessian4"): Uint8Array =>
   framed(encodeWrapper({ serializeType, values: [value], types: [type] }));
 
@@ -316,7 +316,7 @@ describe("a server", () => {
   });
 });
 
-/** Methods of the Java interface whose calls are recorded. */
+/** The methods of the Java interface whose calls are recorded. */
 const PLAIN: Readonly<Record<string, readonly [Readonly<Record<string, JavaType>>, JavaType]>> = {
   greet: [{ name: "java.lang.String" }, "java.lang.String"],
   increment: [{ value: "int" }, "int"],
@@ -349,7 +349,7 @@ const methodOf = (name: string): InterfaceMethod => {
   };
 };
 
-/** The Java service's reaction to its argument. */
+/** Implements the Java service: the reaction to its argument. */
 const PLAIN_HANDLER: Readonly<Record<string, (argument: never) => unknown>> = {
   greet: (name: string) => `Hello, ${name}!`,
   increment: (value: number) => (value + 1) | 0,
@@ -377,7 +377,7 @@ const PlainDef: ServiceDef<Record<string, (...given: unknown[]) => Promise<unkno
   methods: Object.fromEntries(Object.keys(PLAIN).map((name) => [name, methodOf(name)])),
 };
 
-/** A transport whose server answers every call as recorded, and what it was sent. */
+/** A transport whose server responds to every call as recorded, and the requests that it received. */
 function answering({ responseHeaders, response, trailers }: Recorded): { transport: Transport; sent: Uint8Array[] } {
   const sent: Uint8Array[] = [];
   const call = createGrpcClient(

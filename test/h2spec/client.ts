@@ -25,6 +25,6 @@ await connector
   .exchange(request)
   .then(({ body }) => body.bytes(1024 * 1024))
   .catch(() => {});
-// Frames that follow the response are answered too.
+// Frames after the response are processed too.
 await new Promise((resolve) => setTimeout(resolve, 500));
 await connector.close();

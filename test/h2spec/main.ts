@@ -17,13 +17,13 @@ import { createCertificates, hasOpenssl } from "../support/certificate.ts";
 
 const VERSION = "v2.2.1+incompatible";
 const HERE = import.meta.dirname;
-/** Exit status of a judge that is not there. */
+/** Exit status if h2spec is missing. */
 const CANNOT_RUN = 3;
-/** Seconds that a case may wait for the other side. A client has to start first, on a machine that is busy. */
+/** Time limit in seconds for the other side in a case. A client has to start first, possibly on a busy machine. */
 const TIMEOUT_S = "10";
 const NODE = ["--conditions=triple-source", "--import", "tsx"];
 
-/** The folder of h2spec and h2specd; `undefined` where they are not and cannot be built. */
+/** Returns the folder of h2spec and h2specd; `undefined` if they are missing and cannot be built. */
 function findPrograms(): string | undefined {
   const given = process.env["H2SPEC_DIR"];
   if (given !== undefined) {
@@ -45,7 +45,7 @@ function findPrograms(): string | undefined {
   return folder;
 }
 
-/** Runs one program. Returns the cases that failed, or `undefined` if it gave up before the end; prints its summary, and failures. */
+/** Runs one program. Prints its summary and failures. Returns the failed cases, or `undefined` if it did not finish. */
 async function run(title: string, command: string, args: readonly string[], cwd = HERE): Promise<string[] | undefined> {
   const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
@@ -60,14 +60,14 @@ async function run(title: string, command: string, args: readonly string[], cwd 
   console.log(`${title}: ${summary ?? "no result"}`);
   if (summary === undefined) return undefined;
   const failures = output.match(/^ *\u00d7 .*$/gm) ?? [];
-  // h2specd prints thousands of errors of sockets that it has closed itself.
+  // h2specd prints thousands of errors about sockets that it has closed itself.
   if (failures.length > 0) console.log(output.slice(output.indexOf("Failures:")).replaceAll(/^accept tcp .*\n/gm, ""));
   return failures;
 }
 
 /**
- * Runs h2specd, up to three times, and returns whether every case has passed in one of them: it takes a client that is slow to start,
- * as on a busy machine, for one that sends nothing, or gives up. Each run has ports of its own, one for each case.
+ * Runs h2specd up to three times. Returns whether every case has passed in at least one run: h2specd reports a client that
+ * starts slowly, as on a busy machine, as one that sends nothing. Each run has separate ports, one for each case.
  */
 async function runClient(title: string, program: string, args: readonly string[], folder: string): Promise<boolean> {
   let failed: string[] | undefined;
@@ -95,7 +95,7 @@ else {
   const h2specd = join(programs, "h2specd");
   if (existsSync(h2specd) && process.argv[2] !== "server") {
     const folder = mkdtempSync(join(tmpdir(), "h2specd-"));
-    // Each case starts a client: in one file, and without types, that takes a tenth of the time.
+    // Each case starts a client. One file without types starts in a tenth of the time.
     await build({
       entryPoints: [join(HERE, "client.ts")],
       outfile: join(folder, "client.mjs"),

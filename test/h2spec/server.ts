@@ -1,6 +1,6 @@
 /**
- * The server that h2spec tests: answers every request with a few bytes, on a port for each way to get to the engine. Prints
- * the ports, and runs until it is killed or its parent is gone.
+ * The server that h2spec tests: it answers every request with a few bytes, on a port for each path into the engine. Prints
+ * the ports, and runs until it is killed or its parent ends.
  */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
@@ -35,7 +35,7 @@ const accept = (socket: Socket): void => {
   socket.on("error", () => {});
   engine.accept(socket);
 };
-// Not behind the listener of a server, which would answer in HTTP/1.1 what does not begin as HTTP/2.
+// The engine is used directly, because a listener answers in HTTP/1.1 if the first bytes are not HTTP/2.
 const plain = await listen(createServer(accept));
 const secure = createTlsServer({ ...createCertificates().server, ALPNProtocols: ["h2"] }, accept);
 console.log(JSON.stringify({ h2c: plain, h2: await listen(secure) }));

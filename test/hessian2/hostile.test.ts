@@ -1,4 +1,4 @@
-/** Hessian 2 from peers that mean no good: whatever arrives is data, or an error, and costs no more than its size. */
+/** Hessian 2 from hostile peers: any input is either decoded or rejected, at a cost proportional to its size. */
 import fc from "fast-check";
 import { createHessian2, hessian2 } from "triple-es/hessian2";
 import type { JavaClass, JavaType } from "triple-es/java";
@@ -190,7 +190,7 @@ describe("Hessian 2", () => {
   it("decodes exceptions with circular causes or unusual fields, and refuses other objects", () => {
     const throwable = (name: string, cause: string): string =>
       `43 ${text(name)} 92 ${text("cause")} ${text("odd")} ${cause}`;
-    // The inner exception has the outer one for its cause; the odd field is an object of an undeclared class.
+    // The cause of the inner exception is the outer one; the additional field is an object of an undeclared class.
     const gadget = `43 ${text("com.acme.Gadget")} 90 62`;
     const inner = throwable("com.acme.Inner", `61 5190 ${gadget}`);
     const outer = hessian2.decodeException?.(hex(throwable("com.acme.Outer", `60 ${inner} 91`)));

@@ -1,4 +1,7 @@
-/** References of Hessian 2: what is there twice is made once and written once, so that work grows with the bytes alone. */
+/**
+ * References of Hessian 2: a repeated object is created once and written once, so that the work is proportional to the
+ * bytes.
+ */
 import { createHessian2, hessian2 } from "triple-es/hessian2";
 import { type JavaClass, type JavaType, typed } from "triple-es/java";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -10,7 +13,7 @@ const text = (value: string): string => Buffer.from(hessian2.encode("java.lang.S
 const int = (value: number): string => Buffer.from(hessian2.encode("int", value)).toString("hex");
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
-/** A class that holds itself under two types, in the order given. */
+/** A class that contains itself under two types, in the given order. */
 function nodeClass(order: readonly ("left" | "right")[]): JavaClass {
   const types = { left: { class: () => Node }, right: ANY } as const;
   const Node: JavaClass = {
@@ -22,7 +25,7 @@ function nodeClass(order: readonly ("left" | "right")[]): JavaClass {
   return Node;
 }
 
-/** Objects inside each other, each of which is twice in the one around it. */
+/** Nested objects, each of which occurs twice in the one that contains it. */
 function doubled(depth: number, make: (inner: unknown) => unknown): unknown {
   let value: unknown = null;
   for (let i = 0; i < depth; i += 1) value = make(value);
@@ -37,7 +40,7 @@ describe("reading", () => {
   const words = `${int(1024)}${int(0x7fffffff).repeat(1024)}`;
   const definition = `43 ${text("java.math.BigInteger")} 92 ${text("signum")} ${text("mag")}`;
 
-  /** Counts how often digits of an integer were computed while `work` ran. */
+  /** Counts how often the digits of an integer were computed during `work`. */
   function conversions(work: () => unknown): number {
     let count = 0;
     const counting = new Proxy(BigInt, {
@@ -90,7 +93,7 @@ describe("reading", () => {
   it("takes of two fields of one name the last, as Java does", () => {
     const Base: JavaClass = { name: "V$Base", fields: { n: "int", name: "java.lang.String", x: ANY } };
     const known = createHessian2({ classes: [{ ...Base, name: "V$Sub" }] });
-    // As hessian-lite writes a class and its base that both have n and name: V$Sub { n, f, name; n, name, x }.
+    // hessian-lite writes a class and its base that both have n and name in this way: V$Sub { n, f, name; n, name, x }.
     const recorded = "43055624537562960178046e616d65016e0166046e616d65016e604e046261736591443fb99999a00000000373756292";
     const read = known.decode({ class: () => Base }, hex(recorded));
     expect(read).toEqual({ n: 2, name: "sub", x: null });
@@ -177,7 +180,7 @@ describe("writing", () => {
 
 describe("sets", () => {
   const Color = { name: "V$E", values: ["A", "B"] };
-  /** As hessian-lite writes `EnumSet.of(E.B)`. */
+  /** hessian-lite writes `EnumSet.of(E.B)` in this way. */
   const recorded =
     "433030636f6d2e616c69626162612e636f6d2e63617563686f2e6865737369616e2e696f2e456e756d53657448616e646c65" +
     "7292076f626a6563747304747970656071075b6f626a656374430356244591046e616d65610142430f6a6176612e6c616e67" +
@@ -211,7 +214,7 @@ describe("exceptions", () => {
     // The field a is a list of 1 and an undeclared object, b a reference to that list.
     const bytes = `43 ${text("X")} 90 43 ${text("E")} 92 ${text("a")} ${text("b")} 61 7a 91 60 5191`;
     expect(hessian2.decodeException?.(hex(bytes)).fields).toEqual({ a: undefined, b: undefined });
-    // The same after another list, which contains the one that fails: a is [[a, <undeclared>]], b what is inside.
+    // The same after another list, which contains the invalid one: a is [[a, <undeclared>]], b its content.
     const inner = `43 ${text("X")} 90 43 ${text("E")} 93 ${text("a")} ${text("b")} ${text("c")}`;
     const nested = `${inner} 61 7a 7a 91 5191 60 5192 79 93`;
     expect(hessian2.decodeException?.(hex(nested)).fields).toEqual({ a: undefined, b: undefined, c: [3] });

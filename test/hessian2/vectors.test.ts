@@ -1,4 +1,4 @@
-/** Hessian 2 against what Dubbo's own encoder writes, recorded in fixtures/wire/dubbo. */
+/** Compares Hessian 2 with the output of Dubbo's encoder, recorded in fixtures/wire/dubbo. */
 import { readFileSync } from "node:fs";
 import { createHessian2, hessian2 } from "triple-es/hessian2";
 import { type JavaClass, type JavaEnum, JavaException, type JavaType, typed } from "triple-es/java";
@@ -41,7 +41,7 @@ const User: JavaClass = {
     manager: { class: () => User },
   },
 };
-/** The times of java.time in hessian-lite: each has a class of its own, with the fields in Java's order. */
+/** The classes of hessian-lite for java.time, each with the fields in Java's order. */
 const TIMES = "com.alibaba.com.caucho.hessian.io.java8";
 const LocalTime: JavaClass = {
   name: `${TIMES}.LocalTimeHandle`,
@@ -77,7 +77,7 @@ const numbers = Object.keys(recorded).flatMap((name): [string, JavaType, unknown
   return kind === "double" ? [[name, kind, Number(value)]] : [];
 });
 
-/** Values that we write as Java does, byte for byte. */
+/** Values that are written as in Java, byte for byte. */
 const both: readonly [name: string, type: JavaType, value: unknown][] = [
   ["null", "java.lang.String", null],
   ["true", "boolean", true],
@@ -123,7 +123,7 @@ const both: readonly [name: string, type: JavaType, value: unknown][] = [
   ["object Address", { class: () => Address }, { number: 7, street: "Hauptstraße" }],
 ];
 
-/** Encodings that Java uses and we accept, but do not produce. */
+/** Encodings that Java writes. They are read, but not written. */
 const readOnly: readonly [name: string, type: JavaType, value: unknown][] = [
   ["double -0.0", "double", 0],
   ["bytes 10000", "[B", counting(10_000).map((one) => one)],

@@ -1,4 +1,4 @@
-/** Clients that ask for another type of response, or name the type of their messages. */
+/** Clients that request another type of response, or name the type of their messages. */
 import { type HandlerContext, protoCodec } from "triple-es";
 import { createTransport as createFetchTransport } from "triple-es/fetch";
 import { createTransport } from "triple-es/node";

@@ -1,4 +1,4 @@
-/** Arguments in JSON: the array of one, the bare object, and what is neither. */
+/** Arguments in JSON: the array of one, the bare object, and invalid bodies. */
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import { DurationSchema, EmptySchema, ListValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";

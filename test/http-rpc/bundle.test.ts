@@ -1,6 +1,4 @@
-/**
- * The modules that a page loads: the client half, and nothing that only servers need.
- */
+/** The modules that a page loads: those of clients only. */
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../support/documents.ts";
@@ -16,7 +14,7 @@ import { createRouter } from "triple-es";
 console.log(createRouter());
 `;
 
-/** The files that a bundle is made of. */
+/** Returns the files of a bundle. */
 async function filesOf(contents: string): Promise<string[]> {
   const { metafile } = await build({
     stdin: { contents, resolveDir: ROOT, loader: "ts" },

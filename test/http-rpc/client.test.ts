@@ -1,4 +1,4 @@
-/** The client of sub-protocol A: what it sends, what it reads, and the statuses it makes itself. */
+/** The client of sub-protocol A: its requests, the responses it accepts, and the statuses that it sets itself. */
 import { Code, jsonCodec, Metadata, RpcError, Status } from "triple-es";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it } from "vitest";

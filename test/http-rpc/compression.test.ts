@@ -1,4 +1,4 @@
-/** Compression in sub-protocol A: bodies both ways, encodings nobody has, and bombs. */
+/** Compression in sub-protocol A: bodies in both directions, unknown encodings, and decompression bombs. */
 import zlib from "node:zlib";
 import { jsonCodec } from "triple-es";
 import { gzip, nodeCompressions, zstd } from "triple-es/node";
@@ -30,7 +30,7 @@ describe.each(nodeCompressions)("$name", (compression) => {
   it("refuses a decompression bomb before it is inflated", async () => {
     const limited = routeGreeter({}, { ...options, maxMessageBytes: 1000 }).exchange;
     const body = await compression.compress(new TextEncoder().encode(`[{"name":"${"a".repeat(1_000_000)}"}]`));
-    // Brotli squeezes this below the limit, the others do not: either way the answer is the same.
+    // Brotli compresses this body below the limit, the others do not. The response is the same in both cases.
     const answer = await limited(rpcRequest({ headers: { "content-encoding": compression.name }, body }));
     expect([answer.status, await jsonOf(answer)]).toEqual([
       413,

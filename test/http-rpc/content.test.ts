@@ -1,6 +1,4 @@
-/**
- * The content types that a method accepts and answers with.
- */
+/** The content types of requests and responses of a method. */
 import { createRouter, type ServiceOptions } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -14,7 +12,7 @@ const XML_BODY = "<x><fullName>Ada</fullName></x>";
 const MULTIPART = "multipart/form-data; boundary=b";
 const MULTIPART_BODY = '--b\r\nContent-Disposition: form-data; name="fullName"\r\n\r\nAda\r\n--b--\r\n';
 
-/** Spec: Additional request content types, beside those of the codecs. */
+/** Spec: Additional request content types, in addition to those of the codecs. */
 const BODIES: readonly (readonly [kind: string, contentType: string, body: string, response: string])[] = [
   ["multipart", MULTIPART, MULTIPART_BODY, "application/json"],
   ["form", "application/x-www-form-urlencoded", "fullName=Ada", "application/json"],

@@ -1,4 +1,4 @@
-/** Errors of both protocols quote what is wrong with a request, but do not send a peer's text back at length. */
+/** Errors of both protocols quote the invalid part of a request, but at a limited length. */
 import { createRouter } from "triple-es";
 import { expect, it } from "vitest";
 import { ParametersServiceDef } from "../../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
@@ -9,7 +9,7 @@ const LONG = "x".repeat(5_000);
 const FORM = "application/x-www-form-urlencoded";
 const MULTIPART = "multipart/form-data; boundary=b";
 const XML = "application/xml";
-/** The longest error of the table below that is justified: a few names, and 300 characters of a reason. */
+/** The longest justified error of the table below: a few names, and 300 characters of a reason. */
 const MAX_ERROR_BYTES = 600;
 
 const part = (headers: string, content = "1"): string => `--b\r\n${headers}\r\n\r\n${content}\r\n--b--\r\n`;

@@ -42,7 +42,7 @@ describe("a form", () => {
     expect((await send("map", FORM, "")).body).toEqual({});
   });
 
-  // One row for each type that a field may have.
+  // One row for each type of field.
   it.each([
     ["big=-9223372036854775808", { big: "-9223372036854775808" }],
     ["unsigned=18446744073709551615", { unsigned: "18446744073709551615" }],

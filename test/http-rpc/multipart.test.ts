@@ -324,7 +324,7 @@ describe("any body", () => {
     // No line of a part may start with the boundary (RFC 2046, section 5.1).
     const startsParts = (bytes: Uint8Array) => new TextDecoder("latin1").decode(bytes).startsWith(`--${BOUNDARY}`);
     const name = fc.stringMatching(/^[a-zA-Z0-9_.-]{1,10}$/);
-    // Much of what a parser may take for the end of a part.
+    // Texts that a parser may mistake for the end of a part.
     const content = fc.oneof(
       fc.uint8Array({ maxLength: 100 }),
       fc

@@ -1,6 +1,6 @@
 /**
- * Protection against cross-site request forgery: form, multipart and text bodies, which browsers send to any site without
- * a preflight, are judged by `sec-fetch-site` and `origin`.
+ * Protection against cross-site request forgery: form, multipart and text bodies, which browsers send to any site without a
+ * preflight, are checked by `sec-fetch-site` and `origin`.
  */
 
 import { once } from "node:events";
@@ -19,7 +19,10 @@ const FORM = "application/x-www-form-urlencoded";
 const MULTIPART = "multipart/form-data; boundary=b";
 const MULTIPART_BODY = '--b\r\nContent-Disposition: form-data; name="fullName"\r\n\r\nAda\r\n--b--\r\n';
 
-/** The HTTP statuses of a form, a multipart body and a text body with these headers, or the one that all of them have. */
+/**
+ * Returns the HTTP statuses of a form, a multipart body and a text body with these headers, or a single one if they are
+ * equal.
+ */
 async function statuses(headers: Fields, options: RouterOptions = {}): Promise<unknown> {
   const send = routeParameters({ bodies: undefined }, options);
   const fields = { "tri-protocol-version": undefined, ...headers };

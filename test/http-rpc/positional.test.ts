@@ -1,4 +1,4 @@
-/** JSON arguments of methods without IDL in sub-protocol A: by position, by name, bare, and for one of several methods. */
+/** JSON arguments of methods without IDL in sub-protocol A: by position, by name, bare, and with overloads. */
 import fc from "fast-check";
 import { createInMemoryTransport, createRouter, Metadata } from "triple-es";
 import { createTransport } from "triple-es/fetch";
@@ -98,7 +98,7 @@ describe("arguments in JSON", () => {
   });
 
   it("make a value or a refusal of any JSON, and leave prototypes alone", async () => {
-    // Handlers that fail at nothing: what is refused is refused before them.
+    // These handlers never fail, so that every rejection comes from the runtime.
     const router = serving({ total: () => 0, echo: () => everything, find: () => null, findBetween: () => null });
     const before = Object.getOwnPropertyNames(Object.prototype);
     await fc.assert(

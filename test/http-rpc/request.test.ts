@@ -17,7 +17,7 @@ import { greeter } from "../support/server.ts";
 
 const { exchange } = routeGreeter();
 
-/** HTTP status and, of a failure, the status in the body. */
+/** The HTTP status and, for a failure, the status in the body. */
 async function outcome(given: GivenRequest, send = exchange): Promise<readonly [number, number?]> {
   const answer = await send(rpcRequest(given));
   if (answer.status === 200) return [200];
@@ -183,7 +183,7 @@ describe("the timeout", () => {
     },
   }).exchange;
 
-  /** The timeout that the handler sees, in whole milliseconds, or the outcome if there is no call. */
+  /** Returns the timeout in the handler, in whole milliseconds, or the outcome if the handler was not called. */
   async function timeout(headers: Fields): Promise<number | undefined | readonly [number, number?]> {
     seen = undefined;
     const result = await outcome({ headers }, timed);

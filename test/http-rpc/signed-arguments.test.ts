@@ -1,4 +1,4 @@
-/** Arguments and results of methods without IDL in sub-protocol A in other bodies than JSON. */
+/** Arguments and results of methods without IDL in sub-protocol A, in bodies other than JSON. */
 import fc from "fast-check";
 import { createRouter, type ServiceOptions } from "triple-es";
 import {
@@ -18,10 +18,10 @@ const FORM = "application/x-www-form-urlencoded";
 const MULTIPART = "multipart/form-data; boundary=x";
 const XML = "application/xml";
 
-/** Has a field that XML has no name for. */
+/** Has a field whose name is invalid in XML. */
 const Odd: JavaClass = { name: "com.acme.Outer$Odd", fields: { $id: "int" } };
 
-/** A method that answers with its only argument, for each of these types. */
+/** A method for each of these types, which returns its argument. */
 const ECHOES: Readonly<Record<string, JavaType>> = {
   string: "java.lang.String",
   long: "long",
@@ -60,7 +60,7 @@ const EchoDef: ServiceDef<object, Record<string, (value: never) => unknown>> = {
 
 const echo = Object.fromEntries(Object.keys(ECHOES).map((name) => [name, (value: unknown) => value]));
 
-/** Sends a body to a method, with the header that proves where it comes from. */
+/** Sends a body to a method, with the header that proves its origin. */
 function open(options: ServiceOptions = { bodies: EVERY_BODY }) {
   const router = createRouter().add(ShopDef, shop, options).add(EchoDef, echo, options);
   return async (path: string, contentType: string, body: Bytes, headers: Fields = {}) => {
@@ -84,7 +84,7 @@ const part = (name: string, type: string, value: string): string =>
 const multipart = (...parts: string[]): string => `${parts.join("")}--x--\r\n`;
 
 describe("arguments by name", () => {
-  // One row for each way to find a parameter, and for each kind of type.
+  // One row for each way to select a parameter, and for each kind of type.
   it.each([
     ["sayHi", FORM, "greeting=Hi&name=Zo%C3%AB+%26+Co&other=1", '"Hi, Zoë & Co!"'],
     ["sayHi", FORM, "0=Ann&1=Hi", '"Hi, Ann!"'],

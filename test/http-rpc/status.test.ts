@@ -1,4 +1,4 @@
-/** The tables of sub-protocol A: what a server sends for an error, and what a client makes of it. */
+/** The tables of sub-protocol A: the response of a server to an error, and the error of a client for a response. */
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
@@ -11,13 +11,13 @@ import { codeOfHttpStatus } from "../../runtime/src/http-rpc/status.ts";
 import { jsonOf, type RoutedGreeter, response, routeGreeter, rpcRequest, wireClient } from "../support/greeter.ts";
 import { failureOf } from "../support/server.ts";
 
-/** The error that a client makes of a response. */
+/** Returns the error of a client for a response. */
 function failure(status: number, body: unknown): Promise<RpcError> {
   const bytes = typeof body === "string" ? body : JSON.stringify(body);
   return failureOf(wireClient(createHttpRpcClient, response({ status, body: bytes })).client.greet({}));
 }
 
-/** The response to an error of a handler, and the error that a client makes of it. */
+/** Returns the response to an error of a handler, and the error of a client for that response. */
 async function thrown(
   error: unknown,
 ): Promise<{ http: number; type: string | undefined; body: unknown; read: RpcError }> {
@@ -69,7 +69,7 @@ describe("the code inferred from an HTTP status", () => {
   });
 });
 
-// Design, decision 4: what a handler throws. The last column: whether `code` is added.
+// Errors that a handler throws. The last column: true if `code` is added to the body.
 const THROWN: readonly (readonly [string, Code, number, boolean])[] = [
   ["canceled", Code.Canceled, 499, true],
   ["unknown", Code.Unknown, 500, false],
@@ -161,7 +161,7 @@ describe("an error that a handler threw", () => {
   });
 });
 
-// Spec: protocol error codes. Each made by the runtime of a server, or only received.
+// Spec: protocol error codes. Each is either set by the server's runtime or only received.
 const RECEIVED: readonly (readonly [Status, number, Code])[] = [
   [Status.SerializationError, 400, Code.InvalidArgument],
   [Status.ClientTimeout, 408, Code.DeadlineExceeded],

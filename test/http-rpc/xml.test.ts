@@ -13,7 +13,7 @@ async function decode(xml: string): Promise<JsonValue> {
   return decodeXml(AllParametersSchema, parseXml(new TextEncoder().encode(xml), undefined, 10_000));
 }
 
-/** The same message in JSON and as the content of its XML. One row for each type that a field may have. */
+/** A message in JSON, and as the content of its XML. One row for each type of field. */
 const MESSAGES: readonly (readonly [json: Record<string, unknown>, xml: string])[] = [
   [{}, ""],
   [{ fullName: "Ada" }, "<fullName>Ada</fullName>"],
@@ -145,7 +145,7 @@ describe("a message", () => {
       fc.asyncProperty(message, async (init) => {
         const json = toJson(AllParametersSchema, create(AllParametersSchema, init as object));
         const xml = new TextDecoder().decode(encodeXml(AllParametersSchema, json));
-        // An int32 is read as text, which stands for the same number.
+        // An int32 is read as text that denotes the same number.
         expect(JSON.stringify(await decode(xml)).replaceAll('"', "")).toBe(JSON.stringify(json).replaceAll('"', ""));
       }),
     );

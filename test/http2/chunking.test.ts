@@ -90,7 +90,7 @@ const TO_CLIENTS: Readonly<Record<string, Buffer>> = {
   ]),
 };
 
-/** The events of a stream, independent of chunks. A request that was reset may have been dispatched before, or not. */
+/** The events of a stream, independent of chunks. A request that is reset may or may not have been dispatched before. */
 function normalOf(heard: Heard): unknown {
   if (heard.reset !== undefined) return { reset: heard.reset.code, by: heard.reset.by };
   const { block: head, bytes, ended, trailers, closed, informational } = heard;
@@ -103,7 +103,7 @@ interface Outcome {
   readonly frames: readonly string[];
 }
 
-/** Frames that are sent in any order between streams, and as often as chunks have it. */
+/** Frames whose order between streams and whose number may depend on chunks. */
 function framesOf(side: RecordedServer | RecordedClient): string[] {
   return side
     .frames()
@@ -112,7 +112,7 @@ function framesOf(side: RecordedServer | RecordedClient): string[] {
     .sort();
 }
 
-/** Receives chunks, each of which is overwritten afterwards. */
+/** Receives chunks, and overwrites each of them afterwards. */
 function feed(side: RecordedServer | RecordedClient, chunks: readonly Buffer[]): void {
   for (const chunk of chunks) {
     const copy = Buffer.from(chunk);
@@ -144,7 +144,7 @@ function call(chunks: readonly Buffer[]): Outcome {
   return { streams: calls.map(normalOf), over: [code, text], frames: framesOf(client) };
 }
 
-/** The chunks between some positions. */
+/** Splits bytes at the given positions. */
 function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {
   const sorted = [0, ...[...positions].sort((a, b) => a - b), bytes.length];
   return sorted.slice(1).map((end, i) => bytes.subarray(sorted[i], end));

@@ -1,4 +1,4 @@
-/** The engine has no clock, no randomness and no platform: the same input makes the same output. */
+/** The engine has no clock, no randomness and no dependency on the platform: equal input gives equal output. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -22,7 +22,7 @@ const WINDOW = 256 * 1024;
 const NONE = frozen();
 const TRAILERS = frozen("grpc-status", "0");
 
-/** A server with requests whose responses have begun. */
+/** A server with requests whose responses have started. */
 function responding(count: number, ...first: readonly Uint8Array[]): { server: RecordedServer; streams: Heard[] } {
   const server = new RecordedServer();
   server.receive(...first);
@@ -59,7 +59,7 @@ describe("sending", () => {
     for (const { stream } of streams) stream?.sendData(bytesOf(40_000), true);
     const sent = lengths(server.frames());
     expect(sent.reduce((sum, [, length = 0]) => sum + length, 0)).toBe(65_535);
-    // One frame each in turn.
+    // One frame of each stream in turn.
     expect(sent.map(([id]) => id).slice(0, 4)).toEqual([1, 3, 1, 3]);
     server.receive(windowUpdate(0, 100_000));
     expect(lengths(server.frames()).reduce((sum, [, length = 0]) => sum + length, 0)).toBe(80_000 - 65_535);
@@ -161,7 +161,7 @@ describe("sending", () => {
     expect(server.frames(0).map(({ type }) => type)).toEqual([FrameType.Settings]);
     expect(lengths(server.frames(20_000)).map(([, length]) => length)).toEqual([16_384, 16_384]);
     expect(server.connection.hasMore).toBe(true);
-    // A response that comes while the socket has enough waits too.
+    // A response that starts while the socket is full waits too.
     server.frames(0);
     server.receive(headers(3, REQUEST, END_HEADERS | END_STREAM));
     server.requests[1]?.stream?.respond(200, NONE, bytesOf(10), TRAILERS, true);

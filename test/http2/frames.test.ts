@@ -1,4 +1,4 @@
-/** Frames that are wrong by themselves (RFC 9113, sections 4 and 6), on a server and on a client. */
+/** Frames that are invalid regardless of state (RFC 9113, sections 4 and 6), on a server and on a client. */
 import { describe, expect, it } from "vitest";
 import { ErrorCode, FrameType, Setting } from "../../runtime/src/http2/codes.ts";
 import {
@@ -26,7 +26,7 @@ const { Data, Headers, Priority, RstStream, Settings, PushPromise, Ping, GoAway,
   FrameType;
 const { ProtocolError, FrameSizeError, FlowControlError, EnhanceYourCalm, CompressionError } = ErrorCode;
 
-/** Each on a connection whose stream 1 is open. */
+/** Each frame is received on a connection whose stream 1 is open. */
 const WRONG: readonly (readonly [name: string, bytes: Uint8Array, code: number])[] = [
   ["a frame that is larger than was allowed", frame(Data, 0, 1, [], 16_385), FrameSizeError],
   ["an unknown frame that is larger than was allowed", frame(0xbe, 0, 1, [], 16_385), FrameSizeError],
@@ -105,7 +105,7 @@ describe.each([
     const frames = side.frames();
     expect(frames.at(-1)).toMatchObject({ type: GoAway });
     expect(Buffer.from(frames.at(-1)?.payload ?? []).readUInt32BE(4)).toBe(code);
-    // Nothing is read or written any more.
+    // Nothing is read or written afterwards.
     side.receive(ping(), headers(1, role === "server" ? REQUEST : RESPONSE));
     expect(side.bytes()).toHaveLength(0);
   });

@@ -1,4 +1,4 @@
-/** Any bytes at any time: nothing is thrown, memory is bounded, and what is sent is HTTP/2. */
+/** Arbitrary input: nothing is thrown, memory is bounded, and the output is valid HTTP/2. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FrameType } from "../../runtime/src/http2/codes.ts";
@@ -18,7 +18,7 @@ import { runs } from "./support/runs.ts";
 
 const bytes = fc.uint8Array({ maxLength: 60 });
 
-/** Frames that are nearly right. */
+/** Frames that are almost valid. */
 const nearly = fc
   .record({
     type: fc.oneof({ weight: 9, arbitrary: fc.nat(9) }, fc.nat(255)),

@@ -1,4 +1,4 @@
-/** HPACK (RFC 7541): the examples of its appendix C, blocks that encoders of others made, and blocks that are wrong. */
+/** HPACK (RFC 7541): the examples of its appendix C, blocks of other encoders, and invalid blocks. */
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -132,7 +132,7 @@ describe("blocks of other encoders", () => {
   });
 });
 
-/** Some encoders put pseudo-header fields into an order of their own. */
+/** Some encoders reorder pseudo-header fields. */
 function sorted(fields: readonly string[]): string[] {
   return Array.from({ length: fields.length / 2 }, (_, i) => `${fields[2 * i]}: ${fields[2 * i + 1]}`).sort();
 }

@@ -65,7 +65,7 @@ describe("a request", () => {
     server.onRequest = (stream) => stream.respond(400, NONE, Buffer.from("no"), undefined, true);
     server.receive(headers(1, REQUEST, END), headers(3, REQUEST));
     expect(server.requests.map(({ closed, ended }) => [closed, ended])).toEqual([
-      // Closed by its response: nothing follows, not even the end of the request.
+      // The stream is closed by its response: nothing follows, not even the end of the request.
       [1, false],
       [1, false],
     ]);
@@ -218,7 +218,7 @@ describe("a graceful shutdown", () => {
     expect(server.events.at(-1)).toEqual({ type: "pong", kind: "shutdown" });
     server.connection.goAway(ErrorCode.NoError, true);
     expect(goAways(server.frames())).toEqual([[3, ErrorCode.NoError]]);
-    // Decoded and counted, but not handed out, and not answered.
+    // The request is decoded and counted, but neither dispatched nor answered.
     server.receive(headers(5, REQUEST), data(5, "abc", END_STREAM));
     expect([server.requests.length, server.bytes().length, server.over]).toEqual([2, 0, undefined]);
     for (const { stream } of server.requests) stream?.respond(200, NONE, undefined, undefined, true);
@@ -234,7 +234,7 @@ describe("a graceful shutdown", () => {
     expect(() => client.open()).toThrow(NotOpen);
     client.receive(goAway(3));
     expect(calls.map(({ reset }) => reset?.isUnprocessed)).toEqual([undefined, undefined, true]);
-    // It may be lowered, and not raised again.
+    // The last stream id may be lowered, but not raised.
     client.receive(goAway(1), goAway(MAX_31_BITS));
     expect(calls.map(({ reset }) => reset?.isUnprocessed)).toEqual([undefined, true, true]);
     client.receive(headers(1, RESPONSE, END));

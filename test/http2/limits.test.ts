@@ -1,5 +1,5 @@
 /**
- * Limits on what a peer may do before its connection is closed, each next to legitimate behavior (RFC 9113, section
+ * Limits on the behaviour of a peer before its connection is closed, each next to legitimate behaviour (RFC 9113, section
  * 10.5).
  */
 import { describe, expect, it } from "vitest";
@@ -29,7 +29,7 @@ const END = END_HEADERS | END_STREAM;
 const NONE = frozen();
 const { EnhanceYourCalm, RefusedStream, CompressionError } = ErrorCode;
 
-/** Counts how often something can be received before the connection is closed. The output is read each time. */
+/** Counts how often an input can be received before the connection is closed. The output is read each time. */
 function countUntilOver(side: RecordedServer | RecordedClient, make: (i: number) => Uint8Array, max = 200_000): number {
   for (let i = 0; i < max; i++) {
     side.receive(make(i));
@@ -81,7 +81,7 @@ describe.each([
       let count = 0;
       for (; side.over === undefined; count++) {
         side.receive(bytes);
-        // The socket is full.
+        // The socket is full from here on.
         side.bytes(0);
       }
       expect(count).toBeGreaterThan(900);
@@ -228,7 +228,7 @@ describe("a server", () => {
     };
     for (let i = 0; i < 20_000; i++) {
       const id = 2 * i + 1;
-      // A window and a measurement of the bandwidth for each response, as gRPC in Go and Java have them.
+      // A WINDOW_UPDATE and a PING that measures bandwidth for each response, as gRPC for Go and Java sends them.
       server.receive(
         Buffer.concat([headers(id, REQUEST), data(id, bytesOf(100), END_STREAM)]),
         windowUpdate(0, 100),

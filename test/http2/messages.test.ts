@@ -1,10 +1,10 @@
-/** Header blocks that make no message (RFC 9113, section 8), and those that do. */
+/** Header blocks of malformed messages (RFC 9113, section 8), and of valid ones. */
 import { describe, expect, it } from "vitest";
 import { ErrorCode, FrameType } from "../../runtime/src/http2/codes.ts";
 import { data, END_HEADERS, END_STREAM, frame, headers, PADDED, REQUEST, RESPONSE } from "./support/frames.ts";
 import { frozen, RecordedClient, RecordedServer } from "./support/recorder.ts";
 
-/** A request with some fields in place of those of the same name, `undefined` without them. */
+/** Returns a request in which the given fields replace those of the same name; `undefined` removes a field. */
 function requestWith(changes: Readonly<Record<string, string | undefined>>): string[] {
   const fields: string[] = [];
   for (let i = 0; i < REQUEST.length; i += 2) {
@@ -72,7 +72,7 @@ describe("a request", () => {
     server.receive(headers(1, fields, END));
     expect(resetCode(server)).toBe(ErrorCode.ProtocolError);
     expect([server.over, server.requests, server.connection.streams]).toEqual([undefined, [], 0]);
-    // The connection goes on.
+    // The connection stays open.
     server.receive(headers(3, REQUEST, END));
     expect(server.requests).toHaveLength(1);
   });

@@ -1,4 +1,4 @@
-/** A client and a server of ours, with everything between them cut, delayed and tuned at random: no byte is lost. */
+/** A client and a server of the engine, with random chunks, delays and settings between them: no byte is lost. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Setting } from "../../runtime/src/http2/codes.ts";
@@ -7,11 +7,11 @@ import { bytesOf, frozen, Heard, RecordedClient, RecordedServer } from "./suppor
 import { runs } from "./support/runs.ts";
 
 interface Plan {
-  /** The sizes of what a call sends, and of what it gets. */
+  /** The sizes of the data of a call, in both directions. */
   readonly up: readonly number[];
   readonly down: readonly number[];
   readonly hasTrailers: boolean;
-  /** The side that cancels, and the time; neither side by default. */
+  /** The side that cancels, and the time. Default: neither. */
   readonly cancel: "client" | "server" | undefined;
 }
 
@@ -38,7 +38,7 @@ const tuning = fc.constantFrom(
   settings([Setting.MaxConcurrentStreams, 2], [Setting.InitialWindowSize, 5_000]),
 );
 
-/** One call, as both sides have it. */
+/** One call, as recorded on both sides. */
 interface Exchange {
   readonly plan: Plan;
   readonly client: Heard;
@@ -46,7 +46,7 @@ interface Exchange {
   readonly answer: Buffer;
 }
 
-/** Sends pieces one after another, as far as they are accepted. */
+/** Sends chunks one after another while they are accepted. */
 function send(
   stream: { sendData(bytes: Uint8Array, isEnd: boolean): boolean } | undefined,
   pieces: Buffer[],
@@ -62,7 +62,10 @@ function send(
 const pieces = (sizes: readonly number[], seed: number): Buffer[] =>
   sizes.map((length, i) => Buffer.from(bytesOf(length, seed + i)));
 
-/** Runs calls over a wire whose pieces have lengths of `cuts`, until both sides are at rest. Returns what both sides have. */
+/**
+ * Runs calls over a connection whose chunks have the lengths in `cuts`, until both sides are idle. Returns the recorded
+ * calls.
+ */
 function run(
   plans: readonly Plan[],
   cuts: readonly number[],
@@ -70,7 +73,7 @@ function run(
 ): { exchanges: Exchange[]; served: Map<number, Heard>; sides: [RecordedClient, RecordedServer] } {
   const server = new RecordedServer({ maxStreams: 4 }, false);
   const client = new RecordedClient(false);
-  // A client that has not seen the settings would be refused what is too much.
+  // A client that has not received the settings might exceed their limits.
   client.receive(server.bytes());
   const served = new Map<number, Heard>();
   const exchanges: Exchange[] = plans.map((one, i) => {
@@ -120,7 +123,7 @@ function run(
     { from: client, to: server, waiting: Buffer.alloc(0) },
     { from: server, to: client, waiting: Buffer.alloc(0) },
   ];
-  // In the end all that settings hold back is let go.
+  // At the end, all settings that delay data are relaxed.
   const tune = [...tunings, settings([Setting.InitialWindowSize, 1_000_000], [Setting.MaxConcurrentStreams, 4])];
   for (let quiet = 0; quiet < 4; turn++) {
     let moved = false;
@@ -133,7 +136,7 @@ function run(
       wire.to.receive(wire.waiting.subarray(0, length));
       wire.waiting = wire.waiting.subarray(length);
     }
-    // Other settings of the server, between two of its frames.
+    // The server changes its settings between two frames.
     const mayTune = (turn % 7 === 6 || !moved) && wires[1]?.waiting.length === 0;
     const next = mayTune ? tune.shift() : undefined;
     if (next !== undefined) client.receive(next);

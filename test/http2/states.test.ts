@@ -18,7 +18,7 @@ import {
 } from "./support/frames.ts";
 import { bytesOf, frozen, RecordedClient, RecordedServer } from "./support/recorder.ts";
 
-/** A connection with a stream in some state, and its id. */
+/** A connection with a stream in the given state, and its id. */
 interface Scene {
   readonly side: RecordedServer | RecordedClient;
   readonly id: number;
@@ -31,7 +31,7 @@ const SERVER: Readonly<Record<keyof typeof State, () => Scene>> = {
   Idle: () => ({ side: new RecordedServer(), id: 1 }),
   Open: () => served(headers(1, REQUEST)),
   HalfRemote: () => served(headers(1, REQUEST, END_HEADERS | END_STREAM)),
-  // A server that has answered early resets the rest of the request: this state is for clients.
+  // A server that has responded early resets the rest of the request, so only clients have this state.
   HalfLocal: () => served(headers(1, REQUEST)),
   Ended: () =>
     served(headers(1, REQUEST, END_HEADERS | END_STREAM), (side) =>
@@ -122,7 +122,7 @@ describe.each([
     if (role === "server" && state === "HalfLocal") return;
     const { side, id } = scenes[state]();
     side.receive(send(id));
-    // A block that opens a stream is a request; trailers of a client that is no server's peer are none.
+    // A block that opens a stream is a request; a client receives no trailers without a response.
     if (type === "HEADERS" && state === "Idle") {
       if (role === "client") expect(side.over?.code).toBe(ErrorCode.ProtocolError);
       else expect(resets(side)).toEqual([[id, ErrorCode.ProtocolError]]);
@@ -187,7 +187,7 @@ describe.each([
     for (const state of ["WeReset", "Forgotten"] as const) {
       const { side, id } = scenes[state]();
       let announced = 0;
-      // A stream's window at a time is free of glitches; the connection's is four times that.
+      // A window of a stream at a time causes no glitches; that of the connection is four times as large.
       for (let i = 0; i < 100; i++) {
         side.receive(data(id, bytesOf(16_000)));
         for (const { type, streamId } of side.frames())

@@ -1,4 +1,4 @@
-/** The table of open streams: what was added is found until it is deleted, whatever else comes and goes. */
+/** The table of open streams: an added stream is found until it is deleted, whatever is added and deleted in between. */
 import { describe, expect, it } from "vitest";
 import { NO_SINK, Stream, type StreamOwner } from "../../runtime/src/http2/stream.ts";
 import { StreamTable } from "../../runtime/src/http2/stream-table.ts";

@@ -1,4 +1,4 @@
-/** The command itself: what it writes and removes, what it says, and how it ends. */
+/** The command: the files that it writes and removes, its output and its exit status. */
 import { spawnSync } from "node:child_process";
 import {
   existsSync,

@@ -1,4 +1,4 @@
-/** The committed output of contracts: what this source tree generates, byte for byte. */
+/** The committed output of contracts equals the output of this source tree, byte for byte. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,10 +1,10 @@
-/** Whatever a contract says in comments, tags and names: what is made of it is declarations, and nothing that runs. */
+/** For any comments, tags and names in a contract, the output contains only declarations. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { foreignShapes } from "../plugin/support/shapes.ts";
 import { java, type Reading, read, stubs } from "./support/contracts.ts";
 
-/** Pieces that mean something to a compiler, a debugger or a browser. */
+/** Texts with a meaning for a compiler, a debugger or a browser. */
 const pieces = fc.constantFrom(
   ...["*\\/", "//", "/*", "`${", '"', "'", "\\", "\\u002a/", "</script>", "<!--", "\u2028", "\r", "\n", "\u0000", "\t"],
   ...[
@@ -22,7 +22,7 @@ const text = fc
   .array(fc.oneof(pieces, fc.string({ unit: "binary" })), { maxLength: 6 })
   .map((parts) => parts.join("").replaceAll("*/", "* /"));
 
-/** The part of a text that can be the value of a tag. */
+/** Returns the part of a text that can be the value of a tag. */
 const word = (text = ""): string => text.replace(/[^!-~]/g, "");
 
 const types = fc.letrec<{ type: string }>((tie) => ({
@@ -81,7 +81,7 @@ function expectDeclarations(reading: Reading): void {
       expect(foreignShapes(path.replace("/", "-"), printed)).toEqual([]);
   }
   for (const { text: printed } of java(reading)) {
-    // In Java a comment ends at its first end, and \u is read before everything else.
+    // In Java, a comment ends at the first end marker, and \u is decoded before everything else.
     const code = printed.replace(/\/\*\*[\s\S]*?\*\//g, "").replace(/^\/\/.*$/gm, "");
     expect(code).not.toMatch(/[*\\"'`#]/);
     expect(printed).not.toContain("\\u");

@@ -1,4 +1,4 @@
-/** The Java side of contracts: what is printed, and that a Java compiler takes it. */
+/** The Java side of contracts: its text, and its compilation by a Java compiler. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ import { java, javaProblems, read, stubs } from "./support/contracts.ts";
 const hasJavac = spawnSync("javac", ["-version"]).status === 0;
 const needsJavac = hasJavac ? "" : " (skipped: needs javac)";
 
-/** Stubs of Dubbo's own library, as far as generated code refers to it. */
+/** Stubs of the classes of Dubbo that generated code refers to. */
 const OBSERVER = `package org.apache.dubbo.common.stream;
 public interface StreamObserver<T> {
     void onNext(T data);
@@ -28,7 +28,7 @@ public interface StreamObserver<T> {
 }
 `;
 
-/** Calls everything that generated code of fixtures has, with the types that Java must see. */
+/** Uses every declaration of generated code of the fixtures with the expected Java types. */
 const CALLER = `package caller;
 import fixture.classes.*;
 import fixture.overloads.Overloads;
@@ -46,7 +46,10 @@ class Caller {
 }
 `;
 
-/** Prints what a wrapped request says of each method of the named interfaces: its parameters as `Class.getName` writes them. */
+/**
+ * Prints the parameters of each method of the named interfaces as a wrapped request contains them, in the format of
+ * `Class.getName`.
+ */
 const REFLECTOR = `package caller;
 class Reflector {
     public static void main(String[] names) throws Exception {
@@ -61,7 +64,7 @@ class Reflector {
 }
 `;
 
-/** Names that a Java compiler would reject without escaping. */
+/** Names that a Java compiler rejects without escaping. */
 const UNUSUAL = `import type { int } from "triple-es/java";
     /** @service a.S */
     export interface S {
@@ -87,7 +90,7 @@ const UNUSUAL = `import type { int } from "triple-es/java";
     /** @class a.record.String */
     export interface Own { record: string }`;
 
-/** Services whose methods are all unary: a stream is a parameter in Java. */
+/** Services with unary methods only, because a stream is a parameter in Java. */
 const unary = [ClassesDef, CollectionsDef, EnumsDef, ExportsDef, NullabilityDef, OverloadsDef, ScalarsDef];
 
 describe("the Java side", () => {

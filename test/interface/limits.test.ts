@@ -1,4 +1,4 @@
-/** Contracts that would take a build with them: read to a finite depth and size, and refused with a place. */
+/** Contracts that would stop a build: they are read to a finite depth and size, and rejected with a position. */
 import { Project } from "ts-morph";
 import { expect, it } from "vitest";
 import { Problems } from "../../src/contract/model/diagnostics.ts";

@@ -13,7 +13,7 @@ const declared = `
 export type Names = string[];
 type Hidden<T> = Map<string, T>;`;
 
-/** The type as client, descriptor and Java have it, of a parameter and of a result. */
+/** Returns the type in the client, the descriptor and Java, as a parameter and as a result. */
 function mapped(type: string): string[] {
   const reading = read({
     "a.ts": `${imports}/** @service a.S */ export interface S { m(a: ${type}): Promise<${type}> }${declared}`,

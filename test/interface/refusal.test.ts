@@ -1,12 +1,10 @@
-/**
- * Declarations without a counterpart in Java are refused, with their positions, all in one run.
- */
+/** Declarations without a counterpart in Java are rejected with their positions, all in one run. */
 import { describe, expect, it } from "vitest";
 import { problemsOf, read } from "./support/contracts.ts";
 
 const brands = 'import type { int, JavaArray } from "triple-es/java";\n';
 
-/** The problem of a parameter of the given type, in the third line of its contract. */
+/** Returns the problem of a parameter of the given type, in the third line of its contract. */
 function problemOf(type: string, declarations = ""): string[] {
   return problemsOf(
     `${brands}/** @service a.S */ export interface S {\n  m(a: ${type}): Promise<void>;\n}\n${declarations}`,

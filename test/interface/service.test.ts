@@ -1,4 +1,4 @@
-/** Generated clients and handlers against each other: every value arrives as what its contract says, in both sub-protocols. */
+/** Calls between generated clients and handlers: every value has the type of its contract, in both sub-protocols. */
 import { createInMemoryTransport, createRouter, type ServiceDef, type Transport } from "triple-es";
 import { hessian2 } from "triple-es/hessian2";
 import { jsonSerialization } from "triple-es/java";
@@ -36,7 +36,7 @@ import { createLeftsClient as createLeftsClientOfJs } from "../../fixtures/inter
 
 const serializations = [hessian2];
 
-/** Makes transports to a service that is handled in this process. */
+/** Creates transports to a service in this process. */
 function opener(protocol: "grpc" | "http-rpc") {
   return <H extends object>(service: ServiceDef<object, H>, handler: H): Transport => {
     const router = createRouter({ serializations }).add(service, handler);

@@ -1,4 +1,4 @@
-/** Time grows with the size of contracts, not with its square. */
+/** The time is proportional to the size of contracts. */
 import { expect, it } from "vitest";
 import { read, stubs } from "./support/contracts.ts";
 
@@ -15,6 +15,6 @@ it("400 services with 10 methods each, whose classes are in one circle, are read
   const reading = read(Object.fromEntries(contracts));
   expect(reading.problems).toEqual([]);
   expect(stubs(reading)).toHaveLength(400);
-  // Two seconds on a laptop.
+  // It takes two seconds on a laptop.
   expect(performance.now() - start).toBeLessThan(30_000);
 }, 60_000);

@@ -1,6 +1,4 @@
-/**
- * Connect's implementation for Node as judge, as a client and as a server of gRPC.
- */
+/** Interoperability with Connect's implementation for Node, as a client and as a server of gRPC. */
 import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { create } from "@bufbuild/protobuf";

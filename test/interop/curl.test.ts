@@ -1,6 +1,4 @@
-/**
- * Command-line tools as judges: curl for sub-protocol A, buf curl for sub-protocol B.
- */
+/** Interoperability with command-line tools: curl for sub-protocol A, buf curl for sub-protocol B. */
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +28,7 @@ describe.skipIf(spawnSync("curl", ["--version"]).status !== 0)("curl (needs curl
   it.each([
     { http: "--http1.1", version: "1.1" },
     { http: "--http2-prior-knowledge", version: "2" },
-    // It asks for an upgrade, which is not taken up.
+    // curl requests an upgrade, which the server ignores.
     { http: "--http2", version: "1.1" },
   ])("calls with $http and an array in JSON", async ({ http, version }) => {
     const { baseUrl } = await startServer();

@@ -1,6 +1,6 @@
 /**
- * Responses that come before the request has ended, with clients of others: curl and Go's net/http lose them if a reset
- * follows at once. `EARLY_RESPONSES=200` sends so many requests each.
+ * Responses that are sent before the end of the request, tested with curl and Go's net/http, which lose them if a reset
+ * follows at once. `EARLY_RESPONSES=200` sets the number of requests.
  */
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -44,8 +44,8 @@ async function startRefusing(overTls: boolean): Promise<string> {
 }
 
 /**
- * In cleartext HTTP/2, curl 7.88 loses a response whose end it reads together with its beginning, which happens where it is not
- * scheduled for a while; of those of nginx it loses nine in ten.
+ * In cleartext HTTP/2, curl 7.88 loses a response whose end it reads together with its beginning, which happens if it is
+ * not scheduled for a while. It loses nine in ten responses of nginx.
  */
 function expectAll(statuses: readonly string[], status: number, flag: string): void {
   const lost = statuses.filter((one) => one !== String(status));

@@ -1,6 +1,4 @@
-/**
- * gRPC's own implementation for Node as judge, as a client and as a server of sub-protocol B.
- */
+/** Interoperability with gRPC's implementation for Node, as a client and as a server of sub-protocol B. */
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import {

@@ -1,6 +1,6 @@
 /**
- * Clients of gRPC-Web by others as judges of our server, in Chromium. They are packages with a lock file of their own; the test skips
- * itself, visibly, where they are not installed.
+ * Interoperability of the server with other clients of gRPC-Web, in Chromium. The clients are packages with a separate lock
+ * file. If they are not installed, the test is skipped with a message.
  */
 import { existsSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";

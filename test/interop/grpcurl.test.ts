@@ -1,6 +1,6 @@
 /**
- * grpcurl and buf curl as judges of health, reflection and errors: they know no proto file but what the server tells
- * them. `scripts/grpcurl.sh` installs grpcurl.
+ * Tests health, reflection and errors with grpcurl and buf curl, which read the schema from the server.
+ * `scripts/grpcurl.sh` installs grpcurl.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -81,7 +81,7 @@ describe.skipIf(!installed)("grpcurl (needs grpcurl: sh scripts/grpcurl.sh)", ()
       throw new RpcError(Code.FailedPrecondition, "no such person", { details });
     });
     const { code, stderr } = await run("-d", "{}", "greet.v1.GreetService/Greet");
-    // 64 and the code.
+    // The exit status is 64 plus the code.
     expect(code).toBe(64 + Code.FailedPrecondition);
     expect(stderr).toContain("Code: FailedPrecondition");
     expect(stderr).toContain("no such person");

@@ -1,6 +1,4 @@
-/**
- * The parts that all matrices share: credentials, addresses of servers, outcomes of cases, and missing peers.
- */
+/** The common parts of all matrices: credentials, addresses of servers, outcomes of cases, and missing peers. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createCertificates } from "../support/certificate.ts";
@@ -15,16 +13,16 @@ export interface Credentials {
   readonly servername: string;
 }
 
-/** The address of a server. With credentials: over TLS. */
+/** Returns the address of a server; over TLS if there are credentials. */
 export interface Target {
   readonly port: number;
   readonly credentials: Credentials | undefined;
 }
 
-/** A peer that cannot be had here, and why. */
+/** A peer that is not available, with the reason. */
 export class MissingPeer extends Error {}
 
-/** Runs a setup; `undefined` if it throws {@link MissingPeer}, whose reason is added to the skipped ones. */
+/** Runs a setup. Returns `undefined` if it throws {@link MissingPeer}, whose reason is added to the skipped ones. */
 export async function unlessMissing<T>(
   name: string,
   skipped: string[],
@@ -45,7 +43,7 @@ export function readCredentials(files: Credentials["files"], servername: string)
   return { ca: read(files.ca), cert: read(files.cert), key: read(files.key), files, servername };
 }
 
-/** Makes credentials, and writes them to files in the folder. */
+/** Creates credentials, and writes them to files in the folder. */
 export function writeCredentials(folder: string): Credentials {
   const { ca, server } = createCertificates();
   const write = (name: string, text: string): string => {
@@ -60,7 +58,7 @@ export function writeCredentials(folder: string): Credentials {
 /** Time limit of a case, including the start of a program. */
 const CASE_TIMEOUT_MS = 30_000;
 
-/** The error of a case; `undefined` if it passed. A case that does not end has failed. */
+/** Runs a case. Returns its error, or `undefined` if it passed. A case that exceeds the time limit has failed. */
 export async function failureOf(run: Promise<unknown>): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A server of some peer, or in front of one. */
+/** A server of a peer, or a proxy in front of one. */
 export interface Running {
   readonly port: number;
   stop(): Promise<void>;
@@ -16,8 +16,8 @@ const START_TIMEOUT_MS = 30_000;
 const RUN_TIMEOUT_MS = 60_000;
 
 /**
- * Starts a program that listens on the port it is given, and waits until it does. `ready`: a line that the program prints
- * when it does not only listen, but serves.
+ * Starts a program that listens on the given port, and waits until it does. `ready`: a line that the program prints when it
+ * serves, if that is later.
  */
 export async function startProgram(
   commandFor: (port: number) => readonly string[],
@@ -51,7 +51,7 @@ export async function startProgram(
   return { port, stop };
 }
 
-/** Runs a program to its end, and tells what it printed. Throws with the end of what it said if it fails. */
+/** Runs a program to its end, and returns its output. If it fails, throws an error with the end of the output. */
 export async function runProgram(command: readonly string[]): Promise<string> {
   const { child, output } = launch(command);
   const printed: Buffer[] = [];
@@ -63,13 +63,13 @@ export async function runProgram(command: readonly string[]): Promise<string> {
   return Buffer.concat(printed).toString();
 }
 
-/** The output of a program; `undefined` if it is missing or fails. */
+/** Returns the output of a program; `undefined` if it is missing or fails. */
 export function outputOf(program: string, ...args: string[]): string | undefined {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
   return status === 0 ? (stdout + stderr).trim() : undefined;
 }
 
-/** Installs packages of Debian where that is possible: by root, with apt-get. */
+/** Installs packages of Debian, if that is possible: as root, with apt-get. */
 export function installDebianPackages(...packages: string[]): void {
   if (process.getuid?.() !== 0 || outputOf("apt-get", "--version") === undefined) return;
   if (outputOf("dpkg", "--status", ...packages) !== undefined) return;
@@ -93,7 +93,7 @@ function launch([program = "", ...args]: readonly string[]): { child: ChildProce
   return { child, output: () => text.trim() };
 }
 
-/** A port that nobody listened on a moment ago, for programs that cannot tell which one they were given. */
+/** Returns a port that was free a moment ago, for programs that cannot report the port they listen on. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

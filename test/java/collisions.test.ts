@@ -1,4 +1,4 @@
-/** Sets and maps of numbers that a peer chose so that their hashes collide in V8. */
+/** Sets and maps of numbers that a peer has chosen so that their hashes collide in V8. */
 import { hessian2 } from "triple-es/hessian2";
 import { describe, expect, it } from "vitest";
 import { jsonSerialization } from "../../runtime/src/java/json-serialization.ts";
@@ -19,13 +19,15 @@ function unshift(x: number, by: number): number {
   return y;
 }
 
-/** The number whose hash in V8 is the one given (`ComputeUnseededHash`): its steps undone, the last one first. */
+/** Returns the number with the given hash in V8 (`ComputeUnseededHash`): its steps are reversed. */
 function keyOf(hash: number): number {
   const x = unshift(Math.imul(unshift(hash, 16), inverseOf(2057)), 4);
   return Math.imul(unshift(Math.imul(x, inverseOf(5)), 12) + 1, inverseOf(32_767)) | 0;
 }
 
-/** Whole numbers with the same lower 16 bits of their hashes, of which tables of up to 131,072 keys use no more. */
+/**
+ * Returns whole numbers whose hashes have equal lower 16 bits, which are all bits that tables of up to 131,072 keys use.
+ */
 const COLLIDING = Array.from({ length: 20_000 }, (_, i) => keyOf((i << 16) | 7));
 const ORDINARY: [name: string, keys: number[]][] = [
   ["counted", Array.from({ length: 20_000 }, (_, i) => i)],
@@ -40,7 +42,7 @@ it("are numbers as the test assumes", () => {
   expect(new Set(COLLIDING).size).toBe(COLLIDING.length);
 });
 
-/** Entries as a peer writes them, which has no map of them. */
+/** Encodes entries like a peer that does not build a map of them. */
 const ENTRIES: readonly (readonly [serialization: Serialization, encode: (keys: readonly number[]) => Uint8Array])[] = [
   [
     hessian2,

@@ -1,4 +1,4 @@
-/** The preset of options for calls to Dubbo for Java: what a transport with it sends. */
+/** The preset of options for calls to Dubbo for Java: the requests of a transport with these options. */
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -9,7 +9,7 @@ import { createThingsServiceClient } from "../../fixtures/options/gen/expanded/f
 import { failureOf } from "../support/server.ts";
 import { createShopClient, ShopDef, shop } from "../support/shop.ts";
 
-/** An HTTP server that notes the path and body of each request and answers with 404. */
+/** An HTTP server that records the path and body of each request and responds with 404. */
 async function startRecorder(): Promise<{ readonly baseUrl: string; readonly requests: readonly string[] }> {
   const requests: string[] = [];
   const server = createHttpServer(async (request, response) => {

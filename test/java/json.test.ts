@@ -1,4 +1,4 @@
-/** Values of Java in JSON and MessagePack: numbers with all their digits, dates, keys, limits, and what is refused. */
+/** Values of Java in JSON and MessagePack: numbers with all their digits, dates, keys, limits and rejected input. */
 import { encode } from "@msgpack/msgpack";
 import fc from "fast-check";
 import { createRouter, Metadata } from "triple-es";

@@ -1,4 +1,4 @@
-/** Large JSON of services without IDL is read in steps, to the same values as at once, and refused where that refuses it. */
+/** Large JSON of services without IDL is decoded in steps, with the same values and the same rejections as in one step. */
 import fc from "fast-check";
 import { createRouter, Metadata } from "triple-es";
 import { type InterfaceMethod, interfacePayload, type JavaType, jsonSerialization } from "triple-es/java";
@@ -15,7 +15,7 @@ const atOnce = (type: JavaType, text: string): unknown => jsonSerialization.deco
 const inSteps = async (type: JavaType, text: string, partBytes?: number): Promise<unknown> =>
   fromJsonInSteps(type, await parseExactJsonInSteps(Buffer.from(text), partBytes), new Cost());
 
-/** A type and JSON text for it, as Java writes it, with bare keys and more digits than a number holds. */
+/** A type and JSON text for it as Java writes it, with unquoted keys and numbers with more digits than JavaScript has. */
 interface Sample {
   readonly type: JavaType;
   readonly text: string;
@@ -84,7 +84,8 @@ describe("JSON of services without IDL, in steps", () => {
   it("has the value that it has at once, or is refused as at once", async () => {
     await fc.assert(
       fc.asyncProperty(sample, fc.constantFrom(1, 5, 30, 1_000), async ({ type, text }, partBytes) => {
-        // Of several reasons to refuse it, another one may come first: a key that is replaced has another place.
+        // If there are several reasons for a rejection, another one may be reported first, because a replaced key has
+        // another position.
         const { value, refused } = await outcome(() => inSteps(type, text, partBytes));
         const expected = await outcome(() => atOnce(type, text));
         expect([value, refused === undefined]).toEqual([expected.value, expected.refused === undefined]);
@@ -161,7 +162,7 @@ async function post(method: string, body: string): Promise<string> {
   return Buffer.from(await response.body.bytes(MIB)).toString();
 }
 
-/** Calls over sub-protocol B with an argument in the serialization `json`. Returns the status and the message of it. */
+/** Makes calls over sub-protocol B with an argument in the serialization `json`. Returns the status and its message. */
 async function callWrapped(method: string, argument: string): Promise<(string | undefined)[]> {
   const wrapper = encodeWrapper({ serializeType: "json", values: [Buffer.from(argument)], types: ["any"] });
   const prefix = Buffer.alloc(5);
@@ -197,7 +198,7 @@ describe("a server of a service without IDL", () => {
     ["bytes", "numbers", 800_000, (count: number) => `[[${join(count, () => "-128")}]]`],
     ["users", "objects", 150_000, (count: number) => `{"values":[${join(count, (i) => `{"age":${i}}`)}]}`],
   ])("leaves the event loop its turns with 4 MiB for %s of %s", async (method, _what, count, text) => {
-    // The first large body loads the module that reads it.
+    // The first large body loads the module that decodes it.
     expect(await post("bytes", `[[${join(20_000, () => "1")}]]`)).toBe("20000");
     const body = text(count);
     expect(body.length).toBeLessThan(4 * MIB);

@@ -1,6 +1,6 @@
 /**
- * Backoff between attempts to connect, and the calls that are made meanwhile: those that fail at once, and those that wait
- * for the server to be ready.
+ * Backoff between attempts to connect, and the calls in the meantime: those that fail at once, and those that wait for the
+ * server to be ready.
  */
 import { Code, RpcError } from "triple-es";
 import { createTransport } from "triple-es/node";
@@ -25,20 +25,20 @@ import {
 } from "../support/server.ts";
 
 const REFUSED = new RpcError(Code.Unavailable, "connection to host:1 failed: connect ECONNREFUSED");
-/** A random number that makes no jitter. */
+/** A random number without jitter. */
 const MIDDLE = 0.5;
 
-/** A clock that stands still until it is told otherwise. */
+/** A clock that only the test advances. */
 class Clock {
   now = 1_000_000;
   readonly read = (): number => this.now;
 }
 
-/** Nothing listens at an address of this machine. */
+/** An address of this machine on which no server listens. */
 const localRefusal = (address: string): RpcError =>
   new RpcError(Code.Unavailable, "refused", { cause: Object.assign(new Error(), { code: "ECONNREFUSED", address }) });
 
-/** The waits that so many failures in a row lead to. */
+/** Returns the delays after the given number of consecutive failures. */
 function waits(failures: number, maxMs: number, random = MIDDLE, error = REFUSED): number[] {
   const clock = new Clock();
   const backoff = new Backoff({ maxMs, now: clock.read, random: () => random });
@@ -147,7 +147,7 @@ describe("calls to a server that cannot be connected to", () => {
     destroy: () => {},
   };
 
-  /** A pool whose attempts to connect end as the test says. */
+  /** A pool whose attempts to connect end as the test specifies. */
   function startPool(clock: Clock, connect: Connect, waitForReady = false): EndpointConnections {
     return createPool(connect, {
       maxConnections: 2,
@@ -226,7 +226,7 @@ describe("calls to a server that cannot be connected to", () => {
   });
 });
 
-/** A server that comes after a while, at a port where nothing listens until then. */
+/** A server that starts later, on a port on which no server listened before. */
 async function startLater(afterMs: number): Promise<{ baseUrl: string; started: Promise<unknown> }> {
   const port = await freePort();
   const started = turn(afterMs).then(() => startServer({}, {}, port));

@@ -1,7 +1,4 @@
-/**
- * Requests that are wrong, over real connections: each gets the answer it deserves, and the next call on the same
- * connection works.
- */
+/** Invalid requests over real connections: each gets the right response, and the next call on the same connection works. */
 import { once } from "node:events";
 import type { OutgoingHttpHeaders } from "node:http2";
 import { gzipSync } from "node:zlib";
@@ -25,7 +22,7 @@ interface BadCall {
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array;
   readonly httpStatus: number;
-  /** Members of the error body. */
+  /** The expected members of the error body. */
   readonly error: object;
   readonly answerHeaders?: object;
 }
@@ -129,7 +126,7 @@ const BAD_CALLS: readonly BadCall[] = [
   },
 ];
 
-/** Codes that the HTTP status tells already are left out of the body. */
+/** Codes that can be inferred from the HTTP status are omitted from the body. */
 function withoutCode(error: object): object {
   const { code: _, ...rest } = error as { code?: string };
   return rest;
@@ -212,7 +209,7 @@ describe("over HTTP/2, the server", () => {
   });
 });
 
-/** The error body of an answer, which must be in JSON. */
+/** Returns the error body of a response, which must be JSON. */
 function errorOf({ headers, body }: Answer): object {
   expect(headers["content-type"]).toMatch(/^application\/json\b/);
   return JSON.parse(body.toString());
@@ -266,7 +263,7 @@ describe("over HTTP/1.1, the server", () => {
     const bodies = ['[{"name":"Ada"}]', '[{"name":"Bob"}]'];
     const head = `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 16\r\n\r\n`;
     connection.write(bodies.map((body) => head + body).join("") + bytes);
-    // Each of these bytes is malformed once more.
+    // Each of these bytes makes the request malformed in another way.
     for (const byte of "more") {
       await new Promise((resolve) => setTimeout(resolve, 2));
       connection.write(byte);

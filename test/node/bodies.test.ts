@@ -1,6 +1,6 @@
 /**
- * Form, multipart, text and XML bodies over real connections: bad ones get their answer, and the next call on the same
- * connection works; good ones arrive whole, however they are cut.
+ * Form, multipart, text and XML bodies over real connections: invalid ones are rejected, and the next call on the same
+ * connection works; valid ones arrive complete for any division into chunks.
  */
 import { once } from "node:events";
 import { createServer } from "triple-es/node";

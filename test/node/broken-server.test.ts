@@ -1,4 +1,4 @@
-/** Servers that break the rules of HTTP/2 frame by frame: calls without a deadline end, and those after them succeed. */
+/** Servers that violate HTTP/2 frame by frame: calls without a deadline end, and later calls succeed. */
 import { createServer } from "node:http2";
 import { type AddressInfo, connect } from "node:net";
 import { Code } from "triple-es";
@@ -62,7 +62,7 @@ describe("a server that takes its time", () => {
     const stopped = signalled();
     const going = signalled();
     const port = await startPeer((socket) => {
-      // The client sends what it reads, and stops reading for a while once the upload has begun.
+      // The client echoes the data, and stops reading for a while once the upload has begun.
       const near = connect((server.address() as AddressInfo).port, "127.0.0.1");
       near.pipe(socket);
       let bytes = 0;

@@ -1,4 +1,4 @@
-/** Fields of bytes: plain `Uint8Array`s on both sides, whatever the bytes came in. */
+/** Fields of bytes: both sides receive plain `Uint8Array`s, whatever array type was sent. */
 import { createInMemoryTransport, createRouter, type Transport } from "triple-es";
 import { createTransport as createFetchTransport } from "triple-es/fetch";
 import { hessian2 } from "triple-es/hessian2";
@@ -19,7 +19,7 @@ interface Received {
   readonly values: unknown[];
 }
 
-/** Handlers that keep the bytes they are given, and answer with them. */
+/** Handlers that keep the bytes they receive, and return them. */
 function keeping(): { received: Received; files: ParametersServiceHandler; shop: ShopHandler } {
   const received: Received = { files: [], values: [] };
   return {
@@ -76,7 +76,7 @@ const TRANSPORTS = {
 };
 
 describe.each(Object.entries(TRANSPORTS))("fields of bytes over %s", (_name, open) => {
-  // The longer one comes in several chunks.
+  // The longer value arrives in several chunks.
   it.each([3, 200_000])("are plain on both sides, %i of them", async (length) => {
     const handlers = keeping();
     const client = createParametersServiceClient(await open(handlers));

@@ -1,6 +1,4 @@
-/**
- * Calls that end early, over sockets: by a deadline, by the caller, by a reader that has seen enough.
- */
+/** Calls that end early, over sockets: by a deadline, by the caller, or by a reader that stops. */
 import { Code, type RpcError, Status } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -23,7 +21,7 @@ const TRANSPORTS = [
   { protocol: "http-rpc", httpVersion: "2" },
 ] as const;
 
-/** Requests that do not come to an end by themselves. */
+/** Requests without an end. */
 async function* endless(): AsyncGenerator<{ name: string }, void> {
   for (;;) {
     yield { name: "Ada" };
@@ -31,7 +29,7 @@ async function* endless(): AsyncGenerator<{ name: string }, void> {
   }
 }
 
-/** Requests of which none comes before the promise settles. */
+/** Requests, the first of which is sent when the promise settles. */
 async function* noneBefore(promise: Promise<unknown>): AsyncGenerator<{ name: string }, void> {
   await promise;
   yield* arriving();
@@ -154,7 +152,7 @@ describe.each(TRANSPORTS)("a unary call over $protocol, HTTP/$httpVersion", (opt
 });
 
 describe("a unary call that is given up while its response is arriving", () => {
-  /** All of a response, or all but its trailers; and how its caller is told that there is enough of it. */
+  /** A complete response, or one without its trailers, and the way in which its reader stops. */
   const RESPONSES: Readonly<Record<string, (stream: RawStream) => void>> = {
     "that is complete": (stream) => greet(stream, "x".repeat(1_000)),
     "that has begun": (stream) => respond(stream),
@@ -166,11 +164,11 @@ describe("a unary call that is given up while its response is arriving", () => {
 
   it.each(Object.entries(RESPONSES))("%s leaves no stream open", async (name, answer) => {
     const server = await startRawServer((stream) => answer(stream));
-    // The connection tells by its streams whether there is one left: where there is, its end waits for the grace period.
+    // The connection shows whether a stream is still open: if so, closing it takes the grace period.
     const transport = openTransport(server.baseUrl);
     const client = createGreetServiceClient(transport);
     const outcomes = new Set<Code | "answered">();
-    // Given up at once, and so many turns later, while the response comes in bit by bit.
+    // Cancels at once, and after the given number of turns, while the response arrives in small parts.
     for (let turns = 0; turns < 40; turns++) {
       const controller = new AbortController();
       const call = client.greet({}, { signal: controller.signal });
@@ -306,7 +304,7 @@ describe("a stream", () => {
   });
 
   it("is cancelled if it contains requests and the response has ended, also without a reset by the server", async () => {
-    // As servers of Dubbo for Java do.
+    // Servers of Dubbo for Java behave in this way.
     const { baseUrl, connections, streams } = await startRawServer(({ connection, id }) => {
       const end = block([":status", "200"], ["content-type", "application/grpc"], ["grpc-status", "12"]);
       connection.write(frame(Type.headers, Flag.endHeaders | Flag.endStream, id, end));
@@ -346,7 +344,7 @@ describe("a stream", () => {
 
   it("fails the call if its requests fail on the caller's side, and the handler receives an error", async () => {
     const seen = signalled<unknown>();
-    // Node 22 does not open a stream at all for requests that fail at once.
+    // Node 22 does not open a stream for requests that fail at once.
     const running = signalled();
     const { baseUrl } = await startServer({
       greetTogether: async (requests) => {
@@ -379,7 +377,7 @@ describe("a stream", () => {
         async *greetEach() {
           try {
             running.resolve();
-            // As a handler that has no eye on its signal.
+            // The handler ignores its signal.
             await gate.promise;
             for (;;) yield { greeting: "too late" };
           } finally {

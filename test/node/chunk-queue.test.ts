@@ -4,7 +4,7 @@ import { ChunkQueue } from "../../runtime/src/node/io/chunk-queue.ts";
 
 const READ = Uint8Array.from({ length: 64 * 1024 }, (_, i) => i % 251);
 
-/** A view of some bytes of what was read from a socket. */
+/** A view of a part of the data that was read from a socket. */
 const view = (start: number, length: number): Uint8Array => new Uint8Array(READ.buffer, start, length);
 const bytesOf = (chunks: readonly Uint8Array[]): number[] => chunks.flatMap((chunk) => [...chunk]);
 

@@ -1,6 +1,4 @@
-/**
- * The end of a server, of a connection and of a transport: what becomes of running calls and of later ones.
- */
+/** The end of a server, of a connection and of a transport, and the results of running and later calls. */
 import { execFile } from "node:child_process";
 import { createServer as createHttp1Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
@@ -33,7 +31,7 @@ const TRANSPORTS = [
 ] as const;
 const GREET = "/greet.v1.GreetService/Greet";
 const JSON_TYPE = { "content-type": "application/json" };
-/** Far more than a close that waits for nothing takes, and less than any of the server's timers. */
+/** Far longer than a close without waiting, and shorter than any timer of the server. */
 const SOON_MS = 900;
 
 async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
@@ -44,7 +42,7 @@ async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
   return Promise.race([promise.then(() => true), late]).finally(() => clearTimeout(timer));
 }
 
-/** Hands the bytes of a connection on to the server on that port, and those of the server back. */
+/** Forwards the bytes of a connection to the server on the given port, and those of the server back. */
 function forward(socket: Socket, port: number): void {
   const target = connect({ port, host: "127.0.0.1" });
   target.on("error", () => {});
@@ -74,7 +72,7 @@ describe("closing a server", () => {
       await new Promise((resolve) => socket.once("readable", resolve));
       const closed = server.close();
       expect(await within(50, closed)).toBe(false);
-      // Not before: Node resumes a socket with such a listener when it loses the one for "readable".
+      // Added only now, because Node resumes a socket with such a listener when it loses the one for "readable".
       let bytes = 0;
       socket.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
@@ -253,7 +251,7 @@ describe("closing a server", () => {
     await running.promise;
     const closed = server.close();
     const { payload } = await connection.frame(Type.goaway);
-    // The last stream it will look at, or may yet; and no error.
+    // The last stream that is or may be processed, and no error.
     expect(payload.readUInt32BE(0)).toBeGreaterThanOrEqual(1);
     expect(payload.readUInt32BE(4)).toBe(Reset.none);
     connection.write(call(3));
@@ -262,13 +260,13 @@ describe("closing a server", () => {
     expect(connection.closed).toBe(false);
     gate.resolve();
     expect((await connection.frame(Type.data, 1)).payload.toString()).toContain("Ada");
-    // By its trailers, which come after the last message.
+    // The trailers, which follow the last message.
     await expect
       .poll(() => connection.received.filter(({ type, stream }) => type === Type.headers && stream === 1).length)
       .toBe(2);
     await connection.end();
     expect(started).toBe(1);
-    // The caller of the other call knows that it can be retried: it was refused, or is above the last stream.
+    // The caller of the other call can tell that it may be retried: it was refused, or is above the last stream.
     const refused = connection.received.find(({ type, stream }) => type === Type.reset && stream === 3);
     const goodbyes = connection.received.filter(({ type }) => type === Type.goaway);
     const last = goodbyes.at(-1)?.payload.readUInt32BE(0) ?? 0;
@@ -336,7 +334,7 @@ describe("a connection", () => {
       await greeter.greet({});
       await server.close();
       await startServer({}, {}, port);
-      // The client has to hear that its connection has ended.
+      // The client has to notice that its connection has ended.
       await new Promise((resolve) => setTimeout(resolve, 20));
       expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
     },

@@ -1,4 +1,4 @@
-/** The compressions of this Node: what one writes another reads, and none grows beyond its limit. */
+/** The compressions of this version of Node: their output can be read by the others, and their input has a limit. */
 import { randomBytes } from "node:crypto";
 import zlib from "node:zlib";
 import fc from "fast-check";
@@ -10,7 +10,7 @@ import { brotliOutputBytes } from "../../runtime/src/node/brotli-header.ts";
 import { connectGreeter, startServer } from "../support/server.ts";
 
 const named: [string, NodeCompression][] = nodeCompressions.map((compression) => [compression.name, compression]);
-/** On either side of where the thread pool takes over: 32 KiB of input, 64 KiB of output. */
+/** Sizes on both sides of the limits of the thread pool: 32 KiB of input, 64 KiB of output. */
 const SIZES = [1, 1000, 32 * 1024, 32 * 1024 + 1, 64 * 1024, 64 * 1024 + 1, 300_000];
 
 describe.each(named)("%s", (_name, compression) => {
@@ -122,7 +122,7 @@ describe.each([["grpc"], ["http-rpc"]] as const)("%s", (protocol) => {
         },
       }));
       const { baseUrl } = await startServer({}, { compressions: counted });
-      // The client understands one encoding alone, so that the server has no choice.
+      // The client accepts only one encoding, so the server must use it.
       const own = counted.filter((compression) => compression.name === encoding);
       const client = connectGreeter(baseUrl, { protocol, compressions: own, compression: encoding });
       expect((await client.greet({ name })).greeting).toBe(`Hello, ${name}!`);

@@ -1,4 +1,4 @@
-/** Streams that go on until the server begins to close, of which `server.onClose` notifies them. */
+/** Streams that continue until the server begins to close, which `server.onClose` reports. */
 import { EventEmitter, on } from "node:events";
 import { Code, RpcError } from "triple-es";
 import { expect, it, onTestFinished, vi } from "vitest";

@@ -1,4 +1,6 @@
-/** The option `fallback`: everything but calls on the port of a server, in the shape of `node:http` and of `fetch`. */
+/**
+ * The option `fallback`: requests on the port of a server that are not calls, in the form of `node:http` and of `fetch`.
+ */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -21,7 +23,7 @@ const express4 = createRequire(import.meta.url)("express4") as typeof express;
 const BIG = Buffer.alloc(3_000_000, "0123456789abcdef");
 const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** The same application in each shape. */
+/** The same application in each form. */
 function expressApplication(create: typeof express): FallbackApplication {
   const app = create();
   app.get("/page", (request, response) => {

@@ -1,6 +1,6 @@
 /**
- * The guard of a server's HTTP/2 connection: each time, with a clock of the test's own and an engine without a socket; and the
- * limits that the engine counts, over a socket.
+ * The guard of a server's HTTP/2 connection: each time limit, with a clock of the test and an engine without a socket; and
+ * the limits that the engine counts, over a socket.
  */
 import type { Socket } from "node:net";
 import { Code, type RpcError } from "triple-es";
@@ -27,7 +27,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A request as the guard sees it: the received bytes of its message, and those of its response that were not sent. */
+/**
+ * A request from the point of view of the guard: the received bytes of its message, and the unsent bytes of its response.
+ */
 class FakeRequest implements WatchedRequest {
   readonly reset = vi.fn();
   readonly failBytes = vi.fn();
@@ -44,7 +46,7 @@ class FakeRequest implements WatchedRequest {
   }
 }
 
-/** A connection under guard. */
+/** A connection with a guard. */
 class Guarded {
   readonly destroySocket = vi.fn();
   readonly leave = vi.fn<() => void>();
@@ -76,7 +78,7 @@ class Guarded {
     for (const bytes of frames) this.connection.receive(bytes);
   }
 
-  /** The payloads of the pings sent since the last time. */
+  /** Returns the payloads of the PINGs since the last call. */
   pings(): Uint8Array[] {
     const bytes = Buffer.concat(this.connection.take(MIB).parts);
     return parseFrames(bytes).flatMap(({ type, flags, payload }) =>
@@ -84,7 +86,7 @@ class Guarded {
     );
   }
 
-  /** Lets time pass, with a sweep every second, and at the end. */
+  /** Advances the clock, with a sweep every second and at the end. */
   pass(ms: number): void {
     for (let left = ms; left > 0; left -= 1_000) {
       vi.advanceTimersByTime(Math.min(left, 1_000));
@@ -97,7 +99,7 @@ class Guarded {
     return request;
   }
 
-  /** A call that takes no time. */
+  /** A call without a duration. */
   call(): void {
     this.receive(headers(2 * this.#calls++ + 1, REQUEST, 0x5));
     this.connection.finished();
@@ -256,7 +258,7 @@ describe("the message of a unary call", () => {
   it("is ended after messageIdleMs without a byte", () => {
     const guarded = new Guarded(limits);
     const call = guarded.open(Object.assign(new FakeRequest(), { collecting: true, received: 10 }));
-    // The first sweep starts the clock, and notices the bytes that have been received.
+    // The first sweep starts the timer, because bytes have been received.
     guarded.pass(4_000);
     expect(call.failBytes).not.toHaveBeenCalled();
     guarded.pass(1_000);

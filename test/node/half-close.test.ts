@@ -1,4 +1,4 @@
-/** Clients of HTTP/1.1 that end their side of the connection once they have said everything, as `nc -N` does. */
+/** Clients of HTTP/1.1 that half-close the connection after their requests, as `nc -N` does. */
 import { createConnection } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
@@ -14,7 +14,7 @@ const request = (name: string): string => {
   return `${head}content-length: ${body.length}\r\n\r\n${body}`;
 };
 
-/** Sends all and ends; settles with everything that is received before the server ends too. */
+/** Sends all bytes and half-closes. Settles with the data received until the server ends. */
 async function converse(socket: Duplex, bytes: string): Promise<string> {
   onTestFinished(() => void socket.destroy());
   socket.end(bytes);
@@ -25,7 +25,7 @@ async function converse(socket: Duplex, bytes: string): Promise<string> {
 
 const open = (port: number): Duplex => createConnection({ port, host: "127.0.0.1", allowHalfOpen: true });
 
-/** Answers when the server knows that the client has ended its side. */
+/** Responds after the server has noticed the half-close. */
 function slow(): { greet: GreetServiceHandler["greet"]; reasons: unknown[] } {
   const reasons: unknown[] = [];
   const greet: GreetServiceHandler["greet"] = async ({ name }, { signal }) => {
@@ -39,7 +39,7 @@ describe("a client that has ended its side", () => {
   it("receives the responses of slow handlers, whose signals fire because the client may have disconnected", async () => {
     const { greet, reasons } = slow();
     const { port } = await startServer({ greet });
-    // More than Node lets listen to one thing without a warning.
+    // More than the number of listeners that Node allows without a warning.
     const names = Array.from({ length: 15 }, (_, i) => `Ada ${i}`);
     const answers = await converse(open(port), names.map(request).join(""));
     expect(answers.match(/\{"greeting.*?\}/g)).toEqual(

@@ -16,7 +16,7 @@ const CLIENTS: readonly (readonly [string, Omit<NodeTransportOptions, "baseUrl">
   ["http-rpc over HTTP/2", { protocol: "http-rpc", httpVersion: "2" }],
 ];
 
-/** A server that says how many bytes the metadata `x-large` of a request has. */
+/** A server that returns the number of bytes of the request's metadata `x-large`. */
 const measuring = {
   greet: (_: object, { requestHeaders }: { requestHeaders: Metadata }) => ({
     greeting: `${requestHeaders.get("x-large")?.length ?? 0}`,
@@ -27,7 +27,7 @@ describe.each(CLIENTS)("over %s", (_, options) => {
   const most = { fields: 2_000, bytes: 64 * KIB };
 
   it.each([
-    // A client may know the limit in bytes from the server's SETTINGS_MAX_HEADER_LIST_SIZE, and say so itself.
+    // A client may report the limit in bytes from the server's SETTINGS_MAX_HEADER_LIST_SIZE itself.
     ["100 fields", fields(101), /^10\d header fields are more than the limit of 100$/],
     ["16 KiB", large(16 * KIB), / 16384\b/],
   ])("a server refuses requests beyond %s by default", async (_limit, headers, message) => {

@@ -1,5 +1,6 @@
 /**
- * Servers that do not keep to the protocol, or are none: a client gets an error that says so, and nothing breaks.
+ * Servers that violate the protocol or use another one: clients get an error that describes it, and other calls are not
+ * affected.
  */
 import { createServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -8,7 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { envelope } from "../support/connection.ts";
 import { connectGreeter, failureOf, greetings, startPeer, startServer } from "../support/server.ts";
 
-/** A server that answers HTTP/1.1 requests with these bytes. */
+/** A server that responds to HTTP/1.1 requests with the given bytes. */
 async function startHttp1(answer: string, ending: "end" | "reset" | "stay" = "stay"): Promise<string> {
   const port = await startPeer((socket) => {
     socket.on("data", () => {
@@ -21,7 +22,7 @@ async function startHttp1(answer: string, ending: "end" | "reset" | "stay" = "st
   return `http://127.0.0.1:${port}`;
 }
 
-/** A server that answers HTTP/2 streams as it likes. */
+/** A server whose handling of HTTP/2 streams the test defines. */
 async function startHttp2(answer: (stream: ServerHttp2Stream) => void): Promise<string> {
   const server = createServer();
   server.on("session", (session) => {
@@ -39,7 +40,7 @@ async function startHttp2(answer: (stream: ServerHttp2Stream) => void): Promise<
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A frame of HTTP/2. */
+/** Returns a frame of HTTP/2. */
 function frame(type: number, flags: number, stream: number, payload: Uint8Array = new Uint8Array()): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.byteLength, 0, 3);
@@ -53,14 +54,14 @@ function frame(type: number, flags: number, stream: number, payload: Uint8Array 
 const GRPC_HEADERS = frame(1, 4, 1, Buffer.from("\x88\x0f\x10\x10application/grpc", "latin1"));
 
 /**
- * A server that answers the first request on a connection with these frames, which node:http2 would not send: it ends
+ * A server that responds to the first request on a connection with the given frames, which node:http2 cannot send: it ends
  * streams before it resets them.
  */
 async function startFrames(...steps: (Buffer | "close")[]): Promise<string> {
   const port = await startPeer((socket) => {
     socket.write(frame(4, 0, 0));
     socket.once("data", async () => {
-      // After the client's preface come its settings, and then its request.
+      // The client's preface is followed by its settings and its request.
       for (const step of steps) {
         await new Promise((resolve) => setTimeout(resolve, 20));
         if (step === "close") socket.destroy();
@@ -189,7 +190,7 @@ describe("a client of sub-protocol B", () => {
     expect((await failureOf(connectGreeter(`http://127.0.0.1:${port}`).greet({}))).code).toBe(Code.Unavailable);
   });
 
-  // Dubbo Java sends trailers-only with the HTTP statuses of errors.
+  // Dubbo for Java sends trailers-only responses with the HTTP statuses of errors.
   it.each([
     [500, 2, Code.Unknown],
     [404, 12, Code.Unimplemented],
@@ -249,7 +250,7 @@ describe("a client of sub-protocol B", () => {
     [11, Code.ResourceExhausted],
     [12, Code.PermissionDenied],
     [2, Code.Internal],
-    // Dubbo Java resets streams with HTTP statuses.
+    // Dubbo for Java resets streams with HTTP statuses as error codes.
     [415, Code.Internal],
     [500, Code.Internal],
   ])("maps a reset with HTTP/2 code %i, before and after the headers", async (reset, code) => {

@@ -1,6 +1,4 @@
-/**
- * Finished calls leave nothing in memory on connections that stay open, on either side.
- */
+/** Finished calls leave nothing in memory on connections that stay open, on both sides. */
 import { queryObjects } from "node:v8";
 import { Code, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";
@@ -8,10 +6,10 @@ import { ReadableBody } from "../../runtime/src/node/io/body.ts";
 import { arriving, connectGreeter, failureOf, greetings, startServer } from "../support/server.ts";
 
 const CALLS = 50;
-/** Node keeps the last request and response of a connection, and a stream or two of a session. */
+/** Node keeps the last request and response of a connection, and one or two streams of a session. */
 const KEPT = 10;
 
-/** Collects memory first. */
+/** Returns the memory after a garbage collection. */
 const bodies = (): number => queryObjects(ReadableBody, { format: "count" });
 
 describe.each([

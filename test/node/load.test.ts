@@ -1,6 +1,4 @@
-/**
- * Much at once: large messages, many calls, and readers that are slower than their writers.
- */
+/** High load: large messages, many calls, and readers that are slower than their writers. */
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { connectGreeter, failureOf, greetings, openSocket, signalled, startServer } from "../support/server.ts";
@@ -24,7 +22,7 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
     const greeter = connectGreeter(baseUrl, options);
     const error = await failureOf(greeter.greet({ name: "x".repeat(5 * MIB) }));
     expect(error.code).toBe(Code.ResourceExhausted);
-    // HTTP RPC over HTTP/2 does not announce a length, so that the rest is not read; JSON adds its brackets.
+    // HTTP RPC over HTTP/2 does not announce a length, so the rest is not read; JSON adds brackets.
     expect(error.rawMessage).toMatch(
       /^message of (52428\d\d|at least [45]\d{6}) bytes is larger than the limit of 4194304 bytes/,
     );
@@ -72,7 +70,7 @@ describe("streams", () => {
   const MAX_AHEAD = 64;
   const CHUNK = "x".repeat(64 * 1024);
 
-  /** Reads slowly until the writer has had the time to run far ahead, and returns how far it was at most. */
+  /** Reads slowly until the writer has had time to send far ahead, and returns the maximum distance. */
   async function mostAhead(received: () => number, sent: () => number, next: () => Promise<unknown>): Promise<number> {
     let ahead = 0;
     for (let i = 0; i < 10; i++) {
@@ -91,7 +89,7 @@ describe("streams", () => {
       },
     });
     let received = 0;
-    // Compressed, these messages would be next to nothing.
+    // With compression, these messages would be tiny.
     const responses = connectGreeter(baseUrl, { compressions: [] }).greetEach({})[Symbol.asyncIterator]();
     const next = async (): Promise<unknown> => {
       received++;

@@ -1,4 +1,4 @@
-/** The memory budget of a server: what it counts, what it refuses, and how calls beyond it fail. */
+/** The memory budget of a server: the memory that it counts, the calls that it refuses, and their errors. */
 import { Code } from "triple-es";
 import { createServer } from "triple-es/node";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** What a handler knows of the client: its address, its certificate, and the values that the server has made of its request. */
+/**
+ * The information about a client in a handler: its address, its certificate, and the values that the server derives from
+ * its request.
+ */
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
@@ -24,7 +27,7 @@ import { connectGreeter, failureOf, greeter, startServer } from "../support/serv
 
 const USER = createContextKey("anonymous", "user");
 
-/** A greeter that keeps the contexts of its calls. */
+/** A greeter that records the contexts of its calls. */
 function recorder() {
   const contexts: HandlerContext[] = [];
   return {
@@ -39,7 +42,7 @@ function recorder() {
   };
 }
 
-/** Starts a greeter whose peers are kept. */
+/** Starts a greeter whose peers are recorded. */
 async function start(options: ServerOptions = {}) {
   const { handler, last } = recorder();
   return { ...(await startServer(handler, options)), last };

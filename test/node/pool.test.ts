@@ -1,6 +1,6 @@
 /**
- * The connections of a transport: replaced when they go away, with what the server never looked at sent again; asked
- * whether they live; more than one where the server allows few streams on each.
+ * The connections of a transport: replacement after GOAWAY with transparent retries, verification by PING, and several
+ * connections if the server allows few streams on each.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -105,7 +105,7 @@ describe("a call that the server has not processed", () => {
     const server = await startRawServer((stream) => reset(stream, Reset.refused));
     const { code } = await failureOf(connectGreeter(server.baseUrl).greet({}, { timeoutMs: 50 }));
     expect(code).toBe(Code.DeadlineExceeded);
-    // Data that was on its way arrives first.
+    // Data that was in flight arrives first.
     await turn(100);
     const { length } = server.streams;
     await turn(200);

@@ -62,7 +62,7 @@ describe("one cleartext port", () => {
       socket.write(Uint8Array.of(byte));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    // The type of the first frame a server sends: SETTINGS.
+    // Returns the type of the first frame of a server, which must be SETTINGS.
     expect((await received)[3]).toBe(4);
   });
 

@@ -23,7 +23,7 @@ const PREFIXES: readonly (readonly [what: string, bytes: readonly number[], code
   ["4 GiB", [1, 255, 255, 255, 255], Code.ResourceExhausted],
   ["flags that do not exist", [2, 0, 0, 0, 1], Code.Internal],
 ];
-/** In one frame, and in one for each byte. */
+/** The message in one frame, and in one frame for each byte. */
 const CUTS = [
   ["at once", (bytes: readonly number[]) => [Uint8Array.from(bytes)]],
   ["byte by byte", (bytes: readonly number[]) => bytes.map((byte) => Uint8Array.of(byte))],
@@ -39,7 +39,7 @@ describe.each(PREFIXES)("a prefix that announces %s", (_, bytes, code) => {
       const [closed, answered] = [once(stream, "close"), once(stream, "response")];
       for (const piece of cut(bytes)) await new Promise((resolve) => stream.write(piece, resolve));
       expect((await answered)[0]["grpc-status"]).toBe(String(code));
-      // The rest of the request is not needed, and the server says so.
+      // The server reports that the rest of the request is not needed.
       await closed;
     });
 

@@ -1,4 +1,4 @@
-/** A program ends by itself when its calls are over, whether or not it closes its transports, and always with success. */
+/** A program ends successfully after its last call, whether or not it closes its transports. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { CallOptions } from "triple-es";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close({ graceMs: 0 }));
 
-/** Runs a program that calls the server, then does `last`. A failed exit rejects. */
+/** Runs a program that calls the server, and then `last`. Rejects if the exit status is not 0. */
 async function runProgram(
   transport: string,
   last: string,

@@ -1,4 +1,4 @@
-/** The binary format as Node's own writer writes it: the same bytes as protobuf-es, and the same errors. */
+/** The binary format as written by the writer for Node: the same bytes and the same errors as with protobuf-es. */
 import { create, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FloatValueSchema, StringValueSchema, StructSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";

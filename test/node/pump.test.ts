@@ -1,4 +1,7 @@
-/** Bodies that are written to a stream: what comes together goes together, and nothing waits or runs ahead. */
+/**
+ * Bodies that are written to a stream: chunks that are ready together are written together, without delay, and under
+ * backpressure nothing more is read.
+ */
 import { Writable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -6,7 +9,7 @@ import { streamBody } from "../../runtime/src/http/body.ts";
 import { pump } from "../../runtime/src/node/io/pump.ts";
 import { joined } from "../support/greeter.ts";
 
-/** A stream that keeps what is written to it, write by write, and takes its time if it is told to. */
+/** A stream that records each write, slowly if requested. */
 class Sink extends Writable {
   readonly writes: Uint8Array[] = [];
   readonly #written: (() => void | Promise<void>) | undefined;
@@ -89,7 +92,7 @@ it("a body runs only so far ahead of a stream that is slow", async () => {
   }
   await pump(streamBody(endless()), sink);
   expect(taken).toBe(2_000_000);
-  // The demand of the stream, one batch, and the current chunk.
+  // The buffer of the stream, one batch, and the current chunk.
   expect(ahead).toBeLessThanOrEqual(2 * 16 * 1024 + 200);
 });
 

@@ -1,5 +1,6 @@
 /**
- * Metadata with names that HTTP has a meaning for, over real connections: in repetition, and such as Node will not send.
+ * Metadata with names that have a meaning in HTTP, over real connections: repeated values, and names that Node does not
+ * send.
  */
 import { constants } from "node:http2";
 import { Code, Metadata } from "triple-es";
@@ -90,7 +91,7 @@ describe("over HTTP/2", () => {
         const answer = await new Http2Connection(baseUrl).post("/greet.v1.GreetService/Greet", headers, body);
         return answer.headers["grpc-status"] ?? answer.trailers["grpc-status"] ?? String(answer.headers[":status"]);
       };
-      // More than a browser keeps for an origin; and more than 16 KiB, of which each takes 41 bytes.
+      // More cookies than a browser stores for an origin, and more than 16 KiB, at 41 bytes each.
       expect([await ask(200), await ask(1_000)]).toEqual(type === "application/json" ? ["200", "431"] : ["0", "8"]);
       expect(calls).toBe(1);
     },

@@ -1,4 +1,4 @@
-/** Headers and trailers of responses over HTTP/2 at the limit of a client, and beyond: it says which limit that is. */
+/** Headers and trailers of responses over HTTP/2, at the limit of a client and beyond it: the error names the limit. */
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { block, Flag, frame, type RawStream, startRawServer, Type } from "../support/frames.ts";
@@ -17,7 +17,7 @@ const FRAME_BYTES = 16_384;
 const many = (count: number, bytes: number): Fields =>
   Array.from({ length: count }, (_, i): [string, string] => [`x-${i}`, "x".repeat(bytes)]);
 
-/** A header block, in as many frames as it takes. */
+/** Encodes a header block into the required number of frames. */
 function write({ connection, id }: RawStream, fields: Fields, flags = 0): void {
   const bytes = block(...fields);
   for (let start = 0; start < bytes.byteLength; start += FRAME_BYTES) {
@@ -27,7 +27,7 @@ function write({ connection, id }: RawStream, fields: Fields, flags = 0): void {
   }
 }
 
-/** The positions in which the fields may be. */
+/** The positions in which the fields may occur. */
 const PLACES: Readonly<Record<string, (stream: RawStream, fields: Fields) => void>> = {
   headers(stream, fields) {
     write(stream, [...HEAD, ...fields]);

@@ -1,6 +1,4 @@
-/**
- * Servers that are replaced one after the other, behind an address that stays: no call is lost, and none is made twice.
- */
+/** Servers that are replaced one after the other behind a constant address: no call is lost, and none is made twice. */
 import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { connectGreeter, greetings, type RunningServer, startPeer, startServer } from "../support/server.ts";
@@ -28,7 +26,7 @@ it("a server that is replaced under load loses no call, and handles none twice",
       },
     });
   let current = await start();
-  // A proxy like those in front of production servers: new connections go to the newest server.
+  // A proxy as in front of production servers: new connections go to the newest server.
   const port = await startPeer((socket) => {
     const target = connect({ port: current.port, host: "127.0.0.1", noDelay: true });
     target.on("error", () => socket.destroy());

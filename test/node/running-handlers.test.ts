@@ -1,5 +1,5 @@
 /**
- * The limit on running handlers of one connection: each counts until it has ended, whatever happened to its call.
+ * The limit on running handlers of one connection: each handler counts until it has ended, whatever the state of its call.
  */
 import { describe, expect, it } from "vitest";
 import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -17,7 +17,7 @@ const JSON_FIELDS: [string, string][] = [
   ["content-type", "application/json"],
 ];
 
-/** Handlers that only the gate ends. */
+/** Handlers that run until the gate opens. */
 function stubborn(gate: Promise<void>, begin: () => void): Partial<GreetServiceHandler> {
   const wait = async (): Promise<{ greeting: string }> => {
     begin();
@@ -46,7 +46,7 @@ function stubborn(gate: Promise<void>, begin: () => void): Partial<GreetServiceH
   };
 }
 
-/** A whole call, whose message is a string in its first field, or empty. */
+/** A whole call, whose message is empty or has a string in its first field. */
 function call(stream: number, method: string, name = "", ...fields: [string, string][]): Buffer {
   const message =
     name === "" ? EMPTY_MESSAGE : envelope(Buffer.concat([Buffer.from([0x0a, name.length]), Buffer.from(name)]));
@@ -56,7 +56,7 @@ function call(stream: number, method: string, name = "", ...fields: [string, str
   ]);
 }
 
-/** Reports whether a handler may be started on that stream. */
+/** Reports whether the server starts a handler on the stream. */
 async function admitted(connection: RawConnection, stream: number): Promise<boolean> {
   connection.write(call(stream, "Greet", "quick"));
   const answer = await Promise.race([connection.frame(Type.headers, stream), connection.frame(Type.reset, stream)]);

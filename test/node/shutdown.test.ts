@@ -1,6 +1,6 @@
 /**
- * The end of the grace period of a server that closes: who waits for the rest of a request is told, and so is the caller,
- * before the connection goes.
+ * The end of the grace period of a server: a handler that waits for the rest of a request is notified, and so is the
+ * caller, before the connection is closed.
  */
 import { once } from "node:events";
 import { Code } from "triple-es";
@@ -12,7 +12,7 @@ const GREET = "/greet.v1.GreetService/Greet";
 const GRACE = { graceMs: 20 };
 const GONE = { code: Code.Unavailable, rawMessage: "the server is shutting down" };
 
-/** Requests of which one comes, and no other before the promise settles. */
+/** Requests, one of which is sent, and no other before the promise settles. */
 async function* one(then: Promise<unknown>): AsyncGenerator<{ name: string }, void> {
   yield { name: "Ada" };
   await then;
@@ -103,7 +103,7 @@ describe("a unary call whose message has come in part when its server ends", () 
     const answered = once(stream, "response");
     const flushed = new Promise((resolve) => stream.write(Uint8Array.from(bytes), resolve));
     await flushed;
-    // On another connection, so that the server has read what came on the first one.
+    // This call uses another connection, so that the server has read the data of the first one.
     await connectGreeter(baseUrl).greet({});
     const closed = server.close(GRACE);
     const [received] = await answered;

@@ -1,6 +1,6 @@
 /**
- * No socket of a client or server is ever without a listener for "error", because such an event without one ends the
- * process: not while it connects, not when it is handed over or kept alive, and not after it is destroyed.
+ * All sockets of clients and servers have a listener for "error" at all times, because such an event without a listener
+ * ends the process: while they connect, when they are handed over or kept alive, and after they are destroyed.
  */
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -12,13 +12,13 @@ import { arriving, connectGreeter, greetings, openSocket, secure, startPeer, sta
 const turn = (ms = 10): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const ignore = (): void => {};
 
-/** Sockets that were seen without a listener, and in which moment. */
+/** Sockets that were found without a listener, and at which moment. */
 const unguarded: string[] = [];
 const uncaught: unknown[] = [];
 const onUncaught = (error: unknown): unknown => uncaught.push(error);
 const seen = new Set<Socket>();
 
-/** Sockets are inspected from the tick after their making on: they are complete then, and no error has been emitted. */
+/** Sockets are inspected from the tick after their creation on: they are complete then, and no error has been emitted. */
 const complete = new WeakSet<Socket>();
 
 function inspect(socket: Socket, moment: string): void {
@@ -34,7 +34,7 @@ function inspect(socket: Socket, moment: string): void {
   unguarded.push(`${kind} socket ${moment} ${new Error("where").stack?.split("\n").slice(3, 9).join("")}`);
 }
 
-/** Inspects every socket whenever an event of it was emitted or a listener was removed. */
+/** Inspects every socket after each of its events and after a listener was removed. */
 function watchSockets(): () => void {
   const { prototype } = Socket as unknown as { prototype: Record<string, (...args: unknown[]) => unknown> };
   const watched = { connect: "connecting", emit: "after event", removeListener: "without", off: "without" };
@@ -82,7 +82,9 @@ const CLIENTS = [
 type Client = (typeof CLIENTS)[number];
 const LARGE = "x".repeat(512 * 1024);
 
-/** Calls of every outcome, one after the other and side by side. None of them matters; the process must go on. */
+/**
+ * Makes calls with every outcome, sequentially and concurrently. The outcomes do not matter, but the process must continue.
+ */
 async function callInAllWays(baseUrl: string, client: Client, tls: object | undefined): Promise<void> {
   const greeter = connectGreeter(
     baseUrl,

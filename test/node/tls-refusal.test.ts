@@ -35,7 +35,7 @@ describe.skipIf(!hasOpenssl)("a client whose TLS is refused (needs openssl)", ()
       const { code, rawMessage } = await failureOf(
         connectGreeter(baseUrl, { ...options, tls: { ca }, maxBackoffMs: 0 }).greet({}),
       );
-      // The name of the alert in OpenSSL 3.0, and in later versions.
+      // The name of the alert in OpenSSL 3.0 and in later versions.
       const alert =
         version === "TLSv1.2" ? "(sslv3|ssl/tls) alert handshake failure" : "tlsv13 alert certificate required";
       expect(code).toBe(Code.Unavailable);
@@ -107,7 +107,7 @@ describe("a client without TLS", () => {
         socket.once("data", () => socket.destroy());
       };
       await startPeer(close, undefined, port);
-      // The first call may find the old connection, if it is kept alive.
+      // The first call may use the old connection, if it is kept alive.
       while (connections === 0) expect((await failureOf(client.greet({}))).rawMessage).not.toContain("https://");
       expect(connections).toBeGreaterThan(0);
     },

@@ -1,6 +1,4 @@
-/**
- * TLS: the version of HTTP is agreed on by ALPN, and both sides may ask for certificates.
- */
+/** TLS: ALPN selects the version of HTTP, and both sides may require certificates. */
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { type ConnectionOptions, connect, createSecureContext, type TLSSocket, type TlsOptions } from "node:tls";
@@ -79,7 +77,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     });
     const { baseUrl } = await start();
     const closed = signalled();
-    // Asked in the middle of the event that makes the session, which tells of itself one tick later.
+    // Cancelled during the event that creates the session, which emits an event one tick later.
     const checkServerIdentity = (): undefined => {
       process.nextTick(() => transport.close().then(closed.resolve));
     };
@@ -115,7 +113,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     const answer = await new Http1Connection(polite).post(PATH, { "content-type": "application/json" }, "[{}]");
     expect(answer.status).toBe(200);
 
-    // As clients of Dubbo for Java do.
+    // Clients of Dubbo for Java behave in this way.
     const presumptuous = await handshake(port, {});
     expect(presumptuous.alpnProtocol).toBe(false);
     const session = connectHttp2(`https://localhost:${port}`, { createConnection: () => presumptuous });
@@ -176,7 +174,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     const old = connectGreeter(baseUrl, { tls: { ca, ...expired } });
     expect((await failureOf(old.greet({}))).code).toBe(Code.Unavailable);
     for (const refused of [{}, stranger, expired]) {
-      // TLS 1.3: the client takes itself to be connected, and may have been given a ticket.
+      // TLS 1.3: the client is connected from its point of view, and may have received a ticket.
       const sessions: Buffer[] = [];
       const visit = async (session?: Buffer): Promise<string> => {
         const tcp = await openSocket(port);
@@ -297,6 +295,6 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     gate.resolve();
     expect((await Promise.all(calls)).map(({ greeting }) => greeting)).toEqual(["1.1", "2"]);
     await closed;
-    // Less than a handshake is given.
+    // Less time than a handshake takes.
   }, 5_000);
 });

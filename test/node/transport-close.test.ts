@@ -27,7 +27,7 @@ it("waits for the calls of a connection that the server is closing already", asy
   const call = createGreetServiceClient(transport).greet({ name: "Ada" });
   await begun.promise;
   const serverClosed = server.close();
-  // A connection that was refused proves that the server has begun to close, and time for its GOAWAY has passed.
+  // A refused connection proves that the server has begun to close, and that there was time for its GOAWAY.
   await expect(connectGreeter(baseUrl).greet({ name: "late" })).rejects.toThrow();
   const closed = transport.close();
   finish.resolve();
@@ -147,7 +147,7 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
 });
 
 describe("a stream that an interceptor has not read", () => {
-  /** Makes each call twice, and hands out the second response. */
+  /** Makes each call twice, and returns the second response. */
   const twice =
     (onFirst: (response: StreamResponse) => unknown): Interceptor =>
     (next) =>

@@ -1,6 +1,6 @@
 /**
- * Clients that use HTTP/2 in unusual or forbidden ways, frame by frame: each gets an answer, a reset or the end of its
- * connection, no handler goes on for it, and the next call is answered.
+ * Clients that use HTTP/2 in unusual or forbidden ways, frame by frame: each gets a response, a reset or the end of its
+ * connection, no handler continues for it, and the next call is answered.
  */
 import { Code } from "triple-es";
 import { expect, it } from "vitest";
@@ -14,7 +14,7 @@ const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
 const STREAM = 1;
 
 type Fields = [name: string, value: string][];
-/** The header fields of a request, without those of the given names. */
+/** The header fields of a request without the given names. */
 function fieldsWithout(...names: string[]): Fields {
   const all: Fields = [
     [":method", "POST"],
@@ -33,7 +33,7 @@ const message = (flags: number = Flag.endStream, stream = STREAM): Buffer => fra
 const trailers = (...fields: Fields): Buffer => head(fields, END);
 
 /**
- * The outcome of the stream: a response with a body, trailers-only, a reset with that code, or the end of the
+ * The outcome of the stream: a response with a body, trailers-only, a reset with the given code, or the end of the
  * connection.
  */
 type Outcome = "answered" | "refused" | "disconnected" | number;

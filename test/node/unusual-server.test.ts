@@ -1,6 +1,6 @@
 /**
- * Servers that end their streams in unusual ways, frame by frame: no call hangs, none takes what is broken for an answer,
- * and the next one is made as if nothing had happened.
+ * Servers that end their streams in unusual ways, frame by frame: no call hangs, no call accepts a malformed response, and
+ * the next call is not affected.
  */
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
@@ -31,13 +31,13 @@ const data = ({ connection, id }: RawStream, bytes: Uint8Array, flags = 0): unkn
   connection.write(frame(Type.data, flags, id, bytes));
 const headers = ({ connection, id }: RawStream, flags: number, ...fields: Fields): unknown =>
   connection.write(frame(Type.headers, flags, id, block(...fields)));
-/** A response up to its trailers. */
+/** A response without its trailers. */
 const answer = (stream: RawStream): void => {
   respond(stream);
   data(stream, MESSAGE);
 };
 
-/** Long enough for what comes at once, and short enough for a test. */
+/** Long enough for data that is sent at once, and short enough for a test. */
 const TIMEOUT_MS = 3_000;
 
 type Row = [name: string, act: (stream: RawStream) => unknown, outcome: Code | string];
@@ -255,7 +255,7 @@ describe("a server that sends", () => {
       const { code, rawMessage } = await failureOf(client.greet({}));
       expect([code, rawMessage]).toEqual([outcome, expect.any(String)]);
     }
-    // A connection that ends may take another call before its end is known.
+    // A connection that is closing may accept another call before its end is known.
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect((await client.greet({})).greeting).toBe("Hello!");
   });

@@ -1,5 +1,5 @@
 /**
- * The server for the platforms' calls: see `calls.ts`. It uses only what the runtime itself needs of a platform.
+ * The server for the calls of the platforms: see `calls.ts`. It uses only what the runtime itself requires of a platform.
  */
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
@@ -7,11 +7,11 @@ import { Code, codeName, RpcError } from "triple-es";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
 import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 
-/** A call that waits until it is given up, under a name of its own. */
+/** A call that waits until it is cancelled, with its own name. */
 class Snail {
-  /** Settles when the call has begun. */
+  /** Settles when the call has started. */
   readonly begun: Promise<void>;
-  /** Settles with the name of the reason when the call has been given up. */
+  /** Settles with the name of the reason when the call has been cancelled. */
   readonly ended: Promise<string>;
   begin = (): void => {};
   end = (_reason: string): void => {};
@@ -26,10 +26,10 @@ class Snail {
 }
 
 /**
- * A greeter that does by the name what the calls need: it fails for nobody, waits as a `Snail <id>`, tells a `Watcher <id>`
- * that the snail has begun, a `Witness <id>` why it was given up, and a `Critic` whether the signal of the call before has
- * fired. Metadata under `x-echo` and `x-bytes-bin` comes back. A stream greets one name after the other, fails at an empty one, and
- * waits after a `Snail <id>`.
+ * A greeter whose reaction depends on the name: it fails for an unknown name, waits for a `Snail <id>`, reports to a
+ * `Watcher <id>` that the snail has started and to a `Witness <id>` why it was cancelled, and to a `Critic` whether the
+ * signal of the previous call has fired. It returns metadata under `x-echo` and `x-bytes-bin`. A stream greets one name
+ * after the other, fails at an empty one, and waits after a `Snail <id>`.
  */
 export function createCallee(): GreetServiceHandler {
   const snails = new Map<string, Snail>();
@@ -75,6 +75,6 @@ export function createCallee(): GreetServiceHandler {
     }
     context.responseTrailers.set("x-bytes-bin", Uint8Array.of(0, 254, 255));
   };
-  // The others are streams of requests, which fetch does not carry.
+  // The other methods have streams of requests, which fetch does not support.
   return { greet, greetEach } as GreetServiceHandler;
 }

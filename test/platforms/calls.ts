@@ -1,6 +1,6 @@
 /**
- * Calls of the generated client that every platform with `fetch` can make, by name. What they give is a value that can
- * leave the platform as JSON. They call what `callee.ts` makes.
+ * Calls of the generated client that every platform with `fetch` can make, by name. Their results can be sent from the
+ * platform as JSON. The server is in `callee.ts`.
  */
 import { create } from "@bufbuild/protobuf";
 import { codeName, findDetails, RpcError } from "triple-es";
@@ -30,12 +30,12 @@ async function collect(messages: AsyncIterable<{ readonly greeting: string }>, g
 }
 
 export const calls = {
-  /** A message each way. */
+  /** One message in each direction. */
   async greet(baseUrl: string, codec: CodecName) {
     return (await connect(baseUrl, codec).greet(create(GreetRequestSchema, { name: "Ada" }))).greeting;
   },
 
-  /** Metadata each way, text and bytes, leading and trailing. */
+  /** Metadata in both directions, text and bytes, leading and trailing. */
   async metadata(baseUrl: string, codec: CodecName) {
     const seen: unknown[] = [];
     await connect(baseUrl, codec).greet(
@@ -49,7 +49,7 @@ export const calls = {
     return seen;
   },
 
-  /** An error with all that errors have. */
+  /** An error with all its members. */
   fail: (baseUrl: string, codec: CodecName) => failureOf(connect(baseUrl, codec).greet({})),
 
   /** A deadline that passes. */
@@ -61,7 +61,7 @@ export const calls = {
     return code;
   },
 
-  /** A call that is given up when the server has begun with it, and what the server heard of that. */
+  /** A call that is cancelled after the server has started it, and the server's report of the cancellation. */
   async abort(baseUrl: string, codec: CodecName) {
     const greeter = connect(baseUrl, codec);
     const id = crypto.randomUUID();
@@ -110,7 +110,7 @@ export const calls = {
     return [...seen, code];
   },
 
-  /** A stream that is left after its first message, and what the server heard of that. */
+  /** A stream that is cancelled after its first message, and the server's report of the cancellation. */
   async leave(baseUrl: string, codec: CodecName) {
     const greeter = connect(baseUrl, codec);
     const id = crypto.randomUUID();
@@ -138,7 +138,7 @@ export const EXPECTED: Readonly<Record<keyof Calls, unknown>> = {
   leave: "canceled",
 };
 
-/** The same by the name that `client.ts` prints it under. */
+/** The expected results by the names that `client.ts` prints. */
 export const EXPECTED_IN_BOTH: Readonly<Record<string, unknown>> = Object.fromEntries(
   Object.entries(EXPECTED).flatMap(([name, value]) => ["json", "proto"].map((codec) => [`${name} in ${codec}`, value])),
 );

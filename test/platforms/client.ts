@@ -1,4 +1,4 @@
-/** Makes every call from the platform that it runs on, and prints what they give as a line of JSON. */
+/** Makes every call from the current platform, and prints the results as a line of JSON. */
 import { argv } from "node:process";
 import { type Calls, calls } from "./calls.ts";
 

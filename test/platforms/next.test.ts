@@ -1,4 +1,4 @@
-/** The handler as a route of a real app of Next, which is built and served. CONTRIBUTING.md says how to install Next. */
+/** The handler as a route of a Next app, which is built and served. CONTRIBUTING.md describes how to install Next. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -56,7 +56,7 @@ describe.skipIf(!hasNext)("a route of Next", () => {
   });
 });
 
-/** Next knows neither our sources nor the condition they are found by, so they are put into one file for it. */
+/** Next resolves neither the sources nor their condition, so they are bundled into one file. */
 async function bundleRoute(): Promise<void> {
   await build({
     entryPoints: [join(ROOT, "test/platforms/next-route.ts")],

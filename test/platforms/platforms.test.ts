@@ -1,6 +1,6 @@
 /**
- * The client and the handler on `fetch`, in the runtimes of JavaScript that have it: every pair of them. Bun and Deno are
- * installed by a lock file of their own, see CONTRIBUTING.md.
+ * The client and the handler on `fetch`, in all pairs of JavaScript runtimes that support it. Bun and Deno have a separate
+ * lock file, see CONTRIBUTING.md.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,13 +16,13 @@ import { isInstalled, makeCalls, PLATFORMS, type Platform, platformEnvironment }
 import { createCallee } from "./callee.ts";
 import { EXPECTED_IN_BOTH } from "./calls.ts";
 
-/** Those whose servers hand out requests of `fetch`. */
+/** Platforms whose servers use `Request` and `Response`. */
 const FETCH_SERVERS: readonly Platform[] = ["Bun", "Deno"];
 
 let cache: string;
 const servers: ChildProcess[] = [];
 let nodeServer: Server;
-/** By the name of the platform. */
+/** Servers by the name of the platform. */
 const baseUrls = new Map<Platform, string>();
 
 beforeAll(async () => {

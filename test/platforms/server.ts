@@ -1,4 +1,4 @@
-/** Serves the callee with what the platform has for it, and prints the port. Ends when its input does. */
+/** Serves the callee with the server of the platform, and prints the port. Ends when its input ends. */
 import process, { stdin } from "node:process";
 import { createRouter } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";

@@ -10,7 +10,7 @@ function docOf(before: string, after = ""): string {
   return file.slice(file.lastIndexOf("  /**", end), end);
 }
 
-/** The names of all tags TypeScript sees in a file. */
+/** Returns the names of all tags that TypeScript finds in a file. */
 function tagsIn(file: string): string[] {
   const source = ts.createSourceFile("a.ts", file, ts.ScriptTarget.Latest, true);
   const tags = new Set<string>();

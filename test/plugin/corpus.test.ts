@@ -1,4 +1,4 @@
-/** A fixed sample of the corpus. `npm run corpus` takes all of it. */
+/** A fixed sample of the corpus. `npm run corpus` uses all of it. */
 import { create } from "@bufbuild/protobuf";
 import { CodeGeneratorRequestSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { ROUND_TRIP_PARAMETER, roundTrip } from "../corpus/round-trip.ts";
 import { Project } from "./support/project.ts";
 import { run } from "./support/protos.ts";
 
-/** Old and new syntax, many rpcs and few, streams, long-running operations, empty and foreign messages. */
+/** Old and new syntax, many rpcs and few, streams, long-running operations, empty and imported messages. */
 const sample = [
   "google/api/servicecontrol/v1/service_controller.proto",
   "google/bigtable/v2/bigtable.proto",

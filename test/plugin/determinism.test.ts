@@ -1,4 +1,4 @@
-/** The same bytes for the same proto files, whatever the machine's language and the order of the request. */
+/** Equal bytes for equal proto files, whatever the locale of the machine and the order of the request. */
 import { spawnSync } from "node:child_process";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
@@ -14,7 +14,7 @@ const descriptors = buildDescriptors(root);
 const request = requestFor(descriptors);
 const expected = [...run(request)];
 
-/** The files in the order closest to the wanted one in which each comes after what it imports, as protocols demand. */
+/** The files in the order closest to the given one in which each follows its imports, as the protocol requires. */
 function importsFirst(files: readonly FileDescriptorProto[]): FileDescriptorProto[] {
   const byName = new Map(files.map((file) => [file.name, file]));
   const sorted = new Set<FileDescriptorProto>();

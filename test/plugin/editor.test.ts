@@ -40,7 +40,7 @@ interface CodeFix {
   readonly changes: readonly { readonly textChanges: readonly TextChange[] }[];
 }
 
-/** From the last change to the first, so that places stay what they are. */
+/** From the last change to the first, so that positions stay valid. */
 function applyChanges(text: string, changes: readonly TextChange[]): string {
   const lines = text.split("\n");
   const indexOf = ({ line, offset }: TextChange["start"]): number =>
@@ -127,7 +127,7 @@ export class Greeter implements GreetServiceHandler {
     it("strikes out deprecated methods", async () => {
       for (const [text, part, documentation] of [
         ["client.hail", "hail", "Use Greet."],
-        // The author's text stands at the interfaces only.
+        // The author's text is in the interfaces only.
         ["method = GreetService_hail", "GreetService_hail", ""],
       ] as const) {
         const info = await server.ask<Info>("quickinfo", placeOf(main, text, part));

@@ -1,4 +1,4 @@
-/** The committed output of fixtures and examples: what this source tree generates, byte for byte. */
+/** The committed output of fixtures and examples equals the output of this source tree, byte for byte. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { buildDescriptors, requestFor, root, run } from "./support/protos.ts";
 const descriptors = buildDescriptors(root);
 const standard = "target=ts,import_extension=ts";
 
-/** The folders of output, each with its parameter and the proto files that are generated into it. */
+/** The output folders, each with its parameter and its proto files. */
 const folders: readonly [folder: string, parameter: string, protos: RegExp][] = [
   ["fixtures/gen", standard, /^(fixture|grpc)\//],
   ["examples/gen", `${standard},codecs=true`, /^greet\//],
@@ -18,7 +18,7 @@ const folders: readonly [folder: string, parameter: string, protos: RegExp][] = 
   ]),
 ];
 
-/** The template by which buf generates the options' fixtures. */
+/** The template with which buf generates the fixtures of the options. */
 function optionFolders(): [name: string, parameter: string][] {
   const template = readFileSync(join(root, "fixtures/options.gen.yaml"), "utf8");
   const ours = /src\/main\.ts\]\n +out: fixtures\/options\/gen\/(.*)\n.*\n +opt: \[(.*)\]/g;

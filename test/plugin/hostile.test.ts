@@ -1,4 +1,4 @@
-/** Output for messages, services and rpcs that are named like words with a meaning in TypeScript: it type-checks. */
+/** Output for messages, services and rpcs whose names have a meaning in TypeScript type-checks. */
 import { create } from "@bufbuild/protobuf";
 import {
   type CodeGeneratorRequest,
@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { hostileNames, mutant, unprintableMessages, unprintableServices } from "./support/hostile.ts";
 import { Project } from "./support/project.ts";
 
-/** Words that are one method once their first letter is small cannot share a service. */
+/** Words that give the same method name with a lower-case first letter cannot share a service. */
 const methodNames = [
   ...new Map(hostileNames.map((name) => [name.charAt(0).toLowerCase() + name.slice(1), name])).values(),
 ];
@@ -18,8 +18,8 @@ const methodNames = [
 const fields = ["then", "constructor", "hasOwnProperty", "delete", "name", "toString"];
 
 /**
- * Two files: one where words are messages, services in turn, and rpcs of a service, and one with services named by the
- * words themselves, whose messages are those of the first file.
+ * Two files: one in which words are messages, services in turn, and rpcs of a service, and one with services named by the
+ * words, whose messages are those of the first file.
  */
 function hostileFiles(messages: readonly string[], services = hostileNames): FileDescriptorProto[] {
   const service = (name: string, methods: readonly string[], offset = 0) => {
@@ -46,7 +46,7 @@ function hostileFiles(messages: readonly string[], services = hostileNames): Fil
       })),
       service: [
         service("Words", methodNames),
-        // A service and a message cannot share a name, so these services have names of other words' parts.
+        // A service and a message cannot share a name, so these services are named after other kinds of words.
         ...hostileNames.map((name, i) => service(`${name}_`, [name], i)),
       ],
     }),
@@ -62,7 +62,7 @@ function hostileFiles(messages: readonly string[], services = hostileNames): Fil
 
 const printable = hostileFiles(hostileNames.filter((name) => !unprintableMessages.includes(name)));
 const everything = hostileFiles(hostileNames);
-/** Files whose modules of protoc-gen-es parse both, so that services can be imported from them. */
+/** Files whose modules of protoc-gen-es parse, so that services can be imported from them. */
 const described = hostileFiles(
   hostileNames.filter((name) => !unprintableMessages.includes(name)),
   hostileNames.filter((name) => !unprintableServices.includes(name)),
@@ -76,7 +76,7 @@ const MESSAGES = "target=ts,import_extension=js,erasable_syntax=true";
 describe("hostile names", () => {
   const project = new Project();
   afterAll(() => project[Symbol.dispose]());
-  // Generated code imports messages only, so the modules of files without messages are not needed.
+  // Generated code imports only messages, so the modules of files without messages are not needed.
   project.generateMessages(request(MESSAGES, printable.slice(0, 1)));
 
   it.each(["server_base=true,fakes=true", "init_types=expanded", "init_types=alias", "parts=client", "parts=server"])(

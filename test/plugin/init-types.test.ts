@@ -1,4 +1,4 @@
-/** Init types written out are those of protobuf-es: what one accepts, the other accepts. */
+/** Expanded init types are equivalent to those of protobuf-es: both accept the same values. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Project } from "./support/project.ts";
 import { buildDescriptors, requestFor, root } from "./support/protos.ts";
@@ -40,7 +40,7 @@ import type * as shared from "./fixture/options/v1/shared_pb.js";
   }, 30_000);
 
   it("are taken by protobuf-es, once they are no messages", () => {
-    // protobuf-es has no name of the message in an init shape. Nested messages may be complete ones on both sides.
+    // An init shape of protobuf-es has no name of the message. Nested messages may be complete on both sides.
     const lines = messages.map(
       (name) =>
         `export const toInit_${name} = (init: Omit<triple.${name}Init, "$typeName">): { [K in keyof Omit<triple.${name}Init, "$typeName">]: unknown } & Partial<Record<Exclude<keyof pb.${name}, "$typeName" | "$unknown">, unknown>> => init;`,

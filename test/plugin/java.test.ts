@@ -1,4 +1,4 @@
-/** The names under which Dubbo Java answers. */
+/** The Java names of services and methods, which Dubbo for Java serves. */
 import { describe, expect, it } from "vitest";
 import { compile, requestFor, run } from "./support/protos.ts";
 

@@ -1,4 +1,4 @@
-/** Names: what an rpc is called in TypeScript, and what happens when two things want one name. */
+/** Names: the TypeScript name of an rpc, and collisions of names. */
 import { createEcmaScriptPlugin } from "@bufbuild/protoplugin";
 import { describe, expect, it } from "vitest";
 import { ROUND_TRIP_PARAMETER, roundTrip } from "../corpus/round-trip.ts";
@@ -95,7 +95,7 @@ describe("imports", () => {
     for (const [i, line] of lines.entries()) {
       expect(line).toMatch(/^ {2}\w.*,$/);
       expect(line.length).toBeLessThanOrEqual(120);
-      // A line ends only where the next name has no place on it.
+      // A line is broken only if the next name does not fit.
       const next = lines[i + 1]?.trim().split(",")[0] ?? "x".repeat(120);
       expect(`${line} ${next},`.length).toBeGreaterThan(120);
     }
@@ -111,7 +111,7 @@ describe("imports", () => {
   });
 });
 
-/** The names that a file imports from generated messages, with their paths. */
+/** Returns the names that a file imports from generated messages, with their paths. */
 function pbImports(file: string): string[] {
   return [...file.matchAll(/^import (?:type )?\{([^}]*)\} from (".*");$/gm)]
     .filter(([, , path]) => /_pb\b|wkt/.test(path ?? ""))
@@ -125,7 +125,7 @@ function pbImports(file: string): string[] {
     .sort();
 }
 
-/** Imports the same messages with the plugin kit's own look-up. */
+/** Imports the same messages with the look-up of the plugin kit. */
 const kit = createEcmaScriptPlugin({
   name: "kit",
   version: "v1",

@@ -1,4 +1,4 @@
-/** Options and flags of the plugin, and how mistakes in them are told. */
+/** Options and flags of the plugin, and the errors for invalid ones. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

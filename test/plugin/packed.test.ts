@@ -1,4 +1,4 @@
-/** The plugin as it is published: packed, installed into an empty project, and started by buf. */
+/** The plugin as published: packed, installed into an empty project, and run by buf. */
 import { spawnSync } from "node:child_process";
 import {
   mkdirSync,
@@ -31,7 +31,7 @@ describe("the packed plugin", () => {
     npm(root, "pack", "--silent", "--ignore-scripts", "--pack-destination", folder);
     const [tarball = ""] = readdirSync(folder);
     writeFileSync(join(folder, "package.json"), "{}");
-    // Offline: whatever it needed beside itself would have to come from somewhere.
+    // Offline, so that a missing dependency is an error.
     npm(folder, "install", "--offline", "--no-audit", "--no-fund", "--silent", `./${tarball}`);
     installed = join(folder, "node_modules/protoc-gen-triple-es");
   }, 60_000);

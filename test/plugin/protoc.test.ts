@@ -1,4 +1,4 @@
-/** The plugin under protoc, which asks in other words than buf. Skipped where protoc is not installed. */
+/** The plugin with protoc, whose requests differ from those of buf. Skipped if protoc is not installed. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The plugin protocol at its edges: what is answered to requests that cannot be served. */
+/** Edge cases of the plugin protocol: the responses to requests that cannot be served. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -23,7 +23,7 @@ function refusal(change: Partial<{ protoFile: FileDescriptorProto[]; fileToGener
   return error;
 }
 
-/** A file like that of the set, but changed. */
+/** A file of the set with changes. */
 function changed(change: (file: FileDescriptorProto) => void): Partial<{ protoFile: FileDescriptorProto[] }> {
   const [file] = set.file;
   const bytes = toBinary(FileDescriptorProtoSchema, file as FileDescriptorProto);

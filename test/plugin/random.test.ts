@@ -1,4 +1,4 @@
-/** Requests no compiler would make: whatever stands in them, the output parses and holds nothing but declarations. */
+/** Requests that no compiler would send: for any content, the output parses and contains only declarations. */
 import { create } from "@bufbuild/protobuf";
 import {
   CodeGeneratorRequestSchema,
@@ -32,7 +32,7 @@ interface Draft {
   flags: number;
 }
 
-/** Names that the plugin refuses in a path. */
+/** Names that the plugin rejects in a path. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are among it
 const noPath = /[/\\\u0000-\u001f]|^[A-Za-z]:|\.\.|\p{Surrogate}/gu;
 
@@ -52,7 +52,7 @@ const draft: fc.Arbitrary<Draft> = fc.record({
   flags: fc.nat(1023),
 });
 
-/** A file with everything in it that reaches the output, and words of ill will at each place that takes words. */
+/** A file with every element that reaches the output, with hostile text in each place for text. */
 function fileOf({ file, packageName, messages, fields, services, methods, texts, flags }: Draft) {
   const at = <T>(items: readonly T[], index: number): T => items[index % items.length] as T;
   const path = (message: string): string => `.${packageName === "" ? "" : `${packageName}.`}${message}`;
@@ -112,9 +112,11 @@ const parameters = [
 ];
 
 describe("random requests", () => {
-  // The seed is fixed, so that a compiler is started once for files that stay the same.
+  // The seed is fixed, so that unchanged files need one run of the compiler.
   const drafts = fc.sample(draft, { numRuns: 60, seed: Number(process.env["RANDOM_SEED"] ?? 36) });
-  /** Files of the drafts, with other names for what protoc-gen-es cannot print where its modules are in the program. */
+  /**
+   * Drafts of files. With the modules of protoc-gen-es in the program, names that protoc-gen-es cannot print are replaced.
+   */
   const filesOf = (isPrintable: (name: string) => boolean): FileDescriptorProto[] =>
     drafts
       .map((draft, i) => ({
@@ -127,14 +129,14 @@ describe("random requests", () => {
       }))
       .map((draft) => {
         const file = fileOf(draft);
-        // Compilers refuse two fields of a message with one JSON name, and TypeScript refuses the interface.
+        // Compilers reject two fields of a message with one JSON name, and TypeScript rejects the interface.
         for (const { field } of file.messageType) for (const [j, one] of field.entries()) one.jsonName += `_${j}`;
         return file;
       })
       .filter((file) => plugin.run(request("target=ts", [file])).error === "");
   const request = (parameter: string, protoFile: FileDescriptorProto[]) =>
     create(CodeGeneratorRequestSchema, { parameter, protoFile, fileToGenerate: protoFile.map(({ name }) => name) });
-  // The properties of fields like `_1st` and `__` are `1st` and nothing for protoc-gen-es, which prints no quotes.
+  // protoc-gen-es prints the properties of fields such as `_1st` and `__` as `1st` and as nothing, without quotes.
   const unprintable = [...unprintableMessages, ...unprintableServices];
   const printable = filesOf((name) => !unprintable.includes(name) && !/^_+(?:\d|$)/.test(name));
 
@@ -149,7 +151,7 @@ describe("random requests", () => {
     const project = new Project();
     afterAll(() => project[Symbol.dispose]());
     beforeAll(() => {
-      // Without comments, of which protoc-gen-es makes directives.
+      // Without comments, which protoc-gen-es would turn into directives.
       const files = printable.map(({ sourceCodeInfo: _, ...file }) => create(FileDescriptorProtoSchema, file));
       project.generateMessages(request("target=ts,import_extension=js,erasable_syntax=true", files));
     }, 60_000);
@@ -191,7 +193,7 @@ describe.each(parameters)("random requests with %s", (parameter) => {
         if (response.error !== "") {
           outcomes.errors++;
           expect(response.file).toEqual([]);
-          // Names that compilers never allow, and rpcs that would become one method.
+          // Names that compilers reject, and rpcs that would become one method.
           expect(response.error).toMatch(/are both|begins with a digit|invalid \w+ name|cannot|not found|missing/);
         }
         for (const { name, content } of response.file) {

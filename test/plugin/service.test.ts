@@ -61,7 +61,7 @@ export const SDef: ServiceDef<SClient, SHandler> = {
   },
 };
 
-/** Makes a client of a.v1.S. */
+/** Creates a client of a.v1.S. */
 export function createSClient(transport: Transport, defaults?: CallDefaults): SClient {
   return createClient(SDef, transport, defaults);
 }

@@ -1,4 +1,4 @@
-/** Generated code at work: as a module, through require, as CommonJS, and as TypeScript that Node strips. */
+/** Generated code in use: as a module, through require, as CommonJS, and as TypeScript whose types Node strips. */
 import { afterAll, describe, expect, it } from "vitest";
 import { Project } from "./support/project.ts";
 import { compile, requestFor } from "./support/protos.ts";
@@ -60,7 +60,7 @@ describe("a base class, a client and a fake", () => {
     );
     project.generate({ ...request, parameter: `${target},server_base=true,fakes=true` });
   };
-  // The runtime runs from its sources, which Node 20 needs help with; the generated code is on its own.
+  // The runtime is run from its sources, for which Node 20 needs tsx; the generated code is run without it.
   const run = (file: string): unknown => {
     const { stdout, stderr } = project.node(["--conditions=triple-source", "--import", "tsx", "--no-warnings", file]);
     expect(stderr.toString()).toBe("");

@@ -1,4 +1,4 @@
-/** Generated code under every strict flag, with every TypeScript that users have and either module resolution. */
+/** Generated code with every strict flag, every supported version of TypeScript and both kinds of module resolution. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -39,7 +39,7 @@ describe.each([
     "reports nothing in fixtures and examples under %s",
     (_, flags) => {
       const output = tsc("--project", project.folder, "--pretty", "false", ...flags);
-      // The runtime is checked as source with its own flags elsewhere: here, only generated files count.
+      // The runtime is checked elsewhere, as source with its own flags; only generated files count here.
       const diagnostics = judgedDiagnostics(output).filter((line) => /^(fixtures|examples)\/|^error/.test(line));
       expect(diagnostics).toEqual([]);
     },

@@ -13,7 +13,7 @@ import { findRunner, type Runner } from "./runner.ts";
 const HERE = import.meta.dirname;
 const FAILURES = join(HERE, "failures.txt");
 const GENERATED = join(CACHE, "protobuf-conformance");
-/** Says that a program is missing, rather than that a case failed. `scripts/check.js` knows it. */
+/** The exit status for a missing program, as opposed to a failed case. `scripts/check.js` recognizes it. */
 const EXIT_CANNOT_RUN = 3;
 
 /** Generates messages and codecs of the suite's proto files. */
@@ -43,7 +43,7 @@ function generate(protos: string): void {
 
 interface Verdict {
   readonly ok: boolean;
-  /** "1234 successes, 3 skipped, …" of the runner. */
+  /** The last line of the runner, such as "1234 successes, 3 skipped, …". */
   readonly summary: string;
   readonly output: string;
   readonly failures: number;
@@ -54,7 +54,7 @@ function run(
   decoder: readonly string[],
   options: readonly string[],
 ): Verdict {
-  // The runner takes one program, and no arguments for it.
+  // The runner accepts one program without arguments.
   const testee = join(GENERATED, decoder.length === 0 ? "testee" : "testee-protobuf-es");
   const node = [process.execPath, "--conditions=triple-source", "--import", "tsx", join(HERE, "testee.ts"), GENERATED];
   writeFileSync(testee, `#!/bin/sh\ncd '${ROOT}'\nexec ${[...node, ...decoder].map((one) => `'${one}'`).join(" ")}\n`, {

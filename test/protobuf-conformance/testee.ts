@@ -22,7 +22,7 @@ import { reflect } from "@bufbuild/protobuf/reflect";
 import * as wkt from "@bufbuild/protobuf/wkt";
 import type { MessageCodec } from "triple-es/codec";
 
-/** Files with the messages of tests, and the types that JSON in `Any` refers to. */
+/** Files with the messages of tests, and the types that `Any` in JSON refers to. */
 const FILES = [
   "google/protobuf/test_messages_proto2",
   "google/protobuf/test_messages_proto3",
@@ -104,7 +104,7 @@ function answer(request: TestRequest): Outcome {
   }
 }
 
-/** The bytes that the runner sends next; `undefined` once it has closed the pipe. */
+/** Returns the next bytes from the runner; `undefined` after it has closed the pipe. */
 function read(length: number): Uint8Array | undefined {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; ) {

@@ -1,4 +1,4 @@
-/** Calls for tests of retries: below them is a script of outcomes in place of a server. */
+/** Calls for tests of retries, with a script of outcomes instead of a server. */
 import { type CallResponse, Code, Metadata, RpcError, type UnaryRequest } from "triple-es";
 import { GreetService_greet, GreetService_greetEach } from "../../examples/gen/greet/v1/greet_triple.ts";
 import type { Method } from "../../runtime/src/call/call.ts";
@@ -19,14 +19,14 @@ export interface UnaryOptions {
   readonly headers?: Metadata;
 }
 
-/** A unary call, as a stub makes it. */
+/** A unary call as a stub makes it. */
 export function unary(options: UnaryOptions = {}): UnaryRequest & { readonly context: OpenContext } {
   const { method = idempotent, headers = new Metadata(), timeoutMs, signal } = options;
   const context = new OpenContext({ timeoutMs, timeoutStatus: Status.ClientTimeout, signal });
   return { stream: false, method, message: { name: "Dubbo" }, headers, selector: {}, context };
 }
 
-/** A response with that message. */
+/** A response with the given message. */
 export const answer = (message: object = {}): CallResponse => ({
   stream: false,
   message,
@@ -34,7 +34,7 @@ export const answer = (message: object = {}): CallResponse => ({
   trailers: new Metadata(),
 });
 
-/** The state of a promise so far. */
+/** Returns the current state of a promise. */
 export function outcomeOf<T>(promise: Promise<T>): { value?: T; error?: RpcError } {
   const outcome: { value?: T; error?: RpcError } = {};
   promise.then(

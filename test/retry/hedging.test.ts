@@ -1,4 +1,4 @@
-/** Hedging, after gRFC A6: attempts of one call beside each other. */
+/** Hedging as in gRFC A6: concurrent attempts of one call. */
 import { type Call, type CallResponse, Code, createRetry, Metadata, type RetryOptions, RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GreetService_greet } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -20,7 +20,7 @@ interface Attempt {
   fail(error: RpcError): Promise<void>;
 }
 
-/** A call whose attempts go on until the test ends them, or they are cancelled. */
+/** A call whose attempts run until the test ends them or they are cancelled. */
 function pending(options: RetryOptions): { readonly call: Call; readonly attempts: Attempt[] } {
   const attempts: Attempt[] = [];
   const next: Call = (request) =>
@@ -42,7 +42,7 @@ function pending(options: RetryOptions): { readonly call: Call; readonly attempt
   return { call: createRetry({ hedgingDelayMs: 50, maxAttempts: 3, ...options })(next), attempts };
 }
 
-/** The attempt with that index, which must have begun. */
+/** Returns the attempt with the given index, which must have started. */
 function at(attempts: readonly Attempt[], index: number): Attempt {
   const attempt = attempts[index];
   if (attempt === undefined) throw new Error(`attempt ${index} has not begun`);
@@ -245,7 +245,7 @@ describe("a hedged stream", () => {
       headers: new Metadata(),
       trailers: new Metadata(),
     });
-    // A call that does not heed its signal: both attempts answer.
+    // A call that ignores its signal, so that both attempts respond.
     const answers: ((response: CallResponse) => void)[] = [];
     const next: Call = () => new Promise((resolve) => answers.push(resolve));
     const call = createRetry({ hedgingDelayMs: 50, maxAttempts: 2 })(next);

@@ -1,4 +1,6 @@
-/** Retries over both sub-protocols: what servers see and say of them, in memory, over sockets, and with grpc-js. */
+/**
+ * Retries over both sub-protocols: the headers that servers receive and send, in memory, over sockets, and with grpc-js.
+ */
 import {
   Client,
   credentials,

@@ -1,4 +1,4 @@
-/** Retries by policy, after gRFC A6: when there are any, how long they wait, and what limits them. */
+/** Retries by policy, as in gRFC A6: their conditions, delays and limits. */
 import { type Call, Code, createRetry, Metadata, type RetryEvent, type RetryOptions, RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GreetService_greet, GreetService_greetTogether } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A call whose attempts end as scripted, and after the script succeed. It records the requests of all attempts. */
+/** A call whose attempts end as scripted, and then succeed. It records the requests of all attempts. */
 function scripted(...script: (RpcError | "ok")[]): { readonly call: Call; readonly requests: CallRequest[] } {
   const requests: CallRequest[] = [];
   const call: Call = async (request) => {
@@ -222,7 +222,7 @@ describe("the budget", () => {
       },
       { budget, maxAttempts: 5 },
     );
-    // 4 tokens: the first failure leaves 3, the second 2, which is half of them.
+    // The bucket has 4 tokens: the first failure leaves 3, the second 2, which is half of them.
     await settle(call);
     expect(attempts).toBe(2);
     await settle(call);

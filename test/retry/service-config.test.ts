@@ -1,4 +1,4 @@
-/** Service configs in gRPC's JSON: what they mean by method, and what is refused. */
+/** Service configs in gRPC's JSON: their effect on each method, and invalid configs. */
 import fc from "fast-check";
 import { type Call, Code } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -152,7 +152,7 @@ describe("calls under a config", () => {
     vi.useRealTimers();
   });
 
-  /** Configures calls that fail, or never end. Returns their requests. */
+  /** Configures calls that fail or never end. Returns their requests. */
   function configured(config: object, outcome: "fails" | "hangs" | "answers"): { call: Call; requests: CallRequest[] } {
     const requests: CallRequest[] = [];
     const parsed = parseServiceConfig(config);

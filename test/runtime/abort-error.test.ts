@@ -1,6 +1,6 @@
 /**
- * Handlers that pass `context.signal` on, as Node intends, fail with an `AbortError` when the call ends early. That is the
- * end of the call, not a failure of the handler.
+ * Handlers that pass `context.signal` on fail with an `AbortError` when the call ends early. This is the end of the call,
+ * not a failure of the handler.
  */
 import { EventEmitter, on } from "node:events";
 import { createServer as createHttpServer } from "node:http";
@@ -19,10 +19,10 @@ import type { GreetServiceClient, GreetServiceHandler } from "../../examples/gen
 import { isAbortOf } from "../../runtime/src/call/error.ts";
 import { arriving, connectGreeter, failureOf, signalled, startServer } from "../support/server.ts";
 
-/** Waits for something that does not come, until the signal fires. */
+/** Waits for an event that never happens, until the signal fires. */
 type Wait = (signal: AbortSignal) => Promise<unknown>;
 
-/** A server that never answers. */
+/** A server that never responds. */
 const silent = createHttpServer();
 beforeAll(() => new Promise<void>((resolve) => void silent.listen(0, "127.0.0.1", resolve)));
 afterAll(() => {

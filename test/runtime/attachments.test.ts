@@ -1,4 +1,4 @@
-/** Attachments of Dubbo for Java: names with capitals, values with types. */
+/** Attachments of Dubbo for Java: names with upper-case letters, values with types. */
 import fc from "fast-check";
 import { Metadata } from "triple-es";
 import { attachments, readAttachments } from "triple-es/java";

@@ -1,6 +1,6 @@
 /**
- * An error of a client leads to the code that made the call: its stack has the line of the caller, and `method` the path. Whether
- * the error came from the network, a timer or the server makes no difference.
+ * The error of a client identifies the call: its stack contains the line of the caller, and `method` the path, whether the
+ * error comes from the network, a timer or the server.
  */
 import {
   type ClosableTransport,
@@ -25,7 +25,7 @@ import { arriving, failureOf, greeter, startServer } from "../support/server.ts"
 const fail = (): never => {
   throw new RpcError(Code.NotFound, "no such name");
 };
-/** Fails every call, one after its first message if the name says so. */
+/** Fails every call; after its first message, if the name requests that. */
 const failing: Partial<GreetServiceHandler> = {
   greet: fail,
   greetEach: fail,

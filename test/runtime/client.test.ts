@@ -1,4 +1,4 @@
-/** Clients: what a stub makes of its options, and how it treats answers and streams. */
+/** Clients: the effect of options of a stub, and the handling of responses and streams. */
 import { describe, expect, it, vi } from "vitest";
 import {
   createGreetServiceClient,
@@ -39,7 +39,7 @@ async function* greetingsOf(...texts: string[]): AsyncGenerator<object, void> {
   for (const text of texts) yield { greeting: text };
 }
 
-/** A client on a call of the test. */
+/** A client with the given call. */
 function client(call: Call, defaults: CallDefaults = {}): GreetServiceClient {
   return createGreetServiceClient({ call }, defaults);
 }
@@ -55,7 +55,7 @@ async function requestOf(defaults: CallDefaults, options?: CallOptions): Promise
   return made as CallRequest;
 }
 
-/** Rejections that were not handled during the work and shortly after. */
+/** Returns the rejections that were not handled during the work and shortly after. */
 async function unhandledDuring(work: () => Promise<unknown> | unknown): Promise<unknown[]> {
   const unhandled: unknown[] = [];
   const listener = (reason: unknown): void => void unhandled.push(reason);

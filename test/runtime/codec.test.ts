@@ -1,4 +1,4 @@
-/** Codecs: what JSON and binary read and write. */
+/** Codecs: reading and writing of JSON and binary. */
 import { create, createRegistry, isMessage, type Message } from "@bufbuild/protobuf";
 import { AnySchema, anyPack, DurationSchema, FieldSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";

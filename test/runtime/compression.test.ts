@@ -1,4 +1,4 @@
-/** The choice of a compression: what a peer wishes for against what there is. */
+/** The selection of a compression by the preferences of the peer. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -15,7 +15,7 @@ const choose = (wishes: string | undefined): string | undefined => createNegotia
 
 describe("negotiation", () => {
   it.each([
-    // One wish
+    // One preference
     ["gzip", "gzip"],
     ["br", "br"],
     ["GZIP", "gzip"],
@@ -24,7 +24,7 @@ describe("negotiation", () => {
     ["identity", undefined],
     ["", undefined],
     [",,", undefined],
-    // Ties go to our order, whatever the peer's
+    // Ties are resolved by the order of the receiver
     ["deflate, br, gzip", "gzip"],
     ["br,deflate", "br"],
     ["bzip2,gzip,snappy", "gzip"],
@@ -37,19 +37,19 @@ describe("negotiation", () => {
     ["gzip;q=0", undefined],
     ["gzip;q=0.000", undefined],
     ["gzip;q=1.000", "gzip"],
-    // The wildcard stands for what is not named
+    // The wildcard stands for all names that are not listed
     ["*", "gzip"],
     ["gzip;q=0, *", "br"],
     ["*;q=0.5, deflate", "deflate"],
     ["*;q=0", undefined],
     ["br;q=0.1, *;q=0", "br"],
-    // Identity wins only if it is liked better
+    // Identity is selected only if it has a higher quality value
     ["gzip, identity", "gzip"],
     ["identity;q=1, gzip;q=0.9", undefined],
     ["identity;q=0.5, gzip;q=0.9", "gzip"],
     ["identity;q=0", undefined],
     ["identity;q=0, *;q=0", undefined],
-    // Wishes that are none
+    // Invalid preferences
     ["gzip;q=2", undefined],
     ["gzip;q=-1", undefined],
     ["gzip;q=high, br", "br"],

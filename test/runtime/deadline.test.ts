@@ -31,7 +31,7 @@ const serve = (peer: Pick<HttpRequest, "signal" | "waitUntil">, timeoutMs?: numb
 
 const never = new Promise<never>(() => {});
 
-/** The rejection of the promise so far. */
+/** Returns the current rejection of the promise. */
 function rejection(promise: Promise<unknown>): { error?: RpcError } {
   const seen: { error?: RpcError } = {};
   promise.catch((error: RpcError) => {
@@ -40,7 +40,7 @@ function rejection(promise: Promise<unknown>): { error?: RpcError } {
   return seen;
 }
 
-/** An exchange that counts how often its signal was asked for. */
+/** An exchange that counts the accesses to its signal. */
 function exchange(): { readonly signal: AbortSignal; abort(): void; asked: number } {
   const controller = new AbortController();
   return {
@@ -330,7 +330,7 @@ describe("close", () => {
 });
 
 describe("each", () => {
-  /** Items that note whether their iteration was ended. */
+  /** Items that record whether their iteration was ended. */
   function items(source: AsyncIterable<number> | Iterable<number>): {
     list: AsyncGenerator<number>;
     ended: () => boolean;

@@ -1,4 +1,4 @@
-/** The descriptor of an rpc, and the options in it: authorization by option is what they are read for. */
+/** The descriptor of an rpc and its options, for example for authorization by option. */
 import { createRegistry, getOption } from "@bufbuild/protobuf";
 import { Code, createInMemoryTransport, createRouter, descriptorOf, type Method, type ServiceDef } from "triple-es";
 import { addReflection } from "triple-es/reflection";

@@ -1,4 +1,4 @@
-/** The standard details of errors, `google.rpc.*`, from a handler to a client in either sub-protocol. */
+/** The standard details of errors, `google.rpc.*`, from a handler to a client in both sub-protocols. */
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, type ErrorDetail, findDetails, RpcError } from "triple-es";

@@ -1,4 +1,4 @@
-/** The error hook: told once of every error that a peer does not get to see, wherever it comes from. */
+/** The error hook: called once for every error that is hidden from a peer, whatever its source. */
 import { Code, type ErrorHook, type Interceptor, type StreamResponse } from "triple-es";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -17,7 +17,7 @@ const UNSPEAKABLE = {
   },
 };
 
-/** Messages that fail after the first. */
+/** Messages that fail after the first one. */
 async function* failing(messages: AsyncIterable<object>): AsyncGenerator<object, void> {
   for await (const message of messages) {
     yield message;

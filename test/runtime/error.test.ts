@@ -1,4 +1,4 @@
-/** RpcError: what becomes one, how copies of the package know each other's, and its details. */
+/** RpcError: conversion of other errors, recognition between copies of the package, and details. */
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it, vi } from "vitest";

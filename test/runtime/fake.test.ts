@@ -1,4 +1,4 @@
-/** Fake clients: a test's functions answer as a handler would, and everything else fails. */
+/** Fake clients: the functions of a test respond like handlers, and all other methods fail. */
 import { create } from "@bufbuild/protobuf";
 import { Code, createFakeClient, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Handlers: how a user's implementation is called, and what becomes of what it returns or throws. */
+/** Handlers: the calls of a user's implementation, and the handling of its results and errors. */
 import { createInMemoryTransport, createRouter, type HandlerContext } from "triple-es";
 import { describe, expect, it, vi } from "vitest";
 import type { GreetRequest } from "../../examples/gen/greet/v1/greet_pb.ts";
@@ -25,7 +25,7 @@ function connect(
   return { client: createGreetServiceClient(transport), errors };
 }
 
-/** Makes a call of each kind and tells how it failed. */
+/** Makes a call of each kind, and returns its error. */
 const FAILURES: Record<string, (client: GreetServiceClient) => Promise<RpcError>> = {
   unary: (client) => failureOf(client.greet({ name: "Ada" })),
   "server streaming": (client) => failureOf(client.greetEach({ names: ["Ada"] })),
@@ -33,7 +33,7 @@ const FAILURES: Record<string, (client: GreetServiceClient) => Promise<RpcError>
   "bidirectional streaming": (client) => failureOf(client.greetOnArrival(arriving("Ada"))),
 };
 
-/** A handler whose every method throws, at once or when it is iterated. */
+/** A handler whose methods all throw, at once or when they are iterated. */
 function throwing(make: () => unknown, before?: (context: HandlerContext) => void): GreetServiceHandler {
   const fail = (context: HandlerContext): never => {
     before?.(context);

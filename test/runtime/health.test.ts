@@ -1,4 +1,4 @@
-/** The health service: what it says of a server, to those who ask once and to those who watch. */
+/** The health service: the status of a server for single checks and for watches. */
 import { Code, createInMemoryTransport, createRouter, type Router } from "triple-es";
 import { addHealth, createHealthClient, type HealthClient, type HealthStatus, ServingStatus } from "triple-es/health";
 import { createServer } from "triple-es/node";
@@ -107,7 +107,7 @@ describe("Watch", () => {
     abort.abort();
     await expect.poll(() => ended).toBe(1);
     health.set("", "not_serving");
-    // With a watch left open this would last until the grace period is over.
+    // With an open watch, this would take the whole grace period.
     await server.close({ graceMs: 60_000 });
   });
 

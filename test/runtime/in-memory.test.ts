@@ -1,4 +1,4 @@
-/** Transports in memory: what they do as a network would. */
+/** In-memory transports behave like a network. */
 import { Code, createInMemoryTransport, createRouter, RpcError, type Transport } from "triple-es";
 import { describe, expect, it } from "vitest";
 import {

@@ -1,4 +1,4 @@
-/** Interceptors: around calls, on both ends, for single messages and streams. */
+/** Interceptors of calls on both sides, for single messages and streams. */
 import {
   createContextKey,
   createContextValues,
@@ -43,7 +43,7 @@ function connect({
   return createGreetServiceClient(createInMemoryTransport(router, { protocol, interceptors: client }));
 }
 
-/** Notes when a call passes, on its way in and out. */
+/** Records when a call passes, in both directions. */
 const noting =
   (log: string[], name: string): Interceptor =>
   (next) =>

@@ -1,4 +1,4 @@
-/** The option `javaNames`: the paths that Dubbo for Java answers to. */
+/** The option `javaNames`: the paths that Dubbo for Java serves. */
 import { Code, Status } from "triple-es";
 import { hessian2 } from "triple-es/hessian2";
 import { describe, expect, it } from "vitest";

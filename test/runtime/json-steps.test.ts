@@ -1,4 +1,4 @@
-/** Large messages in Protobuf's JSON format: what they take in memory is bounded, and they are decoded in steps. */
+/** Large messages in Protobuf's JSON format: their memory is bounded, and they are decoded in steps. */
 import {
   createRegistry,
   type DescMessage,
@@ -22,7 +22,7 @@ const read = { ignoreUnknownFields: true, registry };
 const inSteps = (type: DescMessage, value: JsonValue, limit: number, stepBytes: number): Promise<Message> =>
   decodeJsonInSteps(type, value, limit, (one, message, part) => mergeFromJson(one, message, part, read), stepBytes);
 
-/** The JSON of a message; that of an empty one where a message has values that JSON has not. */
+/** Returns the JSON of a message, or that of an empty one if the message has values without a representation in JSON. */
 function jsonOf(type: DescMessage, message: object, useProtoFieldName = false): JsonValue {
   try {
     return toJson(type, message as Message, { useProtoFieldName, registry });
@@ -31,7 +31,7 @@ function jsonOf(type: DescMessage, message: object, useProtoFieldName = false): 
   }
 }
 
-/** The JSON of a message, some of it under the names of the proto file, with members that no type has, and with changes. */
+/** Returns the JSON of a message, partly with the names of the proto file, with unknown members, and with changes. */
 const changed = (type: DescMessage): fc.Arbitrary<JsonValue> =>
   fc
     .record({
@@ -68,7 +68,7 @@ describe.each<[name: string, type: DescMessage]>([
         fc.integer({ min: 1, max: 3_000 }),
         fc.nat(60),
         async (given, stepBytes, partBytes) => {
-          // Half of the values come out of text, in parts.
+          // Half of the values are decoded from text, in parts.
           const text = partBytes > 30 ? JSON.stringify(given) : undefined;
           const value = text === undefined ? given : await parseJsonInSteps(Buffer.from(text), 2 ** 30, partBytes - 30);
           let expected: Message;
@@ -92,7 +92,7 @@ describe.each<[name: string, type: DescMessage]>([
       fc.asyncProperty(messagesOf(type, 2, 4), fc.integer({ min: 1, max: 2_000 }), async (message, stepBytes) => {
         const value = type === ListValueSchema ? [jsonOf(StructSchema, message)] : jsonOf(type, message);
         const estimate = estimateJson(type, value);
-        // Members of Struct, Value and ListValue are counted once more where they are in steps of their own.
+        // Members of Struct, Value and ListValue are counted twice if they are decoded in separate steps.
         expect(await inSteps(type, value, 4 * estimate, stepBytes)).toEqual(fromJson(type, value, read));
         const empty = typeof value !== "object" || value === null || Object.keys(value).length === 0;
         if (!empty) await expect(inSteps(type, value, 1, stepBytes)).rejects.toThrow("resource_exhausted");

@@ -1,4 +1,4 @@
-/** Large JSON text is parsed in parts, to the same values as by `JSON.parse`, and refused where that refuses it. */
+/** Large JSON text is parsed in parts, with the same values and errors as by `JSON.parse`. */
 import fc from "fast-check";
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const parse = (text: string, partBytes: number): Promise<unknown> =>
   parseJsonInSteps(encode(text), Number.POSITIVE_INFINITY, partBytes);
 
-/** The result of `JSON.parse`: the value with the order of its keys, or an error. */
+/** Returns the result of `JSON.parse`: the value with the order of its keys, or an error. */
 const expected = (text: string): string => {
   try {
     return JSON.stringify(JSON.parse(text));
@@ -26,7 +26,7 @@ const actual = (text: string, partBytes: number): Promise<string> =>
     },
   );
 
-/** JSON text with space between its tokens. */
+/** JSON text with white space between its tokens. */
 const text = fc
   .tuple(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(0, 1, 3))
   .map(([value, space]) => JSON.stringify(value, null, space));

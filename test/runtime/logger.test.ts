@@ -1,4 +1,4 @@
-/** Loggers: one report for every call, however it ends. */
+/** Loggers report every call once, whatever its end. */
 import {
   Code,
   createClientLogger,
@@ -34,7 +34,7 @@ interface Logged {
   readonly calls: FinishedCall[];
 }
 
-/** A greeter in memory, with a logger at each end. */
+/** A greeter in memory, with a logger on each side. */
 function connect(
   handler: Partial<GreetServiceHandler> = {},
   inside: readonly Interceptor[] = [],
@@ -128,7 +128,7 @@ describe("a call that fails", () => {
   });
 });
 
-/** Both ends of one call, as they were reported. */
+/** The reports of both sides of one call. */
 const outcomes = (calls: readonly FinishedCall[]) =>
   Object.fromEntries(calls.map(({ side, code, error }) => [side, [code, error?.rawMessage]]));
 

@@ -1,4 +1,4 @@
-/** Metadata: its grammar, its bytes, and what it keeps. */
+/** Metadata: its grammar, its bytes, and its copies. */
 import { inspect } from "node:util";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";

@@ -1,6 +1,4 @@
-/**
- * Mistakes of users, mostly without a type checker: each is reported where it is made, and affects no other call.
- */
+/** Mistakes of users, mostly without a type checker: each is reported where it is made, and affects no other call. */
 import { Code, createContextKey, createInMemoryTransport, createRouter, type Interceptor, RpcError } from "triple-es";
 import { createTransport as createFetchTransport } from "triple-es/fetch";
 import { createTransport as createNodeTransport, createServer } from "triple-es/node";

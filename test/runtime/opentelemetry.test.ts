@@ -1,4 +1,4 @@
-/** The interceptors for OpenTelemetry, judged by its own SDK: spans, their parents, and durations. */
+/** The interceptors for OpenTelemetry, tested with its SDK: spans, their parents, and durations. */
 import { context, metrics, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 beforeEach(() => spans.reset());
 
-/** A greeter in memory with telemetry at both ends. */
+/** A greeter in memory with telemetry on both sides. */
 function connect(
   handler: Partial<GreetServiceHandler> = {},
   options?: ClientTelemetryOptions,
@@ -55,7 +55,7 @@ function connect(
   return createGreetServiceClient(createInMemoryTransport(router, { interceptors, protocol }));
 }
 
-/** The spans of one call, once both are over. */
+/** Returns the spans of one call after both have ended. */
 async function bothSpans(): Promise<{ client: ReadableSpan; server: ReadableSpan }> {
   await expect.poll(() => spans.getFinishedSpans().length).toBe(2);
   const find = (kind: SpanKind) => spans.getFinishedSpans().find((span) => span.kind === kind) as ReadableSpan;

@@ -8,10 +8,10 @@ import { ROOT } from "../support/documents.ts";
 
 const RUNTIME = "runtime/src/";
 
-/** Entry points that exist for interface methods. */
+/** Entry points for interface methods. */
 const OF_INTERFACES = ["hessian2", "java", "msgpack"];
 
-/** Files below a folder whose path ends so, as paths from the root of the repository. */
+/** Returns the files below a folder whose paths have the given end, relative to the root of the repository. */
 function filesBelow(folder: string, end: string): string[] {
   const paths = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
   return paths.filter((path) => path.endsWith(end)).map((path) => join(folder, path));
@@ -19,7 +19,10 @@ function filesBelow(folder: string, end: string): string[] {
 
 const entryPoints = readdirSync(join(ROOT, RUNTIME)).flatMap((file) => (file.endsWith(".ts") ? file.slice(0, -3) : []));
 
-/** Every module below `runtime/src` that a program loads which imports an entry point, whether it uses it or not. */
+/**
+ * Returns every module below `runtime/src` that is loaded by a program that imports an entry point, whether the program
+ * uses it or not.
+ */
 async function loadedBy(entryPoint: string): Promise<string[]> {
   const { metafile } = await build({
     entryPoints: [join(ROOT, RUNTIME, `${entryPoint}.ts`)],

@@ -1,4 +1,4 @@
-/** Large messages in Protobuf's binary format: what they take in memory is known before, and they are decoded in steps. */
+/** Large messages in Protobuf's binary format: their memory is estimated in advance, and they are decoded in steps. */
 import {
   create,
   type DescField,
@@ -28,7 +28,7 @@ const TYPES: [name: string, type: DescMessage][] = [
 const estimate = (type: DescMessage, bytes: Uint8Array): number =>
   new ProtoEstimator(bytes, Number.POSITIVE_INFINITY).fields(shapeOf(type), bytes.length);
 
-/** The same estimate of a message that is decoded, of whose text `sizeOf` says how many bytes it had at least. */
+/** Returns the same estimate for a decoded message, whose text had at least `sizeOf` bytes. */
 function weigh(message: ReflectMessage, sizeOf: (text: string) => number): number {
   const weighValue = (field: DescField, value: unknown): number => {
     if (field.message !== undefined) return weigh(value as ReflectMessage, sizeOf);
@@ -58,7 +58,7 @@ function weigh(message: ReflectMessage, sizeOf: (text: string) => number): numbe
 const explicit = (field: DescField): number =>
   field.fieldKind !== "list" && field.presence === FeatureSet_FieldPresence.EXPLICIT ? Memory.slot : 0;
 
-/** The bytes of messages, one after another, some of them changed. */
+/** Returns the bytes of concatenated messages, some of them changed. */
 const changed = (type: DescMessage): fc.Arbitrary<Uint8Array> =>
   fc
     .record({
@@ -113,7 +113,7 @@ describe.each(TYPES)("of %s", (_, type) => {
         try {
           decoded = await decodeProtoInSteps(type, bytes, 2 ** 30, { stepBytes });
         } catch (error) {
-          // A field that reaches beyond the message it is in, which protobuf-es lets it.
+          // A field that is longer than the message that contains it, which protobuf-es accepts.
           expect(error).toBeInstanceOf(Error);
           return;
         }

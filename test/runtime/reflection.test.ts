@@ -1,4 +1,4 @@
-/** The reflection service, both versions: what it answers to each of its questions. */
+/** The reflection service in both versions: its responses to each kind of request. */
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";

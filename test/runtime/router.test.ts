@@ -1,4 +1,4 @@
-/** The router: which handler a request finds. */
+/** The router: the handler of a request. */
 import {
   createInMemoryTransport,
   createRouter,
@@ -42,7 +42,7 @@ describe.each<Protocol>(["grpc", "http-rpc"])("version and group (%s)", (protoco
     [{ version: "1.0.0", group: "g" }, "v1 group"],
   ])("%j finds %s", async (selector, expected) => {
     if (selector.version === "") {
-      // A client's headers have no way to be empty; peers' do.
+      // Clients of triple-es cannot send empty headers, but other peers can.
       const headers = { "tri-service-version": "", "tri-service-group": "" };
       expect(await jsonOf(await router.exchange(rpcRequest({ headers })))).toEqual({ greeting: expected });
     } else expect(await ask(router, protocol, selector)).toBe(expected);

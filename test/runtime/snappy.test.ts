@@ -1,4 +1,4 @@
-/** snappy: the raw block, judged by the native implementation, and the framed stream, by what others wrote. */
+/** snappy: the raw block, compared with the native implementation, and the framed stream, compared with recorded data. */
 import fc from "fast-check";
 import { compressSync, uncompressSync } from "snappy";
 import { describe, expect, it } from "vitest";
@@ -11,7 +11,7 @@ const decompress = (bytes: Uint8Array, maxBytes = LIMIT): Uint8Array =>
   snappy.decompress(bytes, maxBytes) as Uint8Array;
 const judge = (bytes: Uint8Array): Buffer => uncompressSync(bytes as Buffer, { asBuffer: true }) as Buffer;
 
-/** Bytes in which much or little repeats, near or far, within a block of 64 KiB and beyond it. */
+/** Bytes with more or fewer repetitions, near or far, within a block of 64 KiB and beyond it. */
 const messages = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
   fc
@@ -118,7 +118,7 @@ describe("framed snappy", () => {
   const frame = (bytes: Uint8Array): Uint8Array => framedSnappy.compress(bytes) as Uint8Array;
   const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(" ", ""), "hex"));
   const IDENTIFIER = "ff 06 00 00 73 4e 61 50 70 59";
-  // As github.com/golang/snappy writes them.
+  // github.com/golang/snappy writes these bytes.
   const ABC = `${IDENTIFIER} 01 07 00 00 6e 57 f1 21 61 62 63`;
 
   it("reads and writes what an implementation in Go does", () => {
@@ -168,7 +168,7 @@ describe("framed snappy", () => {
     fc.assert(
       fc.property(messages, fc.nat(), fc.integer({ min: 1, max: 255 }), (message, at, change) => {
         const stream = Uint8Array.from(frame(message));
-        // Beyond the identifier and the kind of the first chunk: without them the bytes are something else.
+        // Positions after the identifier and the type of the first chunk, without which the data is another format.
         const position = 11 + (at % Math.max(1, stream.length - 11));
         if (position >= stream.length) return;
         stream[position] = (stream[position] as number) ^ change;

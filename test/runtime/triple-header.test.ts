@@ -1,4 +1,4 @@
-/** The headers that the specification gives a meaning and leaves to users: sent, read and passed on as metadata. */
+/** The headers that the specification defines for users: they are sent, read and forwarded as metadata. */
 import { TripleHeader } from "triple-es";
 import { expect, it } from "vitest";
 import { connectGreeter, startServer } from "../support/server.ts";

@@ -1,4 +1,4 @@
-/** The compressions of a router that is told of none: `CompressionStream`, on every platform that has it. */
+/** The default compressions of a router: `CompressionStream`, on every platform that supports it. */
 import { gunzipSync, gzipSync, inflateSync } from "node:zlib";
 import { createRouter } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";

@@ -1,4 +1,4 @@
-/** Codecs and compressions whose names could never be chosen are refused where they are given. */
+/** Codecs and compressions whose names can never be selected are rejected when they are given. */
 import {
   type Codec,
   type Compression,

@@ -1,18 +1,21 @@
 /**
- * The calls of the soak: many that are answered, streams that are read to their ends, and calls that are cancelled at random points.
+ * The calls of the soak: unary calls, streams that are read to their ends, and calls that are cancelled at random points.
  */
 import { Code, RpcError } from "triple-es";
 import { createTransport } from "triple-es/node";
 import { createGreetServiceClient, type GreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 
-/** Calls that run at a time. */
+/** Number of concurrent calls. */
 const CONCURRENCY = 50;
-/** Names in a request whose stream of responses ends. With fewer it goes on until it is cancelled. */
+/**
+ * Number of names in a request whose stream of responses ends. With fewer names, the stream continues until it is
+ * cancelled.
+ */
 export const STREAM_MESSAGES = 10;
-/** A connection is closed by the server for more cancelled calls than these and a few per second. */
+/** A server closes a connection with more cancelled calls than this, plus a few per second. */
 const CANCELS_PER_TRANSPORT = 500;
 
-/** Makes so many unary calls on one transport. Throws if one is not answered as it should be. */
+/** Makes the given number of unary calls on one transport. Throws if a response is wrong. */
 export async function callMany(client: GreetServiceClient, calls: number): Promise<void> {
   await inParallel(calls, async (index) => {
     const name = `caller ${index}`;
@@ -21,7 +24,7 @@ export async function callMany(client: GreetServiceClient, calls: number): Promi
   });
 }
 
-/** Reads so many streams to their ends, on one transport. Throws if one has not all its messages. */
+/** Reads the given number of streams to their ends, on one transport. Throws if messages are missing. */
 export async function streamMany(client: GreetServiceClient, streams: number): Promise<void> {
   const names = Array.from({ length: STREAM_MESSAGES }, (_, i) => `caller ${i}`);
   await inParallel(streams, async (index) => {
@@ -34,7 +37,9 @@ export async function streamMany(client: GreetServiceClient, streams: number): P
   });
 }
 
-/** Makes so many calls that end only by being given up, half of them streams. Throws if one ends in another way. */
+/**
+ * Makes the given number of calls that end only by cancellation, half of them streams. Throws if one ends in another way.
+ */
 export async function cancelMany(baseUrl: string, calls: number, random: () => number): Promise<void> {
   for (let rest = calls; rest > 0; rest -= CANCELS_PER_TRANSPORT) {
     const transport = createTransport({ baseUrl });
@@ -63,7 +68,7 @@ async function readAll(messages: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of messages);
 }
 
-/** Waits not at all, for a few turns of the event loop, or for a few milliseconds. */
+/** Waits for nothing, for a few turns of the event loop, or for a few milliseconds. */
 async function wait(random: () => number): Promise<void> {
   const kind = random();
   if (kind < 0.2) return;
@@ -79,7 +84,7 @@ async function inParallel(count: number, work: (index: number) => Promise<void>)
   await Promise.all(Array.from({ length: Math.min(CONCURRENCY, count) }, worker));
 }
 
-/** Random numbers from 0 to 1, the same in every run. */
+/** Random numbers from 0 to 1, equal in every run. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -34,7 +34,7 @@ const soak = await runSoak({
   },
 });
 
-/** Judges one process in one phase by the second half of its samples: the first half is warming up. */
+/** Evaluates one process in one phase by the second half of its samples, because the first half is warm-up. */
 function judge(phase: keyof Soak, side: "client" | "server"): boolean {
   const half = soak[phase].slice(soak[phase].length / 2);
   const slope = fitSlope(half.map((look) => ({ calls: look.calls, bytes: look[side].heldBytes })));

@@ -7,13 +7,13 @@ export interface Memory {
   /** Live memory: the heap, and external memory of its objects. */
   readonly heldBytes: number;
   readonly residentBytes: number;
-  /** Sockets, timers and the like that are open, by name. */
+  /** Open sockets, timers and similar resources, by name. */
   readonly resources: Readonly<Record<string, number>>;
 }
 
 export async function readMemory(): Promise<Memory> {
   if (globalThis.gc === undefined) throw new Error("start node with --expose-gc");
-  // Objects that one collection finalizes are freed by the next.
+  // Objects that one collection finalizes are freed by the next one.
   for (let i = 0; i < 3; i++) {
     globalThis.gc();
     await turn();

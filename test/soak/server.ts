@@ -1,17 +1,14 @@
-/**
- * The server of the soak, in a process of its own. Tells its port to its parent, and then what it holds whenever it is
- * asked.
- */
+/** The server of the soak, in a separate process. Reports its port to its parent, and then its state on request. */
 import { createServer } from "triple-es/node";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { STREAM_MESSAGES } from "./load.ts";
 import { type Memory, readMemory } from "./memory.ts";
 
 export interface ServerState extends Memory {
-  /** Handlers that have begun, and those that have not ended. */
+  /** Number of handlers that have started, and of those that have not ended. */
   readonly started: number;
   readonly running: number;
-  /** Errors that nobody expects. */
+  /** Unexpected errors. */
   readonly errors: readonly string[];
 }
 

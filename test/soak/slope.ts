@@ -10,11 +10,11 @@ export interface Sample {
 
 export interface Slope {
   readonly bytesPerCall: number;
-  /** The slope is within this of the truth, with a confidence of 95 %. */
+  /** The slope is within this distance of the true value, with a confidence of 95 %. */
   readonly margin: number;
 }
 
-/** The line of least squares. Throws for fewer than four samples, which say nothing. */
+/** Returns the line of least squares. Throws for fewer than four samples, which do not determine a confidence interval. */
 export function fitSlope(samples: readonly Sample[]): Slope {
   const n = samples.length;
   const quantile = STUDENT[n - 2];
@@ -36,14 +36,14 @@ export function fitSlope(samples: readonly Sample[]): Slope {
 }
 
 /**
- * Reports whether a slope rules a leak out: even the steepest line that fits the samples stays below what the smallest
- * thing that can be left behind by every call would take.
+ * Reports whether a slope excludes a leak: even the steepest line that fits the samples is below the slope of the smallest
+ * possible leak per call.
  */
 export function isFlat({ bytesPerCall, margin }: Slope): boolean {
   return bytesPerCall + margin < SMALLEST_LEAK_BYTES;
 }
 
-/** An object of V8 without properties takes 24 bytes, a number that is not small 16. */
+/** An object of V8 without properties takes 24 bytes, a number outside the small integers 16. */
 export const SMALLEST_LEAK_BYTES = 16;
 
 /** Quantiles of Student's distribution for a confidence of 95 % on both sides, by degrees of freedom. */

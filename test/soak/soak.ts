@@ -1,6 +1,4 @@
-/**
- * The soak: a client and a server make many calls, and their memory is looked at all along.
- */
+/** The soak: a client and a server make many calls, and their memory is sampled. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -33,7 +31,7 @@ export interface SoakOptions {
   readonly onLook?: (phase: keyof Soak, look: Look) => void;
 }
 
-/** Runs all phases. Throws if a call does not end as it should, a handler goes on, or something is thrown on the side. */
+/** Runs all phases. Throws if a call ends unexpectedly, a handler continues, or an error occurs outside the calls. */
 export async function runSoak({ unaryCalls, streams, cancelledCalls, looks, onLook }: SoakOptions): Promise<Soak> {
   const child = fork(fileURLToPath(new URL("server.ts", import.meta.url)), {
     execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],

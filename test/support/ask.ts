@@ -18,7 +18,7 @@ export interface Reply {
   readonly text: string;
 }
 
-/** Sends one request on its own connection, and reads its response. Rejects if the response is incomplete. */
+/** Sends one request on a separate connection, and reads its response. Rejects if the response is incomplete. */
 export async function ask(version: Version, url: string, question: Question = {}): Promise<Reply> {
   const { status, headers, chunks } = await (version === "HTTP/2" ? askHttp2 : askHttp1)(new URL(url), question);
   const parts: Buffer[] = [];
@@ -54,7 +54,7 @@ function askHttp2({ origin, host, pathname, search }: URL, question: Question): 
   });
 }
 
-/** Reads a stream, and throws if it was reset: Node ends such a stream like a complete one. */
+/** Reads a stream, and throws if it was reset, because Node ends such a stream like a complete one. */
 async function* wholly(stream: AsyncIterable<Buffer> & { readonly rstCode?: number | undefined }) {
   yield* stream;
   if (stream.rstCode) throw new Error(`the stream was reset with code ${stream.rstCode}`);

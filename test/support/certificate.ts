@@ -1,12 +1,10 @@
-/**
- * Keys and certificates for tests, made by openssl while the tests run, so that none is ever kept.
- */
+/** Keys and certificates for tests, created by openssl during the tests, so that none is stored. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Reports whether certificates can be made here. Tests that need one are skipped where they cannot. */
+/** True if certificates can be created. Tests that need one are skipped otherwise. */
 export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 
 export interface Certificate {
@@ -17,14 +15,14 @@ export interface Certificate {
 export interface Certificates {
   /** The certificate authority that both sides trust. */
   readonly ca: string;
-  /** For 127.0.0.1 and localhost. */
+  /** The certificate for 127.0.0.1 and localhost. */
   readonly server: Certificate;
   readonly client: Certificate;
-  /** Of a client with names beside its common name: shop.example and spiffe://example/shop. */
+  /** A client certificate with names in addition to its common name: shop.example and spiffe://example/shop. */
   readonly named: Certificate;
   /** A certificate that no trusted authority has signed. */
   readonly stranger: Certificate;
-  /** Trusted once, for a day that is long over. */
+  /** A certificate of the trusted authority that has expired. */
   readonly expired: Certificate;
 }
 
@@ -42,7 +40,7 @@ policy = any
 commonName = supplied
 `;
 
-/** Makes an authority, and certificates of it for a server and a client. */
+/** Creates an authority, and its certificates for a server and a client. */
 export function createCertificates(): Certificates {
   const folder = mkdtempSync(join(tmpdir(), "triple-es-"));
   const at = (name: string): string => join(folder, name);

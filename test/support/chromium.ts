@@ -1,4 +1,4 @@
-/** The browser of the tests, Debian's package `chromium`, and how it is started. */
+/** The browser of the tests, Debian's package `chromium`, and its start. */
 export const EXECUTABLE: string = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 export const FLAGS: readonly string[] = [

@@ -1,6 +1,4 @@
-/**
- * Connections that tests write to themselves, to send what no client of ours would.
- */
+/** Connections on which tests write bytes that no client of triple-es would send. */
 import { once } from "node:events";
 import {
   type ClientHttp2Session,
@@ -21,7 +19,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** A connection that speaks HTTP/1.1, request by request. */
+/** A connection that sends HTTP/1.1 requests one after the other. */
 export class Http1Connection {
   readonly #socket: Duplex;
   #buffer = Buffer.alloc(0);
@@ -52,7 +50,7 @@ export class Http1Connection {
     this.#socket.write(bytes);
   }
 
-  /** Writes, and waits until the bytes have gone. */
+  /** Writes bytes, and waits until they have been sent. */
   flush(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve) => this.#socket.write(bytes, () => resolve()));
   }
@@ -75,7 +73,7 @@ export class Http1Connection {
     return { status, headers, trailers: {}, body: this.#take(length) };
   }
 
-  /** Reads the head of a response, which is all there is of an interim one. */
+  /** Reads the head of a response, which is the whole of an interim response. */
   async interim(): Promise<Pick<Answer, "status" | "headers">> {
     const head = await this.#until(() => this.#buffer.indexOf("\r\n\r\n") + 1);
     const [statusLine = "", ...lines] = this.#take(head + 3)
@@ -119,7 +117,7 @@ export class Http2Connection {
     onTestFinished(() => this.session.destroy());
   }
 
-  /** Sends a request with a body and reads the response. Rejects if the stream is reset before there is one. */
+  /** Sends a request with a body and reads the response. Rejects if the stream is reset before the response. */
   async post(path: string, headers: OutgoingHttpHeaders, ...body: (string | Uint8Array)[]): Promise<Answer> {
     const stream = this.session.request({ ":method": "POST", ":path": path, ...headers });
     let trailers: Record<string, string> = {};
@@ -142,7 +140,7 @@ export class Http2Connection {
   }
 }
 
-/** A gRPC message as it travels. */
+/** Returns a gRPC message in its envelope. */
 export function envelope(data: string | Uint8Array, flag = 0): Buffer {
   const bytes = Buffer.from(data as Uint8Array);
   const prefix = Buffer.alloc(5);

@@ -1,4 +1,6 @@
-/** A DNS server for tests: dnsmasq on loopback, which knows the names a test gives it below `.test` and refuses all others. */
+/**
+ * A DNS server for tests: dnsmasq on loopback, which has the names that a test sets below `.test` and refuses all others.
+ */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { Resolver } from "node:dns/promises";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -9,21 +11,21 @@ import { freePort } from "./server.ts";
 
 const PATH = `${process.env["PATH"]}:/usr/sbin:/sbin`;
 
-/** Reports whether dnsmasq is installed. Tests that need it are skipped where it is not. */
+/** True if dnsmasq is installed. Tests that need it are skipped otherwise. */
 export const hasDnsmasq: boolean = spawnSync("dnsmasq", ["--version"], { env: { PATH } }).status === 0;
 
 export interface DnsServer {
-  /** As the option `servers` of `dns` takes it. */
+  /** The address in the format of the option `servers` of `dns`. */
   readonly address: string;
-  /** Replaces the addresses of all names, by name; they are served within a moment. */
+  /** Replaces the addresses of all names, by name. They are served after a moment. */
   setHosts(hosts: Readonly<Record<string, readonly string[]>>): Promise<void>;
-  /** Ends the server at once. */
+  /** Stops the server at once. */
   kill(): Promise<void>;
-  /** Starts it again, with other records such as `srv-host=_grpc._tcp.greet.test,one.test,50051,0,10`. */
+  /** Starts the server again, with other records such as `srv-host=_grpc._tcp.greet.test,one.test,50051,0,10`. */
   restart(records?: readonly string[]): Promise<void>;
 }
 
-/** Starts the server. Its answers may be kept for a second. */
+/** Starts the server. Its responses may be cached for a second. */
 export async function startDns(
   hosts: Readonly<Record<string, readonly string[]>>,
   records: readonly string[] = [],
@@ -36,7 +38,7 @@ export async function startDns(
   let version = 0;
   let child: ChildProcess | undefined;
 
-  /** The names are in a file that replaces the one before, and a name that says which of them is served. */
+  /** The names are in a file that replaces the previous one, together with a name that identifies the file. */
   const writeHosts = (named: Readonly<Record<string, readonly string[]>>): void => {
     version++;
     const lines = Object.entries(named).flatMap(([name, all]) => all.map((one) => `${one} ${name}`));

@@ -4,21 +4,21 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT: string = fileURLToPath(new URL("../../", import.meta.url));
 
-/** One fenced block. Words behind its language tell how it is verified. */
+/** One fenced block. The words after its language determine how it is verified. */
 export interface Block {
   readonly document: string;
   /** Line of the opening fence. */
   readonly line: number;
   readonly language: string;
-  /** The file it is an excerpt of: `from=path`. */
+  /** The file that it is an excerpt of: `from=path`. */
   readonly from: string | undefined;
-  /** The file whose code it goes on from: `after=path`. */
+  /** The file whose code it continues: `after=path`. */
   readonly after: string | undefined;
-  /** True if its lines are run in the repository, and not in a user's project: `in=repository`. */
+  /** True if its commands are run in the repository instead of a user's project: `in=repository`. */
   readonly repository: boolean;
-  /** The runtime that runs it, where that is not Node: `in=Bun`. */
+  /** The runtime that executes it, if that is not Node: `in=Bun`. */
   readonly platform: "Bun" | "Deno" | undefined;
-  /** The file it is, named in a comment on its first line. */
+  /** The path of the file that it is, from a comment in its first line. */
   readonly path: string | undefined;
   readonly text: string;
 }
@@ -45,7 +45,7 @@ export function readBlocks(document: string): Block[] {
   }));
 }
 
-/** The output that code announces: the comments after `console.log(…)`, several in a loop joined by ", then ". */
+/** Returns the expected output of code: the comments after `console.log(…)`; several of a loop are joined by ", then ". */
 export function expectedOutput(text: string): string[] {
   const comments = Array.from(text.matchAll(/console\.log\(.*\),?;? +\/\/ (.+)$/gm), ([, comment = ""]) => comment);
   return comments.flatMap((comment) => comment.split(", then "));

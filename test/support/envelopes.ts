@@ -1,4 +1,4 @@
-/** The envelopes of a body, one after the other. */
+/** Decodes the envelopes of a body. */
 
 import { type Envelope, EnvelopeReader } from "../../runtime/src/grpc/envelope.ts";
 import type { Body } from "../../runtime/src/http/body.ts";

@@ -5,8 +5,8 @@
 const TICK_MS = 10;
 
 /**
- * Watches the event loop. Returns the longest block since the last call, in milliseconds: the longest time on the CPU between
- * two ticks of a timer, which does not depend on how busy the machine is.
+ * Watches the event loop. Returns the longest block since the last call, in milliseconds: the longest CPU time between two
+ * ticks of a timer, which does not depend on the load of the machine.
  */
 export function watchEventLoop(): () => number {
   let longest = 0;

@@ -1,5 +1,6 @@
 /**
- * HTTP/2 frame by frame (RFC 9113), for what no engine would send: attacks on servers, and hostile servers for clients.
+ * HTTP/2 frame by frame (RFC 9113), for input that no engine would send: attacks on servers, and hostile servers for
+ * clients.
  */
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -41,14 +42,14 @@ export function frame(type: number, flags: number, stream: number, payload: Uint
   return Buffer.concat([head, payload]);
 }
 
-/** Numbers of four bytes each, as the payloads of many frames are. */
+/** Encodes numbers of four bytes each, as in the payloads of many frames. */
 export function words(...values: number[]): Buffer {
   const bytes = Buffer.alloc(values.length * 4);
   for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, index * 4);
   return bytes;
 }
 
-/** A SETTINGS frame of pairs of identifier and value. */
+/** A SETTINGS frame with pairs of identifier and value. */
 export function settings(...pairs: [id: number, value: number][]): Buffer {
   const entries = pairs.map(([id, value]) => {
     const entry = Buffer.alloc(6);
@@ -59,12 +60,12 @@ export function settings(...pairs: [id: number, value: number][]): Buffer {
   return frame(Type.settings, 0, 0, Buffer.concat(entries));
 }
 
-/** A header block of literal fields that are not to be indexed, without Huffman coding (RFC 7541, section 6.2.2). */
+/** A header block of literal fields without indexing and without Huffman coding (RFC 7541, section 6.2.2). */
 export function block(...fields: [name: string, value: string][]): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
 }
 
-/** A literal field that is added to the dynamic table, where it gets the index 62. */
+/** A literal field that is added to the dynamic table, with the index 62. */
 export function indexed(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0x40]), text(name), text(value)]);
 }
@@ -95,11 +96,11 @@ export function request(method = "Greet", ...more: [name: string, value: string]
   );
 }
 
-/** One end of a connection, without any of the rules of HTTP/2. */
+/** One end of a connection, which does not enforce any rules of HTTP/2. */
 export class RawConnection {
   readonly socket: Socket;
   readonly received: Frame[] = [];
-  /** Acknowledges what the peer asks to have acknowledged. On, until a test says otherwise. */
+  /** True if SETTINGS and PING of the peer are acknowledged. Default: true. */
   polite = true;
   closed = false;
   #buffer = Buffer.alloc(0);
@@ -121,7 +122,7 @@ export class RawConnection {
     });
   }
 
-  /** Connects as a client and sends the preface and settings. Over TLS, which it believes blindly, if it is told to. */
+  /** Connects as a client and sends the preface and settings; over TLS, without verification, if requested. */
   static async open(port: number, greeting: Uint8Array = settings(), overTls = false): Promise<RawConnection> {
     const tcp = await openSocket(port);
     const socket = overTls ? await secure(tcp, { ALPNProtocols: ["h2"], rejectUnauthorized: false }) : tcp;
@@ -130,7 +131,7 @@ export class RawConnection {
     return connection;
   }
 
-  /** Ends the connection at once: by a TCP reset, or in the middle of TLS without its goodbye, where Node cannot reset. */
+  /** Aborts the connection: by a TCP reset, or over TLS, which Node cannot reset, by closing it without close_notify. */
   tear(): void {
     if (this.socket instanceof TLSSocket) this.socket.destroy();
     else this.socket.resetAndDestroy();
@@ -140,7 +141,7 @@ export class RawConnection {
     return this.closed || this.socket.write(Buffer.concat(frames));
   }
 
-  /** Writes many frames, at the pace of the socket, until it is closed. */
+  /** Writes many frames at the speed of the socket, until it is closed. */
   async flood(count: number, make: (index: number) => Uint8Array, batch = 500): Promise<void> {
     for (let i = 0; i < count && !this.closed; i += batch) {
       const frames = Array.from({ length: Math.min(batch, count - i) }, (_, k) => make(i + k));
@@ -159,7 +160,7 @@ export class RawConnection {
     this.#onFrame = listener;
   }
 
-  /** The first frame of that type that was received, or will be; of that stream, if one is named. */
+  /** Returns the first received frame of the given type, and stream if one is given. Waits for it if necessary. */
   async frame(type: number, stream?: number): Promise<Frame> {
     for (;;) {
       const found = this.received.find((one) => one.type === type && (stream ?? one.stream) === one.stream);
@@ -169,7 +170,7 @@ export class RawConnection {
     }
   }
 
-  /** Waits until the connection is closed, and tells how long that took. */
+  /** Waits until the connection is closed, and returns the elapsed time. */
   async end(): Promise<number> {
     const start = performance.now();
     while (!this.closed) await this.#next();
@@ -214,7 +215,7 @@ export class RawConnection {
   }
 }
 
-/** A stream that a client has opened on a {@link RawServer}, when its request is complete or its headers have come. */
+/** A stream that a client has opened on a {@link RawServer}, when its request is complete or its headers have arrived. */
 export interface RawStream {
   readonly connection: RawConnection;
   /** Counts connections from 0. */
@@ -226,11 +227,11 @@ export interface RawServer {
   readonly port: number;
   readonly baseUrl: string;
   readonly connections: RawConnection[];
-  /** Every stream whose headers have come. */
+  /** Every stream whose headers have arrived. */
   readonly streams: RawStream[];
 }
 
-/** A server that does with its streams whatever the test wants, told of each when its headers have come. */
+/** A server whose handling of streams the test defines. The test is called when the headers of a stream have arrived. */
 export async function startRawServer(
   onStream: (stream: RawStream) => void,
   greeting: Uint8Array = settings(),
@@ -260,7 +261,7 @@ export function respond({ connection, id }: RawStream, ...fields: [name: string,
   connection.write(frame(Type.headers, Flag.endHeaders, id, head));
 }
 
-/** Greets: a whole response with one message, of which the greeting is the only field. */
+/** Sends a whole response with one message, whose only field is the greeting. */
 export function greet(stream: RawStream, greeting = "Hello!"): void {
   const text = Buffer.from(greeting);
   const message = Buffer.concat([Buffer.from([0, 0, 0, 0, text.byteLength + 2, 0x0a, text.byteLength]), text]);

@@ -1,21 +1,19 @@
-/**
- * Programs in Go that judge us, built from the module proxy at versions that are pinned, once for each.
- */
+/** Programs in Go for interoperability tests, built from the module proxy at pinned versions, each of them once. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ROOT } from "./documents.ts";
 
-/** Folder for downloads and builds of programs that run peers. Not part of the repository. */
+/** Folder for downloads and builds of peers. It is not part of the repository. */
 export const CACHE = join(ROOT, ".ci", "cache");
 
-/** Go's own version, such as `go1.26.8`; `undefined` where there is none. */
+/** The version of Go, such as `go1.26.8`; `undefined` if Go is missing. */
 export function goVersion(): string | undefined {
   const { status, stdout } = spawnSync("go", ["env", "GOVERSION"], { encoding: "utf8" });
   return status === 0 ? stdout.trim() : undefined;
 }
 
-/** The path of the program, which is built if it has not been yet. Throws with Go's own words if it cannot be. */
+/** Returns the path of the program. Builds it first, if needed. Throws with Go's message if that fails. */
 export function installGoProgram(pkg: string, version: string): string {
   const folder = join(CACHE, "go", pkg.replaceAll("/", "+"), version);
   const program = join(folder, basename(pkg));
@@ -33,7 +31,7 @@ export function installGoProgram(pkg: string, version: string): string {
   return program;
 }
 
-/** The folder of a module's sources. */
+/** Returns the folder with the sources of a module. */
 export function goModuleFolder(module: string, version: string): string {
   const { Dir } = JSON.parse(go(["mod", "download", "-json", `${module}@${version}`])) as { Dir: string };
   return Dir;

@@ -1,7 +1,4 @@
-/**
- * The greeter without a network: requests made by hand go into a router, and clients talk to exchanges that a test
- * wrote.
- */
+/** The greeter without a network: tests pass requests to a router, and clients use exchanges of the test. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { createRouter, Metadata, type Router, type RouterOptions, type ServiceOptions } from "triple-es";
 import { GreetRequestSchema, GreetResponseSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
@@ -21,10 +18,10 @@ import { greeter } from "./server.ts";
 
 export const GREET = "/greet.v1.GreetService/Greet";
 
-/** Header fields as an engine hands them out: unchecked. `undefined` takes a default away. */
+/** Header fields as an engine passes them: unchecked. `undefined` removes a default. */
 export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Bytes of a body: text, all of them, or in chunks. */
+/** The bytes of a body: text, a whole array, or chunks. */
 export type Bytes = string | Uint8Array | readonly Uint8Array[];
 
 export interface RoutedGreeter {
@@ -34,7 +31,7 @@ export interface RoutedGreeter {
   readonly errors: unknown[];
 }
 
-/** A router with a greeter, some of its methods replaced. */
+/** A router with a greeter, some methods of which are replaced. */
 export function routeGreeter(
   handler: Partial<GreetServiceHandler> = {},
   options: RouterOptions = {},
@@ -55,7 +52,7 @@ export interface GivenRequest {
   readonly signal?: AbortSignal;
 }
 
-/** A request of sub-protocol A: Greet with one argument in JSON, unless something else is given. */
+/** A request of sub-protocol A: by default Greet with one argument in JSON. */
 export function rpcRequest(given: GivenRequest = {}): HttpRequest {
   return {
     method: given.method ?? "POST",
@@ -67,7 +64,7 @@ export function rpcRequest(given: GivenRequest = {}): HttpRequest {
   };
 }
 
-/** A request of sub-protocol B: Greet with one message in binary, unless something else is given. */
+/** A request of sub-protocol B: by default Greet with one message in binary. */
 export function grpcRequest(given: GivenRequest = {}): HttpRequest {
   return {
     method: given.method ?? "POST",
@@ -86,7 +83,7 @@ export interface GivenResponse {
   readonly trailers?: Fields;
 }
 
-/** A response as a server may send it. Nothing in it is filled in but the status 200. */
+/** A response as a server may send it. The only default is the status 200. */
 export function response(given: GivenResponse = {}): HttpResponse {
   return {
     status: given.status ?? 200,
@@ -98,11 +95,11 @@ export function response(given: GivenResponse = {}): HttpResponse {
 
 export interface WiredClient {
   readonly client: GreetServiceClient;
-  /** The requests the exchange got. */
+  /** The requests that the exchange received. */
   readonly requests: HttpRequest[];
 }
 
-/** A client whose requests an exchange of the test answers. */
+/** A client whose requests are answered by an exchange of the test. */
 export function wireClient(
   protocol: ClientProtocol,
   answer: HttpResponse | Exchange,
@@ -128,7 +125,7 @@ export function greetResponse(greeting: string): Uint8Array {
   return toBinary(GreetResponseSchema, create(GreetResponseSchema, { greeting }));
 }
 
-/** A message behind the prefix of sub-protocol B: flags, length in four bytes. */
+/** A message after the prefix of sub-protocol B: flags, length in four bytes. */
 export function envelope(data: Uint8Array | string, flags = 0): Uint8Array {
   const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
   const prefix = new DataView(new ArrayBuffer(5));
@@ -144,17 +141,17 @@ export function joined(...chunks: Uint8Array[]): Uint8Array {
   );
 }
 
-/** All bytes of a body, as text. */
+/** Returns all bytes of a body as text. */
 export async function textOf({ body }: { readonly body: Body }): Promise<string> {
   return new TextDecoder().decode(await body.bytes(2 ** 31));
 }
 
-/** A body in JSON. */
+/** Parses a body in JSON. */
 export async function jsonOf(message: { readonly body: Body }): Promise<unknown> {
   return JSON.parse(await textOf(message));
 }
 
-/** A body that hands out its chunks one by one, and tells when its reader has lost interest. */
+/** A body that yields its chunks one by one, and records when its reader stops. */
 export async function* chunked(chunks: Iterable<Uint8Array>, onReturn?: () => void): AsyncGenerator<Uint8Array, void> {
   let ended = false;
   try {

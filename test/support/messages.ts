@@ -25,7 +25,7 @@ type FieldInit = NonNullable<
   NonNullable<MessageInitShape<typeof FileDescriptorProtoSchema>["messageType"]>[0]["field"]
 >[0];
 
-/** A message with a field of every type in every form but those of {@link everySpecial}. No proto has them all. */
+/** A message with a field of every type in every form, except those of {@link everySpecial}. */
 export function everything(syntax: "proto2" | "proto3"): DescMessage {
   const types = Object.values(Type).filter((type) => typeof type === "number" && type !== Type.GROUP) as Type[];
   const form = (name: string, from: number, more: FieldInit): FieldInit[] =>
@@ -61,7 +61,7 @@ export function everything(syntax: "proto2" | "proto3"): DescMessage {
   return createFileRegistry(file, () => undefined).getMessage("all.All") as DescMessage;
 }
 
-/** Gives fields the names that a compiler gives them in JSON. */
+/** Gives fields the JSON names that a compiler assigns. */
 function nameInJson({ messageType }: Pick<FileDescriptorProto, "messageType">): void {
   for (const { field, nestedType } of messageType) {
     for (const one of field) one.jsonName = one.name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -72,8 +72,8 @@ function nameInJson({ messageType }: Pick<FileDescriptorProto, "messageType">): 
 const SPECIAL_FILES = [file_google_protobuf_any, file_google_protobuf_struct, file_google_protobuf_wrappers];
 
 /**
- * A message with what {@link everything} leaves out: maps of all keys and values, groups, closed enums, and the messages that
- * have a form of their own in JavaScript or JSON, in a field, a list, a oneof and a map each.
+ * A message with the types that {@link everything} omits: maps of all keys and values, groups, closed enums, and the
+ * messages with a special form in JavaScript or JSON, in a field, a list, a oneof and a map each.
  */
 export function everySpecial(): DescMessage {
   const wellKnown = ["Any", "Struct", "Value", "ListValue", "StringValue", "Int64Value", "BytesValue"];
@@ -142,7 +142,7 @@ export function everySpecial(): DescMessage {
   return registry.getMessage("special.Special") as DescMessage;
 }
 
-/** Messages as a field has them in JavaScript: some wrappers are bare, and a Struct is JSON. */
+/** Messages in the form that fields have in JavaScript: some wrappers are scalars, and a Struct is JSON. */
 function formOf(field: DescField, messages: fc.Arbitrary<object>): fc.Arbitrary<unknown> {
   const type = field.message as DescMessage;
   if (field.fieldKind === "message" && field.oneof === undefined && isWrapperDesc(type)) {
@@ -180,7 +180,7 @@ const scalars: Readonly<Record<ScalarType, fc.Arbitrary<unknown>>> = {
   [ScalarType.FIXED64]: uint64,
 };
 
-/** Messages of a type with some of their fields set, at most `most` of them, and messages in them down to a depth. */
+/** Messages of a type with at most `most` of their fields set, with nested messages down to a depth. */
 export function messagesOf(type: DescMessage, depth: number, most = Number.POSITIVE_INFINITY): fc.Arbitrary<object> {
   if (type.typeName === "google.protobuf.Any") return fc.constant(anyPack(TypeSchema, create(TypeSchema)));
   const fields = type.fields.filter(({ message }) => message === undefined || depth > 0);

@@ -1,4 +1,4 @@
-/** A service that answers with the message it was called with, whatever the body was that the message came from. */
+/** A service that returns the message of the request, for all kinds of bodies. */
 import { createRouter, type RouterOptions, type ServiceOptions } from "triple-es";
 import {
   ParametersServiceDef,
@@ -22,7 +22,7 @@ export const EVERY_BODY = ["multipart", "form", "text", "xml"] as const;
 export interface Answer {
   readonly status: number;
   readonly contentType: string | undefined;
-  /** The value of a body in JSON, or else the text of the body. */
+  /** Returns the value of a body in JSON, or else the text of the body. */
   readonly body: unknown;
   readonly response: HttpResponse;
 }
@@ -37,7 +37,7 @@ export type Send = (
 
 const METHODS = { all: "All", map: "Map", struct: "Struct", text: "Text", file: "File", bytes: "Bytes" } as const;
 
-/** Every kind of body is switched on, and every request has the header that proves where it comes from. */
+/** Every kind of body is enabled, and every request has the header that proves its origin. */
 export function routeParameters(serviceOptions: ServiceOptions = {}, options: RouterOptions = {}): Send {
   const router = createRouter(options).add(ParametersServiceDef, ECHO, { bodies: EVERY_BODY, ...serviceOptions });
   return async (method, contentType, body, headers = {}) => {

@@ -1,6 +1,6 @@
 /**
- * The runtimes of JavaScript that run our programs. Bun and Deno are packages with a lock file of their own; they are
- * missing until somebody installs them, see CONTRIBUTING.md.
+ * The JavaScript runtimes that run the programs of this repository. Bun and Deno are packages with a separate lock file,
+ * which is not installed by default, see CONTRIBUTING.md.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -25,7 +25,7 @@ export const PLATFORMS: Readonly<Record<Platform, readonly [command: string, ...
   ],
 };
 
-/** The packages `bun` and `deno` bring one for each platform, which has the program. */
+/** The packages `bun` and `deno` install a package for the platform, which contains the program. */
 function installedPackage(prefix: string, architectures: Readonly<Record<string, string>>, path: string): string {
   return join(ROOT, "test/platforms/runtimes/node_modules", `${prefix}-${architectures[process.arch]}`, path);
 }
@@ -42,7 +42,7 @@ export function platformEnvironment(folder: string): NodeJS.ProcessEnv {
   return { ...process.env, DENO_DIR: folder, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", no_proxy: "*" };
 }
 
-/** Makes the calls of `test/platforms/calls.ts` from a platform. What it leaves behind goes to the folder. */
+/** Makes the calls of `test/platforms/calls.ts` from a platform. Its files are written to the folder. */
 export async function makeCalls(platform: Platform, baseUrl: string, folder: string): Promise<unknown> {
   const [command, ...args] = PLATFORMS[platform];
   const program = [...args, "test/platforms/client.ts", baseUrl];

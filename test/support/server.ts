@@ -1,6 +1,6 @@
 /**
- * Servers and clients for tests. Servers listen on a free port of the loopback address; everything is closed when the
- * test is over.
+ * Servers and clients for tests. Servers listen on a free port of the loopback address; everything is closed at the end of
+ * the test.
  */
 import { connect as connectNet, createServer as createNetServer, type Socket } from "node:net";
 import {
@@ -26,7 +26,7 @@ import {
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
 
-/** Greets everybody in all four kinds of call, as the comments of the proto file promise. */
+/** Implements all four kinds of call as described in the comments of the proto file. */
 export const greeter: GreetServiceHandler = {
   greet: ({ name }) => ({ greeting: `Hello, ${name}!` }),
   async *greetEach({ names }) {
@@ -48,7 +48,7 @@ export interface RunningServer {
   readonly baseUrl: string;
 }
 
-/** Starts a greeter on a free port, with some of its methods replaced. Errors that nobody expects fail the test. */
+/** Starts a greeter on a free port, with some of its methods replaced. Unexpected errors fail the test. */
 export async function startServer(
   handler: Partial<GreetServiceHandler> = {},
   options: ServerOptions = {},
@@ -68,14 +68,14 @@ const failOnError: ErrorHook = (error, path) => {
   });
 };
 
-/** A transport that is closed when the test is over. */
+/** A transport that is closed at the end of the test. */
 export function openTransport(baseUrl: string, options: Omit<NodeTransportOptions, "baseUrl"> = {}): ClosableTransport {
   const transport = createTransport({ baseUrl, ...options });
   onTestFinished(() => transport.close());
   return transport;
 }
 
-/** A client of the greeter on a transport of its own. */
+/** A client of the greeter on a separate transport. */
 export function connectGreeter(
   baseUrl: string,
   options: Omit<NodeTransportOptions, "baseUrl"> = {},
@@ -84,19 +84,19 @@ export function connectGreeter(
   return createGreetServiceClient(openTransport(baseUrl, options), defaults);
 }
 
-/** Requests that arrive one after the other. */
+/** Yields requests one after the other. */
 export async function* arriving(...names: string[]): AsyncGenerator<{ name: string }, void> {
   for (const name of names) yield { name };
 }
 
-/** The greetings of a stream of responses. */
+/** Returns the greetings of a stream of responses. */
 export async function greetings(responses: AsyncIterable<{ greeting: string }>): Promise<string[]> {
   const all: string[] = [];
   for await (const { greeting } of responses) all.push(greeting);
   return all;
 }
 
-/** The error a call fails with. */
+/** Returns the error of a call. */
 export async function failureOf(call: Promise<unknown> | AsyncIterable<unknown>): Promise<RpcError> {
   try {
     if (Symbol.asyncIterator in call) for await (const _ of call);
@@ -108,7 +108,7 @@ export async function failureOf(call: Promise<unknown> | AsyncIterable<unknown>)
   throw new Error("the call was expected to fail");
 }
 
-/** A promise with its ends in hand, for tests that wait for something to happen on the other side. */
+/** A promise with its resolve function, for tests that wait for an event on the other side. */
 export function signalled<T = void>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => {};
   const promise = new Promise<T>((fulfil) => {
@@ -117,7 +117,7 @@ export function signalled<T = void>(): { readonly promise: Promise<T>; readonly 
   return { promise, resolve };
 }
 
-/** Waits until the signal fires, and tells why it did. */
+/** Waits until the signal fires, and returns its reason. */
 export function aborted(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(signal.reason);
@@ -125,7 +125,7 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
   });
 }
 
-/** A peer that does with its connections whatever the test wants, over TLS if it has an identity. Returns its port. */
+/** A peer whose handling of connections the test defines; over TLS if options are given. Returns its port. */
 export async function startPeer(onSocket: (socket: Socket) => void, tls?: TlsOptions, onPort = 0): Promise<number> {
   const sockets = new Set<Socket>();
   const accept = (socket: Socket): void => {
@@ -146,7 +146,7 @@ export async function startPeer(onSocket: (socket: Socket) => void, tls?: TlsOpt
   return address.port;
 }
 
-/** A port that nobody listens on. */
+/** Returns a port on which no server listens. */
 export async function freePort(): Promise<number> {
   const server = createNetServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -156,7 +156,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** A TCP connection to a server, destroyed when the test is over. */
+/** A TCP connection to a server, which is destroyed at the end of the test. */
 export async function openSocket(port: number): Promise<Socket> {
   const socket = connectNet({ port, host: "127.0.0.1" });
   socket.on("error", () => {});
@@ -167,7 +167,7 @@ export async function openSocket(port: number): Promise<Socket> {
   return socket;
 }
 
-/** TLS on a TCP connection. Rejects if it does not come about. */
+/** Starts TLS on a TCP connection. Rejects if the handshake fails. */
 export async function secure(socket: Socket, options: ConnectionOptions): Promise<TLSSocket> {
   const secured = connectTls({ host: "127.0.0.1", ...options, socket });
   await new Promise((resolve, reject) => {

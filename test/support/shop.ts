@@ -1,5 +1,5 @@
 /**
- * A service without IDL for tests, as code generated from a TypeScript interface declares it, with a value of every type
+ * A service without IDL for tests, in the form of code generated from a TypeScript interface, with a value of every type
  * and a method of every kind.
  */
 import {
@@ -37,7 +37,7 @@ export interface User {
 
 export type Color = "RED" | "GREEN";
 
-/** A value of every type that there is. */
+/** A value of every type. */
 export interface Everything {
   flag: boolean;
   byte: byte;

@@ -1,7 +1,4 @@
-/**
- * Transcripts of calls on the wire: what fixtures/wire/*.txt consist of. The format is explained in
- * fixtures/wire/README.md.
- */
+/** Transcripts of calls on the wire, the contents of fixtures/wire/*.txt. fixtures/wire/README.md describes the format. */
 
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Code, codeFromName, type RpcError } from "triple-es";
@@ -9,12 +6,12 @@ import { wholeBody } from "../../runtime/src/http/body.ts";
 import { readEnvelopes } from "./envelopes.ts";
 import { envelope, joined } from "./greeter.ts";
 
-/** A header or trailer. The value `...` stands for any. */
+/** A header or trailer. The value `...` matches any value. */
 export type Field = readonly [name: string, value: string];
 
-/** A part of a body: bytes as they are, or a message in an envelope, either of them possibly in gzip. */
+/** A part of a body: bytes, or a message in an envelope, either of them possibly compressed by gzip. */
 export interface Part {
-  /** The flags of the envelope; `undefined` for bytes that are in none. */
+  /** The flags of the envelope; `undefined` for bytes outside an envelope. */
   readonly flags: number | undefined;
   readonly gzip: boolean;
   readonly data: Uint8Array;
@@ -31,13 +28,13 @@ export interface Message {
 
 export interface Transcript {
   readonly title: string;
-  /** Everything that is said about the two ends, by its first word. */
+  /** The notes on the two sides, by their first word. */
   readonly notes: ReadonlyMap<string, readonly string[]>;
   readonly request: Message;
   readonly response: Message;
 }
 
-/** Reads a transcript. Throws for a line it does not understand. */
+/** Parses a transcript. Throws for an invalid line. */
 export function parseTranscript(text: string): Transcript {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const notes = new Map<string, string[]>();
@@ -97,7 +94,7 @@ export function bytesOf(parts: readonly Part[]): Uint8Array {
   );
 }
 
-/** Takes bytes apart as the expected parts are, so that the two can be compared whatever gzip makes of them. */
+/** Splits bytes like the expected parts, so that both can be compared independently of the output of gzip. */
 export async function partsOf(bytes: Uint8Array, expected: readonly Part[]): Promise<Part[]> {
   const unzipped = (data: Uint8Array, i: number): Pick<Part, "gzip" | "data"> => {
     const gzip = expected[i]?.gzip ?? false;
@@ -113,7 +110,7 @@ export async function partsOf(bytes: Uint8Array, expected: readonly Part[]): Pro
   return parts;
 }
 
-/** Fields to compare: in the order of their names, with `...` where the transcript has it. */
+/** Returns fields for a comparison: sorted by name, with `...` where the transcript has it. */
 export function comparable(fields: Iterable<Field>, expected: readonly Field[]): Field[] {
   const any = new Set(expected.filter(([, value]) => value === "...").map(([name]) => name));
   return [...fields]
@@ -127,7 +124,7 @@ export function showError({ code, status, rawMessage }: RpcError): string {
   return `${name} ${status ?? "-"} ${rawMessage}`.trimEnd();
 }
 
-/** The code with that name, as `handler` notes have it. */
+/** Returns the code with the name in a `handler` note. */
 export function parseCode(name: string): Code {
   const code = codeFromName(name);
   if (code === undefined) throw new SyntaxError(`not a code: ${name}`);

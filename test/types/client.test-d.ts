@@ -1,6 +1,4 @@
-/**
- * The types that a user of generated code meets: clients, handlers, options and interceptors.
- */
+/** The types in the code of users: clients, handlers, options and interceptors. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type Call,
@@ -54,13 +52,13 @@ describe("a client", () => {
   });
 
   it("refuses fields that are not there, values of other types, and methods that are not there", () => {
-    // @ts-expect-error There is no such field.
+    // @ts-expect-error The field does not exist.
     void client.greet({ nmae: "Ada" });
     // @ts-expect-error A name is text.
     void client.greet({ name: 1 });
-    // @ts-expect-error A streaming call is no promise.
+    // @ts-expect-error A streaming call is not a promise.
     client.greetEach({}).then;
-    // @ts-expect-error There is no such method.
+    // @ts-expect-error The method does not exist.
     client.greets;
   });
 
@@ -98,7 +96,7 @@ describe("options of a call", () => {
     void client.greet({}, { headers: new Map([["x-one", "1"]]) });
     // @ts-expect-error A timeout is a number of milliseconds.
     void client.greet({}, { timeoutMs: "1s" });
-    // @ts-expect-error There is no such option.
+    // @ts-expect-error The option does not exist.
     void client.greet({}, { timeout: 1000 });
   });
 });
@@ -129,7 +127,7 @@ describe("a handler", () => {
       ...rest,
       greet: async (_, { timeoutMs }) => ({ greeting: String(timeoutMs()) }),
     });
-    // @ts-expect-error There is no such field.
+    // @ts-expect-error The field does not exist.
     assertType<GreetServiceHandler>({ ...rest, greet: () => ({ greting: "Hello!" }) });
     // @ts-expect-error A greeting is text.
     assertType<GreetServiceHandler>({ ...rest, greet: () => ({ greeting: 1 }) });

@@ -1,4 +1,4 @@
-/** The names of Java's types, and what contracts and generated code make of them. */
+/** The names of Java types, and their types in contracts and generated code. */
 
 import type { Method } from "triple-es";
 import type {
@@ -38,9 +38,9 @@ describe("a name of a type of Java", () => {
   it("is no other", () => {
     // @ts-expect-error a long is a bigint
     assertType<long>(5);
-    // @ts-expect-error an int is no string
+    // @ts-expect-error an int is not a string
     assertType<int>("5");
-    // @ts-expect-error an int that was declared is no short
+    // @ts-expect-error a value declared as int is not a short
     assertType<short>(5 as unknown as int);
   });
 });
@@ -50,7 +50,7 @@ describe("a service without IDL", () => {
     expectTypeOf<ShopClient["find"]>().parameter(0).toExtend<bigint>();
     expectTypeOf<Parameters<ShopHandler["sayHi"]>[2]["signal"]>().toEqualTypeOf<AbortSignal>();
     assertType<ShopHandler>(shop);
-    // @ts-expect-error the result is no text
+    // @ts-expect-error the result is not a string
     assertType<ShopHandler>({ ...shop, total: () => "much" });
   });
 

@@ -1,6 +1,4 @@
-/**
- * Options: what is left out may be `undefined` too, so that one can be passed on that may not be there.
- */
+/** Options: optional members also accept `undefined`, so that a value that may be absent can be passed on. */
 import type {
   CallDefaults,
   CallOptions,
@@ -28,7 +26,7 @@ import type { ClientTelemetryOptions } from "triple-es/opentelemetry";
 import type { ReflectionOptions } from "triple-es/reflection";
 import { describe, expectTypeOf, it } from "vitest";
 
-/** The names of optional members that do not take `undefined`. */
+/** The names of optional members that do not accept `undefined`. */
 type Refusing<T> = {
   [Name in keyof T]-?: object extends Pick<T, Name> ? (undefined extends Required<T>[Name] ? never : Name) : never;
 }[keyof T];

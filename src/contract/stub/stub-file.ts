@@ -144,7 +144,7 @@ function serviceDeclarations(outline: StubServiceOutline, tools: Tools): Declara
     },
     {
       kind: "function",
-      doc: jsDoc([`Makes a client of ${service.javaName}.`, ...(service.deprecated ? ["", "@deprecated"] : [])]),
+      doc: jsDoc([`Creates a client of ${service.javaName}.`, ...(service.deprecated ? ["", "@deprecated"] : [])]),
       name: factory,
       parameters: [
         { name: "transport", type: () => runtime.type("Transport") },

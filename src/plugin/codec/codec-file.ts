@@ -105,7 +105,7 @@ export function codecFile(
     const properties = initialProperties(message, emptyBytes);
     const procedure = (statements: readonly string[]): Procedure => ({
       kind: "procedure",
-      doc: jsDoc([`Makes a ${message.typeName} without any field set.`]),
+      doc: jsDoc([`Creates a ${message.typeName} without any field set.`]),
       name: names.create(message),
       parameters: [],
       returns: () => typeOf(message),

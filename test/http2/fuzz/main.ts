@@ -12,7 +12,7 @@ import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const FILES = ["fuzz", "model", "chunking", "hpack"].map((name) => `test/http2/${name}.test.ts`);
-/** No shard takes that long. A hang ends here. */
+/** Time limit for a shard, which only a hang exceeds. */
 const TIMEOUT_MS = 2 * 60 * 60_000;
 
 const [total = 1_000_000, shards = 50, firstSeed = Date.now() & 0x3fff_ffff] = process.argv.slice(2).map(Number);

@@ -37,7 +37,7 @@ run("go", ["get", "golang.org/x/net/http2/hpack"], folder);
 write("go", JSON.parse(run("go", ["run", "."], folder)));
 rmSync(folder, { recursive: true });
 
-// Node makes requests only, and sends no more than one value for each of most names.
+// Node encodes requests only, and sends at most one value for most names.
 const node = await Promise.all(
   STORIES.map((story) => (story.name.startsWith("calls") ? recordNode(story) : Promise.resolve([]))),
 );

@@ -1,4 +1,4 @@
-/** Encodes stories with `node:http2`, which is nghttp2, and takes the blocks from the wire. */
+/** Encodes header lists with `node:http2`, which uses nghttp2, and reads the blocks from the wire. */
 import { once } from "node:events";
 import { connect, constants } from "node:http2";
 import { type AddressInfo, createServer } from "node:net";
@@ -6,7 +6,7 @@ import { FrameType } from "../../../runtime/src/http2/codes.ts";
 import { frame, parseFrames } from "../support/frames.ts";
 import type { Story } from "./stories.ts";
 
-/** The blocks that a client of Node makes of requests. */
+/** Returns the header blocks that a client of Node sends for requests. */
 export async function recordNode(story: Story): Promise<string[]> {
   const received: Buffer[] = [];
   const server = createServer((socket) => {
@@ -33,7 +33,7 @@ export async function recordNode(story: Story): Promise<string[]> {
   return (
     frames
       .filter(({ type }) => type === FrameType.Headers)
-      // nghttp2 adds a priority, which is not of the block.
+      // nghttp2 adds a priority, which does not belong to the block.
       .map(({ payload, flags }) => Buffer.from(payload.subarray(flags & 0x20 ? 5 : 0)).toString("hex"))
   );
 }

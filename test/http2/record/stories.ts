@@ -1,12 +1,12 @@
 /**
- * Header lists in the order of a connection, for encoders of others to encode: what services send, what browsers send, and
- * what fills and changes tables.
+ * Header lists in the order of a connection, as input for other encoders: those of services and browsers, and lists that
+ * fill and change tables.
  */
 
 export interface Step {
   /** name, value, name, value … */
   readonly fields: readonly string[];
-  /** The dynamic table has this size from this block on. */
+  /** The size of the dynamic table from this block on. */
   readonly tableSize?: number;
 }
 
@@ -15,7 +15,7 @@ export interface Story {
   readonly steps: readonly Step[];
 }
 
-/** A generator whose numbers are the same every time (mulberry32). */
+/** A random number generator that gives the same numbers every time (mulberry32). */
 export function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -67,7 +67,7 @@ function responses(): Step[] {
   ]);
 }
 
-/** Values of every length and character, so that tables overflow and integers have several bytes. */
+/** Values with all lengths and characters, so that tables overflow and integers need several bytes. */
 function odd(): Step[] {
   const next = random(2);
   const text = (length: number): string =>

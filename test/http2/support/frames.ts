@@ -1,4 +1,4 @@
-/** Frames as tests write and read them, without anything of the engine. */
+/** Writes and reads frames for tests, without code of the engine. */
 
 import { FrameType } from "../../../runtime/src/http2/codes.ts";
 import type { Encoder } from "../../../runtime/src/http2/hpack/encoder.ts";
@@ -23,7 +23,7 @@ type Bytes = Uint8Array | readonly number[] | string;
 const toBytes = (bytes: Bytes): Uint8Array =>
   typeof bytes === "string" ? Buffer.from(bytes, "latin1") : Uint8Array.from(bytes);
 
-/** A frame with that payload, however wrong. `length` is what it claims to have. */
+/** Returns a frame with the given payload, valid or not. `length` overrides the length field. */
 export function frame(type: number, flags: number, streamId: number, payload: Bytes, length?: number): Buffer {
   const bytes = toBytes(payload);
   const header = Buffer.alloc(9);
@@ -49,7 +49,7 @@ export function settings(...entries: readonly (readonly [id: number, value: numb
 
 export const settingsAck = (): Buffer => frame(FrameType.Settings, ACK, 0, []);
 
-/** A header block of literals alone: it changes no table. */
+/** Returns a header block with literals only, which does not change the table. */
 export function block(fields: readonly string[]): Uint8Array {
   const bytes: number[] = [];
   for (const [i, text] of fields.entries()) {
@@ -90,7 +90,7 @@ export const ping = (bytes: Bytes = [1, 2, 3, 4, 5, 6, 7, 8], flags = 0): Buffer
 export const goAway = (lastStreamId: number, code = 0): Buffer =>
   frame(FrameType.GoAway, 0, 0, uint32(lastStreamId, code));
 
-/** The frames of bytes that hold whole ones. Throws if they do not. */
+/** Splits bytes into frames. Throws if the last frame is incomplete. */
 export function parseFrames(bytes: Uint8Array): Frame[] {
   const buffer = Buffer.from(bytes);
   const frames: Frame[] = [];
@@ -109,7 +109,7 @@ export function parseFrames(bytes: Uint8Array): Frame[] {
   return frames;
 }
 
-/** One block of fields by an encoder of the engine, for tests of decoders of others. */
+/** Encodes one header block with the engine's encoder, for tests of other decoders. */
 export function encode(encoder: Encoder, fields: readonly string[]): Uint8Array {
   const list = { raw: fields, frozen: false };
   const out = new Uint8Array(encoder.prepare(list) + 64);

@@ -20,7 +20,7 @@ export class Heard implements StreamSink {
   closed = 0;
   drains = 0;
   stream: Stream | undefined;
-  /** True if data is taken as it comes. */
+  /** True if data is consumed as it arrives. */
   consumes: boolean;
   onDrained: () => void = () => {};
 
@@ -39,7 +39,7 @@ export class Heard implements StreamSink {
     this.block = block;
   }
   onData(bytes: Uint8Array): void {
-    // A copy: the chunk may be overwritten.
+    // The chunk is copied, because it may be overwritten.
     this.#chunks.push(Buffer.from(bytes));
     if (this.consumes) this.stream?.consumed(bytes.length);
   }
@@ -65,7 +65,7 @@ export class Heard implements StreamSink {
   }
 }
 
-/** The output of a connection, and when it was asked for. */
+/** The output of a connection, and the number of requests for it. */
 class Wire implements OutputOwner {
   wakes = 0;
   wake(): void {
@@ -77,7 +77,7 @@ class Wire implements OutputOwner {
   }
 }
 
-/** Budget of `take` where there is no other. */
+/** Default budget of `take`. */
 const PLENTY = 16 * 1024 * 1024;
 
 abstract class Recorded {
@@ -89,17 +89,17 @@ abstract class Recorded {
     this.events.push(event);
   };
 
-  /** The bytes that the connection sends now. */
+  /** Returns the bytes that the connection sends now. */
   bytes(budget = PLENTY): Buffer {
     const { parts, slabs } = this.connection.take(budget);
     const bytes = Buffer.concat(parts);
-    // Overwrites the buffers after use, as an adapter that reuses them does.
+    // Overwrites the buffers after use, like an adapter that reuses them.
     for (const slab of slabs) slab.fill(0xff, 0, 100);
     this.wire.slabs.push(...slabs);
     return bytes;
   }
 
-  /** The frames that the connection sends now. */
+  /** Returns the frames that the connection sends now. */
   frames(budget = PLENTY): Frame[] {
     const bytes = this.bytes(budget);
     const isPreface = bytes.subarray(0, PREFACE.length).equals(PREFACE);
@@ -110,7 +110,7 @@ abstract class Recorded {
     for (const chunk of chunks) this.connection.receive(chunk);
   }
 
-  /** The reason why the connection is over; `undefined` while it is open. */
+  /** The reason for the end of the connection; `undefined` while it is open. */
   get over(): Extract<ConnectionEvent, { type: "over" }> | undefined {
     return this.events.find((event) => event.type === "over") as Extract<ConnectionEvent, { type: "over" }> | undefined;
   }
@@ -123,7 +123,7 @@ export class RecordedServer extends Recorded {
   onRequest: (stream: Stream, heard: Heard) => void = () => {};
   consumes = true;
 
-  /** `isOpen`: the preface and SETTINGS of the client have come. */
+  /** `isOpen`: true after the client's preface and SETTINGS. */
   constructor(limits: Partial<EngineLimits> = {}, isOpen = true) {
     super();
     const resolved = { ...DEFAULT_LIMITS, ...limits };
@@ -171,15 +171,15 @@ export class RecordedClient extends Recorded {
   }
 }
 
-/** The list of fields that never changes. */
+/** The list of constant fields. */
 export const frozen = (...raw: readonly string[]): { raw: readonly string[]; frozen: boolean } => ({
   raw,
   frozen: true,
 });
 
-/** Bytes that can be told from each other. */
+/** Returns bytes that differ from each other. */
 export function bytesOf(length: number, first = 0): Uint8Array {
-  // A loop, because `Uint8Array.from` with a function would be most of the time that the property tests take.
+  // A loop, because `Uint8Array.from` with a function would take most of the time of the property tests.
   const bytes = new Uint8Array(length);
   for (let i = 0; i < length; i++) bytes[i] = first + i * 7 + (i >> 8);
   return bytes;

@@ -1,4 +1,4 @@
-/** Contracts for tests: read from text, without a disk. */
+/** Contracts for tests, read from text instead of files. */
 
 import { checkJava } from "../../../src/contract/java/java-check.ts";
 import { type JavaFile, javaFiles } from "../../../src/contract/java/java-file.ts";
@@ -11,11 +11,11 @@ import type { Target } from "../../../src/print/declaration.ts";
 
 export interface Reading {
   readonly contracts: readonly Contract[];
-  /** Errors and warnings, a line for each. */
+  /** Returns errors and warnings, one per line. */
   readonly problems: readonly string[];
 }
 
-/** Reads contracts by path and text. Others are only there to be imported. */
+/** Reads contracts by path and text. Other files are only imported. */
 export function read(contracts: Record<string, string>, others: Record<string, string> = {}): Reading {
   const project = openProject(undefined, { useInMemoryFileSystem: true });
   for (const [path, text] of Object.entries(others)) project.createSourceFile(`/${path}`, text);
@@ -24,18 +24,18 @@ export function read(contracts: Record<string, string>, others: Record<string, s
   return { contracts: readContracts(files, problems), problems: problems.lines() };
 }
 
-/** The problems of a contract in one file, `a.ts`, without the name of the file. */
+/** Returns the problems of a contract in one file, `a.ts`, without the name of the file. */
 export function problemsOf(text: string, others: Record<string, string> = {}): string[] {
   return read({ "a.ts": text }, others).problems.map((line) => line.replace(/^a\.ts:/, ""));
 }
 
-/** The files made of contracts, for `/gen` beside them. */
+/** Returns the files generated from contracts into the adjacent folder `/gen`. */
 export function stubs({ contracts }: Reading, target: Target = "ts"): StubFile[] {
   const outlines = outlineStubs(contracts, "/");
   return outlines.map((one) => stubFile(one, outlines, { target, out: "/gen", importExtension: "js" }));
 }
 
-/** The problems that only Java has with a contract. */
+/** Returns the problems of a contract that only exist in Java. */
 export function javaProblems(contracts: Record<string, string>): string[] {
   const reading = read(contracts);
   if (reading.problems.length > 0) throw new Error(reading.problems.join("\n"));

@@ -22,7 +22,7 @@ for (const version of versions) {
   mkdirSync(project, { recursive: true });
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true }));
   run("npm", ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", `ts-morph@${version}`], project);
-  // In the place where npm installs it, so that it finds the ts-morph beside it.
+  // The command is in the folder in which npm installs it, so that it resolves the adjacent ts-morph.
   const installed = join(project, "node_modules", manifest.name);
   cpSync(join(root, "dist"), join(installed, "dist"), { recursive: true });
   cpSync(join(root, "package.json"), join(installed, "package.json"));

@@ -1,6 +1,4 @@
-/**
- * Builds programs of peers, once for every state of their sources, into the cache.
- */
+/** Builds the programs of peers in the cache, once for every state of their sources. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -9,8 +7,8 @@ import { CACHE } from "../../support/go.ts";
 import { MissingPeer } from "../peer.ts";
 
 /**
- * The folder with what `build` made of the sources, which it does where nothing has been made of them yet. It works in a
- * folder of its own, so that an end half-way leaves nothing behind.
+ * Returns the folder with the output of `build` for the sources. Builds it first if it is missing, in a temporary folder,
+ * so that an aborted build leaves no incomplete output.
  */
 export function buildOnce(name: string, sources: readonly string[], build: (folder: string) => void): string {
   const hash = createHash("sha256");
@@ -30,7 +28,7 @@ export function buildOnce(name: string, sources: readonly string[], build: (fold
   return folder;
 }
 
-/** Output of earlier versions of the sources. */
+/** Removes the output of earlier versions of the sources. */
 function removeOlder(name: string): void {
   const parent = join(CACHE, "dubbo");
   for (const entry of readdirSync(parent)) {
@@ -39,7 +37,7 @@ function removeOlder(name: string): void {
   }
 }
 
-/** Runs a step of a build. Throws with the end of what it said if it fails. */
+/** Runs a step of a build. If it fails, throws an error with the end of its output. */
 export function step(cwd: string, program: string, args: readonly string[]): void {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd,
@@ -50,7 +48,7 @@ export function step(cwd: string, program: string, args: readonly string[]): voi
   throw new Error(`${program} ${args[0]} failed: ${error?.message ?? ""}${(stdout + stderr).slice(-4000)}`);
 }
 
-/** Runs a step that fetches something. One that fails makes the peer a missing one, which the matrix says. */
+/** Runs a step that downloads something. If it fails, the peer counts as missing, which the matrix shows. */
 export function fetchStep(cwd: string, program: string, args: readonly string[]): void {
   try {
     step(cwd, program, args);
@@ -59,7 +57,7 @@ export function fetchStep(cwd: string, program: string, args: readonly string[])
   }
 }
 
-/** The files of a folder and the folders in it. */
+/** Returns the files of a folder and its subfolders. */
 export function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -67,7 +65,7 @@ export function filesIn(folder: string): string[] {
     .sort();
 }
 
-/** The folder of the protos that peers generate from, and their own proto in it. */
+/** The folder with the protos that peers generate from, including a separate one for peers. */
 export const PROTOS = join(import.meta.dirname, "proto");
 export const PEER_PROTO = join(PROTOS, "interop", "v1", "peer.proto");
 

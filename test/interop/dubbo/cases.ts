@@ -1,6 +1,4 @@
-/**
- * The cases of sub-protocol B with proto files, run by our client.
- */
+/** The cases of sub-protocol B with proto files, run by the client of triple-es. */
 import { deepStrictEqual as equal, ok } from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { fromBinary } from "@bufbuild/protobuf";
@@ -16,12 +14,12 @@ import { TRAILING_BYTES } from "./service.ts";
 /** The environment of a case. */
 export interface Subject {
   readonly client: PeerServiceClient;
-  /** The same service, as others know it. */
+  /** The same service under other names. */
   select(group?: string, version?: string): PeerServiceClient;
-  /** A client that compresses everything, and how often a message was compressed and inflated. */
+  /** A client that compresses all messages, and the numbers of compressed and decompressed messages. */
   readonly compressing: PeerServiceClient;
   readonly compressions: { compressed: number; inflated: number };
-  /** A client of a service that no peer has. */
+  /** A client of a service that peers do not have. */
   readonly unknown: PeerServiceClient;
   readonly health: HealthClient;
 }
@@ -39,7 +37,7 @@ async function textsOf(responses: AsyncIterable<PeerResponse>, texts: string[] =
   return texts;
 }
 
-/** The error that a call must end with. */
+/** Checks the error of a call. */
 export async function failure(code: Code, call: Promise<unknown>): Promise<RpcError> {
   try {
     await call;
@@ -51,12 +49,12 @@ export async function failure(code: Code, call: Promise<unknown>): Promise<RpcEr
   throw new Error(`the call succeeded, but had to fail with ${codeName(code)}`);
 }
 
-/** Dubbo for Java writes the name of the code in front of the message. */
+/** Dubbo for Java writes the name of the code before the message. */
 function says({ rawMessage }: RpcError, message: string): void {
   ok(rawMessage.endsWith(message), `the message is ${JSON.stringify(rawMessage)}`);
 }
 
-/** Waits until the server says that it has seen the end of a call. */
+/** Waits until the server reports the end of a call. */
 async function seen(client: PeerServiceClient, callId: string): Promise<void> {
   for (let i = 0; i < 100; i++) {
     const { canceled } = await client.watch({ callId });
@@ -66,7 +64,7 @@ async function seen(client: PeerServiceClient, callId: string): Promise<void> {
   throw new Error("the server did not see the end of the call");
 }
 
-/** The trailers of a unary call. */
+/** Returns the trailers of a unary call. */
 async function trailersOf(client: PeerServiceClient): Promise<{ leading: Metadata; trailing: Metadata }> {
   let [leading, trailing]: (Metadata | undefined)[] = [];
   const onHeaders = (metadata: Metadata): void => {
@@ -134,7 +132,7 @@ export const cases = {
     equal(Uint8Array.from(trailing.getBinary("x-bytes-bin") ?? []), TRAILING_BYTES);
   },
 
-  /** Names of attachments keep their capitals. */
+  /** Names of attachments keep upper-case letters. */
   async attachment_names({ client }) {
     const { metadata } = await client.unary(
       {},
@@ -176,7 +174,7 @@ export const cases = {
     await failure(Code.DeadlineExceeded, client.unary({ delayMs: 2000 }, { timeoutMs: 200 }));
   },
 
-  /** The server ends the work of a call whose time is up. */
+  /** The server ends the work of a call after its deadline. */
   async deadline_at_the_server({ client }) {
     const callId = "deadline of triple-es";
     await failure(Code.DeadlineExceeded, client.unary({ delayMs: 2000, callId }, { timeoutMs: 200 }));

@@ -1,6 +1,4 @@
-/**
- * The page that says what works with whom: docs/interop.md, with the matrix between two marks.
- */
+/** Writes the interoperability matrix into docs/interop.md, between two markers. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../support/documents.ts";
@@ -8,7 +6,7 @@ import { ROOT } from "../../support/documents.ts";
 const PAGE = join(ROOT, "docs", "interop.md");
 const MARKED = /(<!-- matrix: npm run interop:dubbo -- --write -->\n)([\s\S]*?)(<!-- end of the matrix -->)/;
 
-/** Puts the matrix into the page, with what was run and when. */
+/** Puts the matrix into the page, with versions and date. */
 export function writeDocument(versions: string, matrix: string): void {
   const date = new Date().toISOString().slice(0, 10);
   const text = readFileSync(PAGE, "utf8");
@@ -19,7 +17,7 @@ export function writeDocument(versions: string, matrix: string): void {
   );
 }
 
-/** The problem of the page: its matrix differs from the results. */
+/** Returns the problem if the matrix of the page differs from the results. */
 export function checkDocument(matrix: string): string[] {
   const written = MARKED.exec(readFileSync(PAGE, "utf8"))?.[2] ?? "";
   return written.includes(matrix) ? [] : ["docs/interop.md has another matrix; npm run interop:dubbo -- --write"];

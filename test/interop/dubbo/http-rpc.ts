@@ -1,5 +1,6 @@
 /**
- * The cases of sub-protocol A: our client with servers of peers, and their HTTP clients with our server.
+ * The cases of sub-protocol A: the client of triple-es with servers of peers, and their HTTP clients with the server of
+ * triple-es.
  */
 import { deepStrictEqual as equal, ok } from "node:assert/strict";
 import { type ClosableTransport, Code, RpcError } from "triple-es";
@@ -13,7 +14,7 @@ import { TRAILING_BYTES } from "./service.ts";
 type Open = (options?: Omit<NodeTransportOptions, "baseUrl" | "protocol">) => PeerServiceClient;
 type Case = (open: Open) => Promise<void>;
 
-/** The body that servers of peers want in JSON. */
+/** The body in JSON that servers of peers require. */
 const OBJECT = { codec: "json", jsonBody: "object" } as const;
 
 async function echo(client: PeerServiceClient): Promise<void> {

@@ -17,7 +17,7 @@ import { JAVA_VERSIONS, setUpJava } from "./peers/java.ts";
 import { recordJava } from "./record.ts";
 import { tablesOf } from "./tables.ts";
 
-/** The exit status by which the check recognizes "cannot run here". */
+/** The exit status that the check recognizes as "cannot run here". */
 const CANNOT_RUN = 3;
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { type Column, countOf, formatResult, type Outcomes, problemsOf, runTable } from "./matrix.ts";
 
-/** A table of one column, whose runs end one after the other as is said. */
+/** A table of one column, whose runs have the given results in turn. */
 function tableOf(runs: readonly (() => Outcomes[])[], unsupported: Column["unsupported"] = {}) {
   let next = 0;
   const run = async (): Promise<Outcomes[]> => runs[next++]?.() ?? [];

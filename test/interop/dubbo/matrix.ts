@@ -1,21 +1,19 @@
-/**
- * The matrix: what was run between whom, what is not supported and why, and how both are written down.
- */
+/** The matrix: the combinations that were run, the unsupported cases with their reasons, and the output of both. */
 
-/** Cases by name, and what went wrong with each; `undefined` where nothing did. */
+/** Cases by name, with their errors; `undefined` for passed ones. */
 export type Outcomes = ReadonlyMap<string, string | undefined>;
 
-/** One column: two programs, and the ways they were connected. Not every program has every case. */
+/** One column: two programs, and the ways in which they were connected. Some programs lack some cases. */
 export interface Column {
   readonly title: string;
   readonly ways: readonly string[];
   /** Cases that a peer does not support, with the reason. Such a case must fail or be absent. */
   readonly unsupported: Readonly<Record<string, string>>;
-  /** The outcomes by way, in their order. */
+  /** The outcomes for each way, in order. */
   run(): Promise<readonly Outcomes[]>;
 }
 
-/** Columns that are asked the same. */
+/** Columns with the same cases. */
 export interface Table {
   readonly title: string;
   readonly cases: readonly string[];
@@ -25,16 +23,16 @@ export interface Table {
 /** A table that has been run. */
 export interface Result {
   readonly table: Table;
-  /** By column, then by way. */
+  /** The results by column, then by way. */
   readonly outcomes: readonly (readonly Outcomes[])[];
-  /** Differences in the first run that were gone in the second. */
+  /** Differences in the first run that did not occur in the second. */
   readonly retried: readonly string[];
 }
 
 /**
- * Runs the columns one after the other. A column in which something is not as it has to be is run once more, with new
- * programs and connections, and the cells that were wrong are taken from there: peers have faults that show now and
- * then, of which docs/interop.md tells. What was retried is told, lest a fault of ours that shows now and then hide there.
+ * Runs the columns one after the other. A column with a difference is run once more, with new programs and connections, and
+ * the results of the differing cells are taken from that run: some faults of peers occur at random, as docs/interop.md
+ * describes. Repeated cells are reported, so that a random fault of triple-es is noticed.
  */
 export async function runTable(table: Table): Promise<Result> {
   const outcomes: (readonly Outcomes[])[] = [];
@@ -54,7 +52,7 @@ export async function runTable(table: Table): Promise<Result> {
   return { table, outcomes, retried };
 }
 
-/** Runs a column. Where a program does not even start or end as it should, that went wrong with every case. */
+/** Runs a column. If a program does not start or end as expected, every case has that error. */
 async function attempt({ cases }: Table, column: Column): Promise<readonly Outcomes[]> {
   try {
     return await column.run();
@@ -63,7 +61,7 @@ async function attempt({ cases }: Table, column: Column): Promise<readonly Outco
   }
 }
 
-/** The outcomes of the first run, those that were wrong replaced by what came of them in the second. */
+/** Returns the outcomes of the first run, in which failed ones are replaced by those of the second. */
 function amend(column: Column, first: readonly Outcomes[], second: readonly Outcomes[]): Outcomes[] {
   return column.ways.map((_, i) => {
     const run = first[i] ?? new Map<string, string | undefined>();
@@ -98,7 +96,7 @@ function problemsOfColumn(table: Table, column: Column, runs: readonly Outcomes[
   });
 }
 
-/** The part of an error that is shown, without its stack. */
+/** Returns the part of an error that is shown, without its stack. */
 const MAX_SHOWN = 500;
 
 function problemOf({ unsupported }: Column, run: Outcomes, name: string): string | undefined {
@@ -119,7 +117,7 @@ export function countOf({ table, outcomes }: Result): { passed: number; unsuppor
   };
 }
 
-/** The table in Markdown: a line for each case, a number for each reason why something is not supported. */
+/** Returns the table in Markdown: a line for each case, and a number for each reason for a missing feature. */
 export function formatResult({ table, outcomes }: Result): string {
   const reasons: string[] = [];
   const cell = (column: Column, runs: readonly Outcomes[], name: string): string => {
@@ -150,7 +148,7 @@ export function formatResult({ table, outcomes }: Result): string {
   ].join("\n");
 }
 
-/** In which ways the cells of a table were run. */
+/** Returns the ways in which the cells of a table were run. */
 function waysOf({ columns }: Table): string[] {
   const ways = new Set(columns.map((column) => column.ways.join(" and ")).filter((way) => way !== ""));
   return ways.size === 0 ? [] : [`Each cell was run over ${[...ways].join(", or over ")}.`, ""];

@@ -7,27 +7,27 @@ import type { Running } from "../program.ts";
 export interface DubboPeer {
   readonly name: string;
   readonly version: string;
-  /** True if its server wants the option `javaNames` of ours. */
+  /** True if its server requires the option `javaNames` of clients. */
   readonly javaNames: boolean;
-  /** True if its server speaks sub-protocol A at all. */
+  /** True if its server supports sub-protocol A. */
   readonly httpRpc: boolean;
-  /** True if that is so for an interface without a proto file. */
+  /** True if its server supports sub-protocol A for an interface without a proto file. */
   readonly plainHttpRpc: boolean;
-  /** Starts its server with every service of the matrix. */
+  /** Starts its server with all services of the matrix. */
   startServer(credentials: Credentials | undefined): Promise<Running>;
-  /** Starts a server that has the service with a proto file for sub-protocol A, where the other one does not. */
+  /** Starts a server that serves the service with a proto file over sub-protocol A, if the other one does not. */
   readonly startHttpServer?: () => Promise<Running>;
-  /** Runs every case its client has; tells what went wrong with each, `undefined` where nothing did. */
+  /** Runs all cases of its client. Returns the error of each, or `undefined`. */
   runClient(target: Target): Promise<ReadonlyMap<string, string | undefined>>;
-  /** Runs every case of the interface without a proto file; missing where the peer's server does not have it either. */
+  /** Runs all cases of the interface without a proto file. Absent if the peer's server does not support it. */
   readonly runPlainClient?: (target: Target) => Promise<ReadonlyMap<string, string | undefined>>;
-  /** Runs every case of sub-protocol A that an HTTP client of it has; missing where there is none. */
+  /** Runs all cases of sub-protocol A with an HTTP client of the peer. Absent if there is none. */
   readonly runHttpClient?: (port: number) => Promise<ReadonlyMap<string, string | undefined>>;
-  /** Sends the interface without a proto file what else sub-protocol A takes, with an HTTP client of its own. */
+  /** Sends the other bodies of sub-protocol A to the interface without a proto file, with an HTTP client of the peer. */
   readonly runHttpBodies?: (port: number) => Promise<ReadonlyMap<string, string | undefined>>;
 }
 
-/** Reads what clients of peers print: a line for each case, its name, a tab, and `ok` or what went wrong. */
+/** Parses the output of clients of peers: a line for each case with its name, a tab, and `ok` or the error. */
 export function readOutcomes(output: string): ReadonlyMap<string, string | undefined> {
   const lines = output.split("\n").map((line) => line.split("\t", 2));
   return new Map(

@@ -1,5 +1,6 @@
 /**
- * The cases of an interface without a proto file, run by our client; PlainClient.java runs the same on our server.
+ * The cases of an interface without a proto file, run by the client of triple-es. PlainClient.java runs the same cases with
+ * the server of triple-es.
  */
 import { deepStrictEqual as equal, ok } from "node:assert/strict";
 import { JavaException, typed } from "triple-es/java";
@@ -27,7 +28,7 @@ const user: User = {
   manager: null,
 };
 
-/** The exception of Java that a call must end with. */
+/** Checks the Java exception of a call. */
 async function exceptionOf(call: Promise<unknown>): Promise<JavaException> {
   const error = await call.then(
     () => "nothing was thrown",

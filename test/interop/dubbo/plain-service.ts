@@ -1,13 +1,11 @@
-/**
- * The service without a proto file on our server: what PlainServiceImpl.java does.
- */
+/** The service without a proto file on the server of triple-es, equivalent to PlainServiceImpl.java. */
 import { JavaException, typed } from "triple-es/java";
 import type { User } from "./contract/plain-service.ts";
 import { AddressClass, type PlainServiceHandler } from "./gen/plain-service_triple.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Makes the service, which remembers one note. */
+/** Creates the service, which stores one note. */
 export function createPlainService(): PlainServiceHandler {
   let noted: string | null = null;
   return {
@@ -33,7 +31,7 @@ export function createPlainService(): PlainServiceHandler {
     promote: (level) => (level === "NOVICE" ? "EXPERT" : level),
     birthday: (user) => ({ ...user, age: user.age + 1 }),
     boss: (name) => ownManager(name),
-    // The class of an object that is declared as any is unknown.
+    // The class of an object is unknown if the declared type is any.
     echo: (value) => (isAddress(value) ? typed({ class: () => AddressClass }, value) : value),
     nothing: () => null,
     note(text) {
@@ -51,7 +49,7 @@ export function createPlainService(): PlainServiceHandler {
 
 const greetingOf = (name: string): string => `Hello, ${name}!`;
 
-/** The sum of decimal numbers, with as many digits behind the point as the longest of them has. */
+/** Returns the sum of decimal numbers, with as many decimal digits as the longest of them. */
 function sumOf(amounts: readonly string[]): string {
   const places = Math.max(0, ...amounts.map((amount) => amount.split(".")[1]?.length ?? 0));
   const units = amounts.map((amount) => {

@@ -1,6 +1,4 @@
-/**
- * Our half of the matrix of interfaces without proto files: the service on our server, and our client for the cases.
- */
+/** triple-es in the matrix of interfaces without proto files: the service on its server, and its client for the cases. */
 import { createHessian2 } from "triple-es/hessian2";
 import { createServer, createTransport, type NodeTransportOptions } from "triple-es/node";
 import { type Credentials, failureOf, type Target } from "../peer.ts";
@@ -10,13 +8,13 @@ import type { Outcomes } from "./matrix.ts";
 import { plainCaseNames, plainCases } from "./plain-cases.ts";
 import { createPlainService } from "./plain-service.ts";
 
-/** An address may come as an `Object`, of which a signature does not tell. */
+/** An address may arrive as an `Object`, whose class is not part of a signature. */
 const hessian2 = createHessian2({ classes: [AddressClass] });
 
-/** A call that has not ended by then has failed. */
+/** Time limit of a call. A longer call has failed. */
 const CALL_TIMEOUT_MS = 10_000;
 
-/** Starts the service on our server. */
+/** Starts the service on the server of triple-es. */
 export async function startPlainServer(credentials: Credentials | undefined): Promise<Running> {
   const server = createServer({
     serializations: [hessian2],
@@ -27,7 +25,7 @@ export async function startPlainServer(credentials: Credentials | undefined): Pr
   return { port: server.address.port, stop: () => server.close({ graceMs: 0 }) };
 }
 
-/** Runs the cases with our client; tells what went wrong with each. */
+/** Runs the cases with the client of triple-es. Returns the error of each. */
 export async function runPlainCases(
   { port, credentials }: Target,
   options: Pick<NodeTransportOptions, "protocol" | "httpVersion" | "jsonBody"> = {},

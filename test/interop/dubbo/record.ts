@@ -1,6 +1,4 @@
-/**
- * Writes down what Dubbo for Java sends for an interface without proto file: fixtures/wire/dubbo.
- */
+/** Records the messages of Dubbo for Java for an interface without a proto file: fixtures/wire/dubbo. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../support/documents.ts";
@@ -10,7 +8,7 @@ import { startRecorder } from "./recorder.ts";
 
 const FOLDER = join(ROOT, "fixtures", "wire", "dubbo");
 
-/** Records calls between its client and its server, and values as its encoder of Hessian 2 writes them. */
+/** Records calls between its client and its server, and values written by its encoder of Hessian 2. */
 export async function recordJava(): Promise<void> {
   const [newest] = JAVA_VERSIONS;
   const java = setUpJava(newest);

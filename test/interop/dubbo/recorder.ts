@@ -1,6 +1,4 @@
-/**
- * A proxy that writes down what goes through it: whole calls over cleartext HTTP/2, as real peers make and answer them.
- */
+/** A proxy that records whole calls of real peers over cleartext HTTP/2. */
 import { once } from "node:events";
 import { connect, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -17,12 +15,12 @@ export interface RecordedCall {
 
 export interface Recorder {
   readonly port: number;
-  /** The calls that are over, in the order in which they began. */
+  /** The completed calls, in the order in which they began. */
   readonly calls: readonly RecordedCall[];
   close(): Promise<void>;
 }
 
-/** Listens, and passes everything on to a server on the port. */
+/** Listens, and forwards everything to a server on the port. */
 export async function startRecorder(targetPort: number): Promise<Recorder> {
   const calls: (RecordedCall | undefined)[] = [];
   const target = connect(`http://127.0.0.1:${targetPort}`);
@@ -77,7 +75,7 @@ async function bytesOf(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The fields but those of the connection, which say nothing about the call. */
+/** Returns the fields without those of the connection, which do not depend on the call. */
 function fieldsOf(headers: IncomingHttpHeaders): Record<string, string> {
   const fields = Object.entries(headers).filter(([name]) => name !== ":authority" && name !== "date");
   return Object.fromEntries(fields.map(([name, value]) => [name, String(value)]));

@@ -1,6 +1,4 @@
-/**
- * The service of the matrix on our server, as peer.proto describes it.
- */
+/** The service of the matrix on the server of triple-es, as peer.proto describes it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
@@ -14,11 +12,11 @@ import type { PeerResponseInit, PeerServiceHandler } from "./gen/interop/v1/peer
 /** The bytes that every peer sends as `x-bytes-bin`. */
 export const TRAILING_BYTES = Uint8Array.of(0xab, 0xcd, 0xef, 0xff);
 
-/** Makes the service. `selector` is the group and version it is added under, as "group/version". */
+/** Creates the service. `selector` is the group and version under which it is added, as "group/version". */
 export function createPeerService(selector = ""): PeerServiceHandler {
   const canceled = new Set<string>();
 
-  /** Does what a request asks for when its responses have been sent. */
+  /** Does what a request demands after its responses have been sent. */
   async function finish({ delayMs, callId, failure }: PeerRequest, { signal }: HandlerContext): Promise<void> {
     if (delayMs > 0) await delay(delayMs, undefined, { signal }).catch(() => canceled.add(callId));
     if (failure === undefined) return;
@@ -30,7 +28,7 @@ export function createPeerService(selector = ""): PeerServiceHandler {
 
   function answer({ text, number, data }: PeerRequest, { requestHeaders }: HandlerContext): PeerResponseInit {
     const metadata = seenOf(requestHeaders);
-    // Clients of peers have no other way to know that their requests were compressed.
+    // Clients of peers cannot detect in another way whether their requests were compressed.
     const encoding = requestHeaders.get("grpc-encoding");
     if (encoding !== undefined) metadata["grpc-encoding"] = encoding;
     return { text, number, data, service: selector, metadata };
@@ -79,7 +77,7 @@ function addMetadata({ responseHeaders, responseTrailers }: HandlerContext): voi
   responseTrailers.appendAll(attachments({ "x-trailing": "yes", "x-bytes": TRAILING_BYTES, "x-camelCase": "yes" }));
 }
 
-/** Metadata that begins with x-, under the names the sender gave it. */
+/** Returns metadata that begins with x-, under the names of the sender. */
 function seenOf(headers: Metadata): Record<string, string> {
   const seen = Object.entries(readAttachments(headers)).filter(([name]) => /^x-/i.test(name));
   return Object.fromEntries(

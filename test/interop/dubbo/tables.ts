@@ -1,6 +1,4 @@
-/**
- * The tables of the matrix: which programs are connected how, and what is run then.
- */
+/** The tables of the matrix: the connected programs, and the cases that are run. */
 import type { Credentials, Target } from "../peer.ts";
 import type { Running } from "../program.ts";
 import { caseNames } from "./cases.ts";
@@ -16,10 +14,10 @@ const WAYS = ["cleartext", "TLS"];
 const HTTP_VERSIONS = ["1.1", "2"] as const;
 const HTTP_WAYS = HTTP_VERSIONS.map((version) => `HTTP/${version}`);
 
-/** A column before anybody has said what is not supported. */
+/** A column before its unsupported cases are added. */
 type Plan = Omit<Column, "unsupported">;
 
-/** Every table, with the columns that these peers have. */
+/** Returns all tables with the columns of these peers. */
 export function tablesOf(peers: readonly DubboPeer[], credentials: Credentials): Table[] {
   const both = [undefined, credentials];
   return [
@@ -123,7 +121,7 @@ function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | u
   });
 }
 
-/** The requests of an HTTP client to us, and to the peer itself for comparison. */
+/** The requests of an HTTP client to triple-es, and to the peer's own server for comparison. */
 function otherBodies(peers: readonly DubboPeer[]): Plan[] {
   return peers.flatMap((peer): Plan[] => {
     const { name, runHttpBodies: run } = peer;
@@ -146,7 +144,7 @@ async function inTurn<T>(items: readonly T[], run: (item: T) => Promise<Outcomes
   return outcomes;
 }
 
-/** Runs on a server while it is up. */
+/** Starts a server, runs the work and stops the server. */
 async function during(
   starting: Promise<Running>,
   credentials: Credentials | undefined,

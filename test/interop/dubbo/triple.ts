@@ -1,6 +1,4 @@
-/**
- * Our own half of the matrix: the service on our server, and clients of ours for the cases.
- */
+/** triple-es in the matrix: the service on its server, and its clients for the cases. */
 import { type Compression, createClient, type Interceptor } from "triple-es";
 import { addHealth } from "triple-es/health";
 import { createServer, createTransport, gzip } from "triple-es/node";
@@ -11,16 +9,16 @@ import { type CaseName, cases } from "./cases.ts";
 import { createPeerServiceClient, PeerServiceDef } from "./gen/interop/v1/peer_triple.ts";
 import { createPeerService } from "./service.ts";
 
-/** A call that has not ended by then has failed, and must not keep its transport from closing. */
+/** Time limit of a call. A longer call has failed, and must not keep its transport open. */
 const CALL_TIMEOUT_MS = 10_000;
 
 /**
- * Dubbo for Java leaves an answer in its buffer where another call of the connection is reset at the same moment, until
- * something else arrives there: docs/interop.md.
+ * Dubbo for Java leaves a response in its buffer if another call of the connection is reset at the same moment, until
+ * further data arrives: docs/interop.md.
  */
 const PING_INTERVAL_MS = 500;
 
-/** gzip that counts. */
+/** gzip with counters. */
 class CountingGzip implements Compression {
   readonly name = gzip.name;
   compressed = 0;
@@ -36,13 +34,13 @@ class CountingGzip implements Compression {
   }
 }
 
-/** Our server, and what it knows of clients that do not tell it themselves. */
+/** The server of triple-es, and its observations of clients that do not report them. */
 export interface TripleServer extends Running {
-  /** Problems with the cases that only a server can judge. Clients must have run all of theirs. */
+  /** Problems with the cases that only a server can judge. Clients must have run all of their cases. */
   outcomes(): ReadonlyMap<CaseName, string | undefined>;
 }
 
-/** Starts the service on our server, once without group and version, once with both. */
+/** Starts the service on the server of triple-es, once without group and version, once with both. */
 export async function startTripleServer(credentials: Credentials | undefined): Promise<TripleServer> {
   const counting = new CountingGzip();
   let watches = 0;
@@ -58,7 +56,7 @@ export async function startTripleServer(credentials: Credentials | undefined): P
   });
   server.add(PeerServiceDef, createPeerService());
   server.add(PeerServiceDef, createPeerService("blue/1.2.3"), { group: "blue", version: "1.2.3" });
-  // All that clients of dubbo-go expect beside the service.
+  // The additional services that clients of dubbo-go expect.
   addHealth(server);
   await server.listen({ port: 0, host: "127.0.0.1" });
   return {
@@ -73,8 +71,8 @@ export async function startTripleServer(credentials: Credentials | undefined): P
 }
 
 /**
- * Runs cases with our client; tells what went wrong with each. `javaNames`: a server has several groups and versions of
- * the service under its Java name alone.
+ * Runs cases with the client of triple-es. Returns the error of each. `javaNames`: the server has several groups and
+ * versions of the service under its Java name only.
  */
 export async function runTripleCases(
   names: readonly CaseName[],
@@ -111,7 +109,7 @@ export async function runTripleCases(
   }
 }
 
-/** The service under a name that no peer has. */
+/** The service under a name that peers do not have. */
 function unknownService(): typeof PeerServiceDef {
   const methods = Object.entries(PeerServiceDef.methods).map(([key, method]) => [
     key,

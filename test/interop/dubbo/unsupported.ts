@@ -1,6 +1,4 @@
-/**
- * Cases that peers do not support, by column, with the reason. A listed case must fail.
- */
+/** Cases that peers do not support, by column, with the reason. A listed case must fail. */
 
 /** Cases by name, with the reason. */
 export type Reasons = Readonly<Record<string, string>>;
@@ -88,7 +86,7 @@ const result =
   "The client of dubbo-go does not read `tri-exception-code`: the exception becomes the result, and if the " +
   "result has another type, the client panics.";
 
-/** The same for interfaces without proto files. */
+/** The unsupported cases of interfaces without proto files. */
 export const UNSUPPORTED_WITHOUT_IDL: Readonly<Record<string, Reasons>> = {
   "us → dubbo-go": {
     overloads: "Go has no overloads, and dubbo-go finds a method by its name alone.",
@@ -113,7 +111,7 @@ export const UNSUPPORTED_WITHOUT_IDL: Readonly<Record<string, Reasons>> = {
   },
 };
 
-/** The same for bodies other than JSON. */
+/** The unsupported cases of bodies other than JSON. */
 export const UNSUPPORTED_BODIES: Readonly<Record<string, Reasons>> = {
   "HTTP client → Java 3.3": {
     form_by_position: "Dubbo for Java binds values only by the names of parameters (`FallbackArgumentResolver`).",

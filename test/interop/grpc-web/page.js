@@ -1,6 +1,6 @@
 /**
- * Clients of gRPC-Web by others, in a page: each greets, reads a stream, and receives an error with metadata. `judge` is bundled for a
- * browser by the test beside it, and gives what they received by the name of the package.
+ * Other clients of gRPC-Web in a page: each makes a call, reads a stream, and receives an error with metadata. The test
+ * bundles `judge` for a browser; it returns the results by package name.
  */
 import { createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
@@ -17,7 +17,7 @@ const GreetRequest = new MessageType("greet.v1.GreetRequest", [scalar(1, "name")
 const GreetResponse = new MessageType("greet.v1.GreetResponse", [scalar(1, "greeting")]);
 const GreetEachRequest = new MessageType("greet.v1.GreetEachRequest", [scalar(1, "names", true)]);
 
-/** The outcome of a failed call, as far as all clients tell it. */
+/** The outcome of a failed call, as far as all clients expose it. */
 const outcome = (code, message, why) => ({ code, message: decodeURIComponent(message), why });
 
 async function collect(responses) {
@@ -46,7 +46,7 @@ async function protobufTs(baseUrl, format) {
   return {
     greet: (await call("unary", 0, { name: "Ada" })).response.greeting,
     stream: await collect(call("serverStreaming", 1, { names: ["Ada", "Bob"] }).responses),
-    // It names codes as gRPC does.
+    // This client uses gRPC's names of codes.
     error: await call("unary", 0, { name: "" }).then(
       () => undefined,
       (error) => outcome({ NOT_FOUND: 5 }[error.code], error.message, error.meta["x-why"]),

@@ -1,6 +1,4 @@
-/**
- * The functional cases of gRPC's interop description, in its order, on stubs that may have any transport below them.
- */
+/** The functional cases of gRPC's interop description, in its order, on stubs with any transport. */
 import { deepStrictEqual as equal, ok } from "node:assert/strict";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, codeName, Metadata, RpcError } from "triple-es";
@@ -18,10 +16,10 @@ import type { CompressionWatch } from "./watch.ts";
 /** The environment of a case. */
 export interface Subject {
   readonly client: TestServiceClient;
-  /** The same, with requests compressed by gzip. */
+  /** The same calls, with requests compressed by gzip. */
   readonly compressing: TestServiceClient;
   readonly unimplemented: UnimplementedServiceClient;
-  /** Missing where a library does not tell what was compressed; then responses are not looked at for that. */
+  /** Absent if a library does not expose whether messages are compressed. Then responses are not checked for it. */
   readonly watch?: CompressionWatch;
 }
 
@@ -49,7 +47,7 @@ async function sizesOf(
   return sizes;
 }
 
-/** The error that a call must end with. */
+/** Checks the error of a call. */
 async function failure(code: Code, call: Promise<unknown> | AsyncIterable<object>): Promise<RpcError> {
   try {
     await (Symbol.asyncIterator in call ? sizesOf(call) : call);
@@ -61,7 +59,7 @@ async function failure(code: Code, call: Promise<unknown> | AsyncIterable<object
   throw new Error(`the call succeeded, but had to fail with ${codeName(code)}`);
 }
 
-/** Sends a request whenever the response to the one before has come. */
+/** Sends each request after the response to the previous one. */
 async function pingPong(
   client: TestServiceClient,
   requests: readonly StreamingOutputCallRequestInit[],
@@ -237,7 +235,7 @@ export const cases = {
 export type CaseName = keyof typeof cases;
 export const caseNames = Object.keys(cases) as CaseName[];
 
-/** The cases that need a library to tell or to decide what is compressed. */
+/** The cases that require a library to expose or control the compression of messages. */
 const COMPRESSION_CASES: readonly CaseName[] = [
   "client_compressed_unary",
   "server_compressed_unary",

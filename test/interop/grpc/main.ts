@@ -28,7 +28,7 @@ const SETUPS: Readonly<Record<string, PeerSetup>> = {
 type RunCase = (name: CaseName, target: Target) => Promise<unknown>;
 type StartServer = (credentials: Credentials | undefined) => Promise<Running>;
 
-/** One column of the matrix: a client, a server, and what can be run between them. */
+/** One column of the matrix: a client, a server, and the cases that can be run between them. */
 interface Column {
   readonly title: string;
   readonly cases: readonly CaseName[];
@@ -51,7 +51,7 @@ function column(
   return { title, cases, credentials, runCase, startServer, partialCases, results: new Map() };
 }
 
-/** A server with nginx in front of it. */
+/** A server behind nginx. */
 function behindNginx(startServer: StartServer): StartServer {
   return async (credentials) => {
     const server = await startServer(credentials);

@@ -9,15 +9,18 @@ export interface Peer {
   readonly name: string;
   readonly version: string;
   readonly credentials: Credentials;
-  /** The cases that its client can run, and those that its server can answer. */
+  /** The cases that its client can run, and those that its server supports. */
   readonly clientCases: readonly CaseName[];
   readonly serverCases: readonly CaseName[];
-  /** Cases of its client that run in part: without a look at whether a response was compressed, or a plain message after one. */
+  /**
+   * Cases that its client runs in part: without checking whether a response was compressed, or without an uncompressed
+   * message.
+   */
   readonly partialCases?: readonly CaseName[];
   /** Runs a case with the peer's client. Throws if it fails. */
   runCase(name: CaseName, target: Target): Promise<unknown>;
   startServer(credentials: Credentials | undefined): Promise<Running>;
 }
 
-/** Makes a peer ready. Rejects with a `MissingPeer` where it cannot be had. */
+/** Prepares a peer. Rejects with a `MissingPeer` if it is not available. */
 export type PeerSetup = (credentials: Credentials) => Promise<Peer>;

@@ -16,10 +16,10 @@ import type { CompressionWatch } from "./watch.ts";
 export const ECHO_INITIAL = "x-grpc-test-echo-initial";
 export const ECHO_TRAILING = "x-grpc-test-echo-trailing-bin";
 
-/** Every method but the one that no server has. */
+/** Every method except the one that no server implements. */
 export type TestService = Omit<TestServiceHandler, "unimplementedCall">;
 
-/** Makes the service. Without a watch it neither knows nor decides what is compressed. */
+/** Creates the service. Without a watch, it neither observes nor controls compression. */
 export function createTestService(watch?: CompressionWatch): TestService {
   function expectCompressed(message: object, expected: BoolValue | undefined): void {
     if (watch === undefined || expected === undefined || watch.wasCompressed(message) === expected.value) return;
@@ -78,7 +78,7 @@ export function createTestService(watch?: CompressionWatch): TestService {
   };
 }
 
-/** Sends back what the metadata case asks for. */
+/** Returns the metadata that the metadata case requests. */
 function echoMetadata({ requestHeaders, responseHeaders, responseTrailers }: HandlerContext): void {
   for (const value of requestHeaders.getAll(ECHO_INITIAL)) responseHeaders.append(ECHO_INITIAL, value);
   for (const value of requestHeaders.getAll(ECHO_TRAILING)) responseTrailers.append(ECHO_TRAILING, value);

@@ -1,6 +1,4 @@
-/**
- * Our own half of the matrix: the test service on our server, and the cases with our client.
- */
+/** triple-es in the matrix: the test service on its server, and the cases with its client. */
 import { createServer, createTransport } from "triple-es/node";
 import type { Credentials, Target } from "../peer.ts";
 import type { Running } from "../program.ts";
@@ -14,10 +12,10 @@ import {
 import { createTestService } from "./service.ts";
 import { CompressionWatch } from "./watch.ts";
 
-/** Room for the case with 10 MiB. */
+/** Maximum message size for the case with 10 MiB. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** Starts the test service on our server. */
+/** Starts the test service on the server of triple-es. */
 export async function startTripleServer(credentials: Credentials | undefined): Promise<Running> {
   const watch = new CompressionWatch();
   const server = createServer({
@@ -32,7 +30,7 @@ export async function startTripleServer(credentials: Credentials | undefined): P
   return { port: server.address.port, stop: () => server.close({ graceMs: 0 }) };
 }
 
-/** Runs a case with our client. */
+/** Runs a case with the client of triple-es. */
 export async function runTripleCase(name: CaseName, { port, credentials }: Target): Promise<void> {
   const watch = new CompressionWatch();
   const open = (compression?: string) =>

@@ -1,6 +1,6 @@
 /**
- * Access of the compression cases to single messages: whether one was compressed, and a way to send one uncompressed. A
- * codec and a compression cooperate for it.
+ * Observes and controls the compression of single messages for the compression cases. A codec and a compression cooperate
+ * for it.
  */
 import { type Codec, type Compression, protoCodec } from "triple-es";
 import { deflate, gzip } from "triple-es/node";
@@ -9,7 +9,7 @@ export class CompressionWatch {
   readonly #inflated = new WeakSet<Uint8Array>();
   readonly #compressed = new WeakSet<object>();
   readonly #plainMessages = new WeakSet<object>();
-  /** The message that was encoded last, which is compressed next. */
+  /** The last encoded message, which is compressed next. */
   #plain = false;
 
   readonly codec: Codec = {
@@ -29,14 +29,14 @@ export class CompressionWatch {
     name: compression.name,
     compress: (bytes) => (this.#plain ? undefined : compression.compress(bytes)),
     decompress: async (bytes, maxBytes) => {
-      // Not a Buffer, which the codec would be handed as another array.
+      // The result is not a Buffer, because the codec would receive it as another array.
       const inflated = Uint8Array.from(await compression.decompress(bytes, maxBytes));
       this.#inflated.add(inflated);
       return inflated;
     },
   }));
 
-  /** Marks a message to be sent as it is. */
+  /** Marks a message to be sent without compression. */
   plain<M extends object>(message: M): M {
     this.#plainMessages.add(message);
     return message;

@@ -37,7 +37,7 @@ const headers = ({ connection, id }: RawStream, flags: number, payload: Uint8Arr
 const data = ({ connection, id }: RawStream, payload: Uint8Array, flags = 0): unknown =>
   connection.write(frame(Type.data, flags, id, payload));
 
-/** One field of 4,000 bytes in the dynamic table, and so many references of one byte to it. */
+/** A field of 4,000 bytes in the dynamic table, and the given number of references of one byte to it. */
 const bomb = (references: number): Buffer =>
   Buffer.concat([indexed("x-bomb", "x".repeat(4_000)), Buffer.alloc(references, 0x80 | 62)]);
 

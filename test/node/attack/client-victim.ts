@@ -1,6 +1,6 @@
 /**
- * The client under attack, in a process of its own, so that a blocked event loop is its own. Takes one order from its parent,
- * makes the call, and reports how it went.
+ * The client under attack, in a separate process, so that the blocking of its event loop can be measured. It receives one
+ * order from its parent, makes the call, and reports the result.
  */
 import { once } from "node:events";
 import { RpcError } from "triple-es";
@@ -8,11 +8,11 @@ import { createTransport } from "triple-es/node";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { watchEventLoop } from "../../support/event-loop.ts";
 
-/** The order of the parent. */
+/** The order from the parent. */
 export interface ClientOrder {
   readonly baseUrl: string;
   readonly ca?: string | undefined;
-  /** `upload`: a unary call with a request of that many bytes. `download`: a stream of responses, read to its end. */
+  /** `upload`: a unary call with a request of the given size. `download`: a stream of responses, read to its end. */
   readonly call: "upload" | "download";
   readonly bytes: number;
   readonly timeoutMs: number;
@@ -20,14 +20,14 @@ export interface ClientOrder {
 
 /** The outcome of the call. */
 export interface ClientReport {
-  /** "ok", or the code of the error. */
+  /** `ok`, or the code of the error. */
   readonly outcome: string;
   readonly messages: number;
   readonly elapsedMs: number;
   /** See {@link watchEventLoop}. */
   readonly longestBlockMs: number;
   readonly peakBytes: number;
-  /** Errors that would have ended a program that does not listen for them. */
+  /** Errors that would have ended a program without a listener for them. */
   readonly uncaught: readonly string[];
 }
 
@@ -46,7 +46,7 @@ const outcome = await run().then(
   (error) => (error instanceof RpcError ? String(error.code) : String(error)),
 );
 const elapsedMs = performance.now() - start;
-// The block that ended with the call is seen by the next tick.
+// A block that ended with the call is measured at the next tick.
 await new Promise((resolve) => setTimeout(resolve, 100));
 const longestBlockMs = longestBlock();
 const peakBytes = process.resourceUsage().maxRSS * 1024;

@@ -1,4 +1,4 @@
-/** Hostile servers: what they send is refused within a limit, and the process goes on. */
+/** Hostile servers: their input is rejected at a limit, and the process continues. */
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";

@@ -1,4 +1,4 @@
-/** Messages of few bytes that cost much: they are refused, on servers and clients, before they take their memory. */
+/** Messages of few bytes that decode to many objects: servers and clients refuse them before the memory is allocated. */
 import zlib from "node:zlib";
 import { Code, type Codec, protoCodec } from "triple-es";
 import { brotli } from "triple-es/node";
@@ -7,7 +7,7 @@ import { arriving, connectGreeter, failureOf, greeter, startServer } from "../..
 
 const MIB = 2 ** 20;
 
-/** Field 15, which no message of the greeter has, without a value of its own. */
+/** Field 15, which the messages of the greeter do not have, with an empty value. */
 const UNKNOWN_FIELDS = Buffer.alloc(4 * MIB - 2, Buffer.from([0x78, 0]));
 const EMPTY_OBJECTS = Buffer.from(`{"unknown":[${"{},".repeat(1_398_000)}{}]}`);
 
@@ -16,7 +16,7 @@ const ATTACKS: [name: string, codec: "proto" | "json", bytes: Uint8Array][] = [
   ["empty objects in JSON", "json", EMPTY_OBJECTS],
 ];
 
-/** A codec that writes those bytes for every message, and reads as usual. */
+/** A codec that writes these bytes for every message, and reads normally. */
 const hostile = (name: "proto" | "json", bytes: Uint8Array): Codec => ({
   name,
   encode: () => bytes,

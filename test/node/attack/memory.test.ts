@@ -17,14 +17,14 @@ import type { Health, Orders } from "./victim.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** The default of the option maxBufferedBytes. */
+/** The default of the option `maxBufferedBytes`. */
 const BUDGET_BYTES = 256 * MIB;
-/** Memory beside the budget: connections, what messages are decoded into, and calls of the well-behaved client. */
+/** Memory in addition to the budget: connections, decoded messages, and calls of the well-behaved client. */
 const HEADROOM_BYTES = 64 * MIB;
 const INITIAL_WINDOW_SIZE = 4;
 const ODD = (index: number): number => 2 * index + 1;
 
-/** A server with its defaults in a process of its own, whose peak of memory is that of one attack. */
+/** A server with default options in a separate process, whose peak of memory is that of one attack. */
 interface Victim {
   readonly port: number;
   health(): Promise<Health>;
@@ -94,7 +94,7 @@ describe.each([
       await connection.frame(Type.windowUpdate, 0);
       const head = Buffer.from([0, 0, 0, 0, 0, 0x0a, 0, 0, 0, 0]);
       head.writeUInt32BE(4 * MIB, 1);
-      // A field of so many bytes, in the varint of protobuf.
+      // A field of the given size, as a varint of protobuf.
       const length = 4 * MIB - 5;
       for (let k = 0; k < 4; k++) head[6 + k] = ((length >> (7 * k)) & 0x7f) | (k < 3 ? 0x80 : 0);
       connection.write(frame(Type.headers, Flag.endHeaders, 1, request()), frame(Type.data, 0, 1, head));
@@ -135,7 +135,7 @@ describe.each([
     return { port, health };
   }
 
-  /** Calls that a well-behaved client makes one after the other until they are to end; all of them must succeed. */
+  /** A well-behaved client makes calls one after the other until it is stopped. All of them must succeed. */
   function behave(port: number): { end(): Promise<number> } {
     const baseUrl = `${overTls ? "https" : "http"}://127.0.0.1:${port}`;
     const transport = createTransport({ baseUrl, tls: overTls ? { rejectUnauthorized: false } : undefined });
@@ -160,7 +160,7 @@ describe.each([
   }
 });
 
-/** A message of gRPC with one string field that is not long, as the last frame of its stream. */
+/** A message of gRPC with one short string field, as the last frame of its stream. */
 function message(stream: number, content: Buffer): Buffer {
   return frame(Type.data, Flag.endStream, stream, content);
 }
@@ -170,7 +170,7 @@ function named(name: string): Buffer {
   return Buffer.concat([Buffer.from([0, 0, 0, 0, text.byteLength + 2, 0x0a, text.byteLength]), text]);
 }
 
-/** Waits until the server has opened the window of a stream and its connection so far. */
+/** Waits until the server has opened the windows of a stream and of its connection. */
 async function window(connection: RawConnection, stream: number, bytes: number): Promise<void> {
   const opened = (id: number, initial: number): number =>
     connection.received.reduce(

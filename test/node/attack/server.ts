@@ -1,6 +1,6 @@
 /**
- * Attacks on a server over HTTP/2, in frames that no engine would send, with TLS and without. Every one is refused within
- * its limit, the memory it took comes back, and a well-behaved client on another connection never notices.
+ * Attacks on a server over HTTP/2, with frames that no engine would send, with TLS and without. Each is refused at its
+ * limit, its memory is released, and a well-behaved client on another connection is not affected.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -46,7 +46,7 @@ const resize = (index: number): Buffer => settings([INITIAL_WINDOW_SIZE, 1_000 +
 const resizing = (updates: number): Buffer => Buffer.concat([Buffer.alloc(updates, 0x20), request("None")]);
 const reset = (stream: number): Buffer => frame(Type.reset, 0, stream, words(8));
 
-/** Runs all attacks, over TLS where there are certificates. */
+/** Runs all attacks; over TLS if certificates can be created. */
 export function attackServer(certificates?: Certificates): void {
   let child: ChildProcess;
   let port: number;
@@ -63,9 +63,9 @@ export function attackServer(certificates?: Certificates): void {
     [port] = (await once(child, "message")) as [number];
     const tls = certificates && { ca: certificates.ca };
     transport = createTransport({ baseUrl: `${overTls ? "https" : "http"}://127.0.0.1:${port}`, tls });
-    // Warm, so that what is measured later is the attack and not the compiler.
+    // Warm-up, so that later measurements do not include the compiler.
     for (let i = 0; i < 500; i++) await behave();
-    // And not what V8 takes for what is young, once a client is busy.
+    // The warm-up also lets V8 grow the young generation as for a busy client.
     await pour(10, 50_000);
     before = await health();
   });
@@ -85,7 +85,10 @@ export function attackServer(certificates?: Certificates): void {
     expect(greeting).toBe("Hello, Ada!");
   }
 
-  /** Sends messages without bytes on so many streams at once, and tells what the server has counted on each. */
+  /**
+   * Sends messages without bytes on the given number of streams at once, and returns the number that the server has counted
+   * on each.
+   */
   async function pour(streams: number, perStream: number): Promise<string[]> {
     const session = connectHttp2(`${overTls ? "https" : "http"}://127.0.0.1:${port}`, { rejectUnauthorized: false });
     const count = async (): Promise<string> => {
@@ -104,7 +107,7 @@ export function attackServer(certificates?: Certificates): void {
     return counts;
   }
 
-  /** Attacks, while a well-behaved client makes its calls. */
+  /** Runs an attack while a well-behaved client makes calls. */
   async function attack(run: (connection: RawConnection) => Promise<unknown>, greeting?: Uint8Array): Promise<Health> {
     const connection = await connect(greeting);
     const wellBehaved = (async () => {
@@ -291,7 +294,7 @@ export function attackServer(certificates?: Certificates): void {
         await connection.flood(200_000, make, 2_000);
         await connection.end();
         const last = connection.received.findLast(({ type }) => type === Type.goaway);
-        // The frame may be lost: the server closes its socket while the flood goes on.
+        // The frame may be lost, because the server closes its socket during the flood.
         if (last !== undefined) expect(last.payload.readUInt32BE(4)).toBe(code);
       });
     });
@@ -370,7 +373,7 @@ export function attackServer(certificates?: Certificates): void {
         const counts = await pour(streams, perStream);
         expect(new Set(counts)).toEqual(new Set([String(perStream)]));
       });
-      // Two batches may meet in one turn.
+      // Two batches may be processed in one turn.
       expect(during.mostPerTurn).toBeLessThanOrEqual(2 * 2_048);
       expect(during.longestBlockMs).toBeLessThan(MAX_BLOCK_MS);
     },

@@ -1,4 +1,4 @@
-/** Clients that are silent in the middle of something: each has its time, and then it is over. */
+/** Clients that stop in the middle of something: each step has a time limit. */
 import { describe, expect, it } from "vitest";
 import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
 import { Flag, frame, RawConnection, request, settings, Type, words } from "../../support/frames.ts";
@@ -23,7 +23,7 @@ const SILENCES: Silence[] = [
     { headersTimeoutMs: 200 },
     async (connection) => {
       await connection.frame(Type.settings);
-      // Within a header block no other frame may be sent (RFC 9113, section 6.10).
+      // No other frame may be sent within a header block (RFC 9113, section 6.10).
       connection.polite = false;
       connection.write(frame(Type.headers, 0, 1, request()));
     },
@@ -110,7 +110,7 @@ it.each<[name: string, limits: object, dribble: boolean]>([
   const { payload } = await connection.frame(Type.headers, 1);
   clearInterval(timer);
   expect(payload.byteLength).toBeGreaterThan(0);
-  // The connection is as good as before.
+  // The connection is still usable.
   connection.write(call(3), frame(Type.data, Flag.endStream, 3, MESSAGE));
   expect((await connection.frame(Type.data, 3)).payload.toString()).toContain("Hello");
 });

@@ -1,6 +1,4 @@
-/**
- * Attacks that aim at the event loop: the peer's process has to stay responsive, whatever becomes of the call.
- */
+/** Attacks on the event loop: the process of the peer must stay responsive, whether or not the call succeeds. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -25,7 +23,7 @@ const VICTIM = fileURLToPath(new URL("client-victim.ts", import.meta.url));
 /** Well above the delays of garbage collection and a busy machine, well below a delay that users notice. */
 const MAX_BLOCK_MS = 500;
 
-/** Has a client make a call, in a process of its own. Fails if that does not report in time. */
+/** Lets a client make a call in a separate process. Fails if the client does not report in time. */
 async function attackClient(order: ClientOrder): Promise<ClientReport> {
   const child = fork(VICTIM, { execArgv: ["--conditions=triple-source", "--import", "tsx"] });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -42,7 +40,7 @@ function attacks(certificates?: Certificates): void {
   it("gives the window of an upload a byte at a time", { timeout: 90_000 }, async () => {
     const updates = Buffer.concat(Array.from({ length: 2_000 }, () => frame(Type.windowUpdate, 0, 1, words(1))));
     let isOver = false;
-    // Without reading frames, to be faster than the client.
+    // Frames are not read, so that the attack is faster than the client.
     const port = await startPeer(
       (socket) => {
         socket.write(settings([4, 1]));

@@ -1,6 +1,6 @@
 /**
- * The server under attack, in a process of its own, so that its memory is its own. Takes orders from its parent, tells it the
- * port, and then how it is whenever it is asked.
+ * The server under attack, in a separate process, so that its memory can be measured. It receives orders from its parent,
+ * reports its port, and then its state on request.
  */
 import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
@@ -9,11 +9,11 @@ import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts"
 import type { Certificate } from "../../support/certificate.ts";
 import { watchEventLoop } from "../../support/event-loop.ts";
 
-/** The first message of the parent. */
+/** The first message from the parent. */
 export interface Orders {
-  /** For a server over TLS. */
+  /** Certificate and key of a server over TLS. */
   readonly tls?: Certificate | undefined;
-  /** Other limits than the short ones of these tests. */
+  /** Limits that replace the short ones of these tests. */
   readonly limits?: ConnectionLimits | undefined;
   /** True to collect garbage continuously, which reveals the peak of live memory. */
   readonly watchMemory?: boolean | undefined;
@@ -22,18 +22,18 @@ export interface Orders {
 /** The state of the server. */
 export interface Health {
   readonly residentBytes: number;
-  /** Objects and buffers that are in use, and the most of them so far, if that is watched. */
+  /** Live objects and buffers, and their maximum so far, if it is measured. */
   readonly liveBytes: number;
   readonly peakLiveBytes: number;
   readonly sockets: number;
-  /** Handlers that have begun so far, and those that have not ended. */
+  /** Number of handlers that have started, and of those that have not ended. */
   readonly started: number;
   readonly running: number;
-  /** The most handlers that were running at a time, since the last question. */
+  /** Maximum number of running handlers since the last request. */
   readonly peak: number;
-  /** The most messages of streams that were handled in one turn of the event loop, since the last question. */
+  /** Maximum number of stream messages processed in one turn of the event loop since the last request. */
   readonly mostPerTurn: number;
-  /** The longest block of the event loop since the last question, see {@link watchEventLoop}. */
+  /** Longest block of the event loop since the last request, see {@link watchEventLoop}. */
   readonly longestBlockMs: number;
   /** Errors that would have ended a program without a listener. */
   readonly uncaught: readonly string[];
@@ -49,7 +49,7 @@ const uncaught: string[] = [];
 process.on("uncaughtException", (error) => uncaught.push(String(error.stack)));
 process.on("unhandledRejection", (reason) => uncaught.push(String(reason)));
 
-// Shorter than the defaults, because the tests wait for them: what Node gives up without closing ends by these.
+// Shorter than the defaults, because the tests wait for them: these limits end what Node abandons without closing.
 const SHORT_LIMITS: ConnectionLimits = { headersTimeoutMs: 1_000, stallTimeoutMs: 2_000 };
 const [{ tls, limits = SHORT_LIMITS, watchMemory = false }] = (await once(process, "message")) as [Orders];
 
@@ -85,7 +85,7 @@ function countInTurn(): void {
   mostPerTurn = Math.max(mostPerTurn, messagesInTurn);
 }
 
-/** The size of a large answer: a name such as `big 4096` asks for it, and `big` for 1 MiB. */
+/** The size of a large response: a name such as `big 4096` requests it; `big` requests 1 MiB. */
 function bytesOf(name: string): number {
   return Number(name.slice("big".length)) || 1024 * 1024;
 }

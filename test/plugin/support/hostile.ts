@@ -1,4 +1,4 @@
-/** Names and strings with a meaning in TypeScript, in JavaScript or in the tools around them. */
+/** Names and strings with a meaning in TypeScript, in JavaScript or in their tools. */
 import type { Plugin } from "@bufbuild/protoplugin";
 import { plugin } from "../../../src/plugin/plugin.ts";
 
@@ -21,8 +21,8 @@ export const hostileNames: readonly string[] = [
 ].filter((name) => /^[A-Za-z_]\w*$/.test(name));
 
 /**
- * Words that protoc-gen-es 2.17 cannot print as the name of a message: its module does not parse with the first six, and
- * does not type-check with the others. They are messages only where no module of protoc-gen-es is in the program.
+ * Words that protoc-gen-es 2.17 cannot print as the name of a message: with the first six, its module does not parse, with
+ * the others it does not type-check. They are messages only in programs without modules of protoc-gen-es.
  */
 export const unprintableMessages: readonly string[] =
   "as await infer keyof readonly unique any never symbol undefined unknown".split(" ");
@@ -66,7 +66,7 @@ export const hostileStrings: readonly string[] = [
   "plain text",
 ];
 
-/** A mutant of the plugin: it misspells a type in every signature. Tests that type-check must notice. */
+/** A mutant of the plugin, which misspells a type in every signature. Tests that type-check must detect it. */
 export const mutant: Plugin = {
   ...plugin,
   run(request) {

@@ -1,19 +1,19 @@
 /**
- * A mistake planted beside the files that a test type-checks. A compiler checks no types at all in a program in which one
- * file does not parse, so the absence of diagnostics proves something only where the planted mistake has been reported.
+ * A mistake that is added to the files that a test type-checks. A compiler checks no types in a program with a file that
+ * does not parse, so the absence of diagnostics proves something only if the planted mistake is reported.
  */
 export const PLANTED_NAME = "planted-mistake.ts";
 export const PLANTED_SOURCE = "export const planted: MissingOnPurpose = 1;\n";
 
-/** One entry is a line and the indented lines below it. */
+/** A diagnostic is a line and the indented lines below it. */
 const ENTRY = /\n(?! )/;
 
-/** An entry about a declaration file of another package, whose mistakes are not ours to mend. */
+/** A diagnostic about a declaration file of another package, which this repository cannot fix. */
 const FOREIGN = /^[^(]*node_modules\//;
 
 /**
- * The diagnostics in a compiler's output, without the planted one and those of other packages. Throws if the planted
- * mistake is missing, and for a file that does not parse (TS1000 to TS1999): the compiler has then checked nothing.
+ * Returns the diagnostics in a compiler's output without the planted one and those of other packages. Throws if the planted
+ * mistake is missing, and for a file that does not parse (TS1000 to TS1999), because the compiler has checked nothing then.
  */
 export function judgedDiagnostics(output: string): string[] {
   const entries = output.split(ENTRY).filter((entry) => entry.trim() !== "");

@@ -28,7 +28,7 @@ export class Project {
     writeFileSync(full, content);
   }
 
-  /** Generates with our plugin, or with a mutant of it. */
+  /** Generates with the plugin, or with a mutant of it. */
   generate(request: CodeGeneratorRequest, into = "", by: Plugin = plugin): void {
     for (const [path, content] of run(request, by)) this.write(join(into, path), content);
   }
@@ -49,8 +49,8 @@ export class Project {
   }
 
   /**
-   * Diagnostics of the whole project, with the strict flags of our own fixtures. Throws if a file does not parse, or if a
-   * planted mistake is not reported: nothing has been type-checked then.
+   * Returns the diagnostics of the whole project, with the strict flags of the fixtures. Throws if a file does not parse,
+   * or if a planted mistake is not reported, because nothing has been type-checked then.
    */
   diagnostics(compilerOptions: object = {}, compiler = "typescript"): string[] {
     this.write(PLANTED_NAME, PLANTED_SOURCE);

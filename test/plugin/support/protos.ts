@@ -1,4 +1,4 @@
-/** Proto files for tests: compiled by buf, given to the plugin in this process. */
+/** Proto files for tests: buf compiles them, and the plugin runs in this process. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ export function requestFor(set: FileDescriptorSet, parameter = "target=ts"): Cod
   });
 }
 
-/** The generated files by path. Throws what the plugin answers as an error. */
+/** Returns the generated files by path. Throws the error in the plugin's response. */
 export function run(request: CodeGeneratorRequest, by: Plugin = plugin): Map<string, string> {
   const response = by.run(request);
   if (response.error !== "") {
@@ -62,7 +62,9 @@ export function run(request: CodeGeneratorRequest, by: Plugin = plugin): Map<str
   return new Map(response.file.map((file) => [file.name, file.content]));
 }
 
-/** Generates from one proto3 file of package `a.v1` and gives the generated file. The header is put before the body. */
+/**
+ * Generates from one proto3 file of package `a.v1`, and returns the generated file. The header is written before the body.
+ */
 export function generate(body: string, parameter = "target=ts"): string {
   const set = compile({ "a/v1/a.proto": `syntax = "proto3";\npackage a.v1;\n${body}` });
   return run(requestFor(set, parameter)).get("a/v1/a_triple.ts") ?? "";

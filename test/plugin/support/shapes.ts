@@ -1,6 +1,4 @@
-/**
- * The allowed syntax of generated code: a walk over its syntax tree that finds anything else.
- */
+/** The allowed syntax of generated code: reports every other element of its syntax tree. */
 import { Project, type SourceFile, SyntaxKind, ts } from "ts-morph";
 
 const project = new Project({
@@ -8,10 +6,10 @@ const project = new Project({
   compilerOptions: { allowJs: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
 });
 
-/** Functions of the runtime that generated code calls, and what CommonJS needs. */
+/** Functions of the runtime that generated code calls, and those that CommonJS needs. */
 const callable = new Set(["createClient", "createInterfaceClient", "createFakeClient", "unimplemented", "require"]);
 
-/** Nodes that can run something, by what they may look like. Everything that is not an expression is harmless. */
+/** Nodes that can execute something, with their allowed form. Everything that is not an expression is harmless. */
 const expressions: ReadonlyMap<SyntaxKind, RegExp> = new Map([
   [
     SyntaxKind.CallExpression,
@@ -27,7 +25,7 @@ const expressions: ReadonlyMap<SyntaxKind, RegExp> = new Map([
   [SyntaxKind.ExpressionWithTypeArguments, /^[\w$]+$/],
   [SyntaxKind.Identifier, /^[\w$]+$/],
   [SyntaxKind.TrueKeyword, /^true$/],
-  // A descriptor or a class of a contract, which is looked up later.
+  // A descriptor, or a class of a contract, which is resolved later.
   [SyntaxKind.ArrowFunction, /^\(\) => [\w$]+(?:\.method\.[\w$]+)?$/],
   // Contracts need lists of parameters and of names.
   [SyntaxKind.ArrayLiteralExpression, /^\[[\s\S]*\]$/],
@@ -46,7 +44,7 @@ const statements = new Set([
   SyntaxKind.Block,
 ]);
 
-/** Everything in a file that has no business there, in words. */
+/** Returns descriptions of everything in a file that is not allowed. */
 export function foreignShapes(name: string, content: string): string[] {
   const file = project.createSourceFile(`/${name}`, content, { overwrite: true });
   try {
@@ -63,7 +61,9 @@ function syntaxErrors(file: SourceFile): string[] {
   );
 }
 
-/** Comments that compilers, debuggers and Node obey. The last line of a declaration file may name its own map. */
+/**
+ * Comments with an effect on compilers, debuggers and Node. The last line of a declaration file may name its source map.
+ */
 function directives(file: SourceFile): string[] {
   const { referencedFiles, typeReferenceDirectives, libReferenceDirectives } = file.compilerNode;
   const references = [...referencedFiles, ...typeReferenceDirectives, ...libReferenceDirectives];
@@ -95,7 +95,7 @@ function strangeNodes(file: SourceFile): string[] {
   return found;
 }
 
-/** Type nodes such as `string` and `typeof x` count as expressions in the compiler's books. */
+/** The compiler classifies type nodes such as `string` and `typeof x` as expressions. */
 function isTypePart(node: ts.Node): boolean {
   for (let at: ts.Node | undefined = node; at !== undefined; at = at.parent) {
     if (ts.isTypeNode(at) && !ts.isExpressionWithTypeArguments(at)) return true;

@@ -1,4 +1,4 @@
-/** A conversation with TypeScript's language server, as an editor has it. */
+/** A client of TypeScript's language server, as in an editor. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ export class LanguageServer {
     this.#process.stdout?.setEncoding("utf8").on("data", (text: string) => this.#read(text));
   }
 
-  /** Asks about a place in a file, which is opened first. */
+  /** Sends a request about a position in a file, which is opened first. */
   async ask<T>(command: string, place: Place, more: object = {}): Promise<T> {
     this.#send("open", { file: place.file, fileContent: readFileSync(place.file, "utf8") });
     return new Promise((resolve) => {
@@ -48,7 +48,7 @@ export class LanguageServer {
     return seq;
   }
 
-  /** Each message is a line of its own, between headers. */
+  /** Each message is a separate line, between headers. */
   #read(text: string): void {
     this.#text += text;
     const lines = this.#text.split("\n");
@@ -63,7 +63,7 @@ export class LanguageServer {
   }
 }
 
-/** The place of the first character of a text in a file, or of a part of it. */
+/** Returns the position of the first character of a text in a file, or of a part of it. */
 export function placeOf(file: string, text: string, part = text): Place {
   const content = readFileSync(file, "utf8");
   const index = content.indexOf(text);

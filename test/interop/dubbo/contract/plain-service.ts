@@ -1,4 +1,4 @@
-/** The interface of peers that has no proto file: `PlainService.java` beside the programs of Java. */
+/** The interface of peers without a proto file: `PlainService.java` next to the programs for Java. */
 import type { BigDecimal, byte, char, double, float, int, JavaArray, long, short } from "triple-es/java";
 
 /** @service com.example.interop.PlainService */
@@ -11,9 +11,9 @@ export interface PlainService {
   next(value: long): Promise<long>;
   half(value: double): Promise<double>;
   not(value: boolean): Promise<boolean>;
-  /** Null for null. */
+  /** Returns null for null. */
   boxedIncrement(value: int | null): Promise<int | null>;
-  /** Null for null. */
+  /** Returns null for null. */
   boxedNext(value: long | null): Promise<long | null>;
   reverse(values: string[]): Promise<string[]>;
   nextAll(values: long[]): Promise<long[]>;
@@ -27,7 +27,7 @@ export interface PlainService {
   total(amounts: BigDecimal[]): Promise<BigDecimal>;
   promote(level: Level): Promise<Level>;
   birthday(user: User): Promise<User>;
-  /** A user who is their own manager. */
+  /** Returns a user who is their own manager. */
   boss(name: string): Promise<User>;
   /** Returns its argument unchanged. */
   echo(value: unknown): Promise<unknown>;

@@ -85,14 +85,14 @@ export interface PlainServiceClient {
   not(value: boolean, options?: CallOptions): Promise<boolean>;
 
   /**
-   * Null for null.
+   * Returns null for null.
    *
    * @generated from method com.example.interop.PlainService.boxedIncrement
    */
   boxedIncrement(value: int | null, options?: CallOptions): Promise<int | null>;
 
   /**
-   * Null for null.
+   * Returns null for null.
    *
    * @generated from method com.example.interop.PlainService.boxedNext
    */
@@ -159,7 +159,7 @@ export interface PlainServiceClient {
   birthday(user: User, options?: CallOptions): Promise<User>;
 
   /**
-   * A user who is their own manager.
+   * Returns a user who is their own manager.
    *
    * @generated from method com.example.interop.PlainService.boss
    */
@@ -238,14 +238,14 @@ export interface PlainServiceHandler {
   not(value: boolean, context: HandlerContext): boolean | Promise<boolean>;
 
   /**
-   * Null for null.
+   * Returns null for null.
    *
    * @generated from method com.example.interop.PlainService.boxedIncrement
    */
   boxedIncrement(value: int | null, context: HandlerContext): int | null | Promise<int | null>;
 
   /**
-   * Null for null.
+   * Returns null for null.
    *
    * @generated from method com.example.interop.PlainService.boxedNext
    */
@@ -312,7 +312,7 @@ export interface PlainServiceHandler {
   birthday(user: User, context: HandlerContext): User | Promise<User>;
 
   /**
-   * A user who is their own manager.
+   * Returns a user who is their own manager.
    *
    * @generated from method com.example.interop.PlainService.boss
    */
@@ -782,7 +782,7 @@ export const PlainServiceDef: ServiceDef<PlainServiceClient, PlainServiceHandler
   },
 };
 
-/** Makes a client of com.example.interop.PlainService. */
+/** Creates a client of com.example.interop.PlainService. */
 export function createPlainServiceClient(transport: Transport, defaults?: CallDefaults): PlainServiceClient {
   return createInterfaceClient(PlainServiceDef, transport, defaults);
 }

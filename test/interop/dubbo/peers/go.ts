@@ -10,7 +10,7 @@ import { type DubboPeer, readOutcomes } from "../peer.ts";
 const VERSION = "v3.3.2";
 const PROTOC_GEN_GO = "v1.36.8";
 
-/** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
+/** Builds the program, and creates a peer. Throws a {@link MissingPeer} if that is not possible. */
 export function setUpGo(): DubboPeer {
   if (goVersion() === undefined) throw new MissingPeer("there is no go on the PATH");
   if (outputOf("protoc", "--version") === undefined) throw new MissingPeer("there is no protoc on the PATH");

@@ -1,4 +1,4 @@
-/** Dubbo for Java, from Maven Central, with the program in `java/` and stubs of Dubbo's own compiler. */
+/** Dubbo for Java from Maven Central, with the program in `java/` and stubs of Dubbo's compiler. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MissingPeer, type Target } from "../../peer.ts";
@@ -8,7 +8,7 @@ import { type DubboPeer, readOutcomes } from "../peer.ts";
 
 const PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
 
-/** The versions that go together: Dubbo's, and that of the newest compiler of stubs there is for it. */
+/** The version of Dubbo, and the newest version of the compiler of stubs that works with it. */
 export const JAVA_VERSIONS = [
   { name: "Java 3.3", dubbo: "3.3.6", compiler: "3.3.5" },
   { name: "Java 3.2", dubbo: "3.2.19", compiler: "3.2.10" },
@@ -18,25 +18,25 @@ const PROTOBUF = "3.25.5";
 /** Version of JAXB. With it on the class path, Dubbo 3.3 accepts XML. */
 const JAXB = "2.3.9";
 
-/** Programs that live for a few seconds need neither much memory nor the second compiler. */
+/** Programs that run for a few seconds need neither much memory nor the second compiler. */
 const JVM = [
   "-Xmx192m",
   "-XX:TieredStopAtLevel=1",
   "-XX:+UseSerialGC",
   "-Xshare:auto",
-  // The Netty that Dubbo 3.3.6 comes with compares the server's name, which Dubbo does not tell it.
+  // The Netty in Dubbo 3.3.6 verifies the name of the server, but Dubbo does not pass the name to it.
   "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 ];
 
-/** Options that the Hessian of 3.2 needs since Java 16, to read fields of exceptions and large numbers. */
+/** The Hessian of 3.2 needs these options from Java 16 on, to read fields of exceptions and large numbers. */
 const OPENED = ["java.lang", "java.math"].map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`);
 
-/** Group and version are compared with this, instead of preferring what has some. */
+/** With this setting, group and version are compared exactly. */
 const EXACT = ["env", "DUBBO_RPC_TRI_RESOLVE_FALLBACK_TO_DEFAULT=false"];
 
 type Version = (typeof JAVA_VERSIONS)[number];
 
-/** Builds the program, and makes a peer of it. Throws a {@link MissingPeer} where that cannot be. */
+/** Builds the program, and creates a peer. Throws a {@link MissingPeer} if that is not possible. */
 export function setUpJava(version: Version): DubboPeer {
   for (const [program, option] of [
     ["java", "-version"],
@@ -58,11 +58,11 @@ export function setUpJava(version: Version): DubboPeer {
   return {
     name: version.name,
     version: version.dubbo,
-    // 3.2 fails to answer by the Java name of a service with a proto file.
+    // 3.2 does not serve the Java name of a service with a proto file.
     javaNames: !isOld(version.dubbo),
     httpRpc: !isOld(version.dubbo),
     plainHttpRpc: !isOld(version.dubbo),
-    // The JDK's client, which is the same under every version of Dubbo.
+    // The HTTP client of the JDK, which is the same for every version of Dubbo.
     ...(version === JAVA_VERSIONS[0] && {
       runHttpClient: async (port: number) => readOutcomes(await runProgram([...http, String(port)])),
       runHttpBodies: async (port: number) => readOutcomes(await runProgram([...bodies, String(port)])),
@@ -82,7 +82,7 @@ export function setUpJava(version: Version): DubboPeer {
 
 const isOld = (dubbo: string): boolean => dubbo.startsWith("3.2.");
 
-/** The command that runs a class of the program, which is built if it has not been yet. */
+/** Returns the command that runs a class of the program. Builds the program first, if needed. */
 export function javaCommand({ dubbo, compiler }: Version, name: string): string[] {
   const folder = buildJava(dubbo, compiler);
   const classes = `${join(folder, "classes")}:${join(folder, "jars", "*")}`;
@@ -122,8 +122,8 @@ function buildJava(dubbo: string, compiler: string): string {
 }
 
 /**
- * No compiler that Maven Central has makes stubs for the newest 3.2: descriptors of methods are not told their service
- * there, but the service its methods.
+ * No compiler on Maven Central generates stubs for the newest 3.2: there, descriptors of methods do not refer to their
+ * service, but the service refers to its methods.
  */
 function adaptStubs(generated: readonly string[]): void {
   for (const file of generated.filter((name) => name.endsWith("Triple.java"))) {
@@ -136,7 +136,7 @@ function adaptStubs(generated: readonly string[]): void {
   }
 }
 
-/** Has Maven copy artifacts, each as group:name:version, and what they need. */
+/** Copies artifacts and their dependencies with Maven, each named as group:name:version. */
 function fetchJars(building: string, name: string, artifacts: readonly string[]): string {
   const folder = join(building, name);
   mkdirSync(folder);

@@ -1,4 +1,4 @@
-/** grpc-go: its own interop programs. They have no compression cases. */
+/** grpc-go with its own interop programs, which have no compression cases. */
 import { goVersion, installGoProgram } from "../../../support/go.ts";
 import { MissingPeer } from "../../peer.ts";
 import { runProgram, startProgram } from "../../program.ts";

@@ -1,6 +1,6 @@
 /**
- * @grpc/grpc-js: its client below our cases, and its server below our service. What it does not tell is whether a message
- * was compressed, and it cannot send one as it is in a stream that is compressed.
+ * @grpc/grpc-js: its client below the cases, and its server below the service. It does not expose whether a message was
+ * compressed, and cannot send an uncompressed message in a compressed stream.
  */
 import { createRequire } from "node:module";
 import type { DescMessage } from "@bufbuild/protobuf";
@@ -56,7 +56,7 @@ async function runCase(name: CaseName, target: Target): Promise<void> {
   }
 }
 
-/** A transport of ours with a channel of grpc-js in it. */
+/** A transport of triple-es on a channel of grpc-js. */
 function openTransport({ port, credentials }: Target, options: grpc.ClientOptions = {}): ClosableTransport {
   const trusted =
     credentials === undefined
@@ -153,7 +153,10 @@ function definitionOf(method: Method): grpc.MethodDefinition<object, object> {
 type Run = (request: unknown, context: HandlerContext) => unknown;
 type ServerCall = grpc.ServerDuplexStream<object, object> & { readonly request?: object };
 
-/** Makes a method of ours an implementation of grpc-js, which calls back for one response and has a stream for many. */
+/**
+ * Converts a method of triple-es to an implementation of grpc-js, which has a callback for one response and a stream for
+ * many.
+ */
 function implement({ kind }: Method, run: Run): grpc.UntypedHandleCall {
   const one = kind === "unary" || kind === "client_streaming";
   return async (call: ServerCall, callback?: grpc.sendUnaryData<object>) => {
@@ -164,7 +167,7 @@ function implement({ kind }: Method, run: Run): grpc.UntypedHandleCall {
     const requestHeaders = fromGrpc(call.metadata);
     const context = { signal: controller.signal, requestHeaders, responseHeaders, responseTrailers, sendHeaders };
     try {
-      // An iteration that ends would destroy the stream, and with it the side that has not been written yet.
+      // The end of an iteration would destroy the stream, including the side that has not been written yet.
       const result = run(
         call.request ?? call.iterator({ destroyOnReturn: false }),
         context as unknown as HandlerContext,

@@ -1,6 +1,6 @@
 /**
- * grpc-java: its own interop programs, from the jars of Maven Central. They trust and use the certificates that come with
- * them, so the TLS half uses those on both sides.
+ * grpc-java with its own interop programs, from the jars of Maven Central. They use and trust the certificates in the jars,
+ * so the TLS cases use those on both sides.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -13,12 +13,12 @@ import type { PeerSetup } from "../peer.ts";
 
 const VERSION = "1.79.0";
 const PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
-/** The name in the certificate that comes with the jars. */
+/** The name in the certificate of the jars. */
 const SERVERNAME = "foo.test.google.fr";
 
 /**
- * Cases that its server does not support: it never checks whether a message was compressed, where its own client fails
- * too, and compresses only unary responses on demand.
+ * Cases that its server does not support: it never checks whether a message was compressed, so its own client fails too,
+ * and it compresses only unary responses on demand.
  */
 const UNSUPPORTED: readonly CaseName[] = [
   "client_compressed_unary",
@@ -42,7 +42,7 @@ const POM = `<project>
 </project>
 `;
 
-/** The folder with the jars, which are fetched if they have not been yet. */
+/** Returns the folder with the jars. Downloads them first, if needed. */
 function fetchJars(): string {
   const folder = join(CACHE, "java", `grpc-interop-testing-${VERSION}`);
   if (existsSync(folder)) return folder;
@@ -74,7 +74,7 @@ export const setUpJava: PeerSetup = async () => {
   const files = { ca: cert("ca.pem"), cert: cert("server1.pem"), key: cert("server1.key") };
   const java = (program: string): string[] => [
     "java",
-    // Programs that live for one case need not be optimised.
+    // Programs that run one case do not need to be optimised.
     "-XX:TieredStopAtLevel=1",
     "-Xshare:auto",
     "-cp",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type Credentials, MissingPeer, type Target } from "../../peer.ts";
 import { installDebianPackages, outputOf, type Running, startProgram } from "../../program.ts";
 
-/** nginx's version. Throws where there is no nginx. */
+/** Returns the version of nginx. Throws if nginx is missing. */
 export function nginxVersion(): string {
   installDebianPackages("nginx-light");
   const said = outputOf("nginx", "-v");
@@ -15,7 +15,7 @@ export function nginxVersion(): string {
   return said.replace(/^.*nginx\//s, "");
 }
 
-/** Starts nginx in front of a server. With credentials: TLS to nginx, and from nginx to the server. */
+/** Starts nginx in front of a server. With credentials, connections to nginx and from nginx to the server use TLS. */
 export async function startNginx({ port: backend, credentials }: Target): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), "triple-es-nginx-"));
   const running = await startProgram((port) => {

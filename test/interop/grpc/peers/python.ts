@@ -1,6 +1,7 @@
 /**
- * grpcio, the C core: a service and the cases in Python, with Debian's packages. A server of grpcio does not tell whether a
- * request was compressed; a client neither whether a response was, nor can it send one message of a stream as it is.
+ * grpcio, the C core: a service and the cases in Python, with Debian's packages. Its server does not expose whether a
+ * request was compressed. Its client does not expose whether a response was, and cannot send one uncompressed message of a
+ * compressed stream.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,14 +12,13 @@ import { installDebianPackages, outputOf, runProgram, startProgram } from "../..
 import { caseNames, partialCases } from "../cases.ts";
 import type { PeerSetup } from "../peer.ts";
 
-/** Debian's own, whatever else is on the PATH: its packages are for it alone. */
+/** Debian's Python, even if another one is on the PATH, because its packages are available only there. */
 const PYTHON = "/usr/bin/python3";
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 /**
- * The common imports of both programs: the messages, by method. The package grpc of the protos would hide that of
- * grpcio.
+ * The common imports of both programs: the messages, by method. The package grpc of the protos would hide that of grpcio.
  */
 const MESSAGES = `
 import importlib.util, os, sys

@@ -37,7 +37,7 @@ export function decodeAny(reader: MessageReader, end: number, message: Any = new
   return message;
 }
 
-/** Makes a google.protobuf.Any without any field set. */
+/** Creates a google.protobuf.Any without any field set. */
 export function newAny(): Any {
   return {
     $typeName: "google.protobuf.Any",

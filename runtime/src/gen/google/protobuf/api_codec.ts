@@ -79,7 +79,7 @@ export function decodeApi(reader: MessageReader, end: number, message: Api = new
   return message;
 }
 
-/** Makes a google.protobuf.Api without any field set. */
+/** Creates a google.protobuf.Api without any field set. */
 export function newApi(): Api {
   return {
     $typeName: "google.protobuf.Api",
@@ -155,7 +155,7 @@ export function decodeMethod(reader: MessageReader, end: number, message: Method
   return message;
 }
 
-/** Makes a google.protobuf.Method without any field set. */
+/** Creates a google.protobuf.Method without any field set. */
 export function newMethod(): Method {
   return {
     $typeName: "google.protobuf.Method",
@@ -204,7 +204,7 @@ export function decodeMixin(reader: MessageReader, end: number, message: Mixin =
   return message;
 }
 
-/** Makes a google.protobuf.Mixin without any field set. */
+/** Creates a google.protobuf.Mixin without any field set. */
 export function newMixin(): Mixin {
   return {
     $typeName: "google.protobuf.Mixin",

@@ -54,7 +54,7 @@ export function decodeFileDescriptorSet(reader: MessageReader, end: number, mess
 /** Defaults of fields that have presence. */
 const prototypeOfFileDescriptorSet: object = {};
 
-/** Makes a google.protobuf.FileDescriptorSet without any field set. */
+/** Creates a google.protobuf.FileDescriptorSet without any field set. */
 export function newFileDescriptorSet(): FileDescriptorSet {
   const message = Object.create(prototypeOfFileDescriptorSet);
   message.$typeName = "google.protobuf.FileDescriptorSet";
@@ -205,7 +205,7 @@ const prototypeOfFileDescriptorProto: object = {
   edition: 0,
 };
 
-/** Makes a google.protobuf.FileDescriptorProto without any field set. */
+/** Creates a google.protobuf.FileDescriptorProto without any field set. */
 export function newFileDescriptorProto(): FileDescriptorProto {
   const message = Object.create(prototypeOfFileDescriptorProto);
   message.$typeName = "google.protobuf.FileDescriptorProto";
@@ -338,7 +338,7 @@ const prototypeOfDescriptorProto: object = {
   visibility: 0,
 };
 
-/** Makes a google.protobuf.DescriptorProto without any field set. */
+/** Creates a google.protobuf.DescriptorProto without any field set. */
 export function newDescriptorProto(): DescriptorProto {
   const message = Object.create(prototypeOfDescriptorProto);
   message.$typeName = "google.protobuf.DescriptorProto";
@@ -401,7 +401,7 @@ const prototypeOfDescriptorProto_ExtensionRange: object = {
   end: 0,
 };
 
-/** Makes a google.protobuf.DescriptorProto.ExtensionRange without any field set. */
+/** Creates a google.protobuf.DescriptorProto.ExtensionRange without any field set. */
 export function newDescriptorProto_ExtensionRange(): DescriptorProto_ExtensionRange {
   const message = Object.create(prototypeOfDescriptorProto_ExtensionRange);
   message.$typeName = "google.protobuf.DescriptorProto.ExtensionRange";
@@ -448,7 +448,7 @@ const prototypeOfDescriptorProto_ReservedRange: object = {
   end: 0,
 };
 
-/** Makes a google.protobuf.DescriptorProto.ReservedRange without any field set. */
+/** Creates a google.protobuf.DescriptorProto.ReservedRange without any field set. */
 export function newDescriptorProto_ReservedRange(): DescriptorProto_ReservedRange {
   const message = Object.create(prototypeOfDescriptorProto_ReservedRange);
   message.$typeName = "google.protobuf.DescriptorProto.ReservedRange";
@@ -523,7 +523,7 @@ const prototypeOfExtensionRangeOptions: object = {
   verification: 1,
 };
 
-/** Makes a google.protobuf.ExtensionRangeOptions without any field set. */
+/** Creates a google.protobuf.ExtensionRangeOptions without any field set. */
 export function newExtensionRangeOptions(): ExtensionRangeOptions {
   const message = Object.create(prototypeOfExtensionRangeOptions);
   message.$typeName = "google.protobuf.ExtensionRangeOptions";
@@ -587,7 +587,7 @@ const prototypeOfExtensionRangeOptions_Declaration: object = {
   repeated: false,
 };
 
-/** Makes a google.protobuf.ExtensionRangeOptions.Declaration without any field set. */
+/** Creates a google.protobuf.ExtensionRangeOptions.Declaration without any field set. */
 export function newExtensionRangeOptions_Declaration(): ExtensionRangeOptions_Declaration {
   const message = Object.create(prototypeOfExtensionRangeOptions_Declaration);
   message.$typeName = "google.protobuf.ExtensionRangeOptions.Declaration";
@@ -717,7 +717,7 @@ const prototypeOfFieldDescriptorProto: object = {
   proto3Optional: false,
 };
 
-/** Makes a google.protobuf.FieldDescriptorProto without any field set. */
+/** Creates a google.protobuf.FieldDescriptorProto without any field set. */
 export function newFieldDescriptorProto(): FieldDescriptorProto {
   const message = Object.create(prototypeOfFieldDescriptorProto);
   message.$typeName = "google.protobuf.FieldDescriptorProto";
@@ -767,7 +767,7 @@ const prototypeOfOneofDescriptorProto: object = {
   name: "",
 };
 
-/** Makes a google.protobuf.OneofDescriptorProto without any field set. */
+/** Creates a google.protobuf.OneofDescriptorProto without any field set. */
 export function newOneofDescriptorProto(): OneofDescriptorProto {
   const message = Object.create(prototypeOfOneofDescriptorProto);
   message.$typeName = "google.protobuf.OneofDescriptorProto";
@@ -852,7 +852,7 @@ const prototypeOfEnumDescriptorProto: object = {
   visibility: 0,
 };
 
-/** Makes a google.protobuf.EnumDescriptorProto without any field set. */
+/** Creates a google.protobuf.EnumDescriptorProto without any field set. */
 export function newEnumDescriptorProto(): EnumDescriptorProto {
   const message = Object.create(prototypeOfEnumDescriptorProto);
   message.$typeName = "google.protobuf.EnumDescriptorProto";
@@ -902,7 +902,7 @@ const prototypeOfEnumDescriptorProto_EnumReservedRange: object = {
   end: 0,
 };
 
-/** Makes a google.protobuf.EnumDescriptorProto.EnumReservedRange without any field set. */
+/** Creates a google.protobuf.EnumDescriptorProto.EnumReservedRange without any field set. */
 export function newEnumDescriptorProto_EnumReservedRange(): EnumDescriptorProto_EnumReservedRange {
   const message = Object.create(prototypeOfEnumDescriptorProto_EnumReservedRange);
   message.$typeName = "google.protobuf.EnumDescriptorProto.EnumReservedRange";
@@ -957,7 +957,7 @@ const prototypeOfEnumValueDescriptorProto: object = {
   number: 0,
 };
 
-/** Makes a google.protobuf.EnumValueDescriptorProto without any field set. */
+/** Creates a google.protobuf.EnumValueDescriptorProto without any field set. */
 export function newEnumValueDescriptorProto(): EnumValueDescriptorProto {
   const message = Object.create(prototypeOfEnumValueDescriptorProto);
   message.$typeName = "google.protobuf.EnumValueDescriptorProto";
@@ -1015,7 +1015,7 @@ const prototypeOfServiceDescriptorProto: object = {
   name: "",
 };
 
-/** Makes a google.protobuf.ServiceDescriptorProto without any field set. */
+/** Creates a google.protobuf.ServiceDescriptorProto without any field set. */
 export function newServiceDescriptorProto(): ServiceDescriptorProto {
   const message = Object.create(prototypeOfServiceDescriptorProto);
   message.$typeName = "google.protobuf.ServiceDescriptorProto";
@@ -1086,7 +1086,7 @@ const prototypeOfMethodDescriptorProto: object = {
   serverStreaming: false,
 };
 
-/** Makes a google.protobuf.MethodDescriptorProto without any field set. */
+/** Creates a google.protobuf.MethodDescriptorProto without any field set. */
 export function newMethodDescriptorProto(): MethodDescriptorProto {
   const message = Object.create(prototypeOfMethodDescriptorProto);
   message.$typeName = "google.protobuf.MethodDescriptorProto";
@@ -1244,7 +1244,7 @@ const prototypeOfFileOptions: object = {
   rubyPackage: "",
 };
 
-/** Makes a google.protobuf.FileOptions without any field set. */
+/** Creates a google.protobuf.FileOptions without any field set. */
 export function newFileOptions(): FileOptions {
   const message = Object.create(prototypeOfFileOptions);
   message.$typeName = "google.protobuf.FileOptions";
@@ -1323,7 +1323,7 @@ const prototypeOfMessageOptions: object = {
   deprecatedLegacyJsonFieldConflicts: false,
 };
 
-/** Makes a google.protobuf.MessageOptions without any field set. */
+/** Creates a google.protobuf.MessageOptions without any field set. */
 export function newMessageOptions(): MessageOptions {
   const message = Object.create(prototypeOfMessageOptions);
   message.$typeName = "google.protobuf.MessageOptions";
@@ -1476,7 +1476,7 @@ const prototypeOfFieldOptions: object = {
   retention: 0,
 };
 
-/** Makes a google.protobuf.FieldOptions without any field set. */
+/** Creates a google.protobuf.FieldOptions without any field set. */
 export function newFieldOptions(): FieldOptions {
   const message = Object.create(prototypeOfFieldOptions);
   message.$typeName = "google.protobuf.FieldOptions";
@@ -1547,7 +1547,7 @@ const prototypeOfFieldOptions_EditionDefault: object = {
   value: "",
 };
 
-/** Makes a google.protobuf.FieldOptions.EditionDefault without any field set. */
+/** Creates a google.protobuf.FieldOptions.EditionDefault without any field set. */
 export function newFieldOptions_EditionDefault(): FieldOptions_EditionDefault {
   const message = Object.create(prototypeOfFieldOptions_EditionDefault);
   message.$typeName = "google.protobuf.FieldOptions.EditionDefault";
@@ -1672,7 +1672,7 @@ const prototypeOfFieldOptions_FeatureSupport: object = {
   removalError: "",
 };
 
-/** Makes a google.protobuf.FieldOptions.FeatureSupport without any field set. */
+/** Creates a google.protobuf.FieldOptions.FeatureSupport without any field set. */
 export function newFieldOptions_FeatureSupport(): FieldOptions_FeatureSupport {
   const message = Object.create(prototypeOfFieldOptions_FeatureSupport);
   message.$typeName = "google.protobuf.FieldOptions.FeatureSupport";
@@ -1724,7 +1724,7 @@ export function decodeOneofOptions(reader: MessageReader, end: number, message: 
 /** Defaults of fields that have presence. */
 const prototypeOfOneofOptions: object = {};
 
-/** Makes a google.protobuf.OneofOptions without any field set. */
+/** Creates a google.protobuf.OneofOptions without any field set. */
 export function newOneofOptions(): OneofOptions {
   const message = Object.create(prototypeOfOneofOptions);
   message.$typeName = "google.protobuf.OneofOptions";
@@ -1793,7 +1793,7 @@ const prototypeOfEnumOptions: object = {
   deprecatedLegacyJsonFieldConflicts: false,
 };
 
-/** Makes a google.protobuf.EnumOptions without any field set. */
+/** Creates a google.protobuf.EnumOptions without any field set. */
 export function newEnumOptions(): EnumOptions {
   const message = Object.create(prototypeOfEnumOptions);
   message.$typeName = "google.protobuf.EnumOptions";
@@ -1865,7 +1865,7 @@ const prototypeOfEnumValueOptions: object = {
   debugRedact: false,
 };
 
-/** Makes a google.protobuf.EnumValueOptions without any field set. */
+/** Creates a google.protobuf.EnumValueOptions without any field set. */
 export function newEnumValueOptions(): EnumValueOptions {
   const message = Object.create(prototypeOfEnumValueOptions);
   message.$typeName = "google.protobuf.EnumValueOptions";
@@ -1924,7 +1924,7 @@ const prototypeOfServiceOptions: object = {
   deprecated: false,
 };
 
-/** Makes a google.protobuf.ServiceOptions without any field set. */
+/** Creates a google.protobuf.ServiceOptions without any field set. */
 export function newServiceOptions(): ServiceOptions {
   const message = Object.create(prototypeOfServiceOptions);
   message.$typeName = "google.protobuf.ServiceOptions";
@@ -1998,7 +1998,7 @@ const prototypeOfMethodOptions: object = {
   idempotencyLevel: 0,
 };
 
-/** Makes a google.protobuf.MethodOptions without any field set. */
+/** Creates a google.protobuf.MethodOptions without any field set. */
 export function newMethodOptions(): MethodOptions {
   const message = Object.create(prototypeOfMethodOptions);
   message.$typeName = "google.protobuf.MethodOptions";
@@ -2074,7 +2074,7 @@ const prototypeOfUninterpretedOption: object = {
   aggregateValue: "",
 };
 
-/** Makes a google.protobuf.UninterpretedOption without any field set. */
+/** Creates a google.protobuf.UninterpretedOption without any field set. */
 export function newUninterpretedOption(): UninterpretedOption {
   const message = Object.create(prototypeOfUninterpretedOption);
   message.$typeName = "google.protobuf.UninterpretedOption";
@@ -2124,7 +2124,7 @@ const prototypeOfUninterpretedOption_NamePart: object = {
   isExtension: false,
 };
 
-/** Makes a google.protobuf.UninterpretedOption.NamePart without any field set. */
+/** Creates a google.protobuf.UninterpretedOption.NamePart without any field set. */
 export function newUninterpretedOption_NamePart(): UninterpretedOption_NamePart {
   const message = Object.create(prototypeOfUninterpretedOption_NamePart);
   message.$typeName = "google.protobuf.UninterpretedOption.NamePart";
@@ -2300,7 +2300,7 @@ const prototypeOfFeatureSet: object = {
   enforceProtoLimits: 0,
 };
 
-/** Makes a google.protobuf.FeatureSet without any field set. */
+/** Creates a google.protobuf.FeatureSet without any field set. */
 export function newFeatureSet(): FeatureSet {
   const message = Object.create(prototypeOfFeatureSet);
   message.$typeName = "google.protobuf.FeatureSet";
@@ -2335,7 +2335,7 @@ export function decodeFeatureSet_VisibilityFeature(reader: MessageReader, end: n
 /** Defaults of fields that have presence. */
 const prototypeOfFeatureSet_VisibilityFeature: object = {};
 
-/** Makes a google.protobuf.FeatureSet.VisibilityFeature without any field set. */
+/** Creates a google.protobuf.FeatureSet.VisibilityFeature without any field set. */
 export function newFeatureSet_VisibilityFeature(): FeatureSet_VisibilityFeature {
   const message = Object.create(prototypeOfFeatureSet_VisibilityFeature);
   message.$typeName = "google.protobuf.FeatureSet.VisibilityFeature";
@@ -2370,7 +2370,7 @@ export function decodeFeatureSet_ProtoLimitsFeature(reader: MessageReader, end: 
 /** Defaults of fields that have presence. */
 const prototypeOfFeatureSet_ProtoLimitsFeature: object = {};
 
-/** Makes a google.protobuf.FeatureSet.ProtoLimitsFeature without any field set. */
+/** Creates a google.protobuf.FeatureSet.ProtoLimitsFeature without any field set. */
 export function newFeatureSet_ProtoLimitsFeature(): FeatureSet_ProtoLimitsFeature {
   const message = Object.create(prototypeOfFeatureSet_ProtoLimitsFeature);
   message.$typeName = "google.protobuf.FeatureSet.ProtoLimitsFeature";
@@ -2467,7 +2467,7 @@ const prototypeOfFeatureSetDefaults: object = {
   maximumEdition: 0,
 };
 
-/** Makes a google.protobuf.FeatureSetDefaults without any field set. */
+/** Creates a google.protobuf.FeatureSetDefaults without any field set. */
 export function newFeatureSetDefaults(): FeatureSetDefaults {
   const message = Object.create(prototypeOfFeatureSetDefaults);
   message.$typeName = "google.protobuf.FeatureSetDefaults";
@@ -2547,7 +2547,7 @@ const prototypeOfFeatureSetDefaults_FeatureSetEditionDefault: object = {
   edition: 0,
 };
 
-/** Makes a google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault without any field set. */
+/** Creates a google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault without any field set. */
 export function newFeatureSetDefaults_FeatureSetEditionDefault(): FeatureSetDefaults_FeatureSetEditionDefault {
   const message = Object.create(prototypeOfFeatureSetDefaults_FeatureSetEditionDefault);
   message.$typeName = "google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault";
@@ -2591,7 +2591,7 @@ export function decodeSourceCodeInfo(reader: MessageReader, end: number, message
 /** Defaults of fields that have presence. */
 const prototypeOfSourceCodeInfo: object = {};
 
-/** Makes a google.protobuf.SourceCodeInfo without any field set. */
+/** Creates a google.protobuf.SourceCodeInfo without any field set. */
 export function newSourceCodeInfo(): SourceCodeInfo {
   const message = Object.create(prototypeOfSourceCodeInfo);
   message.$typeName = "google.protobuf.SourceCodeInfo";
@@ -2667,7 +2667,7 @@ const prototypeOfSourceCodeInfo_Location: object = {
   trailingComments: "",
 };
 
-/** Makes a google.protobuf.SourceCodeInfo.Location without any field set. */
+/** Creates a google.protobuf.SourceCodeInfo.Location without any field set. */
 export function newSourceCodeInfo_Location(): SourceCodeInfo_Location {
   const message = Object.create(prototypeOfSourceCodeInfo_Location);
   message.$typeName = "google.protobuf.SourceCodeInfo.Location";
@@ -2714,7 +2714,7 @@ export function decodeGeneratedCodeInfo(reader: MessageReader, end: number, mess
 /** Defaults of fields that have presence. */
 const prototypeOfGeneratedCodeInfo: object = {};
 
-/** Makes a google.protobuf.GeneratedCodeInfo without any field set. */
+/** Creates a google.protobuf.GeneratedCodeInfo without any field set. */
 export function newGeneratedCodeInfo(): GeneratedCodeInfo {
   const message = Object.create(prototypeOfGeneratedCodeInfo);
   message.$typeName = "google.protobuf.GeneratedCodeInfo";
@@ -2794,7 +2794,7 @@ const prototypeOfGeneratedCodeInfo_Annotation: object = {
   semantic: 0,
 };
 
-/** Makes a google.protobuf.GeneratedCodeInfo.Annotation without any field set. */
+/** Creates a google.protobuf.GeneratedCodeInfo.Annotation without any field set. */
 export function newGeneratedCodeInfo_Annotation(): GeneratedCodeInfo_Annotation {
   const message = Object.create(prototypeOfGeneratedCodeInfo_Annotation);
   message.$typeName = "google.protobuf.GeneratedCodeInfo.Annotation";

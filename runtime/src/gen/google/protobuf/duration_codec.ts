@@ -37,7 +37,7 @@ export function decodeDuration(reader: MessageReader, end: number, message: Dura
   return message;
 }
 
-/** Makes a google.protobuf.Duration without any field set. */
+/** Creates a google.protobuf.Duration without any field set. */
 export function newDuration(): Duration {
   return {
     $typeName: "google.protobuf.Duration",

@@ -28,7 +28,7 @@ export function decodeEmpty(reader: MessageReader, end: number, message: Empty =
   return message;
 }
 
-/** Makes a google.protobuf.Empty without any field set. */
+/** Creates a google.protobuf.Empty without any field set. */
 export function newEmpty(): Empty {
   return {
     $typeName: "google.protobuf.Empty",

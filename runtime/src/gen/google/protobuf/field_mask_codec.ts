@@ -33,7 +33,7 @@ export function decodeFieldMask(reader: MessageReader, end: number, message: Fie
   return message;
 }
 
-/** Makes a google.protobuf.FieldMask without any field set. */
+/** Creates a google.protobuf.FieldMask without any field set. */
 export function newFieldMask(): FieldMask {
   return {
     $typeName: "google.protobuf.FieldMask",

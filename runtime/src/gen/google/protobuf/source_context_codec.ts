@@ -33,7 +33,7 @@ export function decodeSourceContext(reader: MessageReader, end: number, message:
   return message;
 }
 
-/** Makes a google.protobuf.SourceContext without any field set. */
+/** Creates a google.protobuf.SourceContext without any field set. */
 export function newSourceContext(): SourceContext {
   return {
     $typeName: "google.protobuf.SourceContext",

@@ -58,7 +58,7 @@ export function decodeStruct(reader: MessageReader, end: number, message: Struct
   return message;
 }
 
-/** Makes a google.protobuf.Struct without any field set. */
+/** Creates a google.protobuf.Struct without any field set. */
 export function newStruct(): Struct {
   return {
     $typeName: "google.protobuf.Struct",
@@ -124,7 +124,7 @@ export function decodeValue(reader: MessageReader, end: number, message: Value =
   return message;
 }
 
-/** Makes a google.protobuf.Value without any field set. */
+/** Creates a google.protobuf.Value without any field set. */
 export function newValue(): Value {
   return {
     $typeName: "google.protobuf.Value",
@@ -166,7 +166,7 @@ export function decodeListValue(reader: MessageReader, end: number, message: Lis
   return message;
 }
 
-/** Makes a google.protobuf.ListValue without any field set. */
+/** Creates a google.protobuf.ListValue without any field set. */
 export function newListValue(): ListValue {
   return {
     $typeName: "google.protobuf.ListValue",

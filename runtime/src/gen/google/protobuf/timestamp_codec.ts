@@ -37,7 +37,7 @@ export function decodeTimestamp(reader: MessageReader, end: number, message: Tim
   return message;
 }
 
-/** Makes a google.protobuf.Timestamp without any field set. */
+/** Creates a google.protobuf.Timestamp without any field set. */
 export function newTimestamp(): Timestamp {
   return {
     $typeName: "google.protobuf.Timestamp",

@@ -71,7 +71,7 @@ export function decodeType(reader: MessageReader, end: number, message: Type = n
   return message;
 }
 
-/** Makes a google.protobuf.Type without any field set. */
+/** Creates a google.protobuf.Type without any field set. */
 export function newType(): Type {
   return {
     $typeName: "google.protobuf.Type",
@@ -154,7 +154,7 @@ export function decodeField(reader: MessageReader, end: number, message: Field =
   return message;
 }
 
-/** Makes a google.protobuf.Field without any field set. */
+/** Creates a google.protobuf.Field without any field set. */
 export function newField(): Field {
   return {
     $typeName: "google.protobuf.Field",
@@ -233,7 +233,7 @@ export function decodeEnum(reader: MessageReader, end: number, message: Enum = n
   return message;
 }
 
-/** Makes a google.protobuf.Enum without any field set. */
+/** Creates a google.protobuf.Enum without any field set. */
 export function newEnum(): Enum {
   return {
     $typeName: "google.protobuf.Enum",
@@ -287,7 +287,7 @@ export function decodeEnumValue(reader: MessageReader, end: number, message: Enu
   return message;
 }
 
-/** Makes a google.protobuf.EnumValue without any field set. */
+/** Creates a google.protobuf.EnumValue without any field set. */
 export function newEnumValue(): EnumValue {
   return {
     $typeName: "google.protobuf.EnumValue",
@@ -335,7 +335,7 @@ export function decodeOption(reader: MessageReader, end: number, message: Option
   return message;
 }
 
-/** Makes a google.protobuf.Option without any field set. */
+/** Creates a google.protobuf.Option without any field set. */
 export function newOption(): Option {
   return {
     $typeName: "google.protobuf.Option",

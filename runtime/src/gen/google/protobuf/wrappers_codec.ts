@@ -35,7 +35,7 @@ export function decodeDoubleValue(reader: MessageReader, end: number, message: D
   return message;
 }
 
-/** Makes a google.protobuf.DoubleValue without any field set. */
+/** Creates a google.protobuf.DoubleValue without any field set. */
 export function newDoubleValue(): DoubleValue {
   return {
     $typeName: "google.protobuf.DoubleValue",
@@ -73,7 +73,7 @@ export function decodeFloatValue(reader: MessageReader, end: number, message: Fl
   return message;
 }
 
-/** Makes a google.protobuf.FloatValue without any field set. */
+/** Creates a google.protobuf.FloatValue without any field set. */
 export function newFloatValue(): FloatValue {
   return {
     $typeName: "google.protobuf.FloatValue",
@@ -111,7 +111,7 @@ export function decodeInt64Value(reader: MessageReader, end: number, message: In
   return message;
 }
 
-/** Makes a google.protobuf.Int64Value without any field set. */
+/** Creates a google.protobuf.Int64Value without any field set. */
 export function newInt64Value(): Int64Value {
   return {
     $typeName: "google.protobuf.Int64Value",
@@ -149,7 +149,7 @@ export function decodeUInt64Value(reader: MessageReader, end: number, message: U
   return message;
 }
 
-/** Makes a google.protobuf.UInt64Value without any field set. */
+/** Creates a google.protobuf.UInt64Value without any field set. */
 export function newUInt64Value(): UInt64Value {
   return {
     $typeName: "google.protobuf.UInt64Value",
@@ -187,7 +187,7 @@ export function decodeInt32Value(reader: MessageReader, end: number, message: In
   return message;
 }
 
-/** Makes a google.protobuf.Int32Value without any field set. */
+/** Creates a google.protobuf.Int32Value without any field set. */
 export function newInt32Value(): Int32Value {
   return {
     $typeName: "google.protobuf.Int32Value",
@@ -225,7 +225,7 @@ export function decodeUInt32Value(reader: MessageReader, end: number, message: U
   return message;
 }
 
-/** Makes a google.protobuf.UInt32Value without any field set. */
+/** Creates a google.protobuf.UInt32Value without any field set. */
 export function newUInt32Value(): UInt32Value {
   return {
     $typeName: "google.protobuf.UInt32Value",
@@ -263,7 +263,7 @@ export function decodeBoolValue(reader: MessageReader, end: number, message: Boo
   return message;
 }
 
-/** Makes a google.protobuf.BoolValue without any field set. */
+/** Creates a google.protobuf.BoolValue without any field set. */
 export function newBoolValue(): BoolValue {
   return {
     $typeName: "google.protobuf.BoolValue",
@@ -301,7 +301,7 @@ export function decodeStringValue(reader: MessageReader, end: number, message: S
   return message;
 }
 
-/** Makes a google.protobuf.StringValue without any field set. */
+/** Creates a google.protobuf.StringValue without any field set. */
 export function newStringValue(): StringValue {
   return {
     $typeName: "google.protobuf.StringValue",
@@ -339,7 +339,7 @@ export function decodeBytesValue(reader: MessageReader, end: number, message: By
   return message;
 }
 
-/** Makes a google.protobuf.BytesValue without any field set. */
+/** Creates a google.protobuf.BytesValue without any field set. */
 export function newBytesValue(): BytesValue {
   return {
     $typeName: "google.protobuf.BytesValue",

@@ -58,7 +58,7 @@ const prototypeOfVersion: object = {
   suffix: "",
 };
 
-/** Makes a google.protobuf.compiler.Version without any field set. */
+/** Creates a google.protobuf.compiler.Version without any field set. */
 export function newVersion(): Version {
   const message = Object.create(prototypeOfVersion);
   message.$typeName = "google.protobuf.compiler.Version";
@@ -128,7 +128,7 @@ const prototypeOfCodeGeneratorRequest: object = {
   parameter: "",
 };
 
-/** Makes a google.protobuf.compiler.CodeGeneratorRequest without any field set. */
+/** Creates a google.protobuf.compiler.CodeGeneratorRequest without any field set. */
 export function newCodeGeneratorRequest(): CodeGeneratorRequest {
   const message = Object.create(prototypeOfCodeGeneratorRequest);
   message.$typeName = "google.protobuf.compiler.CodeGeneratorRequest";
@@ -196,7 +196,7 @@ const prototypeOfCodeGeneratorResponse: object = {
   maximumEdition: 0,
 };
 
-/** Makes a google.protobuf.compiler.CodeGeneratorResponse without any field set. */
+/** Creates a google.protobuf.compiler.CodeGeneratorResponse without any field set. */
 export function newCodeGeneratorResponse(): CodeGeneratorResponse {
   const message = Object.create(prototypeOfCodeGeneratorResponse);
   message.$typeName = "google.protobuf.compiler.CodeGeneratorResponse";
@@ -257,7 +257,7 @@ const prototypeOfCodeGeneratorResponse_File: object = {
   content: "",
 };
 
-/** Makes a google.protobuf.compiler.CodeGeneratorResponse.File without any field set. */
+/** Creates a google.protobuf.compiler.CodeGeneratorResponse.File without any field set. */
 export function newCodeGeneratorResponse_File(): CodeGeneratorResponse_File {
   const message = Object.create(prototypeOfCodeGeneratorResponse_File);
   message.$typeName = "google.protobuf.compiler.CodeGeneratorResponse.File";

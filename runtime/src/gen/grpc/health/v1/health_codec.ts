@@ -49,7 +49,7 @@ export function decodeHealthCheckRequest(reader: MessageReader, end: number, mes
   return message;
 }
 
-/** Makes a grpc.health.v1.HealthCheckRequest without any field set. */
+/** Creates a grpc.health.v1.HealthCheckRequest without any field set. */
 export function newHealthCheckRequest(): HealthCheckRequest {
   return {
     $typeName: "grpc.health.v1.HealthCheckRequest",
@@ -87,7 +87,7 @@ export function decodeHealthCheckResponse(reader: MessageReader, end: number, me
   return message;
 }
 
-/** Makes a grpc.health.v1.HealthCheckResponse without any field set. */
+/** Creates a grpc.health.v1.HealthCheckResponse without any field set. */
 export function newHealthCheckResponse(): HealthCheckResponse {
   return {
     $typeName: "grpc.health.v1.HealthCheckResponse",
@@ -120,7 +120,7 @@ export function decodeHealthListRequest(reader: MessageReader, end: number, mess
   return message;
 }
 
-/** Makes a grpc.health.v1.HealthListRequest without any field set. */
+/** Creates a grpc.health.v1.HealthListRequest without any field set. */
 export function newHealthListRequest(): HealthListRequest {
   return {
     $typeName: "grpc.health.v1.HealthListRequest",
@@ -182,7 +182,7 @@ export function decodeHealthListResponse(reader: MessageReader, end: number, mes
   return message;
 }
 
-/** Makes a grpc.health.v1.HealthListResponse without any field set. */
+/** Creates a grpc.health.v1.HealthListResponse without any field set. */
 export function newHealthListResponse(): HealthListResponse {
   return {
     $typeName: "grpc.health.v1.HealthListResponse",

@@ -140,7 +140,7 @@ export const HealthDef: ServiceDef<HealthClient, HealthHandler> = {
   },
 };
 
-/** Makes a client of grpc.health.v1.Health. */
+/** Creates a client of grpc.health.v1.Health. */
 export function createHealthClient(transport: Transport, defaults?: CallDefaults): HealthClient {
   return createClient(HealthDef, transport, defaults);
 }

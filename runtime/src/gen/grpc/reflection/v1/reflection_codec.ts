@@ -77,7 +77,7 @@ export function decodeServerReflectionRequest(reader: MessageReader, end: number
   return message;
 }
 
-/** Makes a grpc.reflection.v1.ServerReflectionRequest without any field set. */
+/** Creates a grpc.reflection.v1.ServerReflectionRequest without any field set. */
 export function newServerReflectionRequest(): ServerReflectionRequest {
   return {
     $typeName: "grpc.reflection.v1.ServerReflectionRequest",
@@ -120,7 +120,7 @@ export function decodeExtensionRequest(reader: MessageReader, end: number, messa
   return message;
 }
 
-/** Makes a grpc.reflection.v1.ExtensionRequest without any field set. */
+/** Creates a grpc.reflection.v1.ExtensionRequest without any field set. */
 export function newExtensionRequest(): ExtensionRequest {
   return {
     $typeName: "grpc.reflection.v1.ExtensionRequest",
@@ -199,7 +199,7 @@ export function decodeServerReflectionResponse(reader: MessageReader, end: numbe
   return message;
 }
 
-/** Makes a grpc.reflection.v1.ServerReflectionResponse without any field set. */
+/** Creates a grpc.reflection.v1.ServerReflectionResponse without any field set. */
 export function newServerReflectionResponse(): ServerReflectionResponse {
   return {
     $typeName: "grpc.reflection.v1.ServerReflectionResponse",
@@ -238,7 +238,7 @@ export function decodeFileDescriptorResponse(reader: MessageReader, end: number,
   return message;
 }
 
-/** Makes a grpc.reflection.v1.FileDescriptorResponse without any field set. */
+/** Creates a grpc.reflection.v1.FileDescriptorResponse without any field set. */
 export function newFileDescriptorResponse(): FileDescriptorResponse {
   return {
     $typeName: "grpc.reflection.v1.FileDescriptorResponse",
@@ -288,7 +288,7 @@ export function decodeExtensionNumberResponse(reader: MessageReader, end: number
   return message;
 }
 
-/** Makes a grpc.reflection.v1.ExtensionNumberResponse without any field set. */
+/** Creates a grpc.reflection.v1.ExtensionNumberResponse without any field set. */
 export function newExtensionNumberResponse(): ExtensionNumberResponse {
   return {
     $typeName: "grpc.reflection.v1.ExtensionNumberResponse",
@@ -331,7 +331,7 @@ export function decodeListServiceResponse(reader: MessageReader, end: number, me
   return message;
 }
 
-/** Makes a grpc.reflection.v1.ListServiceResponse without any field set. */
+/** Creates a grpc.reflection.v1.ListServiceResponse without any field set. */
 export function newListServiceResponse(): ListServiceResponse {
   return {
     $typeName: "grpc.reflection.v1.ListServiceResponse",
@@ -369,7 +369,7 @@ export function decodeServiceResponse(reader: MessageReader, end: number, messag
   return message;
 }
 
-/** Makes a grpc.reflection.v1.ServiceResponse without any field set. */
+/** Creates a grpc.reflection.v1.ServiceResponse without any field set. */
 export function newServiceResponse(): ServiceResponse {
   return {
     $typeName: "grpc.reflection.v1.ServiceResponse",
@@ -411,7 +411,7 @@ export function decodeErrorResponse(reader: MessageReader, end: number, message:
   return message;
 }
 
-/** Makes a grpc.reflection.v1.ErrorResponse without any field set. */
+/** Creates a grpc.reflection.v1.ErrorResponse without any field set. */
 export function newErrorResponse(): ErrorResponse {
   return {
     $typeName: "grpc.reflection.v1.ErrorResponse",

@@ -79,7 +79,7 @@ export const ServerReflectionDef: ServiceDef<ServerReflectionClient, ServerRefle
   },
 };
 
-/** Makes a client of grpc.reflection.v1.ServerReflection. */
+/** Creates a client of grpc.reflection.v1.ServerReflection. */
 export function createServerReflectionClient(transport: Transport, defaults?: CallDefaults): ServerReflectionClient {
   return createClient(ServerReflectionDef, transport, defaults);
 }

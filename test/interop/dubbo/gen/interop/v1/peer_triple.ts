@@ -152,7 +152,7 @@ export const PeerServiceDef: ServiceDef<PeerServiceClient, PeerServiceHandler> =
   },
 };
 
-/** Makes a client of interop.v1.PeerService. */
+/** Creates a client of interop.v1.PeerService. */
 export function createPeerServiceClient(transport: Transport, defaults?: CallDefaults): PeerServiceClient {
   return createClient(PeerServiceDef, transport, defaults);
 }

@@ -16,7 +16,7 @@ export const file_grpc_testing_empty: GenFile = /*@__PURE__*/
   fileDesc("ChhncnBjL3Rlc3RpbmcvZW1wdHkucHJvdG8SDGdycGMudGVzdGluZyIHCgVFbXB0eWIGcHJvdG8z");
 
 /**
- * Carries nothing.
+ * An empty message.
  *
  * @generated from message grpc.testing.Empty
  */

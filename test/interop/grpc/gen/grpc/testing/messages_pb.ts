@@ -16,7 +16,7 @@ export const file_grpc_testing_messages: GenFile = /*@__PURE__*/
   fileDesc("ChtncnBjL3Rlc3RpbmcvbWVzc2FnZXMucHJvdG8SDGdycGMudGVzdGluZyIaCglCb29sVmFsdWUSDQoFdmFsdWUYASABKAgiHQoHUGF5bG9hZBIMCgRib2R5GAIgASgMSgQIARACIisKCkVjaG9TdGF0dXMSDAoEY29kZRgBIAEoBRIPCgdtZXNzYWdlGAIgASgJIvEBCg1TaW1wbGVSZXF1ZXN0EhUKDXJlc3BvbnNlX3NpemUYAiABKAUSJgoHcGF5bG9hZBgDIAEoCzIVLmdycGMudGVzdGluZy5QYXlsb2FkEjQKE3Jlc3BvbnNlX2NvbXByZXNzZWQYBiABKAsyFy5ncnBjLnRlc3RpbmcuQm9vbFZhbHVlEjEKD3Jlc3BvbnNlX3N0YXR1cxgHIAEoCzIYLmdycGMudGVzdGluZy5FY2hvU3RhdHVzEjIKEWV4cGVjdF9jb21wcmVzc2VkGAggASgLMhcuZ3JwYy50ZXN0aW5nLkJvb2xWYWx1ZUoECAEQAiI4Cg5TaW1wbGVSZXNwb25zZRImCgdwYXlsb2FkGAEgASgLMhUuZ3JwYy50ZXN0aW5nLlBheWxvYWQidwoZU3RyZWFtaW5nSW5wdXRDYWxsUmVxdWVzdBImCgdwYXlsb2FkGAEgASgLMhUuZ3JwYy50ZXN0aW5nLlBheWxvYWQSMgoRZXhwZWN0X2NvbXByZXNzZWQYAiABKAsyFy5ncnBjLnRlc3RpbmcuQm9vbFZhbHVlIj0KGlN0cmVhbWluZ0lucHV0Q2FsbFJlc3BvbnNlEh8KF2FnZ3JlZ2F0ZWRfcGF5bG9hZF9zaXplGAEgASgFImQKElJlc3BvbnNlUGFyYW1ldGVycxIMCgRzaXplGAEgASgFEhMKC2ludGVydmFsX3VzGAIgASgFEisKCmNvbXByZXNzZWQYAyABKAsyFy5ncnBjLnRlc3RpbmcuQm9vbFZhbHVlIrwBChpTdHJlYW1pbmdPdXRwdXRDYWxsUmVxdWVzdBI9ChNyZXNwb25zZV9wYXJhbWV0ZXJzGAIgAygLMiAuZ3JwYy50ZXN0aW5nLlJlc3BvbnNlUGFyYW1ldGVycxImCgdwYXlsb2FkGAMgASgLMhUuZ3JwYy50ZXN0aW5nLlBheWxvYWQSMQoPcmVzcG9uc2Vfc3RhdHVzGAcgASgLMhguZ3JwYy50ZXN0aW5nLkVjaG9TdGF0dXNKBAgBEAIiRQobU3RyZWFtaW5nT3V0cHV0Q2FsbFJlc3BvbnNlEiYKB3BheWxvYWQYASABKAsyFS5ncnBjLnRlc3RpbmcuUGF5bG9hZGIGcHJvdG8z");
 
 /**
- * A bool that may be missing.
+ * A bool that may be absent.
  *
  * @generated from message grpc.testing.BoolValue
  */
@@ -35,7 +35,7 @@ export const BoolValueSchema: GenMessage<BoolValue> = /*@__PURE__*/
   messageDesc(file_grpc_testing_messages, 0);
 
 /**
- * Bytes whose number is all that counts.
+ * Bytes of which only the number matters.
  *
  * @generated from message grpc.testing.Payload
  */
@@ -54,7 +54,7 @@ export const PayloadSchema: GenMessage<Payload> = /*@__PURE__*/
   messageDesc(file_grpc_testing_messages, 1);
 
 /**
- * The status that a call shall end with.
+ * The status with which a call must end.
  *
  * @generated from message grpc.testing.EchoStatus
  */
@@ -171,7 +171,7 @@ export const StreamingInputCallResponseSchema: GenMessage<StreamingInputCallResp
   messageDesc(file_grpc_testing_messages, 6);
 
 /**
- * One response that is wanted, some time after the one before.
+ * One requested response, and its delay after the previous one.
  *
  * @generated from message grpc.testing.ResponseParameters
  */

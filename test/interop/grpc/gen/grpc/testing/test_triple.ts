@@ -183,7 +183,7 @@ export const TestServiceDef: ServiceDef<TestServiceClient, TestServiceHandler> =
   },
 };
 
-/** Makes a client of grpc.testing.TestService. */
+/** Creates a client of grpc.testing.TestService. */
 export function createTestServiceClient(transport: Transport, defaults?: CallDefaults): TestServiceClient {
   return createClient(TestServiceDef, transport, defaults);
 }
@@ -228,7 +228,7 @@ export const UnimplementedServiceDef: ServiceDef<UnimplementedServiceClient, Uni
   },
 };
 
-/** Makes a client of grpc.testing.UnimplementedService. */
+/** Creates a client of grpc.testing.UnimplementedService. */
 export function createUnimplementedServiceClient(transport: Transport, defaults?: CallDefaults): UnimplementedServiceClient {
   return createClient(UnimplementedServiceDef, transport, defaults);
 }
