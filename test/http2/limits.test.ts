@@ -111,7 +111,43 @@ describe.each([
   });
 });
 
+describe.each([
+  ["server", () => withStream(new RecordedServer())],
+  ["client", () => withStream(new RecordedClient())],
+] as const)("a %s", (_role, open) => {
+  it("resets a stream whose header block has 64 to 144 KiB, and nothing else (RFC 9113, section 10.5.1)", () => {
+    const side = open();
+    const isServer = side instanceof RecordedServer;
+    const large = block([
+      ...(isServer ? REQUEST : RESPONSE),
+      ...Array.from({ length: 35 }, () => ["x", "y".repeat(4_000)]).flat(),
+    ]);
+    expect(large.length).toBeGreaterThan(128 * 1024);
+    if (!isServer) side.open();
+    side.bytes();
+    for (let at = 0; at < large.length; at += 16_384) {
+      const type = at === 0 ? FrameType.Headers : FrameType.Continuation;
+      const isLast = at + 16_384 >= large.length;
+      side.receive(frame(type, isLast ? END_HEADERS : 0, 3, large.subarray(at, at + 16_384)));
+    }
+    const resets = side.frames().filter(({ type }) => type === FrameType.RstStream);
+    expect(resets.map(({ streamId, payload }) => [streamId, payload[3]])).toEqual([[3, EnhanceYourCalm]]);
+    expect([side.over, side.connection.streams]).toEqual([undefined, 1]);
+    // The neighbour goes on, and the state of HPACK is right.
+    side.receive(data(1, "a"), headers(1, ["x-end", "1"], END));
+    expect(side.over).toBeUndefined();
+  });
+});
+
 describe("a server", () => {
+  it("closes the connection of a client that does not read a thousand refusals", () => {
+    const server = new RecordedServer({ maxStreams: 1 });
+    let count = 0;
+    for (; server.over === undefined; count++) server.receive(headers(2 * count + 1, REQUEST));
+    expect(count).toBeGreaterThan(900);
+    expect(count).toBeLessThan(1_100);
+  });
+
   it("closes the connection of a client that resets streams (Rapid Reset, CVE-2023-44487), in one chunk or in many", () => {
     for (const isOneChunk of [true, false]) {
       const server = new RecordedServer();

@@ -28,8 +28,9 @@ export const DEFAULT_LIMITS: EngineLimits = {
 export const MAX_HEADER_FIELDS = 2_000;
 export const MAX_HEADER_BYTES: number = 64 * 1024;
 /**
- * Maximum CONTINUATION frames of a header block, empty ones included, so that a block has at most nine times 16 KiB
- * (VU#421644, CVE-2026-33871).
+ * Maximum CONTINUATION frames of a header block, empty ones included, so that a block has at most nine times 16 KiB, 144 KiB
+ * (VU#421644, CVE-2026-33871). There is no limit on its encoded bytes below that: a block above {@link MAX_HEADER_BYTES} is
+ * decoded and costs its stream, as RFC 9113, section 10.5.1, recommends, and not the other streams of its connection.
  */
 export const MAX_CONTINUATIONS = 8;
 /** Maximum entries of a SETTINGS frame (CVE-2020-11080). */

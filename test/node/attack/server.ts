@@ -343,6 +343,30 @@ export function attackServer(certificates?: Certificates): void {
       });
     });
 
+    it("an upload that nobody reads is answered, discarded up to a limit and reset without an error", async () => {
+      const during = await attack(async (connection) => {
+        connection.write(open(1, "None"), ...Array.from({ length: 15 }, () => full(1)));
+        expect((await connection.frame(Type.reset, 1)).payload.readUInt32BE()).toBe(0);
+        const types = connection.received.filter(({ stream }) => stream === 1).map(({ type }) => type);
+        expect(types.indexOf(Type.headers)).toBeLessThan(types.indexOf(Type.reset));
+        // A gibibyte, regardless of windows and of the reset.
+        await connection.flood(65_536, () => full(1));
+        await connection.end();
+      });
+      expect(during.residentBytes).toBeLessThan(before.residentBytes + 64 * MIB);
+    });
+
+    it("a million bytes of a request in DATA frames of one byte each are received", { timeout: 60_000 }, async () => {
+      await attack(async (connection) => {
+        connection.write(open(1, "GreetTogether"));
+        // 200,000 messages without bytes, in a million frames.
+        await connection.flood(1_000_000, () => message(1, Buffer.alloc(1)), 10_000);
+        connection.write(message(1, Buffer.alloc(0), Flag.endStream));
+        const { payload } = await connection.frame(Type.data, 1);
+        expect(payload.subarray(7).toString()).toBe("200000");
+      });
+    });
+
     it.each([33, 2_400])("%i settings in one frame end the connection", async (count) => {
       await attack(async (connection) => {
         connection.write(
