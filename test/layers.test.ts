@@ -275,17 +275,20 @@ describe("entry points", () => {
   });
 });
 
-/** Names that several modules export on purpose: the same function of both sub-protocols, or of several entry points. */
-const PARALLEL_NAMES = ["codecNameOf", "formatTimeout", "readRequestHeaders", "createRouter", "createTransport"];
+/** Names that several entry points export on purpose: each creates the same object for another platform. */
+const PARALLEL_NAMES = ["createRouter", "createTransport"];
+
+/** A number, a calculation with numbers, a string, or a regular expression. */
+const LITERAL = /^(?:[\d_.e*+/ -]+|"[^"]*"|\/.+\/[a-z]*)$/;
 
 describe("names", () => {
-  /** Exported declarations by package and name. `http2/` counts as a package of its own: it imports nothing else. */
+  /** Exported declarations by package and name. */
   function declaringFiles(): ReadonlyMap<string, string[]> {
     const found = new Map<string, string[]>();
     for (const file of project.getSourceFiles()) {
       const name = nameOf(file);
       if (name.includes("/gen/")) continue;
-      const owner = name.startsWith(RUNTIME) ? (folderOf(name) === "http2/" ? "http2" : "runtime") : "src";
+      const owner = name.startsWith(RUNTIME) ? "runtime" : "src";
       for (const [exported, declarations] of file.getExportedDeclarations()) {
         if (!declarations.some((declaration) => declaration.getSourceFile() === file)) continue;
         const key = `${owner} ${exported}`;
@@ -299,6 +302,30 @@ describe("names", () => {
     const shared = [...declaringFiles()].filter(([, files]) => files.length > 1);
     expect(shared.filter(([key]) => !PARALLEL_NAMES.includes(key.split(" ")[1] as string))).toEqual([]);
     expect(shared).toHaveLength(PARALLEL_NAMES.length);
+  });
+
+  /** Constants of modules with a literal value, by name and value. `http2/` imports nothing, so it has its own. */
+  function constantsIn(sources: readonly SourceFile[]): ReadonlyMap<string, string[]> {
+    const found = new Map<string, string[]>();
+    for (const file of sources) {
+      for (const declaration of file.getVariableDeclarations()) {
+        const value = declaration.getInitializer()?.getText() ?? "";
+        if (!LITERAL.test(value)) continue;
+        const key = `${declaration.getName()} = ${value}`;
+        found.set(key, [...(found.get(key) ?? []), nameOf(file)]);
+      }
+    }
+    return new Map([...found].filter(([, files]) => files.length > 1));
+  }
+
+  it("of constants stand for one value in one module", () => {
+    const runtime = project.getSourceFiles().filter((file) => nameOf(file).startsWith(RUNTIME));
+    expect([...constantsIn(runtime.filter((file) => folderOf(nameOf(file)) !== "http2/"))]).toEqual([]);
+    const planted = ["a", "b"].map((name) =>
+      project.createSourceFile(join(ROOT, `runtime/src/${name}.ts`), "const MAX_BYTES = 4 * 1024;"),
+    );
+    expect([...constantsIn(planted).keys()]).toEqual(["MAX_BYTES = 4 * 1024"]);
+    for (const file of planted) project.removeSourceFile(file);
   });
 });
 

@@ -3,7 +3,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { codecNameOf, formatTimeout } from "../../runtime/src/http-rpc/headers.ts";
+import { codecNameIn, formatMilliseconds } from "../../runtime/src/http-rpc/headers.ts";
 import {
   type Fields,
   type GivenRequest,
@@ -74,7 +74,7 @@ describe("the content type", () => {
   });
 
   it("is read without a throw, whatever it is", () => {
-    fc.assert(fc.property(fc.string(), (text) => void codecNameOf(`application/${text}`)));
+    fc.assert(fc.property(fc.string(), (text) => void codecNameIn(`application/${text}`)));
   });
 });
 
@@ -246,7 +246,7 @@ describe("the timeout", () => {
   it("is written so that it can be read, never shorter than asked", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e12, noNaN: true }), (ms) => {
-        const value = formatTimeout(ms);
+        const value = formatMilliseconds(ms);
         expect(value).toMatch(/^[1-9][0-9]{0,9}$/);
         expect(Number(value)).toBeGreaterThanOrEqual(Math.min(ms, 9_999_999_999));
       }),

@@ -1,8 +1,9 @@
 /** Bodies that are known from the start or arrive in chunks, and the limit on them. */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { concat } from "../../runtime/src/call/bytes.ts";
 import { Code } from "../../runtime/src/call/code.ts";
-import { type Body, concat, emptyBody, streamBody, wholeBody } from "../../runtime/src/http/body.ts";
+import { type Body, emptyBody, streamBody, wholeBody } from "../../runtime/src/http/body.ts";
 import { chunked } from "../support/greeter.ts";
 
 const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i);

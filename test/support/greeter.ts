@@ -8,9 +8,10 @@ import {
   GreetServiceDef,
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { concat } from "../../runtime/src/call/bytes.ts";
 import type { CallDefaults } from "../../runtime/src/client/client.ts";
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
-import { type Body, concat, streamBody, wholeBody } from "../../runtime/src/http/body.ts";
+import { type Body, streamBody, wholeBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { type ClientProtocolOptions, resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import type { ClientProtocol } from "../../runtime/src/protocol/protocol.ts";

@@ -176,16 +176,16 @@ export interface Notation {
 /** A result with the name of its type, which formats with a root element use. */
 export interface NamedResult {
   readonly name: string;
-  readonly result: Result;
+  readonly result: ResultValue;
 }
 
 /** A value without a schema, as response formats other than JSON encode it. Single values are in the notation of the format. */
-export type Result =
+export type ResultValue =
   | { readonly shape: "null" }
   | { readonly shape: "single"; readonly value: unknown }
-  | { readonly shape: "list"; readonly items: readonly Result[] }
-  | { readonly shape: "map"; readonly entries: readonly NamedValue<Result>[] }
-  | { readonly shape: "object"; readonly fields: readonly NamedValue<Result>[] }
+  | { readonly shape: "list"; readonly items: readonly ResultValue[] }
+  | { readonly shape: "map"; readonly entries: readonly NamedValue<ResultValue>[] }
+  | { readonly shape: "object"; readonly fields: readonly NamedValue<ResultValue>[] }
   /** An object or a list of undeclared type. */
   | { readonly shape: "json"; readonly value: object };
 

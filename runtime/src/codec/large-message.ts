@@ -22,7 +22,7 @@ import { tooMuchMemory } from "./memory.ts";
 import { decodeProtoInSteps } from "./proto-steps.ts";
 
 /** Maximum size, in bytes, of a message that is decoded at once. Decoding takes at most 20 ms, whatever the content. */
-const SMALL_BYTES = 16 * 1024;
+export const SMALL_BYTES: number = 16 * 1024;
 
 /** Default limit on the memory of a decoded message, as a multiple of the maximum message size. */
 const DEFAULT_EXPANSION = 16;

@@ -2,6 +2,7 @@
  * gzip and deflate of `CompressionStream` (WHATWG Compression Streams), which browsers, Deno, Bun, Cloudflare Workers
  * and Node have. They are the default compressions of a router, and add less than a kilobyte to a bundle.
  */
+import { concat } from "../call/bytes.ts";
 import type { Compression } from "./compression.ts";
 
 /** Returns the compressions of the platform, best first, or none if it has no `CompressionStream`. */
@@ -35,7 +36,7 @@ async function transform(
   let length = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return join(chunks, length);
+    if (done) return concat(chunks, length);
     length += value.byteLength;
     if (length > maxBytes) {
       const error = new RangeError(`the output is larger than ${maxBytes} bytes`);
@@ -44,14 +45,4 @@ async function transform(
     }
     chunks.push(value);
   }
-}
-
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const joined = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return joined;
 }

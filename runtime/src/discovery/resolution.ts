@@ -1,15 +1,13 @@
 /**
  * Runs a resolver, again with exponential backoff when it fails, and limits its lookups to one per second.
  */
+import { BACKOFF_MULTIPLIER, INITIAL_BACKOFF_MS, JITTER } from "../call/backoff.ts";
 import { Code } from "../call/code.ts";
 import { abortError, RpcError } from "../call/error.ts";
 import { onAbort, startBackgroundTimer } from "../call/timer.ts";
 import type { Endpoint, Resolver } from "./endpoint.ts";
 
-const INITIAL_BACKOFF_MS = 1_000;
-const BACKOFF_MULTIPLIER = 1.6;
 const MAX_BACKOFF_MS = 30_000;
-const JITTER = 0.2;
 /** The minimum time between two resolutions of `next`. */
 const MIN_INTERVAL_MS = 1_000;
 

@@ -2,6 +2,7 @@
  * Sub-protocol B, client half: converts an HTTP/2 exchange to a call (spec: Sub-protocol B).
  */
 import { markCommitted } from "../call/attempt.ts";
+import { concat } from "../call/bytes.ts";
 import type { Call, CallContext, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
@@ -11,7 +12,7 @@ import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
 import { responseCountError } from "../call/outcome.ts";
 import type { Compression } from "../codec/compression.ts";
 import { decodeMessage } from "../codec/large-message.ts";
-import { type Body, cancelBody, concat, streamBody, wholeBody } from "../http/body.ts";
+import { type Body, cancelBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";

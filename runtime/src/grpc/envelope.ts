@@ -6,12 +6,13 @@
  *     Message-Length          → {length of Message}    ; four bytes, unsigned, big endian
  */
 import type { DescMessage } from "@bufbuild/protobuf";
+import { concat } from "../call/bytes.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { GeneratedCodec, Method } from "../call/method.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
-import { type BodyCheck, concat, tooLarge } from "../http/body.ts";
+import { type BodyCheck, tooLarge } from "../http/body.ts";
 import { compressMessage } from "../protocol/message.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 

@@ -6,10 +6,12 @@
  *     Trailer-Frame → %x80 Length Trailers      ; Length: four bytes, unsigned, big endian
  *     Trailers      → *( name ":" OWS value CRLF )
  */
+
+import { concat } from "../call/bytes.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
-import { type Body, concat } from "../http/body.ts";
+import type { Body } from "../http/body.ts";
 import { PREFIX_BYTES } from "./envelope.ts";
 
 /** The flag that marks the frame of the trailers. */

@@ -2,11 +2,13 @@
  * gRPC-Web, server half: answers requests of pages over HTTP/1.1 and HTTP/2 as sub-protocol B, with the trailers at the
  * end of the body.
  */
+
+import { concat } from "../call/bytes.ts";
 import type { ContextValues, Handler } from "../call/call.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { PeerConnection } from "../call/peer.ts";
-import { type Body, concat, streamBody, wholeBody } from "../http/body.ts";
+import { type Body, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";

@@ -19,7 +19,7 @@ import { acceptExchange } from "./accept-exchange.ts";
 import { codecPayload } from "./arguments.ts";
 import { commitExchange } from "./commit-exchange.ts";
 import { compressExchange } from "./compressed-exchange.ts";
-import { codecNameOf, formatTimeout, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
+import { codecNameIn, formatMilliseconds, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";
 
 /**
@@ -87,7 +87,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
       "tri-protocol-version": PROTOCOL_VERSION,
     });
     const timeoutMs = context.timeoutMs();
-    if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatTimeout(timeoutMs));
+    if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatMilliseconds(timeoutMs));
     writeSelector(headers, request.selector);
     appendCallerMetadata(headers, request.headers);
     return {
@@ -111,7 +111,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
     response: HttpResponse,
   ): Promise<Uint8Array> {
     const contentType = response.headers.get("content-type");
-    if (codecNameOf(contentType ?? "") !== answer) {
+    if (codecNameIn(contentType ?? "") !== answer) {
       cancelBody(response.body);
       throw badResponse(`${path} answered with ${contentType || "no content type"}, not application/${answer}`);
     }

@@ -22,14 +22,14 @@ export const TRAILER_PREFIX = "trailer-";
  * Returns the codec's name in the content type of a response, or `undefined` if it names none or has a charset other
  * than UTF-8. Browser bundles contain this function, so it does not use the full parser of media types.
  */
-export function codecNameOf(contentType: string): string | undefined {
+export function codecNameIn(contentType: string): string | undefined {
   const [name = "", ...parameters] = contentType.toLowerCase().split(/\s*;\s*/);
   if (parameters.some((one) => /^charset\s*=(?!\s*"?(?:utf-?8|us-ascii)?"?\s*$)/.test(one))) return undefined;
   return /^application\/(\S+)$/.exec(canonicalType(name.trim()))?.[1];
 }
 
 /** Reads the headers of a request. Throws for headers that are invalid or unsupported. */
-export function readRequestHeaders(
+export function readCallHeaders(
   headers: Metadata,
   options: ServerProtocolOptions,
   negotiate: Negotiation,
@@ -138,7 +138,7 @@ function readTimeout(headers: Metadata): number | undefined {
 const MAX_TIMEOUT_MS = 9_999_999_999;
 
 /** Formats `tri-service-timeout`. The minimum is 1, because the header cannot express a deadline that has passed. */
-export function formatTimeout(timeoutMs: number): string {
+export function formatMilliseconds(timeoutMs: number): string {
   return String(Math.min(Math.max(1, Math.ceil(timeoutMs)), MAX_TIMEOUT_MS));
 }
 

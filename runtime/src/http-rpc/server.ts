@@ -21,7 +21,7 @@ import { readSelector } from "../protocol/selector.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { createFormats, type RequestFormat, type ResponseFormat, responseFields } from "./content-type.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./error-response.ts";
-import { checkOrigin, readRequestHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
+import { checkOrigin, readCallHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
 
 /** A call whose headers have been read. */
 interface HttpRpcCall {
@@ -65,7 +65,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
   function openCall(request: HttpRequest, found: Handler | undefined): HttpRpcCall {
     const handler = checkRequest(request, found);
     const requestFormat = formats.findRequest(request.headers.get("content-type"), handler);
-    const headers = readRequestHeaders(request.headers, options, negotiate);
+    const headers = readCallHeaders(request.headers, options, negotiate);
     if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request, options.allowsOrigin);
     const responseFormat = formats.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;

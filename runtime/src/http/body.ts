@@ -1,6 +1,7 @@
 /**
  * Bodies of requests and responses: complete bytes, or a stream of chunks.
  */
+import { concat, NO_BYTES } from "../call/bytes.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 
@@ -24,8 +25,6 @@ export interface Body extends AsyncIterable<Uint8Array> {
  * the chunks; `limit` is the argument of {@link Body.bytes}.
  */
 export type BodyCheck = (chunks: readonly Uint8Array[], bytes: number, limit: number) => void;
-
-const NO_BYTES = new Uint8Array(0);
 
 class WholeBody implements Body {
   readonly whole: Uint8Array;
@@ -81,18 +80,6 @@ export function cancelBody(body: Body): void {
   body[Symbol.asyncIterator]()
     .return?.()
     .catch(() => {});
-}
-
-/** Joins chunks with a total of `length` bytes. A single chunk is returned without a copy. */
-export function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  if (chunks.length <= 1) return chunks[0] ?? NO_BYTES;
-  const joined = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return joined;
 }
 
 /** Creates the error for a message or body over the limit. The size is a lower bound if the rest was not read. */

@@ -1,8 +1,8 @@
 /**
  * The client side of a connection: opens streams, queues requests while the server allows no more streams, and reads responses.
  */
-import { ConnectionError, ErrorCode, Setting } from "./codes.ts";
-import { Connection, type ConnectionOptions } from "./connection.ts";
+import { ConnectionError, ErrorCode, LAST_STREAM_ID, Setting } from "./codes.ts";
+import { EngineConnection, type EngineOptions } from "./connection.ts";
 import type { ConnectionHandler } from "./events.ts";
 import { writeWindowUpdate } from "./frame.ts";
 import type { FieldList } from "./hpack/encoder.ts";
@@ -13,11 +13,8 @@ import type { StreamSink } from "./sink.ts";
 import { Action, ON_HEADERS, State, Stream } from "./stream.ts";
 import { STREAM_WINDOW_BYTES } from "./streams.ts";
 
-/** Stream ids are never reused. A connection that has used this many is replaced before they run out (RFC 9113, section 5.1.1). */
-const LAST_STREAM_ID: number = 1.5 * 2 ** 30;
-
 /** The head of a request that opens a stream. */
-export interface RequestHead {
+export interface StreamRequestHead {
   readonly method: string;
   readonly path: string;
   readonly headers: FieldList;
@@ -26,7 +23,7 @@ export interface RequestHead {
 /** A stream cannot be opened, because the connection shuts down or has used up its stream ids. */
 export class NotOpen extends Error {}
 
-export interface ClientOptions extends ConnectionOptions {
+export interface ClientOptions extends EngineOptions {
   readonly scheme: string;
   readonly authority: string;
 }
@@ -34,11 +31,11 @@ export interface ClientOptions extends ConnectionOptions {
 /** A request whose stream has no id yet: ids must increase in the order in which HEADERS are sent. */
 interface Waiting {
   readonly stream: Stream;
-  readonly head: RequestHead;
+  readonly head: StreamRequestHead;
   isEnd: boolean;
 }
 
-export class ClientConnection extends Connection {
+export class ClientConnection extends EngineConnection {
   protected readonly lastProcessedId = 0;
   readonly #scheme: string;
   readonly #authority: string;
@@ -75,7 +72,7 @@ export class ClientConnection extends Connection {
    * Opens a stream for a request. `body` is all or the first part of its body; `isEnd`: nothing follows. Throws `NotOpen`, or a
    * `TypeError` for a request that cannot be sent.
    */
-  open(head: RequestHead, sink: StreamSink, body: Uint8Array | undefined, isEnd: boolean): Stream {
+  open(head: StreamRequestHead, sink: StreamSink, body: Uint8Array | undefined, isEnd: boolean): Stream {
     if (this.state !== "open") throw new NotOpen("the connection takes no more requests");
     this.#checkRequestLine(head.method, head.path);
     this.headers.checkRequest(head.headers, head.path, this.#authority);
@@ -102,7 +99,7 @@ export class ClientConnection extends Connection {
     this.#checkedPath = path;
   }
 
-  #start(stream: Stream, { method, path, headers }: RequestHead, isEnd: boolean): void {
+  #start(stream: Stream, { method, path, headers }: StreamRequestHead, isEnd: boolean): void {
     stream.id = this.#nextId;
     this.#nextId += 2;
     this.headers.writeRequest(stream.id, method, this.#scheme, this.#authority, path, headers, isEnd);

@@ -17,7 +17,7 @@ import { PeerSettings } from "./settings.ts";
 import { Action, ON_RESET, ON_WINDOW, State, type Stream } from "./stream.ts";
 
 /** Options of a connection in either role. */
-export interface ConnectionOptions {
+export interface EngineOptions {
   readonly output: OutputOwner;
   readonly limits?: EngineLimits | undefined;
   /** The platform's fast conversion of Latin-1 bytes to a string, if it has one. */
@@ -27,7 +27,7 @@ export interface ConnectionOptions {
 /** First bytes of our PINGs, by kind. */
 const PING_MARKS: Readonly<Record<PingKind, number>> = { keepalive: 0x74726b61, shutdown: 0x74727364 };
 
-export abstract class Connection extends DataStreams implements FrameHandler {
+export abstract class EngineConnection extends DataStreams implements FrameHandler {
   state: "open" | "leaving" | "over" = "open";
   /** The last stream that the peer has processed or may still process, according to its GOAWAY. */
   protected peerLastStreamId: number = MAX_31_BITS;
@@ -48,7 +48,7 @@ export abstract class Connection extends DataStreams implements FrameHandler {
   #streamsBefore = 0;
   protected opened = 0;
 
-  constructor(isServer: boolean, handler: ConnectionHandler, options: ConnectionOptions) {
+  constructor(isServer: boolean, handler: ConnectionHandler, options: EngineOptions) {
     super(options.output, options.limits ?? DEFAULT_LIMITS);
     this.#handler = handler;
     this.#reader = new HeaderReader(options.latin1);

@@ -2,8 +2,8 @@
  * The server side of a connection. Requests are passed on at the end of the chunk that contained their headers: most are
  * complete by then, and those that were reset in the same chunk are never started.
  */
-import { ConnectionError, ErrorCode, MAX_31_BITS, Setting } from "./codes.ts";
-import { Connection, type ConnectionOptions } from "./connection.ts";
+import { ConnectionError, ErrorCode, LAST_STREAM_ID, MAX_31_BITS, Setting } from "./codes.ts";
+import { EngineConnection, type EngineOptions } from "./connection.ts";
 import type { ServerHandler } from "./events.ts";
 import { writeWindowUpdate } from "./frame.ts";
 import { DEFAULT_LIMITS, type EngineLimits, Glitch, MAX_BUFFERED_BYTES } from "./limits.ts";
@@ -13,10 +13,8 @@ import { STREAM_WINDOW_BYTES } from "./streams.ts";
 
 /** SETTINGS_MAX_HEADER_LIST_SIZE. It is advisory: a header block that is larger, up to 64 KiB, gets a response that states the problem. */
 const DEFAULT_HEADER_LIST_BYTES: number = 16 * 1024;
-/** Stream ids are never reused. A client that has used this many receives GOAWAY before they run out (RFC 9113, section 5.1.1). */
-const LAST_STREAM_ID: number = 1.5 * 2 ** 30;
 
-export class ServerConnection extends Connection {
+export class ServerConnection extends EngineConnection {
   readonly #handler: ServerHandler;
   readonly #limits: EngineLimits;
   /** The highest stream id that the client has opened. */
@@ -26,7 +24,7 @@ export class ServerConnection extends Connection {
   #fresh: Stream[] = [];
   #handlers = 0;
 
-  constructor(handler: ServerHandler, options: ConnectionOptions) {
+  constructor(handler: ServerHandler, options: EngineOptions) {
     super(true, handler, options);
     this.#handler = handler;
     this.#limits = options.limits ?? DEFAULT_LIMITS;

@@ -1,9 +1,11 @@
 /**
  * Converts values of declared types to JSON values and back, as Dubbo writes and reads them in sub-protocol A.
  */
+
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/base64.ts";
 import type { Notation } from "../call/method.ts";
+import { NUMBER } from "../http-rpc/body/parameters.ts";
 import { addAll, setAll } from "./collision-guard.ts";
 import { Cost } from "./cost.ts";
 import { dateFromJson } from "./json-date.ts";
@@ -163,7 +165,6 @@ export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost(
 }
 
 const WHOLE = /^-?[0-9]{1,20}$/;
-const NUMBER = /^(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN)$/;
 
 /** Numbers are also read from strings, in which they keep all their digits. */
 function scalarFromJson(type: JavaPrimitive, json: JsonValue | ExactNumber): unknown {

@@ -31,9 +31,6 @@ export interface Serialization {
   decodeException?(bytes: Uint8Array): JavaException;
 }
 
-/** Largest value, in bytes, that a server decodes at once. */
-export const SMALL_BYTES: number = 16 * 1024;
-
 /** Finds a serialization by its name on the wire or in signatures. */
 export function findSerialization(all: readonly Serialization[], name: string): Serialization | undefined {
   return all.find((one) => one.name === name || one.wireName === name);

@@ -263,3 +263,9 @@ export function show(value: unknown): string {
   if (typeof value === "bigint") return value < 10n ** 30n && value > -(10n ** 30n) ? `${value}n` : "a long bigint";
   return value === undefined ? "undefined" : Array.isArray(value) ? "an array" : `a value of type ${typeof value}`;
 }
+
+/** The type of a value of undeclared type, and of its containers. */
+export const ANY = "java.lang.Object";
+export const ANY_LIST: { readonly list: typeof ANY } = { list: ANY };
+export const ANY_SET: { readonly set: typeof ANY } = { set: ANY };
+export const ANY_MAP: { readonly map: readonly [typeof ANY, typeof ANY] } = { map: [ANY, ANY] };

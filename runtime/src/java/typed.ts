@@ -1,7 +1,9 @@
 /**
  * Values with an explicit type, for parameters that Java declares as `Object`.
  */
+
 import type { JavaType } from "./signature.ts";
+import { ANY_LIST, ANY_MAP, ANY_SET } from "./type.ts";
 
 export class TypedValue {
   readonly type: JavaType;
@@ -40,7 +42,3 @@ export function runtimeType(value: unknown): JavaType {
 }
 
 const isInt = (value: number): boolean => (value | 0) === value && !Object.is(value, -0);
-
-const ANY_LIST: JavaType = { list: "java.lang.Object" };
-const ANY_SET: JavaType = { set: "java.lang.Object" };
-const ANY_MAP: JavaType = { map: ["java.lang.Object", "java.lang.Object"] };

@@ -16,6 +16,9 @@ export interface Resource {
   readonly exchange: Exchange;
 }
 
+/** The content type of text in UTF-8. */
+export const TEXT_TYPE = "text/plain; charset=utf-8";
+
 const encoder = new TextEncoder();
 
 /** Creates a response with a text body. Caches must not store it. */
@@ -39,7 +42,7 @@ export function readOnly(answer: (request: HttpRequest) => HttpResponse | Promis
   return async (request) => {
     if (request.method === "GET") return answer(request);
     if (request.method === "HEAD") return withoutBody(await answer(request));
-    return textResponse(405, "text/plain; charset=utf-8", `use GET, not ${request.method}\n`, { allow: "GET, HEAD" });
+    return textResponse(405, TEXT_TYPE, `use GET, not ${request.method}\n`, { allow: "GET, HEAD" });
   };
 }
 

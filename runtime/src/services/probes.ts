@@ -1,7 +1,7 @@
 /**
  * Probes of health over plain HTTP, as Kubernetes and load balancers send them: one for liveness, one for readiness.
  */
-import { type Resource, readOnly, textResponse } from "../server/resource.ts";
+import { type Resource, readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
 
 /** Paths of the probes. */
 export interface ProbePaths {
@@ -19,8 +19,6 @@ export interface ProbePaths {
 
 type StatusOf = (service: string) => "unknown" | "serving" | "not_serving" | undefined;
 
-const TEXT = "text/plain; charset=utf-8";
-
 /**
  * Creates the resource that answers the probes from the status of a service, which `statusOf` returns. Throws a `TypeError`
  * for an invalid path.
@@ -36,11 +34,11 @@ export function createProbes(statusOf: StatusOf, { live = "/healthz", ready = "/
     serves: ({ path }) => path === live || path === ready,
     exchange: readOnly(({ path }) => {
       const { pathname, searchParams } = new URL(path, "http://localhost");
-      if (pathname === live) return textResponse(200, TEXT, "alive\n");
+      if (pathname === live) return textResponse(200, TEXT_TYPE, "alive\n");
       const service = searchParams.get("service") ?? "";
       const status = statusOf(service);
-      if (status === undefined) return textResponse(404, TEXT, `there is no service "${service}"\n`);
-      return textResponse(status === "serving" ? 200 : 503, TEXT, `${status}\n`);
+      if (status === undefined) return textResponse(404, TEXT_TYPE, `there is no service "${service}"\n`);
+      return textResponse(status === "serving" ? 200 : 503, TEXT_TYPE, `${status}\n`);
     }),
   };
 }

@@ -4,6 +4,7 @@
  * Stream → Identifier *Chunk Chunk  → Kind Length Data              ; one byte, and three of length, little-endian Data   →
  * Checksum ( Block / Bytes )    ; for kinds 0 and 1; the checksum is a masked CRC-32C
  */
+import { join } from "../../call/bytes.ts";
 import { compressBlock, decompressBlock } from "./block.ts";
 
 const BLOCK = 0;
@@ -23,7 +24,7 @@ export function isFramed(bytes: Uint8Array): boolean {
 
 /** Writes bytes as a framed stream. */
 export function compressFrames(bytes: Uint8Array): Uint8Array {
-  const pieces: Uint8Array[] = [IDENTIFIER];
+  const chunks: Uint8Array[] = [IDENTIFIER];
   for (let start = 0; start < bytes.byteLength; start += MAX_CHUNK_BYTES) {
     const text = bytes.subarray(start, start + MAX_CHUNK_BYTES);
     const block = compressBlock(text);
@@ -32,15 +33,15 @@ export function compressFrames(bytes: Uint8Array): Uint8Array {
     // The kind and the length that follows it are written as one little-endian integer.
     header.setUint32(0, ((data.byteLength + CHECKSUM_BYTES) << 8) | kind, true);
     header.setUint32(HEADER_BYTES, checksum(text), true);
-    pieces.push(new Uint8Array(header.buffer), data);
+    chunks.push(new Uint8Array(header.buffer), data);
   }
-  return join(pieces);
+  return joined(chunks);
 }
 
 /** Reads what {@link compressFrames} writes. Throws a `RangeError` before it holds more than `maxBytes`. */
 export function decompressFrames(bytes: Uint8Array, maxBytes: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let left = maxBytes;
   let at = 0;
   while (at < bytes.byteLength) {
@@ -57,9 +58,9 @@ export function decompressFrames(bytes: Uint8Array, maxBytes: number): Uint8Arra
     const text = readText(kind, data.subarray(CHECKSUM_BYTES), left);
     if (checksum(text) !== view.getUint32(at - length, true)) throw malformed("a checksum is wrong");
     left -= text.byteLength;
-    pieces.push(text);
+    chunks.push(text);
   }
-  return join(pieces);
+  return joined(chunks);
 }
 
 function readText(kind: number, data: Uint8Array, maxBytes: number): Uint8Array {
@@ -69,14 +70,8 @@ function readText(kind: number, data: Uint8Array, maxBytes: number): Uint8Array 
   return data;
 }
 
-function join(pieces: readonly Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.byteLength, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    joined.set(piece, at);
-    at += piece.byteLength;
-  }
-  return joined;
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  return join(chunks, new Uint8Array(chunks.reduce((length, { byteLength }) => length + byteLength, 0)));
 }
 
 /** The table of CRC-32C for each byte, with the polynomial 0x1edc6f41, reflected. */

@@ -232,7 +232,8 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
   off: false,
   0: false,
 };
-const NUMBER = /^(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN)$/;
+/** A number in text, also one that JSON lacks. */
+export const NUMBER: RegExp = /^(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|-?Infinity|NaN)$/;
 
 function parseScalar(scalar: ScalarType | undefined, text: string): JsonValue | undefined {
   if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return text;

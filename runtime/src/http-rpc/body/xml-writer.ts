@@ -5,7 +5,7 @@ import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/pr
 import { encodeBase64 } from "../../call/base64.ts";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import type { NamedResult, Notation, Result } from "../../call/method.ts";
+import type { NamedResult, Notation, ResultValue } from "../../call/method.ts";
 import type { ResultEncoder } from "./format.ts";
 import { holdsJson, isTextual } from "./parameters.ts";
 
@@ -66,7 +66,7 @@ function encodeResult({ name, result }: NamedResult): Uint8Array {
   return encodeRoot(ELEMENT_NAME.test(name) ? name : "value", resultContent(result));
 }
 
-function resultElements(name: string, result: Result): string {
+function resultElements(name: string, result: ResultValue): string {
   if (result.shape === "null") return "";
   if (!ELEMENT_NAME.test(name)) {
     const problem = `the field "${name}" of the response cannot name an element of XML; ask for another type with accept`;
@@ -76,7 +76,7 @@ function resultElements(name: string, result: Result): string {
   return items.map((item) => elementOf(name, resultContent(item))).join("");
 }
 
-function resultContent(result: Result): string {
+function resultContent(result: ResultValue): string {
   switch (result.shape) {
     case "null":
       return "";

@@ -7,6 +7,10 @@ import { Cost, type CostLimits } from "../cost.ts";
 import type { JavaException } from "../exception.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "../signature.ts";
 import {
+  ANY,
+  ANY_LIST,
+  ANY_MAP,
+  ANY_SET,
   type DeclaredTypes,
   initialValue,
   isBytes,
@@ -26,7 +30,6 @@ import { RawList, RawMap, RawObject, type RawValue } from "./raw.ts";
 import { readThrowable } from "./throwable.ts";
 
 /** The declared type of values in untyped arrays, lists, sets and maps. */
-const ANY: JavaType = "java.lang.Object";
 
 export class Hessian2Decoder {
   readonly #declared: DeclaredTypes;
@@ -218,9 +221,6 @@ export class Hessian2Decoder {
 }
 
 /** Constants, because containers are memoized by the identity of the declared type. */
-const ANY_LIST = { list: ANY } as const;
-const ANY_SET = { set: ANY } as const;
-const ANY_MAP = { map: [ANY, ANY] } as const;
 
 /**
  * Deepest nesting accepted. It is more than the depth limit of the reader: only references under other declared types nest

@@ -6,6 +6,7 @@ import { Cost } from "../cost.ts";
 import { JavaException } from "../exception.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
 import {
+  ANY,
   isBytes,
   isChars,
   isPrimitive,
@@ -46,7 +47,6 @@ export function writeException(exception: JavaException, limits: Hessian2Limits 
 }
 
 /** The declared type of untyped values. */
-const ANY: JavaType = "java.lang.Object";
 
 class Writer {
   readonly #sink: ByteSink;

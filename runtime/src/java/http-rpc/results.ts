@@ -1,7 +1,7 @@
 /**
  * Results of interface methods, in JSON and for other formats of responses (spec: Additional request content types).
  */
-import type { NamedResult, NamedValue, Notation, Result } from "../../call/method.ts";
+import type { NamedResult, NamedValue, Notation, ResultValue } from "../../call/method.ts";
 import { encodeJson } from "../../codec/codec.ts";
 import { Cost } from "../cost.ts";
 import { toJson, toPlain } from "../json.ts";
@@ -21,7 +21,7 @@ export function namedResult(type: JavaType, value: unknown, notation: Notation):
 }
 
 /** Adds the shapes of the declared types to a plain value. */
-function resultOf(type: JavaType, plain: unknown): Result {
+function resultOf(type: JavaType, plain: unknown): ResultValue {
   if (plain === null) return { shape: "null" };
   if (typeof plain !== "object") return { shape: "single", value: plain };
   if (typeof type === "object" && "class" in type) {
@@ -42,6 +42,6 @@ function resultOf(type: JavaType, plain: unknown): Result {
   return { shape: "list", items: (plain as readonly unknown[]).map((one) => resultOf(item, one)) };
 }
 
-function named(names: readonly string[], convert: (name: string) => Result): NamedValue<Result>[] {
+function named(names: readonly string[], convert: (name: string) => ResultValue): NamedValue<ResultValue>[] {
   return names.map((name) => ({ name, value: convert(name) }));
 }

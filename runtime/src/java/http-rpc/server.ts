@@ -6,10 +6,10 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import type { BodyContent, HttpRpcPayloadCall, Method, NamedResult, Notation, PayloadBody } from "../../call/method.ts";
+import { SMALL_BYTES } from "../../codec/large-message.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { type Fit, valuesOf } from "../arguments.ts";
 import { signatureOf } from "../method.ts";
-import { SMALL_BYTES } from "../serialization.ts";
 import { type ArgumentBody, argumentsOf, jsonArguments } from "./arguments.ts";
 import { jsonResult, namedResult } from "./results.ts";
 

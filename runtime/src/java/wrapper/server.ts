@@ -2,10 +2,12 @@
  * Interface methods in the server half of sub-protocol B: selection of the serialization and of the method among those
  * of one path, and decoding by the declared types.
  */
+
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import type { GrpcPayloadCall, Method, PayloadError, PayloadOptions } from "../../call/method.ts";
+import { SMALL_BYTES } from "../../codec/large-message.ts";
 import { userMetadata } from "../../grpc/status.ts";
 import { Cost } from "../cost.ts";
 import { JavaException, thrownException } from "../exception.ts";
@@ -14,7 +16,6 @@ import {
   findSerialization,
   requireSerialization,
   type Serialization,
-  SMALL_BYTES,
   serializationsOf,
   wireNameOf,
 } from "../serialization.ts";

@@ -3,17 +3,10 @@
  * first retry is made without a wait, because the server may have just been restarted; during the first minute of an outage
  * waits are limited to five seconds; and they are limited to one second if this machine itself refuses the connection.
  */
+import { BACKOFF_MULTIPLIER, INITIAL_BACKOFF_MS, JITTER } from "../../call/backoff.ts";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { isRefusedLocally } from "../io/error.ts";
-
-const INITIAL_MS = 1_000;
-const MULTIPLIER = 1.6;
-/**
- * The share by which a wait is lengthened or shortened at random, so that the clients of a server do not all reconnect at
- * once.
- */
-const JITTER = 0.2;
 
 /** The time in which most restarts end. Attempts that begin within it have a separate upper bound, without jitter. */
 const RESTART_MS = 60_000;
@@ -78,7 +71,7 @@ export class Backoff {
     const isLocal = isRefusedLocally(error.cause);
     const isRestart = this.#startedAt - this.#outageAt < RESTART_MS;
     const maxMs = Math.min(this.#maxMs, isLocal ? LOCAL_MAX_MS : isRestart ? RESTART_MAX_MS : Number.POSITIVE_INFINITY);
-    this.#waitMs = Math.min(maxMs, Math.max(INITIAL_MS, this.#waitMs * MULTIPLIER));
+    this.#waitMs = Math.min(maxMs, Math.max(INITIAL_BACKOFF_MS, this.#waitMs * BACKOFF_MULTIPLIER));
     const jitter = isLocal ? -JITTER * this.#random() : JITTER * (2 * this.#random() - 1);
     this.#nextAt = this.#startedAt + this.#waitMs * (1 + jitter);
   }

@@ -77,6 +77,9 @@ export interface ConnectOptions extends ConnectionOptions {
   readonly maxHeaderBytes: number;
 }
 
+/** The default of `idleTimeoutMs`. */
+export const DEFAULT_IDLE_TIMEOUT_MS: number = 15 * 60_000;
+
 /** The options that are durations, and whether 0 is valid for each. */
 const DURATIONS = {
   connectTimeoutMs: false,
@@ -127,7 +130,12 @@ function connectTo(
   options: Omit<ConnectOptions, "baseUrl">,
   onReadiness?: (isReady: boolean) => void,
 ): EndpointConnections {
-  const { connectTimeoutMs = 20_000, idleTimeoutMs = 15 * 60_000, waitForReady = false, maxHeaderBytes } = options;
+  const {
+    connectTimeoutMs = 20_000,
+    idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS,
+    waitForReady = false,
+    maxHeaderBytes,
+  } = options;
   const backoff = new Backoff({ maxMs: options.maxBackoffMs ?? 120_000 });
   return options.httpVersion === "1.1"
     ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })

@@ -33,7 +33,7 @@ export interface HandshakeOwner {
 /**
  * A client's HTTP/2 connection ends in one of three ways. After GOAWAY from the server no new streams are opened. `close`
  * also opens no new streams, and closes the socket after the last stream. `destroy` ends all streams and the socket at once.
- * `#hold` and `#letGo` end nothing: they ref and unref the socket, so that running exchanges keep the program running and
+ * `#ref` and `#unref` end nothing: they ref and unref the socket, so that running exchanges keep the program running and
  * idle connections do not.
  */
 export class Http2Connection implements Connection, ConnectionHandler, SocketOwner, ExchangeOwner {
@@ -50,7 +50,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   /** The reason why the connection ended, if it is known. */
   #reason: RpcError | undefined;
   /** The number of open streams and unacknowledged PINGs, which keep the program running. */
-  #holds = 0;
+  #refs = 0;
   #isClosing = false;
   /** The last two lists of fields: most responses have the headers and trailers of the previous one. */
   #known: readonly Metadata[] = [NO_FIELDS, NO_FIELDS];
@@ -103,7 +103,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     if (handshake === undefined) return;
     this.#handshake = undefined;
     // An idle connection must not keep the program running.
-    if (this.#holds === 0) this.#socket.unref();
+    if (this.#refs === 0) this.#socket.unref();
     handshake.onReady();
   }
 
@@ -179,19 +179,19 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
       const code = cause instanceof HeadersTooLarge ? Code.ResourceExhausted : Code.Internal;
       return Promise.reject(RpcError.from(cause, code));
     }
-    this.#hold();
+    this.#ref();
     if (request.signal !== undefined) exchange.follow(request.signal);
     if (whole === undefined) exchange.send(body);
     return exchange.response;
   }
 
   onExchangeClosed(): void {
-    this.#letGo();
+    this.#unref();
   }
 
   ping(timeoutMs: number): Promise<void> {
     if (this.#engine.isOver) return Promise.reject(this.lost());
-    this.#hold();
+    this.#ref();
     const answered = new Promise<void>((resolve, reject) => {
       const waiting = { resolve, reject };
       this.#pings.push(waiting);
@@ -215,7 +215,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
         reject(reason);
       };
     });
-    return answered.finally(() => this.#letGo());
+    return answered.finally(() => this.#unref());
   }
 
   #onPong(): void {
@@ -246,14 +246,14 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#io.end();
   }
 
-  #hold(): void {
-    if (this.#holds === 0) this.#socket.ref();
-    this.#holds++;
+  #ref(): void {
+    if (this.#refs === 0) this.#socket.ref();
+    this.#refs++;
   }
 
-  #letGo(): void {
-    this.#holds--;
-    if (this.#holds === 0 && this.open) this.#socket.unref();
+  #unref(): void {
+    this.#refs--;
+    if (this.#refs === 0 && this.open) this.#socket.unref();
   }
 }
 

@@ -1,7 +1,9 @@
 /**
  * One exchange on a stream of a client's HTTP/2 connection.
  */
+
 import { markUnprocessed } from "../../call/attempt.ts";
+import { NO_BYTES } from "../../call/bytes.ts";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
@@ -27,8 +29,6 @@ export interface ExchangeOwner {
   metadataOf(fields: readonly string[]): Metadata;
   onExchangeClosed(): void;
 }
-
-const NO_BYTES = new Uint8Array(0);
 
 export class Http2Exchange implements StreamSink {
   readonly response: Promise<HttpResponse>;

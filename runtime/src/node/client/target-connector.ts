@@ -11,7 +11,7 @@ import { findPolicy } from "../../discovery/policy/by-name.ts";
 import { p2c } from "../../discovery/policy/p2c.ts";
 import { type EndpointStatus, TargetDriver, type TargetEvent } from "../../discovery/target.ts";
 import type { Connections } from "../../http/exchange.ts";
-import { createEndpointConnector, type EndpointOptions } from "./connector.ts";
+import { createEndpointConnector, DEFAULT_IDLE_TIMEOUT_MS, type EndpointOptions } from "./connector.ts";
 
 /** Options for the discovery of a target's endpoints and for the choice among them. */
 export interface DiscoveryOptions {
@@ -69,7 +69,12 @@ export function createTargetConnector(
   given: ServiceConfig | undefined,
 ): TargetConnections {
   const { resolver, balancer: own, subset, onEndpoint } = options;
-  const { emptyAfterMs = 10_000, idleTimeoutMs = 15 * 60_000, warmUpMs = 10 * 60_000, slowStartMs = 0 } = options;
+  const {
+    emptyAfterMs = 10_000,
+    idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS,
+    warmUpMs = 10 * 60_000,
+    slowStartMs = 0,
+  } = options;
   if (typeof resolver !== "function") throw new TypeError("resolver must be a function, such as fixed and dns make");
   if (own !== undefined && typeof own !== "function")
     throw new TypeError("balancer must be a function, such as p2c makes");

@@ -2,8 +2,9 @@
  * Bodies read from a Node stream: requests on a server and responses on a client, over HTTP/1.1 and HTTP/2.
  */
 import { Readable } from "node:stream";
+import { concat } from "../../call/bytes.ts";
 import type { RpcError } from "../../call/error.ts";
-import { type Body, type BodyCheck, concat, tooLarge } from "../../http/body.ts";
+import { type Body, type BodyCheck, tooLarge } from "../../http/body.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
 /** Backpressure: the stream is paused while more than this many bytes wait to be read. */

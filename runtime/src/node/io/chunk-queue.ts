@@ -4,6 +4,7 @@
  * does not cost an object and a step of the reader for each. Memory that a large chunk keeps anyway is not copied again for the
  * chunk after it.
  */
+import { join, NO_BYTES } from "../../call/bytes.ts";
 
 /** Pieces up to `MAX_POOLED_BYTES` are copied into memory that they share, which is several times as fast as memory of their own. */
 const POOL_BYTES: number = 8 * 1024;
@@ -54,7 +55,7 @@ export class ChunkQueue {
   /** Returns all chunks as one, without removing them. */
   join(): Uint8Array {
     this.#flush();
-    if (this.#chunks.length > 1) this.#chunks = [concat(this.#chunks)];
+    if (this.#chunks.length > 1) this.#chunks = [joined(this.#chunks)];
     this.#kept = undefined;
     return this.#chunks[0] ?? NO_BYTES;
   }
@@ -97,16 +98,8 @@ function copyOf(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-const NO_BYTES = new Uint8Array(0);
-
 /** Joins chunks in memory that is not set to zero first, which would cost as much again as copying a large body. */
-function concat(chunks: readonly Uint8Array[]): Uint8Array {
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const length = chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
-  const joined = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
-  let offset = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return joined;
+  return join(chunks, new Uint8Array(Buffer.allocUnsafeSlow(length).buffer));
 }

@@ -3,7 +3,7 @@
  * event loop is written at once.
  */
 import type { Socket } from "node:net";
-import type { Connection } from "../../http2/connection.ts";
+import type { EngineConnection } from "../../http2/connection.ts";
 import type { OutputOwner, Segments } from "../../http2/events.ts";
 import type { Latin1Decoder } from "../../http2/hpack/decoder.ts";
 
@@ -42,7 +42,7 @@ export class Http2Socket implements OutputOwner {
   readonly socket: Socket;
   /** True if the socket ends after its output has been written. */
   #ends = false;
-  #connection: Connection | undefined;
+  #connection: EngineConnection | undefined;
   #owner: SocketOwner | undefined;
   #isScheduled = false;
   #pending: Uint8Array[] = [];
@@ -62,7 +62,7 @@ export class Http2Socket implements OutputOwner {
   }
 
   /** Starts to transfer bytes between the socket and the connection. */
-  attach(connection: Connection, owner: SocketOwner): void {
+  attach(connection: EngineConnection, owner: SocketOwner): void {
     const { socket } = this;
     this.#connection = connection;
     this.#owner = owner;

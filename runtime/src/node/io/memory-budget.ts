@@ -13,11 +13,12 @@ const DEFAULT_BUDGET_BYTES = 256 * 1024 * 1024;
 /** The default budget holds at least this many messages of the maximum size. */
 const MIN_MESSAGES = 4;
 /**
- * The fraction of the budget that large amounts cannot use. It serves connections that hold up to {@link SMALL_BYTES}, so that
+ * The fraction of the budget that large amounts cannot use. It serves connections that hold up to {@link SMALL_SHARE_BYTES}, so that
  * small calls continue when memory is short, and the garbage of encoding and decoding large messages until it is collected.
  */
 const RESERVED_FRACTION = 1 / 2;
-const SMALL_BYTES = 16 * 1024;
+/** Number of bytes that every connection may hold. */
+export const SMALL_SHARE_BYTES: number = 16 * 1024;
 /** Memory is short while more than this fraction of the part for large amounts is held. */
 const SHORT_FRACTION = 3 / 4;
 /** Maximum number of connections that are asked to release memory before an amount is refused. */
@@ -55,7 +56,7 @@ export class MemoryBudget {
 
   /** Adds bytes to a share, for {@link MemoryShare}. Returns false if they do not fit. */
   take(share: MemoryShare, bytes: number): boolean {
-    const limit = share.held + bytes <= SMALL_BYTES ? this.#limit : this.#limitOfLarge;
+    const limit = share.held + bytes <= SMALL_SHARE_BYTES ? this.#limit : this.#limitOfLarge;
     if (this.#held + bytes > limit && !this.#reclaim(limit - bytes)) return false;
     if (share.held === 0) this.#holders.add(share);
     share.held += bytes;

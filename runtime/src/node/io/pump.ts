@@ -2,7 +2,8 @@
  * Bodies written to a Node stream: responses on a server and requests on a client, over HTTP/1.1 and HTTP/2.
  */
 import type { Writable } from "node:stream";
-import { type Body, concat } from "../../http/body.ts";
+import { concat } from "../../call/bytes.ts";
+import type { Body } from "../../http/body.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
 /** Chunks are joined up to this many bytes, the default size of an HTTP/2 frame. */

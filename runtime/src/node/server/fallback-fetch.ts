@@ -6,7 +6,7 @@ import { Metadata } from "../../call/metadata.ts";
 import type { PeerConnection } from "../../call/peer.ts";
 import { type Body, streamBody } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
-import { textResponse } from "../../server/resource.ts";
+import { TEXT_TYPE, textResponse } from "../../server/resource.ts";
 import { withoutConnectionFields } from "./connection-fields.ts";
 
 /** The second argument of a fallback's `fetch`. In Hono it is `c.env`. */
@@ -20,8 +20,6 @@ export interface FetchApplication {
   fetch(request: Request, env: FallbackEnvironment): Response | Promise<Response>;
 }
 
-const TEXT = "text/plain; charset=utf-8";
-
 /** Creates an exchange that an application answers. Its errors are passed to `onError`, and answered with 500. */
 export function fetchExchange(application: FetchApplication, onError: ErrorHook): Exchange {
   return async (request) => {
@@ -29,13 +27,13 @@ export function fetchExchange(application: FetchApplication, onError: ErrorHook)
     try {
       converted = toRequest(request);
     } catch (reason) {
-      return textResponse(400, TEXT, `the request is not supported: ${(reason as Error).message}\n`);
+      return textResponse(400, TEXT_TYPE, `the request is not supported: ${(reason as Error).message}\n`);
     }
     try {
       return toResponse(await application.fetch(converted, { peer: request.peer }), request, onError);
     } catch (reason) {
       onError(reason, request.path);
-      return textResponse(500, TEXT, "internal server error\n");
+      return textResponse(500, TEXT_TYPE, "internal server error\n");
     }
   };
 }

@@ -18,13 +18,11 @@ import type { PeerConnection } from "../../call/peer.ts";
 import { onAbort } from "../../call/timer.ts";
 import { streamBody } from "../../http/body.ts";
 import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
-import { textResponse } from "../../server/resource.ts";
+import { TEXT_TYPE, textResponse } from "../../server/resource.ts";
 import { MemorySocket } from "../io/duplex-pair.ts";
 import { ignore } from "../io/error.ts";
 import { pump } from "../io/pump.ts";
 import { withoutConnectionFields } from "./connection-fields.ts";
-
-const TEXT = "text/plain; charset=utf-8";
 
 /** Wraps a listener: an error that it throws, or rejects with, is passed to `onError` and answered with 500. */
 export function guardListener(listener: RequestListener, onError: ErrorHook): RequestListener {
@@ -48,17 +46,17 @@ function answerFailure(outgoing: ServerResponse): void {
     return;
   }
   for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name);
-  outgoing.writeHead(500, { "content-type": TEXT }).end("internal server error\n");
+  outgoing.writeHead(500, { "content-type": TEXT_TYPE }).end("internal server error\n");
 }
 
 /** Bytes of a header block that HTTP/1.1 adds to that of HTTP/2. The HTTP/2 engine limits the block itself. */
-const MAX_HEADER_BYTES = 256 * 1024;
+const MAX_HEAD_BYTES = 256 * 1024;
 
 /** Creates an exchange that a listener of `node:http` answers. It rejects if the listener destroys the response. */
 export function nodeExchange(listener: RequestListener): Exchange {
   // The engine of the client's connection limits times and sizes. This server never listens.
   const server = createServer(
-    { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 },
+    { maxHeaderSize: MAX_HEAD_BYTES, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 },
     (incoming, outgoing) => {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
@@ -76,7 +74,7 @@ export function nodeExchange(listener: RequestListener): Exchange {
       outgoing = open(near, request);
     } catch (reason) {
       near.destroy();
-      return textResponse(400, TEXT, `the request is not supported: ${(reason as Error).message}\n`);
+      return textResponse(400, TEXT_TYPE, `the request is not supported: ${(reason as Error).message}\n`);
     }
     return answerOf(outgoing, near, request);
   };
@@ -108,7 +106,7 @@ function open(socket: Duplex, { method, path, authority, headers, body }: HttpRe
     path,
     headers: fields as never,
     setHost: false,
-    maxHeaderSize: MAX_HEADER_BYTES,
+    maxHeaderSize: MAX_HEAD_BYTES,
   });
 }
 

@@ -2,6 +2,7 @@
  * One HTTP/1.1 connection of a server: sequential processing of pipelined requests, the memory they hold, and the limit on
  * slow reads.
  */
+
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -11,10 +12,10 @@ import { ignore } from "../io/error.ts";
 import { type MemoryBudget, MemoryShare, outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import type { ConnectionAge } from "./connection-age.ts";
 import { type ErrorResponse, writeErrorResponse } from "./http1-errors.ts";
+import { MIB } from "./limits.ts";
 
 /** Memory of a pipelined request that waits for its turn: Node's objects for it and its headers. */
 const WAITING_REQUEST_BYTES = 8 * 1024;
-const MIB = 1024 * 1024;
 
 /** The property of a socket that holds its connection. */
 const CONNECTION = Symbol("connection");

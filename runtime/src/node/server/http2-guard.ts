@@ -7,6 +7,7 @@
  * - Slowloris and slow bodies: `messageTimeoutMs`, `messageIdleMs`. Idle connections: `firstCallTimeoutMs`, `idleTimeoutMs`.
  * - Slow read, data dribble (CVE-2019-9511, CVE-2019-9517): `stallTimeoutMs`, and the memory budget of all connections.
  */
+
 import type { Socket } from "node:net";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
@@ -18,8 +19,7 @@ import { outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import type { Indexed, SwapList } from "../io/swap-list.ts";
 import { ConnectionAge } from "./connection-age.ts";
 import type { Limits } from "./limits.ts";
-
-const MIB = 1024 * 1024;
+import { ABORT_GRACE_MS, MIB } from "./limits.ts";
 
 /** A request whose stream is open. */
 export interface WatchedRequest extends Indexed {
@@ -48,9 +48,6 @@ export interface GuardedConnection {
   /** Aborts the open calls. */
   abort(reason: RpcError): void;
 }
-
-/** Time for aborted calls to answer before an expired connection is closed, in milliseconds. */
-const ABORT_GRACE_MS = 1_000;
 
 /** Enforces the time limits of one connection. The periodic sweep of the server calls it. */
 export class ConnectionGuard {

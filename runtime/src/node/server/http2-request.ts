@@ -1,10 +1,12 @@
 /**
  * A request over HTTP/2, from its header block until its stream is closed, and its response.
  */
+
+import { concat, NO_BYTES } from "../../call/bytes.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import type { PeerConnection } from "../../call/peer.ts";
-import { type Body, concat, emptyBody, wholeBody } from "../../http/body.ts";
+import { type Body, emptyBody, wholeBody } from "../../http/body.ts";
 import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
@@ -12,8 +14,9 @@ import type { ServerConnection } from "../../http2/server.ts";
 import type { StreamSink } from "../../http2/sink.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { DISCARD_BYTES, DISCARD_MS } from "../io/discard.ts";
+import { ignore } from "../io/error.ts";
 import { type Collecting, IncomingBody, OutgoingBody } from "../io/http2-body.ts";
-import type { MemoryShare } from "../io/memory-budget.ts";
+import { type MemoryShare, SMALL_SHARE_BYTES } from "../io/memory-budget.ts";
 import { discard } from "../io/pump.ts";
 import type { SwapList } from "../io/swap-list.ts";
 import { OUT_OF_MEMORY } from "./engine.ts";
@@ -24,11 +27,6 @@ import type { WatchedRequest } from "./http2-guard.ts";
  * they need less memory than the objects of their requests.
  */
 const UNCOUNTED_BYTES = 1024;
-/**
- * Size limit, in bytes, of responses that are sent without a check of the memory budget: every connection may hold at least
- * this amount.
- */
-const SMALL_RESPONSE_BYTES = 16 * 1024;
 
 /** The connection of a request. */
 export interface RequestOwner {
@@ -148,7 +146,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
     const { stream } = this;
     const { byteLength } = whole;
     this.#release();
-    if (byteLength > SMALL_RESPONSE_BYTES && !this.#owner.fits(byteLength)) {
+    if (byteLength > SMALL_SHARE_BYTES && !this.#owner.fits(byteLength)) {
       this.answer(OUT_OF_MEMORY);
       return;
     }
@@ -279,8 +277,6 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
 }
 
 const NO_HEADERS: Metadata = new Metadata().freeze();
-const NO_BYTES = new Uint8Array(0);
-const ignore = (): void => {};
 
 /**
  * Joins the chunks of a body that was received with its header block, and gives the client the same flow-control credit

@@ -69,6 +69,11 @@ export interface ConnectionLimits {
   readonly maxConnectionAgeGraceMs?: number | undefined;
 }
 
+/** The unit of time limits for bytes. */
+export const MIB: number = 1024 * 1024;
+/** Time for aborted calls to answer before their sockets are destroyed, in milliseconds. */
+export const ABORT_GRACE_MS = 1_000;
+
 export type Limits = { readonly [Name in keyof ConnectionLimits]-?: number };
 
 /** Adds the defaults. Throws a `RangeError` for a limit that is not more than 0. */

@@ -2,6 +2,7 @@
  * The listener: one port for HTTP/1.1 and HTTP/2, and its graceful shutdown. Over TLS, ALPN selects the version if the client
  * offers it. Otherwise the first bytes of a connection select it.
  */
+
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "../../call/code.ts";
@@ -15,7 +16,7 @@ import type { Fallback } from "./fallback.ts";
 import { serveHttp1 } from "./http1.ts";
 import { MALFORMED_LINE, writeErrorResponse } from "./http1-errors.ts";
 import { serveHttp2 } from "./http2.ts";
-import { type ConnectionLimits, type Limits, resolveLimits } from "./limits.ts";
+import { ABORT_GRACE_MS, type ConnectionLimits, type Limits, resolveLimits } from "./limits.ts";
 import { resolveTlsOptions } from "./tls.ts";
 
 export interface ListenOptions {
@@ -59,8 +60,6 @@ export interface ListenerOptions {
   readonly headerLimits?: HeaderLimitsInit | undefined;
 }
 
-/** Time for aborted calls to end before their sockets are destroyed, in milliseconds. */
-const ABORT_GRACE_MS = 1_000;
 /** The first bytes of every HTTP/2 connection. No HTTP/1.1 request begins with them. */
 const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
 
