@@ -205,6 +205,7 @@ describe("a tarball", () => {
       "triple-es",
       ["index", "node", "fetch", "json", "proto", "fastify"].flatMap((name) => [
         `dist/${name}.js`,
+        `dist/bundled/${name}.js`,
         `dist/${name}.d.ts`,
       ]),
     ],
@@ -294,7 +295,7 @@ describe("an installation", () => {
   it("runs built code, not sources", async () => {
     const script = 'console.log(import.meta.resolve("triple-es/node"))';
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: project });
-    expect(stdout.trim()).toMatch(/\/node_modules\/triple-es\/dist\/node\.js$/);
+    expect(stdout.trim()).toMatch(/\/node_modules\/triple-es\/dist\/bundled\/node\.js$/);
     expect(dirname(stdout)).not.toContain(ROOT);
   });
 });

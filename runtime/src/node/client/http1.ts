@@ -2,7 +2,7 @@
  * The client's HTTP/1.1 engine, on `node:http`: every request is an exchange. The engine does not depend on calls or
  * messages.
  */
-import { request as httpRequest } from "node:http";
+import { type ClientRequest, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { markNotSent, markUnprocessed } from "../../call/attempt.ts";
@@ -14,6 +14,7 @@ import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { ReadableBody } from "../io/body.ts";
 import { closedSilently, connectTimeout, exchangeError, isClosedByPeer } from "../io/error.ts";
+import { nodeLatin1 } from "../io/http2-socket.ts";
 import { pump } from "../io/pump.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { lowerNames } from "../server/http1.ts";
@@ -34,6 +35,9 @@ export interface Http1Options {
   /** Limit of the status line and the headers of a response together, in bytes. */
   readonly maxHeaderBytes: number;
 }
+
+/** Bodies up to this size are joined with their headers, so that a request needs one write. */
+const MAX_JOINED_BYTES: number = 16 * 1024;
 
 /** Creates the connector that makes HTTP/1.1 exchanges with a server over persistent connections. */
 export function connectHttp1(
@@ -118,7 +122,7 @@ export function connectHttp1(
           trailers: new Metadata(),
         });
       });
-      if (body.whole !== undefined) outgoing.end(body.whole);
+      if (body.whole !== undefined) endWith(outgoing, body.whole);
       else pump(body, outgoing).catch((reason) => outgoing.destroy(RpcError.from(reason, Code.Internal)));
     });
   };
@@ -149,4 +153,11 @@ export function connectHttp1(
       for (const { fail } of running) fail(reason);
     },
   };
+}
+
+/** Ends a request with its body. Node joins headers with text only, so the bytes of a small body become Latin-1 text. */
+function endWith(outgoing: ClientRequest, body: Uint8Array): void {
+  const { byteLength } = body;
+  if (byteLength === 0 || byteLength > MAX_JOINED_BYTES) outgoing.end(body);
+  else outgoing.end(nodeLatin1(body, 0, byteLength), "latin1");
 }
