@@ -268,7 +268,7 @@ class ResponseStream extends MessageStream {
     const defaults = this.#defaults;
     const options = this.#options;
     if (typeof messages?.[Symbol.asyncIterator] !== "function") {
-      throw clientError(`the requests of ${method.path} must be an async iterable, such as an async generator makes`);
+      throw clientError(`the requests of ${method.path} must be an async iterable, such as an async generator`);
     }
     const headers = mergeHeaders(defaults.headers, options.headers);
     const selector = selectorOf(defaults, options);
