@@ -106,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)("a page of another origin", { timeout: 9
     return outputFiles[0]?.text ?? "";
   }
 
-  it("calls with our client where cors lets it, and reads messages, trailers and errors", async () => {
+  it("calls from an origin that cors allows, and reads messages, trailers and errors", async () => {
     const dom = await browse(await client(), async (origin) => {
       const { baseUrl } = await startServer({ greet: withTrailer }, { cors: { origins: [origin], credentials: true } });
       return baseUrl;
@@ -114,7 +114,7 @@ describe.skipIf(CHROMIUM === undefined)("a page of another origin", { timeout: 9
     expect(dom).toContain("x-trailing,255 1 | Hello, browser! | [data_loss] the name is empty");
   });
 
-  it("does not where it does not", async () => {
+  it("cannot call from another origin", async () => {
     const called: string[] = [];
     const dom = await browse(await client(), async () => {
       const greet: typeof greeter.greet = ({ name }) => ({ greeting: String(called.push(name)) });

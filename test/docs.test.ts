@@ -201,7 +201,7 @@ describe("code", () => {
 
 describe("excerpts", () => {
   const excerpts = blocks.filter(({ from }) => from !== undefined);
-  it.each(excerpts.map((block) => [titled(block), block] as const))("%s stands in its file", (_, { from, text }) => {
+  it.each(excerpts.map((block) => [titled(block), block] as const))("%s is in its file", (_, { from, text }) => {
     const file = readFileSync(`${ROOT}${from}`, "utf8");
     let position = 0;
     for (const part of text.split(/^ *\/\/ …\n/m)) {

@@ -294,7 +294,7 @@ describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
     }
   });
 
-  it("carries no streams of requests, and says what does", async () => {
+  it("rejects streams of requests, and names an alternative", async () => {
     const client = await reach();
     for (const call of [client.greetTogether(arriving()), client.greetOnArrival(arriving())]) {
       const error = await failureOf(call);
@@ -337,7 +337,7 @@ describe("a transport on fetch", () => {
   it.each([
     ["json", createTransport],
     ["proto", createProtoTransport],
-  ])("tells the system's error where Node's fetch hides it in the cause, in %s", async (_codec, create) => {
+  ])("reports the system's error, which Node's fetch hides in the cause, in %s", async (_codec, create) => {
     const port = await freePort();
     const refused = createGreetServiceClient(create({ baseUrl: `http://127.0.0.1:${port}` }));
     expect((await failureOf(refused.greet({}))).rawMessage).toMatch(
@@ -359,7 +359,7 @@ describe("a transport on fetch", () => {
     ["https://page.example/api", false],
     ["https://page.example", false],
     ["/api", false],
-  ])("says in a page that %s may not allow its origin: %s", async (baseUrl, isForeign) => {
+  ])("mentions in a page that %s may not allow its origin: %s", async (baseUrl, isForeign) => {
     vi.stubGlobal("origin", "https://page.example");
     try {
       const failing = connect(baseUrl, { fetch: () => Promise.reject(new TypeError("Failed to fetch")) });
@@ -376,7 +376,7 @@ describe("a transport on fetch", () => {
     expect((await connect(baseUrl).greet({ name })).greeting).toBe(`Hello, ${name}!`);
   });
 
-  it("hands the call over to fetch as the specification writes it", async () => {
+  it("passes the call to fetch in the format of the specification", async () => {
     const send = vi.fn<typeof fetch>(async () => Response.json({ greeting: "Hello!" }));
     const client = connect("https://greeter.example/api/", { fetch: send, credentials: "include" });
     await client.greet({ name: "Ada" }, { timeoutMs: 1000, version: "1.0.0", group: "blue" });

@@ -254,7 +254,7 @@ function logicIn(file: SourceFile): string[] {
 }
 
 describe("entry points", () => {
-  it("connect modules and have no logic of their own", () => {
+  it("connect modules and contain no logic", () => {
     const entryPoints = project.getSourceFiles().filter((file) => layerOf(nameOf(file)) === ENTRY_POINTS);
     const runtime = entryPoints.filter((file) => nameOf(file).startsWith(RUNTIME));
     expect(runtime.length).toBeGreaterThan(10);

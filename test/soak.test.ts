@@ -44,7 +44,7 @@ describe("memory", () => {
     expect(isFlat(fitSlope(samples(bytes)))).toBe(false);
   });
 
-  it("is not called flat on samples that say nothing", () => {
+  it("is not reported as flat if the samples are inconclusive", () => {
     const wild = [0, 1, 0, 1, 0, 1].map((up, i) => ({ calls: i, bytes: up * 1e6 }));
     expect(isFlat(fitSlope(wild))).toBe(false);
     expect(() => fitSlope(wild.slice(0, 3))).toThrow(RangeError);

@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
       });
     });
 
-    it("up to the end of the server, with an error that says so, and again when the server is back", async () => {
+    it("until the server stops, with an error that names the cause, and again after its restart", async () => {
       const streams = await startStreams(async function* () {
         yield { greeting: "one" };
         await new Promise(() => {});

@@ -17,11 +17,11 @@ beforeAll(async () => {
 }, 60_000);
 
 describe("the bundle of a page", () => {
-  it(`takes at most ${MAX_JSON_BYTES} bytes where messages are plain JSON`, () => {
+  it(`takes at most ${MAX_JSON_BYTES} bytes with messages in plain JSON`, () => {
     expect(sizes["triple-es/json"].brotli).toBeLessThanOrEqual(MAX_JSON_BYTES);
   });
 
-  it("is smaller than connect-web's where messages are protobuf, with streams", () => {
+  it("is smaller than connect-web's with protobuf messages and streams", () => {
     expect(sizes["triple-es/proto"].brotli).toBeLessThanOrEqual(MAX_PROTO_BYTES);
     expect(sizes["triple-es/proto"].brotli).toBeLessThan(sizes["@connectrpc/connect-web"].brotli);
   });

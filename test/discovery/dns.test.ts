@@ -127,7 +127,7 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     expect(await firstOf(dns("greet.test", { servers: [address] }))).toEqual([]);
   });
 
-  it("bring a service config where that is wanted", async () => {
+  it("have a service config if the option requests it", async () => {
     const config = { loadBalancingConfig: [{ round_robin: {} }] };
     const choices = [
       { clientLanguage: ["go"], serviceConfig: {} },
@@ -204,7 +204,7 @@ describe("a service config in a TXT record", () => {
     expect(chooseServiceConfig([["v=spf1"]], "here", () => 0)).toBeUndefined();
   });
 
-  it("is absent, valid or rejected when it is parsed, whatever the text is", () => {
+  it("is absent, valid or rejected when it is parsed, for any text", () => {
     const text = fc.oneof(
       fc.string(),
       fc.jsonValue().map((value) => JSON.stringify(value)),

@@ -187,7 +187,7 @@ describe("a watch", () => {
     ]);
   });
 
-  it("sends the token of the moment, and says what the API refused", async () => {
+  it("sends the current token, and reports the refusal of the API", async () => {
     const tokens: (string | undefined)[] = [];
     const { server } = await startApi((request, response) => {
       tokens.push(request.headers.authorization);

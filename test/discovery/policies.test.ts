@@ -67,7 +67,7 @@ describe("p2c", () => {
     expect(Math.abs(heavy / (20_000 * 0.75) - 1)).toBeLessThan(0.1);
   });
 
-  it("gives a slow endpoint less: the one whose calls pile up", () => {
+  it("sends fewer calls to a slow endpoint, on which calls accumulate", () => {
     const ready = loads([100, 100, 100]);
     const pick = p2c({ random: seeded(3) })(ready);
     const slow = ready[0] as Load;
@@ -90,7 +90,7 @@ describe("p2c", () => {
 });
 
 describe("round robin", () => {
-  it("takes each in turn", () => {
+  it("picks the endpoints in turn", () => {
     const ready = loads(even);
     spread(roundRobin({ random: seeded(4) }), ready, 10_000);
     expect(deviation(ready)).toBe(0);
@@ -125,7 +125,7 @@ describe("round robin", () => {
 });
 
 describe("pick first", () => {
-  it("takes the first, and wants one connection", () => {
+  it("picks the first endpoint, and needs one connection", () => {
     const ready = loads([1, 100]);
     spread(pickFirst(), ready, 10);
     expect(ready.map(({ picked }) => picked)).toEqual([10, 0]);
@@ -140,7 +140,7 @@ describe("consistent hashing", () => {
     return keys.map((key) => pick(request({ "x-user": key })).endpoint.address);
   };
 
-  it("takes one endpoint for a key, and spreads keys by weight within 30 %", () => {
+  it("picks one endpoint for a key, and distributes keys by weight within 30 %", () => {
     const ready = loads([100, 100, 200, 100, 100]);
     const first = owners(ready);
     expect(owners(ready)).toEqual(first);
@@ -217,7 +217,7 @@ describe("a subset", () => {
     expect(Math.max(...used.values())).toBeLessThan(45);
   });
 
-  it("is the whole list where that is shorter", () => {
+  it("is the whole list if that is shorter", () => {
     expect(chooseSubset(all.slice(0, 5), 20, 7)).toEqual(all.slice(0, 5));
   });
 });

@@ -230,7 +230,7 @@ describe("a list", () => {
     expect(server("b:1").connects).toBe(1);
   });
 
-  it("gives new weights without connecting anew", async () => {
+  it("applies new weights without new connections", async () => {
     const { target, lists, server } = await listed([{ address: "a:1", weight: 100 }, "b:1"]);
     lists.say({ address: "a:1", weight: 10 }, "b:1");
     await settle();
@@ -238,7 +238,7 @@ describe("a list", () => {
     expect(server("a:1").connects).toBe(1);
   });
 
-  it("gives endpoints of weight 0 calls only where nothing else is ready", async () => {
+  it("sends calls to endpoints of weight 0 only if no other is ready", async () => {
     const { exchange, server } = await listed([{ address: "a:1", weight: 0 }, "b:1"]);
     for (let i = 0; i < 10; i++) await exchange(request());
     expect(server("a:1").calls).toBe(0);
@@ -339,7 +339,7 @@ describe("an endpoint", () => {
     expect(states()["a:1"]).toBe("ready");
   });
 
-  it("gets its share little by little where it says since when it serves", async () => {
+  it("reaches its share gradually if its start time is known", async () => {
     const { target } = await listed([{ address: "a:1", since: Date.now() }, "b:1"]);
     expect(target.endpoints()[0]?.weight).toBe(1);
     await settle(300_000);
@@ -349,7 +349,7 @@ describe("an endpoint", () => {
     expect(vi.getTimerCount()).toBe(1);
   });
 
-  it("starts slowly after an outage where that is wanted", async () => {
+  it("starts slowly after an outage if the option is set", async () => {
     const { target, server } = await listed(["a:1", "b:1"], { slowStartMs: 10_000 });
     await settle(10_000);
     expect(target.endpoints().map(({ weight }) => weight)).toEqual([100, 100]);
@@ -371,7 +371,7 @@ describe("ejection", () => {
   };
   const call = (exchange: Exchange): Promise<unknown> => exchange(request()).catch(() => {});
 
-  it("takes an endpoint out after five failures in a row, for half a minute, then a minute", async () => {
+  it("ejects an endpoint after five consecutive failures, for 30 s, then for a minute", async () => {
     const { exchange, server, states, events } = await listed(["a:1", "b:1"]);
     server("a:1").answer = away();
     for (let i = 0; i < 12; i++) await call(exchange);
@@ -400,7 +400,7 @@ describe("ejection", () => {
     expect(states()["a:1"]).toBe("ejected");
   });
 
-  it("does not count other failures, and forgets them with one success", async () => {
+  it("does not count other failures, and restarts the count after a success", async () => {
     const { exchange, server, states } = await listed(["a:1", "b:1"]);
     let calls = 0;
     server("a:1").answer = async () => {
@@ -597,7 +597,7 @@ describe("fixed endpoints", () => {
     expect(Object.keys(states())).toEqual(["a:1", "b:1"]);
   });
 
-  it("are refused where they are invalid", () => {
+  it("are refused if they are invalid", () => {
     expect(() => fixed([])).toThrow("fixed needs at least one endpoint");
     expect(() => fixed(["http://a:1"])).toThrow(
       'address "http://a:1" must be host:port, [v6]:port or unix: and a path',

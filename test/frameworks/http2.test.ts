@@ -129,7 +129,7 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
     expect(await ended).toMatchObject({ code: Code.Canceled });
   });
 
-  it("does not take a stream that was reset for one that has ended", async () => {
+  it("distinguishes a reset stream from one that has ended", async () => {
     let finish = (_outcome: unknown): void => {};
     const outcome = new Promise<unknown>((resolve) => {
       finish = resolve;
@@ -162,7 +162,7 @@ describe.each(Object.entries(SERVERS))("%s", (_, serve) => {
 });
 
 describe("a body that other middleware has read", () => {
-  it("makes an error that says what to change", async () => {
+  it("causes an error with the remedy", async () => {
     const handle = nodeHandler(greetRouter());
     const baseUrl = await listen(
       createServer((request, response) => {

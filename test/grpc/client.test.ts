@@ -55,7 +55,7 @@ describe("a request", () => {
     expect(new Uint8Array((await request?.body.bytes(100)) ?? [])).toEqual(envelope(greetRequest("Ada")));
   });
 
-  it("names the caller by the user agent it gives itself, once", async () => {
+  it("sends the user agent of the caller, once", async () => {
     const { client, requests } = wire(ok());
     await client.greet({}, { headers: { "user-agent": "inventory/2.1" } });
     expect(requests[0]?.headers.getAll("user-agent")).toEqual(["inventory/2.1"]);
@@ -271,7 +271,7 @@ describe("a response that is not gRPC's", () => {
     expect((await failure({ headers, body: hi, trailers, ...given }, options)).code).toBe(code);
   });
 
-  it("has no message, or two, where one is due", async () => {
+  it("has no message or two instead of one", async () => {
     for (const body of ["", joined(hi, hi)]) {
       expect((await failureOf(wire(ok({ body })).client.greet({}))).code).toBe(Code.Unimplemented);
       expect((await failureOf(wire(ok({ body })).client.greetTogether(arriving()))).code).toBe(Code.Unimplemented);

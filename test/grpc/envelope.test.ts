@@ -36,7 +36,7 @@ describe("an envelope", () => {
 });
 
 describe("a body", () => {
-  it("gives the same messages however it is cut", async () => {
+  it("gives the same messages for any division into chunks", async () => {
     await fc.assert(
       fc.asyncProperty(messages, fc.array(fc.integer({ min: 0, max: 300 })), async (all, cuts) => {
         const bytes = encode(all);
@@ -47,7 +47,7 @@ describe("a body", () => {
     );
   });
 
-  it("gives the same messages cut at every single byte, in two and in all", async () => {
+  it("gives the same messages if it is cut at one byte or at every byte", async () => {
     const all = ["", "a", "hello"].map((text) => ({ compressed: false, data: new TextEncoder().encode(text) }));
     const bytes = encode(all);
     for (let cut = 0; cut <= bytes.byteLength; cut++) {
@@ -93,12 +93,12 @@ describe("flags", () => {
 });
 
 describe("the limit", () => {
-  it("lets a message of that size pass", async () => {
+  it("accepts a message of that size", async () => {
     expect(await collect(streamBody(chunked([envelope("12345")])), 5)).toHaveLength(1);
   });
 
   it.each([6, 0x7f_ff_ff_ff, 0x80_00_00_00, 0xff_ff_ff_ff])(
-    "refuses a prefix of %d bytes before anything of the message has come",
+    "refuses a prefix of %d bytes before the message arrives",
     (length) => {
       const prefix = new Uint8Array(5);
       new DataView(prefix.buffer).setUint32(1, length);
@@ -110,7 +110,7 @@ describe("the limit", () => {
     },
   );
 
-  it("takes no further chunk for a message that is too large", async () => {
+  it("reads no further chunk of a message that is too large", async () => {
     let made = 0;
     function* chunks(): Generator<Uint8Array> {
       made++;

@@ -44,7 +44,7 @@ describe("a call", () => {
     expect([...answer.trailers]).toEqual([["grpc-status", "0"]]);
   });
 
-  it("has its whole answer at once where it is unary", async () => {
+  it("has its complete response at once if it is unary", async () => {
     expect((await exchange(grpcRequest())).body.whole).toBeInstanceOf(Uint8Array);
   });
 
@@ -257,7 +257,7 @@ describe("compression", () => {
     ["snappy", undefined],
     ["identity", undefined],
     [undefined, undefined],
-  ])("is written where the client accepts it: %s", async (accepted, chosen) => {
+  ])("is used if the client accepts it: %s", async (accepted, chosen) => {
     for (const method of ["Greet", "GreetOnArrival"]) {
       const answer = await exchange(grpcRequest({ path: path(method), headers: { "grpc-accept-encoding": accepted } }));
       expect(answer.headers.get("grpc-encoding")).toBe(chosen);
@@ -289,7 +289,7 @@ describe("te: trailers", () => {
   const status = async (te: string | undefined, options: RouterOptions = {}) =>
     (await call({ headers: { te } }, routeGreeter({}, options).exchange)).status;
 
-  it("may be missing, as it is from some peers", async () => {
+  it("may be absent, as with some peers", async () => {
     expect(await status(undefined)).toBe("0");
     expect(await status("deflate")).toBe("0");
   });

@@ -59,7 +59,7 @@ describe("percent encoding", () => {
     }
   });
 
-  it("is decoded whatever it is", () => {
+  it("is decoded for any text", () => {
     const pieces = fc.constantFrom("%", "%2", "%25", "%zz", "%FF", "%c3%a4", "%C3", "a", "ä", "+", "\n", "%%");
     fc.assert(
       fc.property(
@@ -90,7 +90,7 @@ describe("percent encoding", () => {
 });
 
 describe("grpc-status", () => {
-  it("0 is success, whatever is beside it", () => {
+  it("0 is success, regardless of the other trailers", () => {
     expect(read({ "grpc-status": "0" })).toBeUndefined();
     expect(read({ "grpc-status": "0", "grpc-message": "fine", other: "1" })).toBeUndefined();
   });
@@ -113,11 +113,11 @@ describe("grpc-status", () => {
     expect(read({ "grpc-message": "why" })).toMatchObject({ code: Code.Internal });
   });
 
-  it("may come without a message", () => {
+  it("may have no message", () => {
     expect(read({ "grpc-status": "5" })?.rawMessage).toBe("");
   });
 
-  it("is read without a throw, whatever the trailers", () => {
+  it("is read without an exception for any trailers", () => {
     const names = fc.constantFrom("grpc-status", "grpc-message", "grpc-status-details-bin", "x", "x-bin");
     fc.assert(
       fc.property(fc.dictionary(names, fc.string({ unit: "binary" })), (trailers) => {
@@ -162,7 +162,7 @@ describe("an error", () => {
     ["no base64", "*"],
     ["no google.rpc.Status", base64Encode(Uint8Array.of(0xff, 0xff))],
     ["empty", ""],
-  ])("has no details where they are %s, and is shown all the same", (_what, value) => {
+  ])("has no details if they are %s, and keeps its message", (_what, value) => {
     const error = read({ "grpc-status": "10", "grpc-message": "why", "grpc-status-details-bin": value });
     expect(error).toMatchObject({ code: Code.Aborted, rawMessage: "why", details: [] });
   });

@@ -67,7 +67,7 @@ describe("a timeout that is read", () => {
 });
 
 describe("a timeout that is written", () => {
-  it("has at most 8 digits and is never shorter than asked, nor much longer", () => {
+  it("has at most 8 digits, and is never shorter than requested nor much longer", () => {
     const durations = fc.oneof(
       fc.double({ min: 0, max: 1e4, noNaN: true }),
       fc.double({ min: 0, max: 1e15, noNaN: true }),

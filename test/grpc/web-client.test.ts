@@ -133,7 +133,7 @@ describe("a client of gRPC-Web", () => {
   it.each([
     ["client streaming", (client: GreetServiceClient) => client.greetTogether(arriving("Ada"))],
     ["bidi streaming", (client: GreetServiceClient) => client.greetOnArrival(arriving("Ada"))],
-  ])("refuses %s, which fetch cannot carry, and says what can", async (kind, call) => {
+  ])("refuses %s, which fetch does not support, and names an alternative", async (kind, call) => {
     const { exchange } = routeGreeter();
     const error = await failureOf(call(connect(exchange)));
     expect([error.code, error.status]).toEqual([Code.Unimplemented, Status.ClientError]);
@@ -207,7 +207,7 @@ describe("a response of gRPC-Web", () => {
     expect(error.status).toBe(message.includes("received") ? error.status : Status.BadResponse);
   });
 
-  it("with messages and an error gives the messages, then the error", async () => {
+  it("yields the messages and then the error if it has both", async () => {
     const seen: string[] = [];
     const client = withBody(joined(hello, trailers("grpc-status: 10\r\n")));
     const error = await failureOf(

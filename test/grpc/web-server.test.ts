@@ -83,7 +83,7 @@ describe.each(["1.1", "2"] as const)("a call of gRPC-Web over HTTP/%s", (version
 });
 
 describe("an error of gRPC-Web", () => {
-  it("is in the trailers of the body, where pages of other origins can read it", async () => {
+  it("is in the trailers of the body, which pages of other origins can read", async () => {
     const { exchange } = routeGreeter({
       greet: () => {
         throw new RpcError(Code.NotFound, "missing – name", { trailers: { "x-why": "gone" } });
@@ -167,7 +167,7 @@ describe("a request of gRPC-Web", () => {
     expect(flags).toBe(1);
   });
 
-  it("needs no te, even where sub-protocol B does", async () => {
+  it("needs no te, even if sub-protocol B requires it", async () => {
     const { exchange } = routeGreeter({}, { requireTe: true });
     expect((await outcome(await exchange(webRequest()))).trailers).toBe("grpc-status: 0\r\n");
   });
@@ -275,7 +275,7 @@ describe("a call of gRPC-Web in text", () => {
 });
 
 describe("a stream of gRPC-Web", () => {
-  it("asks the handler for a message when the reader wants one", async () => {
+  it("requests a message from the handler when the reader requests one", async () => {
     let made = 0;
     const { exchange } = routeGreeter({
       async *greetEach() {
@@ -341,7 +341,7 @@ describe("a stream of gRPC-Web", () => {
     expect(seen).toEqual([envelope(greetResponse("a")), envelope(greetResponse("b")), trailers("grpc-status: 0\r\n")]);
   });
 
-  it("reads the messages of the request as they come", async () => {
+  it("reads the messages of the request as they arrive", async () => {
     const body = [envelope(greetRequest("Ada")), envelope(greetRequest("Bob"))];
     const answer = await exchange(webRequest({ path: path("GreetOnArrival"), body }));
     const chunks = answer.body[Symbol.asyncIterator]();

@@ -112,7 +112,7 @@ describe("a wrapper", () => {
     });
   });
 
-  it("has its fields even where they are empty, because Java misses them", () => {
+  it("has its fields even if they are empty, because Java requires them", () => {
     const wrapper = { serializeType: "", values: [new Uint8Array(0)], types: [""] };
     expect(hexOf(encodeWrapper(wrapper))).toBe("0a0012001a00");
   });
@@ -151,7 +151,7 @@ describe("a server", () => {
     expect(answer).toMatchObject({ status: "0", contentType });
   });
 
-  it("takes no other content types for wrapped messages", async () => {
+  it("accepts no other content types for wrapped messages", async () => {
     const answer = await post(serving(), "/com.acme.Shop/reset", framed(new Uint8Array(0)), "application/grpc+json");
     expect(answer.status).toBe("HTTP 415");
   });
@@ -166,7 +166,7 @@ describe("a server", () => {
     expect(answer.status).toBe(String(Code.Unimplemented));
   });
 
-  it.each(["hessian2", "hessian4", "json", "msgpack"])("answers %s by the name that it was asked by", async (name) => {
+  it.each(["hessian2", "hessian4", "json", "msgpack"])("answers %s with the name in the request", async (name) => {
     const serialization = { json: jsonSerialization, msgpack }[name] ?? hessian2;
     const body = finding("java.lang.String", serialization.encode("java.lang.String", "Ann"), name);
     const { body: answer } = await post(serving(), "/com.acme.Shop/find", body);
@@ -175,13 +175,13 @@ describe("a server", () => {
     expect(values).toHaveLength(1);
   });
 
-  it("does not look at the types where a method has its name alone, as Java does not", async () => {
+  it("ignores the types of a method without overloads, as Java does", async () => {
     const values = ["Ann", "Hi"].map((value) => hessian2.encode("java.lang.String", value));
     const body = framed(encodeWrapper({ serializeType: "hessian4", values, types: [] }));
     expect((await post(serving(), "/com.acme.Shop/sayHi", body)).status).toBe("0");
   });
 
-  it("refuses types that no overload has, and does not say which ones there are", async () => {
+  it("refuses types that no overload has, without a list of the overloads", async () => {
     const answer = await post(serving(), "/com.acme.Shop/find", finding("double", hessian2.encode("double", 1)));
     expect(answer.status).toBe(String(Code.Unimplemented));
     expect(answer.message).toBe("/com.acme.Shop/find has no overload with the types of these arguments");
@@ -438,7 +438,7 @@ describe("a client", () => {
   it.each<[string, string]>([
     ["application/grpc+proto", "application/grpc+proto"],
     ["application/triple+wrapper", "application/triple+wrapper"],
-  ])("says %s if it is told to", async (wrapperContentType, expected) => {
+  ])("sends %s if the option selects it", async (wrapperContentType, expected) => {
     const router = serving();
     let seen: string | undefined;
     const call = createGrpcClient(
@@ -457,7 +457,7 @@ describe("a client", () => {
     expect(seen).toBe(expected);
   });
 
-  it("reports errors of bounded length, whatever the server sends", async () => {
+  it("reports errors of bounded length for any response", async () => {
     const call = recorded.find(({ path }) => path.endsWith("/greet")) as Recorded;
     const wrapper = { serializeType: "x".repeat(1_000_000), values: [Uint8Array.of(0x4e)], types: ["void"] };
     const strange = answering({ ...call, response: hexOf(framed(encodeWrapper(wrapper))) });
@@ -471,7 +471,7 @@ describe("a client", () => {
     expect(long.detailMessage).toHaveLength(100_000);
   });
 
-  it("asks for no version and no group where they are empty, in spite of its defaults", async () => {
+  it("requests no version and no group if they are empty, despite its defaults", async () => {
     const router = serving();
     const seen: (string | undefined)[][] = [];
     const call = createGrpcClient(
@@ -490,7 +490,7 @@ describe("a client", () => {
     ]);
   });
 
-  it.each(["constructor", "99", "x"])("takes an exception with the code %s for any other", async (code) => {
+  it.each(["constructor", "99", "x"])("treats an exception with the code %s like any other", async (code) => {
     const call = recorded.find(({ path }) => path.endsWith("/fail")) as Recorded;
     const { transport } = answering({
       ...call,

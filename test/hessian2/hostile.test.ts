@@ -58,7 +58,7 @@ describe("Hessian 2", () => {
     );
   });
 
-  it("makes of any bytes a value or an error", () => {
+  it("decodes any bytes to a value or an error", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.constantFrom<JavaType>(ANY, EVERYTHING), (bytes, type) => {
         outcome(type, bytes);
@@ -67,7 +67,7 @@ describe("Hessian 2", () => {
     );
   });
 
-  it("makes of data with one byte changed a value or an error", () => {
+  it("decodes data with one changed byte to a value or an error", () => {
     const bytes = hessian2.encode(EVERYTHING, everything);
     fc.assert(
       fc.property(fc.nat(bytes.byteLength - 1), fc.nat(255), (index, byte) => {
@@ -95,7 +95,7 @@ describe("Hessian 2", () => {
     "javax.naming.InitialContext",
     "sun.print.UnixPrintServiceLookup",
     "java.lang.ProcessBuilder",
-  ])("takes the name of the class %s for a word, and refuses it", (name) => {
+  ])("treats the name of the class %s as text, and refuses it", (name) => {
     const definition = `43 ${text(name)} 91 ${text("value")} 60 ${text("x")}`;
     expect(outcome(ANY, hex(definition))).toMatchObject({ message: `class "${name}" is not declared` });
     const map = `4d ${text(name)} ${text("value")} 91 5a`;
@@ -105,7 +105,7 @@ describe("Hessian 2", () => {
     });
   });
 
-  it("does not touch prototypes, whatever keys and fields are called", () => {
+  it("does not change prototypes for any names of keys and fields", () => {
     const before = Object.getOwnPropertyNames(Object.prototype);
     const Odd: JavaClass = { name: "com.acme.Odd", fields: { ["__proto__"]: ANY, constructor: ANY } };
     const map = `48 ${text("__proto__")} 48 ${text("polluted")} 54 5a ${text("constructor")} 91 5a`;
@@ -156,7 +156,7 @@ describe("Hessian 2", () => {
     expect(outcome(ANY, hex("60"))).toMatchObject({ message: "class 0 is used, but 0 are defined" });
   });
 
-  it("follows references no deeper than data can be, whatever is declared", () => {
+  it("limits the depth of references, whatever the data declares", () => {
     const Node: JavaClass = { name: "com.acme.Node", fields: { next: { class: () => Node } } };
     const Top: JavaClass = { name: "com.acme.Top", fields: { all: ANY, last: { class: () => Node } } };
     const count = 5000;

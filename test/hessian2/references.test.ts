@@ -55,7 +55,7 @@ describe("reading", () => {
     return count;
   }
 
-  it("works the digits of a BigInteger out once, however often it is referred to", () => {
+  it("computes the digits of a BigInteger once for any number of references", () => {
     const references = 2000;
     const bytes = hex(
       `58 ${int(references + 1)} ${definition} 60 91 56 ${text("[int")} ${words} ${"5191".repeat(references)}`,
@@ -65,7 +65,7 @@ describe("reading", () => {
     expect(new Set(list as string[]).size).toBe(1);
   });
 
-  it("works the words of a BigInteger out once, however many numbers have them", () => {
+  it("reads the words of a BigInteger once for any number of numbers that use them", () => {
     const numbers = 2000;
     const bytes = hex(
       `58 ${int(numbers + 1)} ${definition} 60 91 56 ${text("[int")} ${words} ${"608f5192".repeat(numbers)}`,
@@ -113,7 +113,7 @@ describe("writing", () => {
   it.each([
     ["a class, and then any object", nodeClass(["left", "right"])],
     ["any object, and then a class", nodeClass(["right", "left"])],
-  ])("takes bytes in proportion to the objects, where they are declared as %s", (_order, Node) => {
+  ])("writes bytes in proportion to the objects if they are declared as %s", (_order, Node) => {
     const size = (depth: number): number =>
       hessian2.encode(
         { class: () => Node },
@@ -137,7 +137,7 @@ describe("writing", () => {
     expect(hexOf(hessian2.encode({ array: ANY }, list))).toBe(`71${text("[object")}5190`);
   });
 
-  it("writes an object again where it has to be something else", () => {
+  it("writes an object again if it has another type", () => {
     const shared = [1];
     const Both: JavaClass = {
       name: "B",
@@ -198,13 +198,13 @@ describe("sets", () => {
   });
 
   it.each(["java.util.HashSet", "java.util.LinkedHashSet", "java.util.TreeSet"])(
-    "stay sets where nothing is declared: %s",
+    "remain sets if no type is declared: %s",
     (name) => {
       expect(hessian2.decode(ANY, hex(`72 ${text(name)} 91 92`))).toEqual(new Set([1, 2]));
     },
   );
 
-  it("come back where nothing is declared", () => {
+  it("survive a round trip if no type is declared", () => {
     expect(hessian2.decode(ANY, hessian2.encode(ANY, new Set(["a"])))).toEqual(new Set(["a"]));
   });
 });
@@ -220,7 +220,7 @@ describe("exceptions", () => {
     expect(hessian2.decodeException?.(hex(nested)).fields).toEqual({ a: undefined, b: undefined, c: [3] });
   });
 
-  it("have their good fields, however many bad ones there are", () => {
+  it("have their valid fields for any number of invalid ones", () => {
     const bad = 1500;
     const names = Array.from({ length: bad }, (_, index) => text(`f${index}`)).join("");
     const bytes = `43${text("X")}90 43${text("E")} ${int(bad + 1)} ${names} ${text("last")} 61 ${"7960".repeat(bad)} 7991`;

@@ -146,7 +146,7 @@ describe("Hessian 2 of Dubbo for Java", () => {
     expect(hessian2.decode(type, bytesOf(name))).toEqual(value);
   });
 
-  it("keeps int, long and double apart where nothing is declared", () => {
+  it("distinguishes int, long and double if no type is declared", () => {
     const any = hessian2.decode("java.lang.Object", bytesOf("map HashMap mixed"));
     expect(any).toEqual(new Map<unknown, unknown>(Object.entries({ a: 1 })).set(2n, "two").set(3, null));
     expect(hexOf(hessian2.encode("java.lang.Object", 1n))).toBe("e1");
@@ -181,7 +181,7 @@ describe("Hessian 2 of Dubbo for Java", () => {
     expect(hessian2.decodeException?.(bytesOf(name))).toMatchObject({ className, detailMessage, fields });
   });
 
-  it("is read with what led to an exception, and where it was thrown", () => {
+  it("is read with its cause and its stack trace", () => {
     const outer = hessian2.decodeException?.(bytesOf("exception with a cause"));
     expect(outer?.cause).toMatchObject({ className: "java.lang.RuntimeException", detailMessage: "inner" });
     const traced = hessian2.decodeException?.(bytesOf("exception with a stack"));
@@ -220,7 +220,7 @@ describe("Hessian 2 of Dubbo for Java", () => {
     expect(hexOf(hessian2.encode(type, value))).toBe(bytes);
   });
 
-  it("makes objects of classes that are registered, and of no others", () => {
+  it("creates objects of registered classes only", () => {
     const bytes = bytesOf("object Address");
     expect(() => hessian2.decode("java.lang.Object", bytes)).toThrow(
       'class "com.example.interop.Address" is not declared',

@@ -70,7 +70,7 @@ describe("a request", () => {
 });
 
 describe("metadata of a response", () => {
-  it("is trailing where it has the prefix, leading where it has not, and without the protocol's own", async () => {
+  it("is trailing with the prefix, leading without it, and excludes fields of the protocol", async () => {
     const seen: Record<string, unknown> = {};
     const options: CallOptions = {
       onHeaders: (headers) => Object.assign(seen, { headers: [...headers] }),
@@ -169,7 +169,7 @@ describe("a failure on this side", () => {
     ["a deadline", () => new DOMException("", "TimeoutError"), Code.DeadlineExceeded, Status.ClientTimeout],
     ["a cancellation", () => new DOMException("", "AbortError"), Code.Canceled, Status.ClientError],
     ["anything else", () => new Error("broken"), Code.Internal, Status.ClientError],
-  ])("%s has a status of its own", async (_what, make, code, status) => {
+  ])("%s has a separate status", async (_what, make, code, status) => {
     const error = await failureOf(wire(() => Promise.reject(make())).client.greet({}));
     expect([error.code, error.status]).toEqual([code, status]);
   });

@@ -20,7 +20,7 @@ describe.each(nodeCompressions)("$name", (compression) => {
     }
   });
 
-  it("is written where the client accepts it", async () => {
+  it("is used if the client accepts it", async () => {
     const answer = await exchange(rpcRequest({ headers: { "accept-encoding": compression.name } }));
     expect(answer.headers.get("content-encoding")).toBe(compression.name);
     const bytes = await compression.decompress(await answer.body.bytes(1000), 1000);
@@ -55,7 +55,7 @@ describe.each(nodeCompressions)("$name", (compression) => {
   });
 });
 
-it("zstd is there where node:zlib has it", () => {
+it("zstd is supported if node:zlib has it", () => {
   expect(zstd !== undefined).toBe("zstdCompress" in zlib);
   expect(nodeCompressions.map(({ name }) => name)).toEqual(
     zstd === undefined ? ["gzip", "br", "deflate"] : ["gzip", "zstd", "br", "deflate"],

@@ -20,7 +20,7 @@ const BODIES: readonly (readonly [kind: string, contentType: string, body: strin
 ];
 
 describe("a method", () => {
-  it.each(BODIES)("takes %s where it is switched on", async (kind, contentType, body, expected) => {
+  it.each(BODIES)("accepts %s if it is enabled", async (kind, contentType, body, expected) => {
     const bodies = [kind] as ServiceOptions["bodies"] & string[];
     const answer = await routeParameters({ bodies })("all", contentType, body);
     expect([answer.status, answer.contentType]).toEqual([200, expected]);
@@ -43,7 +43,7 @@ describe("a method", () => {
     expect((await send("text", "text/plain", "Ada")).status).toBe(200);
   });
 
-  it("has its own kinds of body where they are given by method", async () => {
+  it("has the kinds of body that are set for the method", async () => {
     const send = routeParameters({ bodies: { map: ["xml"], text: [] } });
     const form = "application/x-www-form-urlencoded";
     expect((await send("map", form, "a=b")).status).toBe(415);
@@ -52,7 +52,7 @@ describe("a method", () => {
     expect((await send("text", "text/xml", "<x>Ada</x>")).status).toBe(415);
   });
 
-  it("is not added with a kind or a method that there is not", () => {
+  it("is not added with an unknown kind or method", () => {
     const add = (bodies: unknown) =>
       createRouter().add(ParametersServiceDef, ECHO, { bodies: bodies as readonly "form"[] });
     expect(() => add(["forms"])).toThrow('bodies: "forms" is not among: multipart, form, text, xml');

@@ -37,7 +37,7 @@ describe("a content type", () => {
     expect(parseMediaType(contentType)).toBeUndefined();
   });
 
-  it("is taken apart or refused whatever it is, and never slowly", () => {
+  it("is parsed or refused, in linear time", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'ab/;="\\ ,\t*'), maxLength: 200 }), (rest) => {
         const mediaType = parseMediaType(`text/plain${rest}`);
@@ -81,7 +81,7 @@ describe("accept", () => {
     ["*", "application/json", 1],
     ["text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", "application/json", 0.2],
     ["application/json;q=.", "application/json", 0],
-  ])("%j wants %s at %d", (accept, mediaType, quality) => {
+  ])("%j accepts %s with the quality %d", (accept, mediaType, quality) => {
     expect(qualityOf(accept, mediaType)).toBe(quality);
   });
 
@@ -92,7 +92,7 @@ describe("accept", () => {
     expect(chooseMediaType("text/html", types)).toBeUndefined();
   });
 
-  it("never wants more than 1 or less than 0, whatever it is", () => {
+  it("has qualities from 0 to 1 for any text", () => {
     const item = fc.constantFrom("*/*", "a/*", "a/b", "q", ";q=0.5", ";q=9", ";q=-1", ",", ";", "=", " ");
     fc.assert(
       fc.property(fc.array(item, { maxLength: 100 }), (items) => {

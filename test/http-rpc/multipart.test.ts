@@ -47,7 +47,7 @@ describe("the parts of a body", () => {
     });
   });
 
-  it("are bound by position where no name is known", async () => {
+  it("are bound by position if no name matches", async () => {
     const body = multipart({ name: "a", content: "Ada" }, { name: "b", content: "hi", type: "application/json" });
     expect((await send("file", CONTENT_TYPE, body)).body).toEqual({ name: "Ada", content: "aGk=" });
     const three = multipart(...["a", "b", "c"].map((name) => ({ name, content: name })));
@@ -85,7 +85,7 @@ describe("the parts of a body", () => {
     });
   });
 
-  it("fill a list with an array in JSON, beside other parts of its name", async () => {
+  it("fill a list with an array in JSON, in addition to other parts with its name", async () => {
     const body = multipart(
       { name: "tags", content: '["a","b"]', type: "application/json" },
       { name: "tags", content: "c" },
@@ -241,7 +241,7 @@ describe("the parts of a body", () => {
     expect(sent).toMatchObject({ status: 400, body: { status: 40 } });
   });
 
-  it("may have anything around them", async () => {
+  it("may have any preamble and epilogue", async () => {
     const body = joined(
       bytesOf("preamble\r\n"),
       multipart({ name: "age", content: "1" }),
@@ -291,7 +291,7 @@ describe("the parts of a body", () => {
     ["bad header: x", "a name is empty or has a character that no name may have"],
     [": x", "a name is empty or has a character that no name may have"],
     ["a: \0", "a value has a character that no value may have"],
-  ])("say in words what is wrong with their headers", async (headers, problem) => {
+  ])("are refused with a description of the invalid header", async (headers, problem) => {
     expect(await send("all", CONTENT_TYPE, part(headers))).toMatchObject({
       status: 400,
       body: { status: 40, message: `a part of the body has malformed headers: ${problem}` },
@@ -350,7 +350,7 @@ describe("any body", () => {
     );
   });
 
-  it("arrives whole though it is cut at every byte", async () => {
+  it("arrives complete if it is cut at every byte", async () => {
     const body = multipart({ name: "name", content: "Ada" }, { name: "content", content: `\r\n--${BOUNDARY}x` });
     const expected = (await send("file", CONTENT_TYPE, body)).body;
     for (let cut = 0; cut <= body.length; cut += 1) {
@@ -368,7 +368,7 @@ describe("any body", () => {
     }
   });
 
-  it("is understood or refused, whatever it is", async () => {
+  it("is decoded or refused", async () => {
     const piece = fc.constantFrom(
       `--${BOUNDARY}`,
       "\r\n",

@@ -177,7 +177,7 @@ describe.each(["HTTP/1.1", "HTTP/2", "fetch", "a handler for node:http2"] as con
     }
   }
 
-  it("a form of its own page is served, one of another site is refused", async () => {
+  it("a form of a page of the same origin is served, one of another site is refused", async () => {
     const post = await connect();
     expect(await post(() => ({}))).toBe(200);
     expect(await post(() => ({ "sec-fetch-site": "same-origin" }))).toBe(200);

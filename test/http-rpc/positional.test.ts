@@ -97,7 +97,7 @@ describe("arguments in JSON", () => {
     expect((await post("reset", "[]", { "content-type": "Application/JSON; charset=utf-8" })).status).toBe(200);
   });
 
-  it("make a value or a refusal of any JSON, and leave prototypes alone", async () => {
+  it("decode or refuse any JSON, and do not change prototypes", async () => {
     // These handlers never fail, so that every rejection comes from the runtime.
     const router = serving({ total: () => 0, echo: () => everything, find: () => null, findBetween: () => null });
     const before = Object.getOwnPropertyNames(Object.prototype);
@@ -165,21 +165,21 @@ describe("values in JSON", () => {
     expect(value).toMatchObject({ int: 5, long: 0n, flag: false, char: "\0", text: null, user: null });
   });
 
-  it("are refused where they hold themselves", () => {
+  it("are refused if they contain themselves", () => {
     const itself: unknown[] = [];
     itself.push(itself);
     expect(() => written("java.lang.Object", itself)).toThrow("more than 100 levels deep");
   });
 
   it.each([["json", jsonSerialization] as const, ["msgpack", msgpack] as const])(
-    "come back from %s as they were",
+    "survive a round trip through %s",
     (_name, serialization) => {
       const type: JavaType = { class: () => Everything };
       expect(serialization.decode(type, serialization.encode(type, everything))).toEqual(everything);
     },
   );
 
-  it("are a value or an error in MessagePack, whatever the bytes", () => {
+  it("are decoded or refused in MessagePack, for any bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         try {
@@ -194,7 +194,7 @@ describe("values in JSON", () => {
 });
 
 describe("a client of sub-protocol A", () => {
-  it("sends the array of arguments, as JSON, whatever its codec", async () => {
+  it("sends the array of arguments as JSON with every codec", async () => {
     const sent: [string, string][] = [];
     const router = serving();
     const fetched = createTransport({

@@ -87,7 +87,7 @@ describe("the method", () => {
 });
 
 describe("the path", () => {
-  it("may have a query, which says nothing", async () => {
+  it("may have a query, which is ignored", async () => {
     expect(await outcome({ path: `${GREET}?x=1/2` })).toEqual([200]);
   });
 
@@ -168,7 +168,7 @@ describe("tri-protocol-version", () => {
     expect(await outcome(version(value), strict)).toEqual([400, 40]);
   });
 
-  it("may be missing unless the server requires it", async () => {
+  it("may be absent unless the server requires it", async () => {
     expect(await outcome(version(undefined))).toEqual([200]);
     expect(await outcome(version(undefined), strict)).toEqual([400, 40]);
   });
@@ -243,7 +243,7 @@ describe("the timeout", () => {
     expect(await timeout({ "tri-service-timeout": "5000", "triple-timeout-ms": "x" })).toEqual([400, 40]);
   });
 
-  it("is written so that it can be read, never shorter than asked", () => {
+  it("is written in the grammar, and never shorter than requested", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e12, noNaN: true }), (ms) => {
         const value = formatMilliseconds(ms);
@@ -257,7 +257,7 @@ describe("the timeout", () => {
 describe("the headers", () => {
   const many = (count: number): Fields => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, "1"]));
 
-  it("may be 100 fields, with the content type", async () => {
+  it("may have 100 fields, including the content type", async () => {
     expect(await outcome({ headers: many(99) })).toEqual([200]);
   });
 
@@ -306,7 +306,7 @@ describe("the headers", () => {
     expect(await outcome({ headers: { "trace-bin": value } })).toEqual([200]);
   });
 
-  it("never make the answer fail, whatever their values", async () => {
+  it("never cause the response to fail, for any values", async () => {
     const names = fc.constantFrom(
       "content-type",
       "accept-encoding",
@@ -342,7 +342,7 @@ describe("version and group", () => {
   });
 });
 
-it("an answer of sub-protocol A says that its type is not to be guessed", async () => {
+it("a response of sub-protocol A has x-content-type-options: nosniff", async () => {
   for (const given of [{}, { path: "/nowhere" }, { method: "GET" }]) {
     expect((await exchange(rpcRequest(given))).headers.get("x-content-type-options")).toBe("nosniff");
   }

@@ -219,7 +219,7 @@ describe("arguments by name", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ status, message: expect.stringContaining(message) });
   });
 
-  it("are read in the bodies that a service takes, by default in all of them", async () => {
+  it("are read from the bodies that a service accepts, by default from all", async () => {
     const byDefault = await open({})("sayHi", FORM, "name=a&greeting=b");
     expect(byDefault.status).toBe(200);
     const none = await open({ bodies: [] })("sayHi", XML, "<a/>");
@@ -231,7 +231,7 @@ describe("arguments by name", () => {
     expect((await send("string", contentType, "", headers)).status).toBe(403);
   });
 
-  it("are values or a refusal, whatever the body is", async () => {
+  it("are decoded or refused for any body", async () => {
     const kinds = [FORM, MULTIPART, "text/plain", XML];
     const start = fc.constantFrom("", "value=", "--x\r\n", "<a>", "<a><value>");
     const paths = fc.constantFrom("sayHi", "find", "echo", ...Object.keys(ECHOES).filter((name) => name !== "odd"));
@@ -304,7 +304,7 @@ describe("XML", () => {
   });
 });
 
-it("a string is answered as text to those who want it", async () => {
+it("a string is returned as text if the client accepts it", async () => {
   const answer = await send("string", "text/plain", "Zoë", { accept: "text/plain" });
   expect(answer).toMatchObject({ status: 200, type: "text/plain; charset=utf-8", text: "Zoë" });
   expect((await send("long", "application/json", "[1]", { accept: "text/plain" })).status).toBe(406);

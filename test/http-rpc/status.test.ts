@@ -108,7 +108,7 @@ describe("an error that a handler threw", () => {
     expect(body).toEqual({ status: 70, message: "why", code: "invalid_argument" });
   });
 
-  it("has www-authenticate where it is 401: that of the handler or interceptor, or else Bearer", async () => {
+  it("has www-authenticate if it is 401: that of the handler or interceptor, or else Bearer", async () => {
     const refusal = (trailers = {}) => new RpcError(Code.Unauthenticated, "who are you?", { trailers });
     const fields = async ({ exchange }: RoutedGreeter) => {
       const { status, headers } = await exchange(rpcRequest());
@@ -132,7 +132,7 @@ describe("an error that a handler threw", () => {
     expect(THROWN.map(([, code]) => code)).toEqual(Object.values(Code));
   });
 
-  it("adds details where there are any, and they come back", async () => {
+  it("adds details if there are any, and they survive a round trip", async () => {
     const detail = anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "Ada" }));
     const { body, read } = await thrown(new RpcError(Code.InvalidArgument, "x", { details: [detail] }));
     expect(body).toEqual({
@@ -303,7 +303,7 @@ describe("the error bodies of other implementations", () => {
     });
   });
 
-  it("whatever it is: there is an error to show for it", async () => {
+  it("of any content becomes an error", async () => {
     const members = fc.record(
       { status: fc.jsonValue(), code: fc.jsonValue(), message: fc.jsonValue(), details: fc.jsonValue() },
       { requiredKeys: [] },

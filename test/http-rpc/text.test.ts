@@ -52,7 +52,7 @@ describe("a charset", () => {
     expect([status, body]).toMatchObject([415, { status: 40, message: expect.stringMatching(/utf-7.*UTF-8, UTF-16/) }]);
   });
 
-  it("gives back every text that was written in it", () => {
+  it("round-trips every text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.boolean(), (text, littleEndian) => {
         expect(decodeText(utf8(`\ufeff${text}`))).toBe(text);
@@ -69,7 +69,7 @@ describe("a charset", () => {
     );
   });
 
-  it("makes text or an error of any bytes", () => {
+  it("decodes any bytes to text or an error", () => {
     const charsets = fc.constantFrom("utf-8", "utf-16", "utf-16le", "ascii", "latin1", "gbk", "big5", "no-such");
     fc.assert(
       fc.property(fc.uint8Array(), charsets, (bytes, charset) => {

@@ -158,7 +158,7 @@ const dialogues = [
 describe.each(dialogues)("%s", (_name, bytes, run) => {
   const whole = run([bytes]);
 
-  it("does the same whether it gets bytes one by one or all at once", () => {
+  it("has the same result for bytes one by one and all at once", () => {
     expect(run(Array.from(bytes, (_, i) => bytes.subarray(i, i + 1)))).toEqual(whole);
   });
 

@@ -18,7 +18,7 @@ it.each(files)("%s uses nothing of the platform, and is no longer than 350 lines
   expect(source.split("\n").length).toBeLessThanOrEqual(351);
 });
 
-it("the same input makes the same output", () => {
+it("equal input gives equal output", () => {
   const run = (): Buffer => {
     const server = new RecordedServer();
     server.onRequest = (stream) =>

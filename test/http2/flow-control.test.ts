@@ -78,7 +78,7 @@ describe("sending", () => {
     expect(lengths(server.frames())).toEqual([[1, 6]]);
   });
 
-  it("is a connection error if SETTINGS make the sum too large, and not the value", () => {
+  it("is a connection error if SETTINGS make the sum too large, even with a valid value", () => {
     const { server } = responding(1, windowUpdate(0, 10));
     server.receive(windowUpdate(1, 2 ** 31 - 1 - 65_535));
     expect(server.over).toBeUndefined();
@@ -244,7 +244,7 @@ describe("receiving", () => {
     expect(server.over).toBeUndefined();
   });
 
-  it("lets the peer send further ahead while the reader keeps up", () => {
+  it("grows while the reader keeps up", () => {
     const client = new RecordedClient();
     const heard = client.open();
     client.bytes();

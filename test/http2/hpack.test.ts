@@ -138,19 +138,16 @@ function sorted(fields: readonly string[]): string[] {
 }
 
 describe("an encoder", () => {
-  it.each(STORIES.map((story) => [story.name, story] as const))(
-    "makes blocks that mean the same: %s",
-    (_name, story) => {
-      const { decode } = decoderOf();
-      const encoder = new Encoder();
-      for (const { fields, tableSize } of story.steps) {
-        if (tableSize !== undefined) encoder.resize(tableSize);
-        expect(decode(encode(encoder, fields))).toEqual(fields);
-      }
-    },
-  );
+  it.each(STORIES.map((story) => [story.name, story] as const))("decodes to the same fields: %s", (_name, story) => {
+    const { decode } = decoderOf();
+    const encoder = new Encoder();
+    for (const { fields, tableSize } of story.steps) {
+      if (tableSize !== undefined) encoder.resize(tableSize);
+      expect(decode(encode(encoder, fields))).toEqual(fields);
+    }
+  });
 
-  it("makes a frozen list a few bytes once it was sent twice, and copies them from then on", () => {
+  it("encodes a frozen list to a few bytes after it was sent twice, and copies them from then on", () => {
     const { decode } = decoderOf();
     const encoder = new Encoder();
     const list = { raw: ["content-type", "application/grpc+proto", "grpc-status", "0"], frozen: true };
@@ -231,7 +228,7 @@ describe("an encoder", () => {
     expect(encoder.write(large, 0, list)).toBeLessThan(4);
   });
 
-  it("never indexes what may be secret, and has proxies do the same (RFC 7541, section 7.1.3)", () => {
+  it("never indexes fields that may be secret, and forbids it to proxies (RFC 7541, section 7.1.3)", () => {
     const encoder = new Encoder();
     for (const name of ["authorization", "cookie", "set-cookie", "grpc-status-details-bin", "x-api-key", "x-token"]) {
       const list = { raw: [name, "secret"], frozen: true };
@@ -300,7 +297,7 @@ describe("limits of a block", () => {
     expect(decoder.overLimit).toBe(false);
   });
 
-  it("count bytes that references to one large entry make of few (HPACK bomb)", () => {
+  it("count the decoded bytes of references to one large entry (HPACK bomb)", () => {
     const { decoder, decode } = decoderOf();
     const large = Buffer.concat([hex("4001617fa11e"), Buffer.alloc(4_000, 0x62)]);
     decode(large);
@@ -344,7 +341,7 @@ describe("a cache of blocks", () => {
 });
 
 describe("properties", () => {
-  it("Huffman code is read as it was written", () => {
+  it("Huffman code survives a round trip", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const text = String.fromCharCode(...bytes);
@@ -371,7 +368,7 @@ describe("properties", () => {
     );
   });
 
-  it("lists of any fields survive an encoder and a decoder, whatever the table's size does", () => {
+  it("lists of any fields survive a round trip while the size of the table changes", () => {
     const character = fc.integer({ min: 0x21, max: 0xff }).map((code) => String.fromCharCode(code));
     const text = fc.array(character, { maxLength: 40 }).map((all) => all.join(""));
     const name = fc.constantFrom("content-type", ":path", "x-a", "x-b", "cookie", "grpc-status", "accept");

@@ -60,7 +60,7 @@ describe("a request", () => {
     expect([server.requests, server.over?.code]).toEqual([[], ErrorCode.ProtocolError]);
   });
 
-  it("may be answered while it is handed out", () => {
+  it("may be answered while it is dispatched", () => {
     const server = new RecordedServer();
     server.onRequest = (stream) => stream.respond(400, NONE, Buffer.from("no"), undefined, true);
     server.receive(headers(1, REQUEST, END), headers(3, REQUEST));
@@ -153,7 +153,7 @@ describe("a unary response", () => {
     ]);
   });
 
-  it("is refused where the peer takes no headers of its size, which counts as a reset", () => {
+  it("is refused if the peer does not accept headers of its size, which counts as a reset", () => {
     const server = new RecordedServer({ resetBurst: 3 });
     server.receive(settings([Setting.MaxHeaderListSize, 60]));
     for (let id = 1; id <= 7; id += 2) {
@@ -243,7 +243,7 @@ describe("a graceful shutdown", () => {
 });
 
 describe("the end of a connection", () => {
-  it("fails each stream, and says which of a client the server cannot have processed", () => {
+  it("fails each stream, and marks those that the server cannot have processed", () => {
     const client = new RecordedClient(false);
     client.receive(settings([Setting.MaxConcurrentStreams, 2]));
     const sent = client.open();
@@ -259,7 +259,7 @@ describe("the end of a connection", () => {
     expect(client.over).toMatchObject({ isLocal: false, text: "the socket closed" });
   });
 
-  it("says GOAWAY with the last stream that was accepted, and its reason, once", () => {
+  it("sends GOAWAY with the last accepted stream and the reason, once", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST, END), headers(7, REQUEST, END));
     server.receive(Buffer.concat([ping(), data(0, "a"), data(0, "a")]));

@@ -185,7 +185,7 @@ describe("a server", () => {
     ["HEADERS on a half-closed stream", headers(1, REQUEST, END)],
     ["DATA on a half-closed stream", data(1, "a")],
     ["PRIORITY of a wrong length", frame(FrameType.Priority, 0, 1, [0])],
-  ])("gives no cheap way to have streams reset: %s ends the connection", (_name, bytes) => {
+  ])("has no cheap way to provoke resets: %s ends the connection", (_name, bytes) => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST, END), bytes);
     expect(server.over).toBeDefined();

@@ -92,7 +92,7 @@ describe("a request", () => {
     });
   });
 
-  it("may come without :authority, with OPTIONS *, as CONNECT, or with equal values of content-length", () => {
+  it("may have no :authority, be OPTIONS * or CONNECT, or repeat equal values of content-length", () => {
     const server = new RecordedServer();
     server.receive(headers(1, requestWith({ ":authority": undefined, host: "localhost" }), END));
     server.receive(headers(3, requestWith({ ":path": "*", ":method": "OPTIONS" }), END));
@@ -106,7 +106,7 @@ describe("a request", () => {
     ]);
   });
 
-  it("has all cookies in one field, and counts them apart (section 8.2.3)", () => {
+  it("has all cookies in one field, and counts them separately (section 8.2.3)", () => {
     const server = new RecordedServer();
     server.receive(headers(1, [...REQUEST, "cookie", "a=1", "x-b", "2", "cookie", "c=3"], END));
     expect(server.requests[0]?.block?.fields.slice(4)).toEqual(["x-b", "2", "cookie", "a=1; c=3"]);

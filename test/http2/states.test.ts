@@ -215,7 +215,7 @@ describe("stream ids", () => {
     expect(lower.over?.code).toBe(ErrorCode.ProtocolError);
   });
 
-  it("are taken in the order in which HEADERS leave, though streams waited for the server's leave", () => {
+  it("are assigned in the order of HEADERS, even if streams had to wait", () => {
     const client = new RecordedClient(false);
     client.receive(settings([3, 1]));
     client.bytes();

@@ -36,7 +36,7 @@ describe("a stream table", () => {
     check(table, model, 601);
   });
 
-  it("keeps streams apart whose ids fall on the same slot, when those before them are deleted", () => {
+  it("distinguishes streams whose ids have the same slot after earlier ones are deleted", () => {
     const table = new StreamTable();
     const ids = [1, 33, 65, 97, 3];
     const model = new Map(ids.map((id) => [id, stream(id)]));

@@ -224,7 +224,7 @@ describe("a check", () => {
 });
 
 describe("the Java side", () => {
-  it("is printed, or written beside the other without harm to it", () => {
+  it("is printed, or written next to the other output without changing it", () => {
     const { stdout } = run("contracts/*.ts", "--java");
     expect(stdout).toMatch(
       /^\/\/ a\/Greeter\.java\n[\s\S]*public interface Greeter \{\n {4}String greet\(String name\);\n\}\n$/,
@@ -239,7 +239,7 @@ describe("the Java side", () => {
   });
 });
 
-it("two runs may print the same classes of Java, of a contract of one of them or of neither", () => {
+it("two runs may print the same Java classes of a contract of one or of neither of them", () => {
   const contract = (name: string): string =>
     `import type { T, U } from "../types/${name}.js";\n/** @service ${name}.S */ export interface S { m(t: T, u: U): void }\n`;
   const types = '/** @class c.T */ export interface T { a: string }\nexport type { U } from "./both.js";\n';

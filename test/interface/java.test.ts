@@ -147,7 +147,7 @@ describe("the Java side", () => {
     expect(compile("unusual", { ...sources, ...helpers })).toBe("");
   });
 
-  it.skipIf(!hasJavac)(`lets no comment become code${needsJavac}`, { timeout: 60_000 }, () => {
+  it.skipIf(!hasJavac)(`does not let a comment become code${needsJavac}`, { timeout: 60_000 }, () => {
     const comment = "Ends *\\/ here \\u002a\\u002f class Evil {} @Override <b> {@code";
     const reading = read({
       "a.ts": `/**\n * ${comment}\n * @service a.S */\nexport interface S { m(): Promise<void> }`,
@@ -219,7 +219,7 @@ describe("contracts that Java cannot declare are refused with the location:", ()
 });
 
 describe("a Java class", () => {
-  it("is short where that is clear, and full where it is not", () => {
+  it("is short if that is unambiguous, and qualified otherwise", () => {
     const reading = read({
       "a.ts": `/** @class a.x.User */ export interface One { other: Two | null; when: Date }
         /** @class a.y.User */ export interface Two { one: One | null }

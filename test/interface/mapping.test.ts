@@ -96,7 +96,7 @@ describe("a type", () => {
 describe("a name", () => {
   const service = "/** @service a.S */ export interface S { m(): Promise<T> }";
 
-  it("may be imported under another one, and through other files", () => {
+  it("may be imported under another name, and through other files", () => {
     const reading = read(
       { "c/a.ts": `import { U as T } from "./b.js";\n${service}` },
       {
@@ -133,7 +133,7 @@ describe("a name", () => {
     expect(text).toMatch(/\nconst UserClass: JavaClass = \{\n {2}name: "acme.User",/);
   });
 
-  it("may be exported at the end of its file, under another one", () => {
+  it("may be exported at the end of its file, under another name", () => {
     const reading = read({
       "a.ts": `${service}\n/** @class a.T */\ninterface T { name: string }\nexport type { T as Thing };`,
     });
@@ -191,7 +191,7 @@ describe("generated code", () => {
     "deep/b.ts": `/** @class a.B */ export interface B { e: E }\n/** @enum a.E */ export type E = "X";`,
   };
 
-  it("imports classes from the file beside it that has them, and describes enums itself", () => {
+  it("imports classes from the adjacent file that describes them, and describes enums itself", () => {
     const [b, a] = stubs(read(contract));
     expect([a?.path, b?.path]).toEqual(["deep/er/a_triple.ts", "deep/b_triple.ts"]);
     expect(a?.text).toContain('import { BClass } from "../b_triple.js";');
@@ -216,7 +216,7 @@ describe("generated code", () => {
     expect(stubs(read(reversed))).toEqual(stubs(read(contract)));
   });
 
-  it("lets nothing out of a comment or a string", () => {
+  it("does not let a comment or a string become code", () => {
     const reading = read({
       "a.ts":
         '/**\n * Ends *\\/ here: //# sourceMappingURL=x\n * @service a.S\n * @group "</script>\n */\nexport interface S { }',

@@ -250,7 +250,7 @@ it("a type that must be imported is refused without an import, with the name of 
   expect(problemsOf(text)).toEqual(["1:47: error: JavaArray must be imported from triple-es/java"]);
 });
 
-it("a type parameter of a method is refused at its method and where it is used", () => {
+it("a type parameter of a method is refused at its method and at its uses", () => {
   expect(problemsOf("/** @service a.S */ export interface S { m<T>(a: T): void }")).toEqual([
     "1:42: error: the type that a type parameter stands for is unknown on the wire; use a type of its own, or unknown",
     "1:50: error: the type that T stands for is unknown here",
@@ -462,7 +462,7 @@ describe("a warning", () => {
     expect(problemOf(type)).toEqual([`3:8: warning: ${message}`]);
   });
 
-  it.each(["services", "Service", "servce"])("is given for the tag @%s, which makes no service", (tag) => {
+  it.each(["services", "Service", "servce"])("is given for the tag @%s, which does not declare a service", (tag) => {
     expect(problemsOf(`/** @${tag} a.S */\nexport interface S {\n  m(): Promise<void>;\n}`)).toEqual([
       `1:5: warning: @${tag} is unknown, did you mean @service?`,
     ]);
@@ -478,7 +478,7 @@ describe("a warning", () => {
     expect(problemsOf(text)).toEqual([`${place}: warning: @${name} is unknown, did you mean @${meant}?`]);
   });
 
-  it("is given for a tag where the compiler does not see it", () => {
+  it("is given for a tag in a comment that the compiler ignores", () => {
     const text =
       "export namespace v1 { /** @service a.S */ export interface S { } }\n/** @service a.T */ export interface T { }";
     expect(problemsOf(text)).toEqual([
@@ -499,7 +499,7 @@ describe("a warning", () => {
     expect(problemsOf(`${doc}export interface S {\n${doc}  m(): void;\n}`)).toEqual([]);
   });
 
-  it("is given for a field that may be missing, for it will be null then", () => {
+  it("is given for an optional field, because it can be null", () => {
     expect(problemOf("D", "/** @class a.D */ export interface D { a?: string; b?: string | null }")).toEqual([
       "5:40: warning: an omitted a arrives as null: join null to its type",
     ]);

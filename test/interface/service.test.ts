@@ -79,7 +79,7 @@ describe.each(subProtocols)("over %s", (_, open) => {
     await expect(client.whole(128, 0, 0, 0n, 0n)).rejects.toThrow('argument "a"');
   });
 
-  it("null is where the contract says, and where something is missing", async () => {
+  it("null is passed for nullable types and for omitted values", async () => {
     const seen: unknown[] = [];
     const handler: NullabilityHandler = {
       boxed(...args) {

@@ -92,7 +92,7 @@ describe("a client of grpc-js", () => {
     expect(greeting).toBe("Hello, Ada and Bob!");
   });
 
-  it("makes a bidirectional call, answer by answer", async () => {
+  it("makes a bidirectional call, waiting for each response", async () => {
     const call = (await connect()).GreetOnArrival();
     const answers = call[Symbol.asyncIterator]();
     for (const name of ["Ada", "Bob"]) {

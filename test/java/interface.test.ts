@@ -38,7 +38,7 @@ describe.each(transports)("a service without IDL over %s", (_name, open) => {
     expect(await client.reset()).toBeUndefined();
   });
 
-  it("takes options after the arguments, and gives the handler its context", async () => {
+  it("accepts options after the arguments, and passes the context to the handler", async () => {
     const client = createShopClient(
       open({ sayHi: (_name, _greeting, context) => context.requestHeaders.get("trace-id") ?? "none" }),
     );
@@ -143,7 +143,7 @@ describe("sub-protocol B", () => {
     expect(echoed.user?.friends?.[1]).toBe(echoed.user);
   });
 
-  it("says which serialization is missing", async () => {
+  it("names the missing serialization", async () => {
     const bare = createShopClient(createInMemoryTransport(router()));
     expect((await caught(bare.sayHi("a", "b"))).message).toContain("serializations: [hessian2]");
   });

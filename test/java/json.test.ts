@@ -47,7 +47,7 @@ describe("numbers of JSON", () => {
     expect(read({ list: DECIMAL }, `[${text}]`)).toEqual([read(DECIMAL, text)]);
   });
 
-  it("are the same BigDecimal, whatever they are", () => {
+  it("are the same BigDecimal in every notation", () => {
     const digits = fc.stringMatching(/^-?(?:0|[1-9][0-9]{0,24})(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?$/);
     fc.assert(
       fc.property(digits, (text) => {
@@ -57,7 +57,7 @@ describe("numbers of JSON", () => {
     );
   });
 
-  it("are no strings, however long they are, and strings are no numbers", () => {
+  it("are not strings at any length, and strings are not numbers", () => {
     expect(() => read("java.lang.String", "12345678901234567890")).toThrow(
       "12345678901234567890 is not a valid java.lang.String",
     );
@@ -74,7 +74,7 @@ describe("numbers of JSON", () => {
     ]);
   });
 
-  it("are refused where a type cannot hold them", () => {
+  it("are refused if they are out of the range of the type", () => {
     for (const text of ["1e300", "3.5e38"]) expect(() => read("float", text)).toThrow("is not a valid float");
     for (const text of ["1e400", '"1e999"']) expect(() => read("double", text)).toThrow("is not a valid double");
     expect(read("float", "3.4028234663852886e38")).toBe(3.4028234663852886e38);
@@ -110,7 +110,7 @@ describe("dates", () => {
     expect(() => read("java.util.Date", text)).toThrow("is not a valid date");
   });
 
-  it("come back as the keys of a map", () => {
+  it("survive a round trip as keys of a map", () => {
     const map = new Map([[new Date(-5), 1]]);
     const type: JavaType = { map: ["java.util.Date", "int"] };
     for (const one of [jsonSerialization, msgpack]) expect(one.decode(type, one.encode(type, map))).toEqual(map);
@@ -262,7 +262,7 @@ describe("overloads in JSON", () => {
     ["find", '{"id":1}', "findId"],
     ["any", '["x"]', "anyText"],
     ["any", "[1]", "anyObject"],
-  ])("are told apart: %s %s", async (path, body, expected) => {
+  ])("are distinguished: %s %s", async (path, body, expected) => {
     expect(await called(path, body)).toBe(expected);
   });
 

@@ -81,7 +81,7 @@ const outcome = async (read: () => unknown): Promise<{ value?: unknown; refused?
 };
 
 describe("JSON of services without IDL, in steps", () => {
-  it("has the value that it has at once, or is refused as at once", async () => {
+  it("has the same value, or the same refusal, as in one step", async () => {
     await fc.assert(
       fc.asyncProperty(sample, fc.constantFrom(1, 5, 30, 1_000), async ({ type, text }, partBytes) => {
         // If there are several reasons for a rejection, another one may be reported first, because a replaced key has
@@ -210,7 +210,7 @@ describe("a server of a service without IDL", () => {
     expect(turns).toBeGreaterThan(1);
   });
 
-  it("leaves it them with 4 MiB in the serialization of sub-protocol B too", async () => {
+  it("keeps the event loop responsive with 4 MiB in the serialization of sub-protocol B too", async () => {
     expect(await callWrapped("bytes", `[${join(20_000, () => "1")}]`)).toEqual(["0", undefined]);
     const argument = `{${join(450_000, (i) => `"${key(i)}":0`)}}`;
     let turns = 0;

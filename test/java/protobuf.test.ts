@@ -49,7 +49,7 @@ describe("the serialization protobuf", () => {
     expect(() => protobuf.encode(type, value)).toThrow(message);
   });
 
-  it("makes of any bytes a value or an error", () => {
+  it("decodes any bytes to a value or an error", () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 50 }),

@@ -69,7 +69,7 @@ describe("the wait before the next attempt", () => {
   });
 
   it.each(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "/run/server.sock"])(
-    "is at most a second, jitter included, where nothing listens at %s",
+    "is at most a second, including jitter, if no server listens at %s",
     (address) => {
       for (const random of [0, 1]) {
         const all = waits(100, 120_000, random, localRefusal(address)).slice(2);
@@ -79,7 +79,7 @@ describe("the wait before the next attempt", () => {
     },
   );
 
-  it("is not shorter where a server of another machine refuses, or a host has one that does", () => {
+  it("is not shorter if a server of another machine refuses, or a host has such an address", () => {
     expect(waits(6, 120_000, MIDDLE, localRefusal("10.0.0.1")).at(-1)).toBe(5_000);
     const errors = [localRefusal("127.0.0.1").cause, localRefusal("10.0.0.1").cause];
     const cause = Object.assign(new AggregateError(errors), { code: "ECONNREFUSED" });
@@ -95,7 +95,7 @@ describe("the wait before the next attempt", () => {
     expect(waits(3, 0)).toEqual([0, 0, 0]);
   });
 
-  it("stays finite, however many attempts have failed", () => {
+  it("stays finite for any number of failed attempts", () => {
     expect(waits(2_000, 50).at(-1)).toBe(50);
   });
 
@@ -209,7 +209,7 @@ describe("calls to a server that cannot be connected to", () => {
     await pool.close();
   });
 
-  it("are answered by the first retry, over sockets, when the server has come in between", async () => {
+  it("succeed with the first retry, over sockets, if the server has started in between", async () => {
     const port = await freePort();
     const client = connectGreeter(`http://127.0.0.1:${port}`);
     expect((await failureOf(client.greet({ name: "Ada" }))).rawMessage).toContain("ECONNREFUSED");
@@ -258,7 +258,7 @@ describe.each([
     await started;
   });
 
-  it("may say that it does not, against the transport or the client", async () => {
+  it("may override the option of the transport or the client", async () => {
     const client = connectGreeter(`http://127.0.0.1:${await freePort()}`, { ...protocol, waitForReady: true });
     expect((await failureOf(client.greet({}, { waitForReady: false }))).code).toBe(Code.Unavailable);
   });
@@ -289,7 +289,7 @@ describe.each([
 });
 
 describe("calls that wait for the server to be ready", () => {
-  it("send the messages of a stream once, when the server has come", async () => {
+  it("send the messages of a stream once, after the server has started", async () => {
     const { baseUrl, started } = await startLater(300);
     const client = connectGreeter(baseUrl, { waitForReady: true });
     expect(await greetings(client.greetOnArrival(arriving("Ada", "Bob")))).toEqual(["Hello, Ada!", "Hello, Bob!"]);
@@ -308,7 +308,7 @@ describe("calls that wait for the server to be ready", () => {
     expect(connections).toBe(0);
   });
 
-  it("give up an attempt that none of them needs any more, so that the program may end", {
+  it("abort an attempt that no call needs any more, so that the program can end", {
     timeout: 15_000,
   }, async () => {
     let closed = 0;

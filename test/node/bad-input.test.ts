@@ -161,7 +161,7 @@ describe("over HTTP/2, the server", () => {
     ["a", "a:8080", JSON_TYPE],
     ["a", "a:443", JSON_TYPE],
     ["[::1]", "[::80]", JSON_TYPE],
-  ])("refuses a request to %j whose host is %j, and says why", async (authority, host, type) => {
+  ])("refuses a request to %j whose host is %j, with the reason", async (authority, host, type) => {
     const { baseUrl } = await startServer();
     const connection = new Http2Connection(baseUrl);
     const answer = await connection.post(GREET, { ...type, ":authority": authority, host }, "[{}]");
@@ -313,7 +313,7 @@ describe("over HTTP/1.1, the server", () => {
     ["two hosts", "HTTP/1.1\r\nhost: a\r\nhost: b\r\n", 400, "one header host"],
     ["a transfer coding", "HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n", 501, "transfer-encoding"],
     ["an expectation", "HTTP/1.1\r\nhost: a\r\nexpect: 200-ok\r\n", 417, "100-continue"],
-  ])("refuses a request with %s, says why, and closes the connection", async (_, head, status, message) => {
+  ])("refuses a request with %s, with the reason, and closes the connection", async (_, head, status, message) => {
     const { port } = await startServer();
     const connection = await Http1Connection.open(port);
     connection.write(`POST ${GREET} ${head}content-type: application/json\r\n\r\n`);

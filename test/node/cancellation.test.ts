@@ -135,7 +135,7 @@ describe.each(TRANSPORTS)("a unary call over $protocol, HTTP/$httpVersion", (opt
     expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Ada");
   });
 
-  it("does not fire the handler's signal on success, however the connection ends", async () => {
+  it("does not fire the handler's signal on success, for any end of the connection", async () => {
     let signal: AbortSignal | undefined;
     const { baseUrl } = await startServer({
       greet: (_, context) => {

@@ -15,7 +15,7 @@ function drain(queue: ChunkQueue): Uint8Array[] {
 }
 
 describe("a queue of chunks", () => {
-  it("keeps the order of all bytes, whatever the sizes, and however it is read", () => {
+  it("keeps the order of all bytes for any sizes of chunks and reads", () => {
     const sizes = [1, 5, 30_000, 2, 3, 20_000, 1_000, 0, 7, 16_384, 9];
     const shifted = new ChunkQueue();
     const joined = new ChunkQueue();

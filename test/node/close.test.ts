@@ -60,28 +60,25 @@ describe("closing a server", () => {
     expect(await within(SOON_MS, server.close())).toBe(true);
   });
 
-  it.each(["keep-alive", "close"])(
-    "lets a response leave that is waiting for its reader (connection: %s)",
-    async (then) => {
-      const greeting = "x".repeat(40_000_000);
-      const { server, port } = await startServer({ greet: () => ({ greeting }) });
-      const socket = await openSocket(port);
-      socket.write(
-        `POST ${GREET} HTTP/1.1\r\nhost: a\r\nconnection: ${then}\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`,
-      );
-      await new Promise((resolve) => socket.once("readable", resolve));
-      const closed = server.close();
-      expect(await within(50, closed)).toBe(false);
-      // Added only now, because Node resumes a socket with such a listener when it loses the one for "readable".
-      let bytes = 0;
-      socket.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-      });
-      await closed;
-      await new Promise((resolve) => socket.once("end", resolve));
-      expect(bytes).toBeGreaterThan(greeting.length);
-    },
-  );
+  it.each(["keep-alive", "close"])("sends a response that waits for its reader (connection: %s)", async (then) => {
+    const greeting = "x".repeat(40_000_000);
+    const { server, port } = await startServer({ greet: () => ({ greeting }) });
+    const socket = await openSocket(port);
+    socket.write(
+      `POST ${GREET} HTTP/1.1\r\nhost: a\r\nconnection: ${then}\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`,
+    );
+    await new Promise((resolve) => socket.once("readable", resolve));
+    const closed = server.close();
+    expect(await within(50, closed)).toBe(false);
+    // Added only now, because Node resumes a socket with such a listener when it loses the one for "readable".
+    let bytes = 0;
+    socket.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+    await closed;
+    await new Promise((resolve) => socket.once("end", resolve));
+    expect(bytes).toBeGreaterThan(greeting.length);
+  });
 
   it.each(["has disconnected", "does not read"])(
     "waits no longer than the grace period for a reader that %s",
@@ -526,7 +523,7 @@ describe("a transport", () => {
   );
 
   it.each(["at once", "later than the head"])(
-    "over HTTP/1.1 uses its connection again when the body of a response has come %s",
+    "over HTTP/1.1 reuses its connection if the body of a response arrives %s",
     async (when) => {
       let connections = 0;
       const server = createHttp1Server((_incoming, outgoing) => {

@@ -27,7 +27,7 @@ describe.each(named)("%s", (_name, compression) => {
     }
   }
 
-  it("decompresses what may grow large outside of the event loop, however few bytes it has", async () => {
+  it("decompresses data with a large output outside of the event loop, however small the input is", async () => {
     for (const size of [64 * 1024 + 1, 4 * 2 ** 20]) {
       const bomb = await compression.compress(Buffer.alloc(size));
       expect(bomb.byteLength).toBeLessThan(8 * 1024);
@@ -76,7 +76,7 @@ describe("brotli", () => {
     expect(brotliOutputBytes(zlib.brotliCompressSync(Buffer.alloc(4 * 2 ** 20 - 5)))).toBe(4 * 2 ** 20 - 5);
   });
 
-  it("never gives more than its header says, whatever follows it", () => {
+  it("never produces more than its header announces, for any data", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (stream) => {
         let output: Uint8Array;
@@ -93,7 +93,7 @@ describe("brotli", () => {
 });
 
 describe("zstd", () => {
-  it("is there where this Node has it", () => {
+  it("is supported if this version of Node has it", () => {
     expect(zstd !== undefined).toBe("zstdCompress" in zlib);
     expect(nodeCompressions.includes(zstd as NodeCompression)).toBe(zstd !== undefined);
   });
@@ -131,7 +131,7 @@ describe.each([["grpc"], ["http-rpc"]] as const)("%s", (protocol) => {
     },
   );
 
-  it("compresses by default, also where the option is undefined", async () => {
+  it("compresses by default, also if the option is undefined", async () => {
     const sizes: number[] = [];
     const gzip = nodeCompressions.find((compression) => compression.name === "gzip") as NodeCompression;
     const counted: Compression = {
@@ -147,7 +147,7 @@ describe.each([["grpc"], ["http-rpc"]] as const)("%s", (protocol) => {
     expect(sizes).toEqual([expect.any(Number)]);
   });
 
-  it("sends a message as it is where a compression declines it", async () => {
+  it("sends a message unchanged if a compression declines it", async () => {
     const declining: Compression = {
       name: "gzip",
       compress: () => undefined,

@@ -70,7 +70,7 @@ describe("the error of a connection", () => {
     ["two lines\n\n", "two lines"],
     ["", "ECODE"],
     ["\n", "ECODE"],
-  ])("%j says %j", (message, said) => {
+  ])("%j results in %j", (message, said) => {
     const cause = Object.assign(new Error(message), { code: "ECODE" });
     const error = connectionError(cause, "host:1");
     expect([error.code, error.rawMessage, error.cause]).toEqual([

@@ -185,7 +185,7 @@ describe.each(VERSIONS)("a fallback over %s", (version) => {
     }
   });
 
-  it("is not asked to keep a closing server open", async () => {
+  it("does not keep a closing server open", async () => {
     const began = signalled();
     const finish = signalled();
     const fallback = async (_: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -218,7 +218,7 @@ describe.each(VERSIONS)("a fallback over %s", (version) => {
     expect(await reply).toMatch(/Error/);
   });
 
-  it("has probes of health beside it, which report a shutdown", async () => {
+  it("works next to the health probes, which report a shutdown", async () => {
     const { server, baseUrl } = await startServer({}, { fallback: { fetch: () => new Response("page") } });
     const health = addHealth(server, { probes: true });
     const probe = async (path: string, method = "GET"): Promise<unknown> => {

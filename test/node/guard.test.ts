@@ -160,7 +160,7 @@ describe("a connection", () => {
     expect(guarded.leave).toHaveBeenCalled();
   });
 
-  it("between calls is closed after idleTimeoutMs, counted from the last call, however short that was", () => {
+  it("is closed after idleTimeoutMs without calls, counted from the last call", () => {
     const guarded = new Guarded({ firstCallTimeoutMs: 5_000, idleTimeoutMs: 20_000 });
     for (let i = 0; i < 3; i++) {
       guarded.call();
@@ -230,7 +230,7 @@ describe("a connection", () => {
     expect(guarded.ended).toBe(ErrorCode.EnhanceYourCalm);
   });
 
-  it("may take its time for a DATA frame", () => {
+  it("has no time limit for a DATA frame", () => {
     const guarded = new Guarded({ headersTimeoutMs: 5_000, idleTimeoutMs: 100_000 });
     guarded.receive(headers(1, REQUEST), data(1, new Uint8Array(10)).subarray(0, 12));
     guarded.pass(20_000);
@@ -289,7 +289,7 @@ describe("the message of a unary call", () => {
     });
   });
 
-  it("is all that has such a limit: messages of a stream may be as far apart as they like", () => {
+  it("is the only one with such a limit: messages of a stream may have any distance", () => {
     const guarded = new Guarded(limits);
     const call = guarded.open();
     guarded.pass(60_000);

@@ -49,7 +49,7 @@ describe("a client that has ended its side", () => {
     expect(reasons.every((reason) => (reason as RpcError).code === Code.Canceled)).toBe(true);
   });
 
-  it.skipIf(!hasOpenssl)("gets its answer over TLS", async () => {
+  it.skipIf(!hasOpenssl)("receives its response over TLS", async () => {
     const { server, ca } = createCertificates();
     const { greet } = slow();
     const { port } = await startServer({ greet }, { tls: server });
@@ -66,7 +66,7 @@ describe("a client that has ended its side", () => {
     expect(await converse(open(port), request("Ada"))).toMatch(/^HTTP\/1\.1 499 /);
   });
 
-  it("gets a response to half a request, or none, and no handler runs", async () => {
+  it("receives an error or nothing for half a request, and no handler runs", async () => {
     let calls = 0;
     const { port } = await startServer({
       greet: () => {

@@ -55,7 +55,7 @@ describe.each(CLIENTS)("over %s", (_, options) => {
     expect((await failureOf(client.greet({}, { headers: large(2 * KIB) }))).rawMessage).toMatch(/ 2048\b/);
   });
 
-  it("a client sends no metadata beyond its limits, and says which option that is", async () => {
+  it("a client sends no metadata beyond its limits, and names the option", async () => {
     const { baseUrl } = await startServer();
     const client = connectGreeter(baseUrl, { ...options, headerLimits: { request: { bytes: KIB } } });
     for (const headers of [large(KIB), fields(101)]) {
@@ -136,7 +136,7 @@ it.each([
   [{ request: { bytes: Number.NaN } }, "headerLimits.request.bytes must be an integer between 1 and 65536, not NaN"],
   [{ request: { size: 1 } }, 'headerLimits.request: "size" is not among: fields, bytes'],
   [{ bytes: 1 }, 'headerLimits: "bytes" is not among: request, response'],
-])("%j is refused where it is given", (headerLimits, message) => {
+])("%j is refused when it is set", (headerLimits, message) => {
   const options = { headerLimits } as object;
   expect(() => createServer(options)).toThrow(message);
   expect(() => createRouter(options)).toThrow(message);

@@ -137,7 +137,7 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
       "an invalid chunk",
       "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n",
     ],
-  ])("says of a response with %s that it is malformed", async (_, bytes) => {
+  ])("reports a response with %s as malformed", async (_, bytes) => {
     expect(await greet(await startHttp1(bytes))).toMatchObject({
       code: Code.Internal,
       status: Status.BadResponse,
@@ -161,7 +161,7 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
     ]);
   });
 
-  it("does not take a page in HTML with status 200 for an answer", async () => {
+  it("does not accept an HTML page with status 200 as a response", async () => {
     const baseUrl = await startHttp1(
       `HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: ${page.length}\r\n\r\n${page}`,
     );
@@ -170,7 +170,7 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
     expect(error.rawMessage).toContain("/greet.v1.GreetService/Greet answered with text/html, not application/json");
   });
 
-  it("does not take broken JSON for an answer", async () => {
+  it("does not accept malformed JSON as a response", async () => {
     const error = await greet(
       await startHttp1("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1\r\n\r\n{"),
     );
@@ -213,13 +213,13 @@ describe("a client of sub-protocol B", () => {
     expect((await greet((stream) => respond(stream, { trailers }))).rawMessage).toBe(text);
   });
 
-  it.each(["17", "abc", "-1", ""])("takes the grpc-status %j for unknown", async (status) => {
+  it.each(["17", "abc", "-1", ""])("treats the grpc-status %j as unknown", async (status) => {
     const error = await greet((stream) => respond(stream, { trailers: { "grpc-status": status } }));
     expect(error.code).toBe(Code.Unknown);
     expect(error.rawMessage).toContain(`grpc-status ${status}`);
   });
 
-  it("does not take a response without grpc-status for a success", async () => {
+  it("does not treat a response without grpc-status as a success", async () => {
     const error = await greet((stream) => {
       stream.respond({ ":status": 200, "content-type": "application/grpc" });
       stream.end(envelope(""));
@@ -259,7 +259,7 @@ describe("a client of sub-protocol B", () => {
     expect((await failureOf(connectGreeter(late).greet({}))).code).toBe(code);
   });
 
-  it("takes application/grpc for an answer to application/grpc+proto, and te among the headers", async () => {
+  it("accepts application/grpc as a response to application/grpc+proto, with te in the headers", async () => {
     const baseUrl = await startHttp2((stream) => respond(stream, { headers: { te: "trailers" } }));
     expect(await connectGreeter(baseUrl).greet({})).toMatchObject({ greeting: "" });
   });
@@ -283,7 +283,7 @@ describe("a client of sub-protocol B", () => {
     expect((await greet((stream) => respond(stream, { headers: json }))).code).toBe(Code.Internal);
   });
 
-  it("hands out the messages of a stream that came before its server was lost", async () => {
+  it("yields the messages of a stream that arrived before the connection was lost", async () => {
     const baseUrl = await startFrames(GRPC_HEADERS, frame(0, 0, 1, envelope("\x0a\x03Ada")), "close");
     const received: string[] = [];
     const reading = (async () => {

@@ -25,7 +25,7 @@ describe("a memory budget", () => {
     expect(large.take(512 * KIB)).toBe(true);
   });
 
-  it("forgets the memory of a closed connection, and grants it no more", () => {
+  it("releases the memory of a closed connection, and grants it no more", () => {
     const budget = new MemoryBudget(MIB);
     const share = new MemoryShare(budget, () => {});
     share.take(100);
@@ -114,7 +114,7 @@ describe("a server whose budget is used up", () => {
     expect(error.code).toBe(Code.ResourceExhausted);
   });
 
-  it("takes 300 uploads one after the other, because none of them is held for longer than its call", async () => {
+  it("accepts 300 uploads one after the other, because none is stored for longer than its call", async () => {
     const { baseUrl } = await startServer({}, options);
     for (const protocol of ["grpc", "http-rpc"] as const) {
       const greeter = connectGreeter(baseUrl, { protocol });

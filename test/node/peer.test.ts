@@ -191,7 +191,7 @@ describe("the address of a client behind proxies", () => {
 });
 
 describe("the values of a call", () => {
-  it("come from the head of its request", async () => {
+  it("are created from the head of its request", async () => {
     const { baseUrl } = await start({
       values: ({ path, headers, peer }) =>
         createContextValues().set(USER, `${headers.get("x-user")} of ${peer?.address} calls ${path}`),
@@ -200,7 +200,7 @@ describe("the values of a call", () => {
     expect((await client.greet({})).greeting).toBe("ada of 127.0.0.1 calls /greet.v1.GreetService/Greet");
   });
 
-  it("come from what middleware has added to a request of node:http", async () => {
+  it("are created from the properties that middleware has added to a request of node:http", async () => {
     const { handler } = recorder();
     const handle = nodeHandler(createRouter().add(GreetServiceDef, { ...greeter, ...handler }), {
       values: (request) => createContextValues().set(USER, (request as IncomingMessage & { user: string }).user),
@@ -213,7 +213,7 @@ describe("the values of a call", () => {
     expect((await connectGreeter(baseUrl, { protocol: "http-rpc" }).greet({})).greeting).toBe("ada");
   });
 
-  it("come from a request of Fastify", async () => {
+  it("are created from a request of Fastify", async () => {
     const { handler } = recorder();
     const app = fastify();
     app.decorateRequest("user", "");
@@ -229,7 +229,7 @@ describe("the values of a call", () => {
     expect((await connectGreeter(baseUrl, { protocol: "http-rpc" }).greet({})).greeting).toBe("ada");
   });
 
-  it("come from a request and what the platform of a fetch handler passes with it", async () => {
+  it("are created from a request and the further arguments of a fetch handler's platform", async () => {
     const { handler } = recorder();
     const handle = fetchHandler(createRouter().add(GreetServiceDef, { ...greeter, ...handler }), {
       values: (request, env: { readonly prefix: string }) =>

@@ -158,7 +158,7 @@ describe("a server that sends GOAWAY", () => {
     expect(server.connections).toHaveLength(2);
   });
 
-  it("does not fail calls when it does so with every connection", async () => {
+  it("does not fail calls if it does so on every connection", async () => {
     const server = await startRawServer((stream) => {
       greet(stream);
       goAway(stream, stream.id);
@@ -171,7 +171,10 @@ describe("a server that sends GOAWAY", () => {
 
 describe("a connection that fails", () => {
   it.each<[name: string, fail: (stream: RawStream) => unknown]>([
-    ["because the server breaks the protocol", ({ connection }) => connection.write(frame(Type.data, 0, 99, Buffer.from("x")))],
+    [
+      "because the server breaks the protocol",
+      ({ connection }) => connection.write(frame(Type.data, 0, 99, Buffer.from("x"))),
+    ],
     ["with a GOAWAY that has an error, and stays open", (stream) => goAway(stream, stream.id, Reset.internal)],
     ["because it is closed", ({ connection }) => connection.socket.destroy()],
   ])("%s, is not replaced before a call needs one", async (_, fail) => {
@@ -376,7 +379,7 @@ describe("closing a transport", () => {
   });
 
   it.each(["http", "https"])(
-    "gives up a connection over %s that no call needs any more",
+    "aborts a connection attempt over %s that no call needs any more",
     async (scheme) => {
       const sockets: Socket[] = [];
       const port = await startPeer((socket) => sockets.push(socket.resume()));

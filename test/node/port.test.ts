@@ -85,7 +85,7 @@ describe("one cleartext port", () => {
     expect((await connectGreeter(baseUrl).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
   });
 
-  it("gives a connection that says nothing 10 seconds, and takes the limit back once it has spoken", async () => {
+  it("closes a connection without data after 10 seconds, and removes the limit after its first bytes", async () => {
     const setTimeouts = vi.spyOn(Socket.prototype, "setTimeout");
     onTestFinished(() => setTimeouts.mockRestore());
     const { port } = await startServer();
@@ -125,7 +125,7 @@ describe.skipIf(!hasIpv6)("IPv6 (needs ::1)", () => {
     expect((await client.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
   });
 
-  it("is served beside IPv4 by a server that listens everywhere", async () => {
+  it("is served in addition to IPv4 by a server that listens on all addresses", async () => {
     const server = createServer().add(GreetServiceDef, greeter);
     await server.listen({ port: 0 });
     onTestFinished(() => server.close({ graceMs: 0 }));

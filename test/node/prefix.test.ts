@@ -70,7 +70,7 @@ describe.each(PREFIXES)("a prefix that announces %s", (_, bytes, code) => {
   });
 });
 
-it("a message of just the limit is taken, however it is cut", async () => {
+it("a message of exactly the limit is accepted, for any division into chunks", async () => {
   const { port } = await startServer(
     { greet: ({ name }) => ({ greeting: name.slice(0, 3) }) },
     { maxMessageBytes: 100 },

@@ -41,12 +41,12 @@ describe.each([
     expect(await runProgram(transport, "console.log((await call).greeting);")).toBe("Hello, program!\n");
   });
 
-  it("gets to see its transport closed", async () => {
+  it("can close its transport", async () => {
     const last = `await call; await transport.close(); console.log("closed");`;
     expect(await runProgram(transport, last)).toBe("closed\n");
   });
 
-  it("gets to see its transport closed while a call was running", async () => {
+  it("can close its transport while a call is running", async () => {
     const last = `const closed = transport.close(); await call.catch(() => {}); await closed; console.log("closed");`;
     expect(await runProgram(transport, last)).toBe("closed\n");
   });

@@ -33,7 +33,7 @@ describe("a message", () => {
     fc.assert(fc.property(messagesOf(type, 2), (message) => encodes(type, message)));
   });
 
-  it("has the other zero where that is a value", () => {
+  it("writes -0, which is not the default", () => {
     const type = everything("proto3");
     const zeros = type.fields.filter(({ name, scalar }) => name.startsWith("single") && isNumber(scalar));
     encodes(type, Object.assign(create(type), Object.fromEntries(zeros.map(({ localName }) => [localName, -0]))));
@@ -48,7 +48,7 @@ describe("a message", () => {
     }
   });
 
-  it("may be of any length, and those before it stay as they are", () => {
+  it("may have any length, and leaves earlier messages unchanged", () => {
     const values = [0, 1, 40, 41, 127, 128, 1023, 1024, 16_383, 16_384, 70_000, 3_000_000].flatMap((length) =>
       ["x".repeat(length), "ü".repeat(length / 2)].map((value) => create(StringValueSchema, { value })),
     );

@@ -96,7 +96,7 @@ it("a body runs only so far ahead of a stream that is slow", async () => {
   expect(ahead).toBeLessThanOrEqual(2 * 16 * 1024 + 200);
 });
 
-it("all chunks arrive in order, whatever their sizes and the pauses between them", async () => {
+it("all chunks arrive in order, with any sizes and pauses", async () => {
   const piece = fc.record({ size: fc.integer({ min: 0, max: 40_000 }), pause: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 12 }), fc.boolean(), async (list, slow) => {

@@ -78,7 +78,7 @@ async function expectAdmission(connection: RawConnection, firstStream: number): 
 const cancel = (connection: RawConnection, stream: number): unknown =>
   connection.write(frame(Type.reset, 0, stream, words(Reset.cancel)));
 
-describe("a handler counts until it has ended, though", () => {
+describe("a handler counts until it has ended, even if", () => {
   it.each<[name: string, begin: Buffer, leave: (connection: RawConnection) => unknown]>([
     ["the deadline of its unary call has passed", call(1, "Greet", "", SHORT), (it) => it.frame(Type.headers, 1)],
     [

@@ -177,7 +177,7 @@ it("context.draining of an ended call does not fire", async () => {
   expect([ended?.draining.aborted, heard]).toEqual([false, 0]);
 });
 
-it("context.draining exists in memory, where nothing closes", async () => {
+it("context.draining exists in memory, without a server that closes", async () => {
   const seen: boolean[] = [];
   const router = createRouter().add(GreetServiceDef, {
     ...greeter,

@@ -92,7 +92,7 @@ describe("a handler that waits for more requests when its server ends", () => {
   });
 });
 
-describe("a unary call whose message has come in part when its server ends", () => {
+describe("a unary call whose message is incomplete when its server ends", () => {
   it.each([
     ["application/grpc", [0, 0, 0, 0, 9, 1]],
     ["application/json", [0x5b, 0x7b]],

@@ -27,26 +27,29 @@ describe.skipIf(!hasOpenssl)("a client whose TLS is refused (needs openssl)", ()
       },
     );
 
-  it.each(ROWS)("says the alert for a missing certificate: $protocol over HTTP/$httpVersion, $version", async (row) => {
-    const { port, baseUrl } = await startMutual(row.version);
-    const { version, ...options } = row;
-    // Several times, because the alert and the end of the connection arrive together.
-    for (let i = 0; i < 10; i++) {
-      const { code, rawMessage } = await failureOf(
-        connectGreeter(baseUrl, { ...options, tls: { ca }, maxBackoffMs: 0 }).greet({}),
-      );
-      // The name of the alert in OpenSSL 3.0 and in later versions.
-      const alert =
-        version === "TLSv1.2" ? "(sslv3|ssl/tls) alert handshake failure" : "tlsv13 alert certificate required";
-      expect(code).toBe(Code.Unavailable);
-      expect(rawMessage).toMatch(new RegExp(`^connection to 127\\.0\\.0\\.1:${port} failed: ${alert}$`));
-    }
-    const trusted = connectGreeter(baseUrl, { ...options, tls: { ca, ...client } });
-    expect((await trusted.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
-  });
+  it.each(ROWS)(
+    "names the alert for a missing certificate: $protocol over HTTP/$httpVersion, $version",
+    async (row) => {
+      const { port, baseUrl } = await startMutual(row.version);
+      const { version, ...options } = row;
+      // Several times, because the alert and the end of the connection arrive together.
+      for (let i = 0; i < 10; i++) {
+        const { code, rawMessage } = await failureOf(
+          connectGreeter(baseUrl, { ...options, tls: { ca }, maxBackoffMs: 0 }).greet({}),
+        );
+        // The name of the alert in OpenSSL 3.0 and in later versions.
+        const alert =
+          version === "TLSv1.2" ? "(sslv3|ssl/tls) alert handshake failure" : "tlsv13 alert certificate required";
+        expect(code).toBe(Code.Unavailable);
+        expect(rawMessage).toMatch(new RegExp(`^connection to 127\\.0\\.0\\.1:${port} failed: ${alert}$`));
+      }
+      const trusted = connectGreeter(baseUrl, { ...options, tls: { ca, ...client } });
+      expect((await trusted.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    },
+  );
 
   it.each(ROWS)(
-    "says that its certificate may have been refused, where Node sends no alert: $protocol over HTTP/$httpVersion, $version",
+    "mentions that its certificate may have been refused if Node sends no alert: $protocol over HTTP/$httpVersion, $version",
     async (row) => {
       const { port, baseUrl } = await startMutual(row.version);
       const { version: _, ...options } = row;
@@ -59,7 +62,7 @@ describe.skipIf(!hasOpenssl)("a client whose TLS is refused (needs openssl)", ()
     },
   );
 
-  it.each(ROWS)("says to try https:// at a port of TLS: $protocol over HTTP/$httpVersion, $version", async (row) => {
+  it.each(ROWS)("suggests https:// for a port with TLS: $protocol over HTTP/$httpVersion, $version", async (row) => {
     const { version, ...options } = row;
     const { port } = await startServer({}, { tls: { ...identity, minVersion: version, maxVersion: version } });
     const { code, rawMessage } = await failureOf(connectGreeter(`http://127.0.0.1:${port}`, options).greet({}));
@@ -68,7 +71,7 @@ describe.skipIf(!hasOpenssl)("a client whose TLS is refused (needs openssl)", ()
   });
 
   it.each(CLIENTS)(
-    "says to try https:// at any other server of TLS: $protocol over HTTP/$httpVersion",
+    "suggests https:// for any other server with TLS: $protocol over HTTP/$httpVersion",
     async (options) => {
       const server = createTlsServer({ ...identity, ALPNProtocols: ["h2", "http/1.1"] });
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -85,7 +88,7 @@ const REFUSED =
 const NO_WORD = "the server closed the connection before it sent anything, as a server of TLS may (try https://)";
 
 describe("a client without TLS", () => {
-  it("says to try https:// when the first bytes of the server are an alert of TLS, over HTTP/1.1", async () => {
+  it("suggests https:// if the first bytes of the server are a TLS alert, over HTTP/1.1", async () => {
     const alert = Buffer.from([0x15, 3, 1, 0, 2, 2, 70]);
     const port = await startPeer((socket) => socket.once("data", () => socket.end(alert)));
     const { rawMessage } = await failureOf(
@@ -95,7 +98,7 @@ describe("a client without TLS", () => {
   });
 
   it.each(CLIENTS)(
-    "says nothing of TLS where the server has answered before: $protocol over HTTP/$httpVersion",
+    "does not mention TLS if the server has responded before: $protocol over HTTP/$httpVersion",
     async (options) => {
       const { server, port, baseUrl } = await startServer();
       const client = connectGreeter(baseUrl, options);

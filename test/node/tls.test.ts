@@ -92,7 +92,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     expect(thrown).toEqual([]);
   });
 
-  it("prefers HTTP/2 where a client takes both", async () => {
+  it("prefers HTTP/2 if a client accepts both", async () => {
     const { port } = await start();
     const socket = await handshake(port, { ALPNProtocols: ["http/1.1", "h2"] });
     expect(socket.alpnProtocol).toBe("h2");
@@ -214,7 +214,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     ["SNICallback says no", { SNICallback: (_, answer) => answer(new Error("boom")) }],
     ["ALPNCallback throws", { ALPNCallback: boom }],
     ["pskCallback throws", { pskCallback: boom, ciphers: "PSK", maxVersion: "TLSv1.2" }],
-  ])("a server whose %s refuses the connection, tells its log, and goes on", async (name, tls) => {
+  ])("a server whose %s refuses the connection, logs the error, and continues", async (name, tls) => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => log.mockRestore());
     const { port } = await startServer({}, { tls: { ...identity, ...tls } });

@@ -59,25 +59,22 @@ const WAYS: readonly (readonly [string, (opened: Promise<void>) => Omit<NodeTran
 ];
 
 describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
-  it.each(WAYS)(
-    "finishes a call %s, though the transport is closed at once, and then only is closed",
-    async (_, way) => {
-      const { baseUrl } = await startServer();
-      const gate = signalled();
-      const transport = openTransport(baseUrl, { ...options, ...way(gate.promise) });
-      const events: string[] = [];
-      const call = createGreetServiceClient(transport).greet({ name: "Ada" });
-      const called = call.then(({ greeting }) => events.push(greeting));
-      const closed = transport.close().then(() => events.push("closed"));
-      expect(await failureOf(createGreetServiceClient(transport).greet({ name: "late" }))).toMatchObject({
-        code: Code.Unavailable,
-        status: Status.ChannelInactive,
-      });
-      gate.resolve();
-      await Promise.all([called, closed]);
-      expect(events).toEqual(["Hello, Ada!", "closed"]);
-    },
-  );
+  it.each(WAYS)("finishes a call %s before it closes", async (_, way) => {
+    const { baseUrl } = await startServer();
+    const gate = signalled();
+    const transport = openTransport(baseUrl, { ...options, ...way(gate.promise) });
+    const events: string[] = [];
+    const call = createGreetServiceClient(transport).greet({ name: "Ada" });
+    const called = call.then(({ greeting }) => events.push(greeting));
+    const closed = transport.close().then(() => events.push("closed"));
+    expect(await failureOf(createGreetServiceClient(transport).greet({ name: "late" }))).toMatchObject({
+      code: Code.Unavailable,
+      status: Status.ChannelInactive,
+    });
+    gate.resolve();
+    await Promise.all([called, closed]);
+    expect(events).toEqual(["Hello, Ada!", "closed"]);
+  });
 
   it("is closed also after calls that went wrong in an interceptor, and as often as one likes", async () => {
     const { baseUrl } = await startServer();
@@ -95,7 +92,7 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
     }
   });
 
-  it("is closed at the end of the grace period though a call is not answered, which fails then", async () => {
+  it("is closed at the end of the grace period, and fails calls without a response", async () => {
     const begun = signalled();
     const { baseUrl } = await startServer({
       greet: () => {

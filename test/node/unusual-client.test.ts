@@ -153,7 +153,7 @@ it.each<[name: string, frames: Uint8Array[], outcome: Outcome]>([
   expect((await connectGreeter(baseUrl).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
 });
 
-it("a client that closes its window below what is on its way gets the rest when it opens it", async () => {
+it("a client that shrinks its window below the data in flight receives the rest when it opens the window", async () => {
   const { port } = await startServer({ greet: () => ({ greeting: "x".repeat(50_000) }) });
   const connection = await RawConnection.open(port, settings([INITIAL_WINDOW_SIZE, 20_000]));
   connection.write(call(), message());

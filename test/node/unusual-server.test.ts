@@ -307,7 +307,7 @@ describe("a server that allows no streams", () => {
     expect(server.streams).toHaveLength(0);
   });
 
-  it("any more, for a while, holds up the calls that come then", async () => {
+  it("any more, for a while, delays the calls in that time", async () => {
     const server = await startRawServer((stream) => greet(stream));
     const client = connectGreeter(server.baseUrl, { maxConnections: 1 }, { timeoutMs: TIMEOUT_MS });
     await client.greet({});

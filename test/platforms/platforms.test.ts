@@ -60,7 +60,7 @@ const foreign = pairs.filter(({ client, server }) => client !== "Node" || server
 
 describe.each(foreign)("$client calling $server", ({ client, server }) => {
   it.skipIf(!isInstalled(client) || !isInstalled(server))(
-    "gets messages, metadata and errors, and can give up",
+    "receives messages, metadata and errors, and can cancel",
     async () => {
       expect(await makeCalls(client, baseUrls.get(server) ?? "", cache)).toEqual(EXPECTED_IN_BOTH);
     },
@@ -111,7 +111,7 @@ describe.each(FETCH_SERVERS)("the handler in %s", (name) => {
       403,
       { method: "POST", headers: { origin: "https://stranger.example" }, body: new URLSearchParams({ name: "Ada" }) },
     ],
-  ])("refuses %s with %d, and goes on", async (_what, status, init, path) => {
+  ])("refuses %s with %d, and continues", async (_what, status, init, path) => {
     const response = await send(init, path);
     expect([response.status, await response.json()]).toEqual([
       status,

@@ -25,7 +25,7 @@ function tagsIn(file: string): string[] {
 }
 
 describe("comments", () => {
-  it("come before the origin, leading ones before trailing ones", () => {
+  it("precede the origin, leading ones before trailing ones", () => {
     expect(docOf("// Before.\n//\n//   Indented.", " // After.")).toBe(`  /**
    * Before.
    *
@@ -97,7 +97,7 @@ describe("comments", () => {
     expect(preamble).not.toMatch(/[\u0080-\u009f\u202a-\u202e\u2066-\u2069]/);
   });
 
-  it("break lines where Unicode does", () => {
+  it("break lines at Unicode line breaks", () => {
     expect(docOf("// One\u2028Two\u2029Three\rFour")).toContain("   * One\n   * Two\n   * Three\n   * Four\n");
   });
 });

@@ -89,7 +89,7 @@ describe("hostile names", () => {
     60_000,
   );
 
-  it("do not type-check where the plugin misspells a type", () => {
+  it("do not type-check if the plugin misspells a type", () => {
     project.generate(request("target=ts,import_extension=js"), "", mutant);
     expect(project.diagnostics()).toContainEqual(expect.stringMatching(/_triple\.ts.*Cannot find name 'Promis'/));
   }, 60_000);
@@ -130,7 +130,7 @@ describe("hostile names without messages of protoc-gen-es", () => {
     60_000,
   );
 
-  it("do not type-check where the plugin misspells a type", () => {
+  it("do not type-check if the plugin misspells a type", () => {
     project.generate(request("target=ts,import_extension=js,messages=json", everything), "", mutant);
     expect(project.diagnostics()).toContainEqual(expect.stringMatching(/_triple\.ts.*Cannot find name 'Promis'/));
   }, 60_000);

@@ -31,7 +31,7 @@ import type * as shared from "./fixture/options/v1/shared_pb.js";
     return project.diagnostics();
   };
 
-  it("take messages, and whatever protobuf-es takes", () => {
+  it("accept messages, and everything that protobuf-es accepts", () => {
     const lines = messages.flatMap((name) => [
       `export const fromMessage_${name} = (message: pb.${name}): triple.${name}Init => message;`,
       `export const fromInit_${name} = (init: MessageInitShape<typeof pb.${name}Schema>): triple.${name}Init => init;`,

@@ -14,7 +14,7 @@ function javaOf(head: string, parameter = "target=ts,java_names=true"): string[]
 }
 
 describe("java_names", () => {
-  it("takes the service from the Java package, and makes the first letter of the method small", () => {
+  it("takes the service from the Java package, and the method with a lower-case first letter", () => {
     expect(javaOf('package a.v1;\noption java_package = "org.acme";\noption java_outer_classname = "Outer";')).toEqual([
       '  alias: { service: "org.acme.S", method: "getURL" },',
       '  alias: { service: "org.acme.S", method: "list" },',

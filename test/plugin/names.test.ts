@@ -160,7 +160,7 @@ describe("exports of codecs", () => {
     expect(roundTrip(set, generated)).toEqual({ messages: 7, failures: [] });
   });
 
-  it("type-check beside the types of these messages", () => {
+  it("type-check together with the types of these messages", () => {
     using project = new Project();
     project.generateMessages(requestFor(set, "target=ts,import_extension=js"));
     project.generate(requestFor(set, "target=ts,import_extension=js,codecs=true"));

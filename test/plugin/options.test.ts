@@ -19,7 +19,7 @@ describe("options", () => {
     expect(codecs.get("a/v1/a_codec.ts")).toMatch(/ from "\.\.\/\.\.\/\.\.\/rt\/index\.(?:js|ts)";/);
   });
 
-  it("give lists of unions in plain JSON their parentheses", () => {
+  it("put lists of unions in plain JSON into parentheses", () => {
     const body = "service S { rpc R(M) returns (M); }\nmessage M { repeated double all = 1; }";
     expect(generate(body, "target=ts,messages=json")).toMatch(/all\?: \(number \| .*\)\[\]/);
   });

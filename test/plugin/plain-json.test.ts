@@ -88,7 +88,7 @@ describe("a client of plain JSON", () => {
     expect(await createThingsServiceClient(transport).hTTPGet("text")).toEqual({ title: "text" });
   });
 
-  it("refuses gRPC, where JSON without a schema has no content type", async () => {
+  it("refuses gRPC, which has no content type for JSON without a schema", async () => {
     const router = createRouter().add(ThingsServiceDef, new Things());
     const call = createThingsServiceClient(createInMemoryTransport(router)).hTTPGet("text");
     await expect(call).rejects.toThrow(

@@ -124,7 +124,7 @@ describe("the process", () => {
     });
   });
 
-  it("says in one line that its input is no request", () => {
+  it("reports in one line that its input is not a request", () => {
     const bytes = toBinary(CodeGeneratorRequestSchema, request);
     for (const input of [bytes.subarray(0, bytes.length - 5), new TextEncoder().encode("hello")]) {
       const { status, stdout, stderr } = start(input);

@@ -159,7 +159,7 @@ describe("random requests", () => {
     const modes = ["server_base=true,fakes=true,java_names=true", "init_types=expanded", "descriptors=true"];
     it.each(modes)("type-check with %s", (options) => expect(check(project, printable, options)).toEqual([]), 60_000);
 
-    it("do not type-check where the plugin misspells a type", () => {
+    it("do not type-check if the plugin misspells a type", () => {
       expect(check(project, printable, "init_types=alias", mutant)).toContainEqual(misspelled);
     }, 60_000);
   });
@@ -173,7 +173,7 @@ describe("random requests", () => {
       expect(check(project, files, "messages=json")).toEqual([]);
     }, 60_000);
 
-    it("do not type-check where the plugin misspells a type", () => {
+    it("do not type-check if the plugin misspells a type", () => {
       expect(check(project, files, "messages=json", mutant)).toContainEqual(misspelled);
     }, 60_000);
   });
@@ -182,7 +182,7 @@ describe("random requests", () => {
 const numRuns = Number(process.env["RANDOM_REQUESTS"] ?? 300);
 
 describe.each(parameters)("random requests with %s", (parameter) => {
-  it("give declarations and nothing else, or an error", () => {
+  it("result in declarations only, or in an error", () => {
     const outcomes = { files: 0, errors: 0 };
     fc.assert(
       fc.property(draft, (draft) => {

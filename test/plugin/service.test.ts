@@ -17,14 +17,14 @@ const kinds = `
 describe("the four kinds", () => {
   const file = generate(kinds);
 
-  it("are methods of the client, which takes init shapes and gives messages", () => {
+  it("are methods of the client, which accepts init shapes and returns messages", () => {
     expect(file).toContain("\n  unary(request: IInit, options?: CallOptions): Promise<O>;\n");
     expect(file).toContain("\n  server(request: IInit, options?: CallOptions): AsyncIterable<O>;\n");
     expect(file).toContain("\n  client(requests: AsyncIterable<IInit>, options?: CallOptions): Promise<O>;\n");
     expect(file).toContain("\n  bidi(requests: AsyncIterable<IInit>, options?: CallOptions): AsyncIterable<O>;\n");
   });
 
-  it("are methods of the handler, which takes messages and gives init shapes", () => {
+  it("are methods of the handler, which receives messages and returns init shapes", () => {
     expect(file).toContain("\n  unary(request: I, context: HandlerContext): OInit | Promise<OInit>;\n");
     expect(file).toContain("\n  server(request: I, context: HandlerContext): AsyncIterable<OInit>;\n");
     expect(file).toContain(

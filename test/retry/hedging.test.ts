@@ -70,7 +70,7 @@ describe("a hedged call", () => {
     expect(outcome.value).toBeDefined();
   });
 
-  it("makes all attempts at once where the delay is 0", async () => {
+  it("makes all attempts at once if the delay is 0", async () => {
     const { call, attempts } = pending({ hedgingDelayMs: 0 });
     const outcome = outcomeOf(call(unary()));
     await vi.advanceTimersByTimeAsync(0);
@@ -103,7 +103,7 @@ describe("a hedged call", () => {
     expect(outcome.value).toBeDefined();
   });
 
-  it("ends with a fatal error, whatever the other attempts would come to", async () => {
+  it("ends with a fatal error, regardless of the other attempts", async () => {
     const { call, attempts } = pending({});
     const outcome = outcomeOf(call(unary()));
     await vi.advanceTimersByTimeAsync(50);
@@ -112,7 +112,7 @@ describe("a hedged call", () => {
     expect(attempts.map(isCancelled)).toEqual([true, false]);
   });
 
-  it("fails with the last error where no attempt succeeds", async () => {
+  it("fails with the last error if no attempt succeeds", async () => {
     const { call, attempts } = pending({});
     const outcome = outcomeOf(call(unary()));
     await vi.advanceTimersByTimeAsync(0);
@@ -157,7 +157,7 @@ describe("a hedged call", () => {
     expect(attempts.map(isCancelled)).toEqual([true, true]);
   });
 
-  it("makes no attempt where its caller has cancelled it already", async () => {
+  it("makes no attempt if its caller has already cancelled it", async () => {
     const { call, attempts } = pending({});
     const outcome = outcomeOf(call(unary({ signal: AbortSignal.abort() })));
     await vi.advanceTimersByTimeAsync(500);
@@ -165,7 +165,7 @@ describe("a hedged call", () => {
     expect(attempts).toHaveLength(0);
   });
 
-  it("gives up between attempts when its caller does", async () => {
+  it("ends between attempts when its caller cancels", async () => {
     const { call, attempts } = pending({});
     const caller = new AbortController();
     const outcome = outcomeOf(call(unary({ signal: caller.signal })));
@@ -177,7 +177,7 @@ describe("a hedged call", () => {
     expect(attempts).toHaveLength(1);
   });
 
-  it("makes one attempt where the budget is used up", async () => {
+  it("makes one attempt if the budget is exhausted", async () => {
     const { call, attempts } = pending({ budget: { maxTokens: 1, tokenRatio: 0.001 } });
     const first = outcomeOf(call(unary()));
     await vi.advanceTimersByTimeAsync(0);
@@ -210,7 +210,7 @@ describe("a hedged stream", () => {
     return { ...rest, stream: true, method: idempotentStream, messages };
   }
 
-  it("is the one whose headers come first; its request is sent in each attempt", async () => {
+  it("is the one whose headers arrive first; its request is sent in each attempt", async () => {
     const { call, attempts } = pending({});
     const outcome = outcomeOf(call(streaming()));
     await vi.advanceTimersByTimeAsync(50);

@@ -118,7 +118,7 @@ describe.each(protocols)("over %s", (protocol) => {
 });
 
 describe("a server stream over grpc", () => {
-  it("is retried until its headers come, with the same request", async () => {
+  it("is retried until its headers arrive, with the same request", async () => {
     let calls = 0;
     const client = connect("grpc", {
       async *greetEach({ names }) {
@@ -130,7 +130,7 @@ describe("a server stream over grpc", () => {
     expect(calls).toBe(3);
   });
 
-  it("is not retried after its headers, though no message has come", async () => {
+  it("is not retried after its headers, even before a message", async () => {
     let calls = 0;
     const client = connect("grpc", {
       // biome-ignore lint/correctness/useYield: it fails before its first message.
@@ -169,7 +169,7 @@ describe("a server stream over grpc", () => {
 });
 
 describe("the options of a transport", () => {
-  it("exclude each other where both hold a policy", () => {
+  it("exclude each other if both contain a policy", () => {
     expect(() => connectGreeter("http://localhost:1", { retry: {}, serviceConfig: {} })).toThrow(
       "retry and serviceConfig exclude each other",
     );

@@ -58,25 +58,25 @@ describe("a call that fails as unavailable", () => {
     expect(requests).toHaveLength(maxAttempts);
   });
 
-  it(`is attempted ${MAX_ATTEMPTS} times at most, whatever the policy says`, async () => {
+  it(`is attempted ${MAX_ATTEMPTS} times at most, regardless of the policy`, async () => {
     const { call, requests } = scripted(...Array.from({ length: 9 }, () => unavailable()));
     await settle(retrying(call, { maxAttempts: 9, budget: { maxTokens: 100, tokenRatio: 1 } }));
     expect(requests).toHaveLength(MAX_ATTEMPTS);
   });
 
-  it("is not attempted again where its method may not be called twice", async () => {
+  it("is not attempted again if its method is not idempotent", async () => {
     const { call, requests } = scripted(unavailable());
     await settle(retrying(call), unary({ method: GreetService_greet }));
     expect(requests).toHaveLength(1);
   });
 
-  it("is attempted again where the policy takes its method on itself", async () => {
+  it("is attempted again if the policy selects its method", async () => {
     const { call, requests } = scripted(unavailable());
     await settle(retrying(call, { applies: ({ name }) => name === "Greet" }), unary({ method: GreetService_greet }));
     expect(requests).toHaveLength(2);
   });
 
-  it("is not attempted again where its request is a stream", async () => {
+  it("is not attempted again if its request is a stream", async () => {
     const { call, requests } = scripted(unavailable());
     const messages = (async function* () {
       yield {};
@@ -147,7 +147,7 @@ describe("the wait before an attempt", () => {
     expect(outcome.value).toBeDefined();
   });
 
-  it("is the server's where it pushes back, and begins anew after it", async () => {
+  it("is set by the server's pushback, and restarts after it", async () => {
     const { call, requests } = scripted(
       unavailable(),
       unavailable({ "grpc-retry-pushback-ms": "7000" }),
@@ -163,7 +163,7 @@ describe("the wait before an attempt", () => {
     expect(requests).toHaveLength(4);
   });
 
-  it.each(["-1", "soon", "1.5", "", "99999999999"])("does not come where the server's pushback is %j", async (text) => {
+  it.each(["-1", "soon", "1.5", "", "99999999999"])("does not happen if the server's pushback is %j", async (text) => {
     const trailers = Metadata.fromRaw(["grpc-retry-pushback-ms", text]);
     const { call, requests } = scripted(new RpcError(Code.Unavailable, "stop", { trailers }));
     expect((await settle(retrying(call))).error).toMatchObject({ rawMessage: "stop" });
@@ -192,7 +192,7 @@ describe("the wait before an attempt", () => {
 });
 
 describe("the deadline of a call", () => {
-  it("spans all attempts: each sees less of it", async () => {
+  it("applies to all attempts: each has less time", async () => {
     const { call, requests } = scripted(unavailable(), unavailable());
     const left: (number | undefined)[] = [];
     const request = unary({ timeoutMs: 1_000 });
@@ -235,7 +235,7 @@ describe("the budget", () => {
     expect(attempts).toBe(2);
   });
 
-  it("keeps attempts within a tenth above the calls where all of them fail", async () => {
+  it("limits attempts to a tenth more than the calls if all of them fail", async () => {
     let attempts = 0;
     const call = retrying(async () => {
       attempts++;

@@ -188,7 +188,7 @@ describe("calls under a config", () => {
     expect(requests[0]?.context.waitForReady).toBe(true);
   });
 
-  it("are retried whatever the idempotency of their method, and hedged only with it", async () => {
+  it("are retried regardless of the idempotency of their method, and hedged only if it is idempotent", async () => {
     const { idempotency: _, ...once } = idempotent;
     const retried = configured(all({ retryPolicy: RETRY_POLICY }), "fails");
     const outcome = outcomeOf(retried.call(unary({ method: once as Method })));

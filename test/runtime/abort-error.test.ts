@@ -260,7 +260,7 @@ describe("isAbortOf", () => {
     expect(isAbortOf(undefined, error)).toBe(false);
   });
 
-  it("ends where causes form a cycle", () => {
+  it("ends if causes form a cycle", () => {
     const first = new Error("first");
     const second = new Error("second", { cause: first });
     first.cause = second;

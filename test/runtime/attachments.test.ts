@@ -5,7 +5,7 @@ import { attachments, readAttachments } from "triple-es/java";
 import { describe, expect, it } from "vitest";
 
 describe("attachments", () => {
-  it("are written as Dubbo for Java writes them", () => {
+  it("are written as by Dubbo for Java", () => {
     const date = new Date(Date.UTC(2026, 10, 21, 16));
     const metadata = attachments({ userName: "Ada", key: Uint8Array.of(0xff), n: 1n, ok: true, date, none: undefined });
     expect([...metadata]).toEqual([
@@ -32,7 +32,7 @@ describe("attachments", () => {
   });
 
   it.each(["%", "[]", "null", "%7B", '{"x-a":1}', '{"x-a":"something-else"}', '{"x-a":"__proto__"}'])(
-    "keep the names they have where the others are broken: %s",
+    "keep their names if the list of original names is malformed: %s",
     (convert) => {
       const metadata = Metadata.fromRaw(["x-a", "1", "tri-header-convert", convert]);
       expect(Object.keys(readAttachments(metadata))).toEqual(["x-a"]);
@@ -43,7 +43,7 @@ describe("attachments", () => {
     expect({ ...readAttachments(Metadata.fromRaw(["x-bin", "?"])) }).toEqual({ "x-bin": "?" });
   });
 
-  it("come back as they went", () => {
+  it("survive a round trip", () => {
     const name = fc.stringMatching(/^x[a-zA-Z0-9_]{0,12}$/).filter((text) => !/bin$/i.test(text));
     const value = fc.oneof(fc.stringMatching(/^[!-~]{1,20}$/), fc.uint8Array({ minLength: 1 }));
     const distinct = fc.uniqueArray(fc.tuple(name, value), { selector: ([key]) => key.toLowerCase() });

@@ -176,7 +176,7 @@ describe("the stack of a call's error", () => {
     }
   });
 
-  it("may be anything that a tool makes of it", async () => {
+  it("may be any value that a tool sets", async () => {
     const { prepareStackTrace } = Error;
     Error.prepareStackTrace = (_, sites) => sites;
     try {
@@ -189,7 +189,7 @@ describe("the stack of a call's error", () => {
 });
 
 describe("the method of a call's error", () => {
-  it("is the call's own where several calls fail for the same reason", async () => {
+  it("is that of the call if several calls fail for the same reason", async () => {
     const reason = new RpcError(Code.Aborted, "the page was closed", { trailers: { why: "closed" } });
     const controller = new AbortController();
     const { signal } = controller;
@@ -203,7 +203,7 @@ describe("the method of a call's error", () => {
     }
   });
 
-  it("is that of the outer call, whose cause has the inner one's, where an interceptor makes a call", async () => {
+  it("is that of the outer call if an interceptor makes a call; the cause has the inner one's", async () => {
     const inner = open("gRPC in memory", "");
     const ask: Interceptor = () => async () => {
       await inner.greetTogether(arriving("Ada"));
@@ -213,7 +213,7 @@ describe("the method of a call's error", () => {
     expect(error).toMatchObject({ method: PATHS.greet, cause: { method: PATHS.greetTogether } });
   });
 
-  it("is not there on an error that did not come from a call", () => {
+  it("is absent from an error that is not of a call", () => {
     expect(new RpcError(Code.Internal, "made by hand").method).toBeUndefined();
   });
 

@@ -79,13 +79,13 @@ describe("a client", () => {
     expect((await greet({ name: "Ada" })).greeting).toBe("Hi");
   });
 
-  it("hands the message over as it was given", async () => {
+  it("passes the message on unchanged", async () => {
     expect(((await requestOf({})) as UnaryRequest).message).toEqual({ name: "Ada" });
   });
 });
 
 describe("options", () => {
-  it("have metadata whose fields replace the defaults of the same name, all of them", async () => {
+  it("have metadata that replaces all default fields of the same name", async () => {
     const defaults = {
       headers: [
         ["a", "1"],
@@ -209,7 +209,7 @@ describe("metadata of the response", () => {
     expect(seen).toEqual(["lead 1", "a", "b", "trail 2"]);
   });
 
-  it("is handed over where a stream is answered with one message", async () => {
+  it("is returned if a stream has one response message", async () => {
     seen.length = 0;
     await client(async () => streamOf(greetingsOf("a"))).greetTogether(arriving("Ada"), options);
     expect(seen).toEqual(["lead 1", "trail 2"]);
@@ -237,7 +237,7 @@ describe("an answer of the wrong kind", () => {
   it.each([
     ["none", []],
     ["more than one", ["a", "b"]],
-  ])("%s where one message is due is unimplemented", async (received, texts) => {
+  ])("%s instead of one message is unimplemented", async (received, texts) => {
     const made = client(async () => streamOf(greetingsOf(...texts)));
     expect(await failureOf(made.greetTogether(arriving("Ada")))).toMatchObject({
       code: Code.Unimplemented,
@@ -348,7 +348,7 @@ describe("a stream", () => {
     expect(removed).toHaveBeenCalled();
   });
 
-  it("fails where it is read, with the error as it is", async () => {
+  it("fails when it is read, with the unchanged error", async () => {
     const error = new RpcError(Code.PermissionDenied, "no");
     expect(await failureOf(client(() => Promise.reject(error)).greetEach({}))).toBe(error);
   });

@@ -37,7 +37,7 @@ describe.each<[string, Codec]>([
     );
   });
 
-  it("takes init shapes for messages, nested ones too", () => {
+  it("accepts init shapes as messages, including nested ones", () => {
     const init = { name: "T", fields: [{ name: "f", number: 1 }] };
     const decoded = codec.decode(TypeSchema, codec.encode(TypeSchema, init));
     expect(isMessage(decoded as Message, TypeSchema)).toBe(true);
@@ -83,7 +83,7 @@ describe("JSON", () => {
     expect([...encodeJson("ä😀")]).toEqual([...bytesOf('"ä😀"')]);
   });
 
-  it("is at most 100 levels deep, whatever it is nested in", () => {
+  it("is at most 100 levels deep in every kind of nesting", () => {
     const nested = (levels: number, open: string, close: string) =>
       bytesOf(`${open.repeat(levels)}${close.length === 1 && open !== "[" ? "1" : ""}${close.repeat(levels)}`);
     for (const [open, close] of [

@@ -71,7 +71,7 @@ describe("negotiation", () => {
     expect(createNegotiation([])("gzip, *")).toBeUndefined();
   });
 
-  it("gives the same answer again", () => {
+  it("has the same result again", () => {
     const negotiate = createNegotiation(ours);
     for (const wishes of ["br", "zstd", "br", "zstd", "*", "br"]) {
       expect(negotiate(wishes)?.name).toBe(choose(wishes));
@@ -85,7 +85,7 @@ describe("negotiation", () => {
     }
   });
 
-  it("never throws, and chooses among ours, whatever is asked", () => {
+  it("never throws, and selects a supported one for any preferences", () => {
     const pieces = fc.constantFrom(
       "gzip",
       "br",
@@ -115,7 +115,7 @@ describe("negotiation", () => {
     );
   });
 
-  it("takes the better of two wishes, whatever their qualities", () => {
+  it("selects the better of two preferences for any qualities", () => {
     const quality = fc.integer({ min: 1, max: 1000 }).map((thousandths) => thousandths / 1000);
     fc.assert(
       fc.property(quality, quality, (gzip, br) => {
@@ -124,7 +124,7 @@ describe("negotiation", () => {
     );
   });
 
-  it("reads no more than the first wishes of a list without end", () => {
+  it("reads only the first preferences of an endless list", () => {
     const many = (count: number): string => `${"x,".repeat(count)}gzip`;
     expect(choose(many(31))).toBe("gzip");
     expect(choose(many(32))).toBeUndefined();

@@ -85,7 +85,7 @@ describe("a preflight", () => {
     }
   });
 
-  it("is just another method where cors is off, or where it is no preflight", async () => {
+  it("is an unsupported verb if cors is off or the request is not a preflight", async () => {
     const answers = [
       await preflight(undefined),
       await preflight({ origins: [APP] }, { "access-control-request-method": undefined }),
@@ -133,7 +133,7 @@ describe("an answer", () => {
     expect(headers.get("access-control-allow-origin")).toBe(APP);
   });
 
-  it("has nothing of all this where cors is off", async () => {
+  it("has no CORS headers if cors is off", async () => {
     const { headers } = await call(undefined);
     expect([...headers].filter(([name]) => name.startsWith("access-control") || name === "vary")).toEqual([]);
   });
@@ -171,7 +171,7 @@ describe("options", () => {
 
 describe("over the network", () => {
   it.each(["--http1.1", "--http2-prior-knowledge"])(
-    "curl %s gets the preflight of a browser answered",
+    "curl %s receives a response to a browser's preflight",
     async (version) => {
       const { baseUrl } = await startServer({}, { cors: { origins: [APP] } });
       const headers = Object.entries(PREFLIGHT).flatMap(([name, value]) =>

@@ -234,7 +234,7 @@ describe("the signal", () => {
     vi.unstubAllGlobals();
   });
 
-  it("is the exchange's own where there is no deadline", () => {
+  it("is that of the exchange without a deadline", () => {
     const peer = exchange();
     expect(serve(peer).signal).toBe(peer.signal);
   });
@@ -257,7 +257,7 @@ describe("the signal", () => {
 });
 
 describe("a caller's signal", () => {
-  it("ends the work, and the context lets go of it afterwards", async () => {
+  it("ends the work, and the context releases it afterwards", async () => {
     const controller = new AbortController();
     const removed = vi.spyOn(controller.signal, "removeEventListener");
     const context = open({ signal: controller.signal });
@@ -358,7 +358,7 @@ describe("each", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("gives the items as they are where nothing can end the call", () => {
+  it("returns the items unchanged if nothing can end the call", () => {
     const { list } = items([1]);
     expect(eachWithin(open(), list)).toBe(list);
   });
@@ -429,7 +429,7 @@ describe("context values", () => {
     expect(createContextValues().set(key, "Ada").get(other)).toBe("else");
   });
 
-  it("are the caller's where it gives some, and otherwise the call's own", () => {
+  it("are those of the caller if it passes some, and otherwise new ones", () => {
     const given = createContextValues();
     expect(open({ values: given }).values).toBe(given);
     const context = open();

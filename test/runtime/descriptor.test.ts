@@ -27,12 +27,12 @@ describe("descriptorOf", () => {
     expect(descriptorOf(ImportsService_here)?.toString()).toBe("rpc fixture.imports.v1.ImportsService.Here");
   });
 
-  it("gives the custom options of the rpc", () => {
+  it("contains the custom options of the rpc", () => {
     const descriptor = descriptorOf(CustomService_call);
     expect(descriptor && getOption(descriptor, method_note)).toBe("*/ on the rpc");
   });
 
-  it("throws for an rpc whose messages are of other files, and says how to generate it", () => {
+  it("throws for an rpc whose messages are of other files, with the option to generate it", () => {
     const attempt = () => descriptorOf(ImportsService_elsewhere);
     expect(attempt).toThrow(TypeError);
     expect(attempt).toThrow(
@@ -41,7 +41,7 @@ describe("descriptorOf", () => {
     );
   });
 
-  it("finds such an rpc where code was generated with descriptors", () => {
+  it("finds such an rpc in code generated with descriptors", () => {
     expect(descriptorOf(ThingsService_hTTPGet)).toBe(ThingsService.method.hTTPGet);
   });
 
@@ -71,7 +71,7 @@ describe("reflection", () => {
     methods,
   });
 
-  it("finds the file of a service through descriptors where its messages do not lead to it", () => {
+  it("finds the file of a service by its descriptors if its messages do not refer to it", () => {
     const { descriptor: _, ...withoutDescriptor } = ThingsService_hTTPGet;
     expect(() => addReflection(createRouter().add(foreign({ hTTPGet: withoutDescriptor }), {}))).toThrow(
       "reflection cannot find the proto file that declares fixture.options.v1.ThingsService",

@@ -53,7 +53,7 @@ describe("an RpcError", () => {
 });
 
 describe("RpcError.from", () => {
-  it("returns an RpcError as it is", () => {
+  it("returns an RpcError unchanged", () => {
     const error = new RpcError(Code.NotFound, "x");
     expect(RpcError.from(error, Code.Internal)).toBe(error);
   });
@@ -67,13 +67,13 @@ describe("RpcError.from", () => {
     ["null", null, Code.Unknown, "null"],
     ["an object", { a: 1 }, Code.Unknown, "[object Object]"],
     ["a symbol", Symbol("odd"), Code.Unknown, "Symbol(odd)"],
-  ])("makes one of %s and keeps it as the cause", (_name, reason, code, message) => {
+  ])("converts %s and keeps it as the cause", (_name, reason, code, message) => {
     const error = RpcError.from(reason);
     expect([error.code, error.rawMessage]).toEqual([code, message]);
     if (reason !== undefined) expect(error.cause).toBe(reason);
   });
 
-  it("uses the fallback code for what says nothing", () => {
+  it("uses the fallback code for values without a code", () => {
     expect(RpcError.from(new Error("x"), Code.Internal).code).toBe(Code.Internal);
     expect(RpcError.from(new DOMException("", "AbortError"), Code.Internal).code).toBe(Code.Canceled);
   });

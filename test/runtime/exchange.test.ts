@@ -30,7 +30,7 @@ describe("a whole body", () => {
 });
 
 describe("a body in chunks", () => {
-  it("joins to the same bytes however it is cut", async () => {
+  it("joins to the same bytes for any division into chunks", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 10 })), async (chunks) => {
         const all = Uint8Array.from(chunks.flatMap((chunk) => [...chunk]));
@@ -51,7 +51,7 @@ describe.each([
 ])("the limit on a body %s", (_form, make) => {
   const chunks = [bytes(3), bytes(3)];
 
-  it("lets as many bytes pass", async () => {
+  it("accepts that many bytes", async () => {
     expect(await make(chunks).bytes(6)).toHaveLength(6);
   });
 

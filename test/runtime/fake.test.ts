@@ -23,7 +23,7 @@ async function readAll<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe("a fake client", () => {
-  it("takes init shapes for full messages, in requests and responses of every kind", async () => {
+  it("accepts init shapes as messages, in requests and responses of every kind", async () => {
     const requests: object[] = [];
     const names = async (all: AsyncIterable<{ name: string }>) => {
       const found: string[] = [];

@@ -98,7 +98,7 @@ describe("an implementation", () => {
 });
 
 describe("a thrown RpcError", () => {
-  it.each(Object.entries(FAILURES))("travels as it is: %s", async (_kind, failure) => {
+  it.each(Object.entries(FAILURES))("is sent unchanged: %s", async (_kind, failure) => {
     const { client, errors } = connect(
       throwing(() => new RpcError(Code.FailedPrecondition, "not yet", { trailers: { why: "early" } })),
     );
@@ -350,7 +350,7 @@ describe("sendHeaders", () => {
 });
 
 describe("the signal of a handler", () => {
-  it("is there even where nothing can end the call, and has not fired", async () => {
+  it("exists even if nothing can end the call, and has not fired", async () => {
     const seen: boolean[] = [];
     const { client } = connect({
       greet: (_request, { signal, timeoutMs }) => {
@@ -363,7 +363,7 @@ describe("the signal of a handler", () => {
     expect(seen).toEqual([false]);
   });
 
-  it("fires when the deadline passes, and a stream that had nothing to say yet is ended", async () => {
+  it("fires when the deadline passes, and a stream without a message is ended", async () => {
     const { promise: ended, resolve: end } = signalled<string>();
     const { exchange } = routeGreeter({
       async *greetEach(_request, { signal }) {
@@ -384,7 +384,7 @@ describe("the signal of a handler", () => {
 });
 
 describe("the number of requests", () => {
-  it("is up to the caller where they are streamed", async () => {
+  it("depends on the caller if they are streamed", async () => {
     const client = createGreetServiceClient(createInMemoryTransport(createRouter().add(GreetServiceDef, greeter)));
     expect((await client.greetTogether(arriving())).greeting).toBe("Hello, !");
     expect((await client.greetTogether(arriving("Ada", "Bob"))).greeting).toBe("Hello, Ada and Bob!");

@@ -35,7 +35,7 @@ describe.each(["grpc", "http-rpc"] as const)("Check over %s", (protocol) => {
     expect([code, rawMessage]).toEqual([Code.NotFound, 'there is no service "acme.Shop"']);
   });
 
-  it("says what was set, of services of any name", async () => {
+  it("returns the status that was set, for services with any name", async () => {
     health.set(GREETER, "not_serving").set("acme.Queue", "unknown");
     expect([await check(GREETER), await check("acme.Queue"), await check("")]).toEqual([NOT_SERVING, UNKNOWN, SERVING]);
     expect([health.get(GREETER), health.get("acme.Shop")]).toEqual(["not_serving", undefined]);

@@ -315,7 +315,7 @@ describe("an interceptor of a server that throws when the handler has begun", ()
     expect(begun).toBe(1);
   });
 
-  it("leaves a stream alone that it hands on", async () => {
+  it("does not change a stream that it passes on", async () => {
     const passing: Interceptor = (next) => (request) => next(request);
     const client = connect({ server: [passing], service: [passing] });
     expect(await greetings(client.greetEach({ names: ["Ada", "Bob"] }))).toEqual(["Hello, Ada!", "Hello, Bob!"]);

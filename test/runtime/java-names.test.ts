@@ -25,7 +25,7 @@ describe.each([
   );
   const transport = { call };
 
-  it("calls methods by the names Java has for them", async () => {
+  it("calls methods by their Java names", async () => {
     await failureOf(createThingsServiceClient(transport).find({}));
     expect(paths).toEqual([path]);
   });
@@ -36,7 +36,7 @@ describe.each([
     expect(paths).toEqual(["/com.acme.Shop/sayHi"]);
   });
 
-  it("fails where code was generated without them", async () => {
+  it("fails for code that was generated without them", async () => {
     const { code, status, rawMessage } = await failureOf(createGreetServiceClient(transport).greet({}));
     expect([code, status]).toEqual([Code.InvalidArgument, Status.ClientError]);
     expect(rawMessage).toContain("java_names=true");

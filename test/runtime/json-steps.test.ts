@@ -61,7 +61,7 @@ describe.each<[name: string, type: DescMessage]>([
   ["a Value", ValueSchema],
   ["a type's description", TypeSchema],
 ])("of %s", (_, type) => {
-  it("steps make the same message as decoding at once, or fail where that does", async () => {
+  it("steps result in the same message or the same failure as decoding at once", async () => {
     await fc.assert(
       fc.asyncProperty(
         changed(type),

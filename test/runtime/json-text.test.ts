@@ -32,7 +32,7 @@ const text = fc
   .map(([value, space]) => JSON.stringify(value, null, space));
 
 describe("JSON text in parts", () => {
-  it("has the value that it has at once, whatever the size of a part", async () => {
+  it("has the same value as in one part, for any size of parts", async () => {
     await fc.assert(
       fc.asyncProperty(text, fc.constantFrom(1, 2, 5, 20, 1_000), async (one, partBytes) => {
         expect(await actual(one, partBytes)).toBe(expected(one));
@@ -91,7 +91,7 @@ describe("JSON text in parts", () => {
     "[   ]",
     "{  }",
     " [[ ]] ",
-  ])("%j has the members that JSON.parse gives it", async (one) => {
+  ])("%j has the same members as with JSON.parse", async (one) => {
     for (const partBytes of [1, 2, 100]) {
       const value = await parse(one, partBytes);
       expect(JSON.stringify(value)).toBe(expected(one));
@@ -110,7 +110,7 @@ describe("JSON text in parts", () => {
     expect(JSON.stringify(await parse("[".repeat(100) + "]".repeat(100), 10))).toHaveLength(200);
   });
 
-  it("is refused before it is parsed where its values would take more memory than the limit", async () => {
+  it("is refused before it is parsed if its values would exceed the memory limit", async () => {
     const refused = parseJsonInSteps(encode(`[${"{},".repeat(MIB)}{}]`), 16 * MIB);
     await expect(refused).rejects.toMatchObject({ code: Code.ResourceExhausted });
   });

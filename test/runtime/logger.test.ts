@@ -141,7 +141,7 @@ describe("a call that fails after the last interceptor of a server", () => {
   };
   const PROTOCOLS = ["grpc", "http-rpc"] as const;
 
-  it.each(PROTOCOLS)("is reported as its caller sees it, where the answer cannot be encoded: %s", async (protocol) => {
+  it.each(PROTOCOLS)("is reported as its caller sees it if the response cannot be encoded: %s", async (protocol) => {
     const { client, calls } = connect({ greet: () => unspeakable }, [], { protocol });
     expect((await failureOf(client.greet({}))).code).toBe(Code.Internal);
     const told = ["internal", "internal server error"];
@@ -178,7 +178,7 @@ describe("a call that fails after the last interceptor of a server", () => {
         },
       },
     ],
-  ])("is reported as its caller sees it, where of a stream %s cannot be sent", async (_, handler) => {
+  ])("is reported as its caller sees it if %s of a stream cannot be sent", async (_, handler) => {
     const { client, calls } = connect(handler);
     expect((await failureOf(client.greetEach({}))).code).toBe(Code.Internal);
     const told = ["internal", "internal server error"];
@@ -186,7 +186,7 @@ describe("a call that fails after the last interceptor of a server", () => {
     expect(outcomes(calls)).toEqual({ client: told, server: told });
   });
 
-  it.each(PROTOCOLS)("is reported where the metadata of the answer is reserved: %s", async (protocol) => {
+  it.each(PROTOCOLS)("is reported if the metadata of the response is reserved: %s", async (protocol) => {
     const { client, calls } = connect(
       {
         greet(_, { responseHeaders }) {
@@ -201,7 +201,7 @@ describe("a call that fails after the last interceptor of a server", () => {
     expect(summary(calls)).toEqual(["client Greet unary internal", "server Greet unary internal"]);
   });
 
-  it.each(PROTOCOLS)("is reported at both ends where an interceptor returns nothing: %s", async (protocol) => {
+  it.each(PROTOCOLS)("is reported on both sides if an interceptor returns nothing: %s", async (protocol) => {
     const forgetful: Interceptor = (next) => async (request) => {
       await next(request);
       return undefined as never;
@@ -214,7 +214,7 @@ describe("a call that fails after the last interceptor of a server", () => {
   });
 });
 
-it("a client's interceptor that returns nothing is reported, and its caller gets the reason", async () => {
+it("a client's interceptor that returns nothing is reported, and its caller receives the reason", async () => {
   const calls: FinishedCall[] = [];
   const logger = createClientLogger((call) => calls.push(call));
   const interceptors: Interceptor[] = [logger, () => async () => undefined as never];

@@ -58,7 +58,7 @@ describe("the grammar", () => {
 });
 
 describe("bytes", () => {
-  it("come back as they were set, whatever they are", () => {
+  it("are returned as they were set, for any values", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array(), { minLength: 1, maxLength: 5 }), (all) => {
         const metadata = new Metadata(all.map((bytes) => ["trace-bin", bytes] as const));
@@ -91,7 +91,7 @@ describe("bytes", () => {
     },
   );
 
-  it("may be given as base64", () => {
+  it("may be set as base64", () => {
     expect(new Metadata({ "a-bin": "AQ==" }).getBinary("a-bin")).toEqual(Uint8Array.of(1));
   });
 
@@ -100,7 +100,7 @@ describe("bytes", () => {
     expect(() => new Metadata({ a: "1" }).getBinary("a")).toThrow(/-bin/);
   });
 
-  it("are undefined where there are none", () => {
+  it("are undefined if they are absent", () => {
     expect(new Metadata().getBinary("a-bin")).toBeUndefined();
   });
 });
@@ -162,7 +162,7 @@ describe("the list", () => {
     ]);
   });
 
-  it("does not take a value for a name", () => {
+  it("does not search values for a name", () => {
     const metadata = new Metadata([
       ["a", "b"],
       ["c", "a"],
@@ -203,7 +203,7 @@ describe("frozen metadata", () => {
 describe("printed metadata", () => {
   const metadata = new Metadata({ "x-note": ["1", "2"], "id-bin": Uint8Array.of(255) });
 
-  it("is a record of its fields in JSON, with values as they are on the wire, which makes metadata again", () => {
+  it("is a record of its fields in JSON, with values as on the wire, from which metadata can be created", () => {
     const json = JSON.stringify(metadata);
     expect(JSON.parse(json)).toEqual({ "x-note": "1, 2", "id-bin": "/w" });
     expect(new Metadata(JSON.parse(json)).getBinary("id-bin")).toEqual(Uint8Array.of(255));

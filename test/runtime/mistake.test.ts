@@ -91,7 +91,7 @@ describe("an RpcError", () => {
     expect(new RpcError(code as Code, "x")).toMatchObject({ code: Code.Unknown, message: "[unknown] x" });
   });
 
-  it.each([[[{ a: 1 }]], [{}], ["x"]])("does not take %j for details", (details) => {
+  it.each([[[{ a: 1 }]], [{}], ["x"]])("does not accept %j as details", (details) => {
     expect(() => new RpcError(Code.NotFound, "x", { details: details as never })).toThrow("anyPack");
   });
 

@@ -210,7 +210,7 @@ describe("a call that fails", () => {
         },
       },
     ],
-  ])("has the code that its caller gets at both ends, where %s cannot be encoded", async (_, method, handler) => {
+  ])("has the code of its caller on both sides if %s cannot be encoded", async (_, method, handler) => {
     await failureOf(connect(handler)[method]({}));
     for (const { attributes, status } of Object.values(await bothSpans())) {
       expect([attributes["rpc.response.status_code"], status.code]).toEqual(["INTERNAL", SpanStatusCode.ERROR]);
@@ -259,7 +259,7 @@ it("records durations in seconds", async () => {
   }
 });
 
-it("costs a call nothing but time where there is no SDK", async () => {
+it("does not affect calls if there is no SDK", async () => {
   for (const api of [context, propagation, trace, metrics]) api.disable();
   let seen = new Metadata();
   const client = connect({

@@ -83,7 +83,7 @@ describe.each(TYPES)("of %s", (_, type) => {
     );
   });
 
-  it("the estimate is no smaller, whatever bytes are decoded", () => {
+  it("the estimate is at least as large for any bytes", () => {
     fc.assert(
       fc.property(changed(type), (bytes) => {
         let message: Message;
@@ -100,7 +100,7 @@ describe.each(TYPES)("of %s", (_, type) => {
     );
   });
 
-  it("steps make the same message as decoding at once", async () => {
+  it("steps result in the same message as decoding at once", async () => {
     await fc.assert(
       fc.asyncProperty(changed(type), fc.integer({ min: 1, max: 2_000 }), async (bytes, stepBytes) => {
         let expected: Message;

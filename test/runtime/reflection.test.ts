@@ -185,13 +185,13 @@ describe("a service whose file its messages do not lead to", () => {
     "reflection cannot find the proto file that declares fixture.services.v1.EmptyService, because the messages of its " +
     "methods are declared in other files; pass the file in the option files, as in addReflection(server, { files: [file_…] })";
 
-  it("is refused where it was added before", () => {
+  it("is refused if it was added before", () => {
     const before = createRouter().add(EmptyServiceDef, nothing);
     expect(() => addReflection(before)).toThrow(new TypeError(missing));
     expect(before.services).toHaveLength(1);
   });
 
-  it("is not found where it was added later, and the answer says why", async () => {
+  it("is not found if it was added later, and the response gives the reason", async () => {
     const later: Router = createRouter();
     addReflection(later);
     later.add(EmptyServiceDef, nothing);
@@ -209,7 +209,7 @@ describe("a service whose file its messages do not lead to", () => {
     expect(filesOf(answer)).toContain("google/protobuf/duration.proto");
   });
 
-  it("is found beside a service of its file that is", () => {
+  it("is found next to a service of its file", () => {
     const both = createRouter()
       .add(EmptyServiceDef, nothing)
       .add(FirstServiceDef, {} as never);

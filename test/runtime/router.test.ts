@@ -54,7 +54,7 @@ describe.each<Protocol>(["grpc", "http-rpc"])("version and group (%s)", (protoco
     { group: "G" },
     { version: "2.0.0", group: "g" },
     { version: "1.0.0", group: "h" },
-  ])("%j finds nothing, and is not told what there is", async (selector) => {
+  ])("%j finds nothing, and receives no list of services", async (selector) => {
     const error = await failureOf(ask(router, protocol, selector));
     expect([error.code, error.status]).toEqual([
       Code.Unimplemented,
@@ -63,7 +63,7 @@ describe.each<Protocol>(["grpc", "http-rpc"])("version and group (%s)", (protoco
     expect(error.message).not.toMatch(/[12]\.0\.0/);
   });
 
-  it("are the definition's unless the options say otherwise", async () => {
+  it("are those of the definition unless the options override them", async () => {
     const service = { ...GreetServiceDef, selector: { version: "1", group: "g" } };
     const defined = createRouter()
       .add(service, greeting("defined"), { version: undefined })
@@ -147,7 +147,7 @@ it.each<[string, RouterOptions]>([
   ["-1", { maxMessageBytes: -1 }],
   ["NaN", { maxMessageBytes: Number.NaN }],
   ["Infinity", { maxMessageBytes: Number.POSITIVE_INFINITY }],
-])("a router does not take %s for its largest message", (_what, options) => {
+])("a router does not accept %s as its largest message", (_what, options) => {
   expect(() => createRouter(options)).toThrow(RangeError);
 });
 

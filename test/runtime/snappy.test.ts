@@ -43,7 +43,7 @@ describe("snappy", () => {
     );
   });
 
-  it("makes bytes that repeat smaller, and never much larger those that do not", () => {
+  it("compresses repeated bytes, and never enlarges others by much", () => {
     const repeated = Buffer.from("snappy ".repeat(20_000));
     expect(compress(repeated).byteLength).toBeLessThan(repeated.byteLength / 10);
     fc.assert(
@@ -98,13 +98,13 @@ describe("snappy", () => {
     expect(() => decompress(Uint8Array.from(bytes))).not.toThrow(RangeError);
   });
 
-  it("takes no memory for a length that the bytes cannot hold", () => {
+  it("allocates no memory for a length that the bytes cannot contain", () => {
     const forged = Uint8Array.from([0xff, 0xff, 0xff, 0xff, 0x0f, 0x00, 0x61]);
     expect(() => decompress(forged, 2 ** 32)).toThrow("7 bytes cannot hold 4294967295");
     expect(() => decompress(forged)).toThrow(RangeError);
   });
 
-  it("reads no bytes as no bytes, as Dubbo writes them", () => {
+  it("reads empty input as an empty message, as Dubbo writes it", () => {
     expect(decompress(new Uint8Array(0))).toHaveLength(0);
     expect(decompress(compress(new Uint8Array(0)))).toHaveLength(0);
   });
@@ -147,7 +147,7 @@ describe("framed snappy", () => {
     }
   });
 
-  it("skips padding, identifiers and chunks that may be skipped", () => {
+  it("skips padding, identifiers and skippable chunks", () => {
     const [, text = ""] = ABC.split(IDENTIFIER);
     const stream = `${IDENTIFIER} fe 02 00 00 00 00 ${text} ${IDENTIFIER} 80 00 00 00 ${text}`;
     expect(Buffer.from(decompress(hex(stream))).toString()).toBe("abcabc");

@@ -39,7 +39,7 @@ describe.each(WAYS)("the status of an error over %s, %s,", (protocol, kind) => {
   const fail = (answer: HttpResponse | Exchange, options = {}, callOptions: Options = {}): Promise<RpcError> =>
     failureOf(CALLS[kind](wireClient(CLIENTS[protocol], answer, options).client, callOptions));
 
-  it("is 35 where the connection fails", async () => {
+  it("is 35 if the connection fails", async () => {
     const client = connectGreeter("http://127.0.0.1:9", { protocol });
     expect(await failureOf(CALLS[kind](client))).toMatchObject({
       code: Code.Unavailable,
@@ -47,14 +47,14 @@ describe.each(WAYS)("the status of an error over %s, %s,", (protocol, kind) => {
     });
   });
 
-  it("is 35 where the transport is closed", async () => {
+  it("is 35 if the transport is closed", async () => {
     const transport = openTransport("http://127.0.0.1:9", { protocol });
     await transport.close();
     const client = createGreetServiceClient(transport);
     expect(await failureOf(CALLS[kind](client))).toMatchObject({ status: Status.ChannelInactive });
   });
 
-  it("is 30 where the deadline passes", async () => {
+  it("is 30 if the deadline passes", async () => {
     const error = await fail(() => new Promise(() => {}), {}, { timeoutMs: 5 });
     expect(error).toMatchObject({ code: Code.DeadlineExceeded, status: Status.ClientTimeout });
   });
@@ -73,7 +73,7 @@ describe.each(WAYS)("the status of an error over %s, %s,", (protocol, kind) => {
       () => response({ headers: { "content-type": type }, body: framed(greetResponse("x".repeat(100))), trailers }),
       { maxMessageBytes: 50 },
     ],
-  ])("is 50 where the response %s", async (_, answer, options) => {
+  ])("is 50 if the response %s", async (_, answer, options) => {
     expect((await fail(answer(), options)).status).toBe(Status.BadResponse);
   });
 
@@ -83,17 +83,17 @@ describe.each(WAYS)("the status of an error over %s, %s,", (protocol, kind) => {
     ["is compressed without an encoding", { body: envelope(greetResponse("x"), 1), trailers }],
     ["ends in the middle of an envelope", { body: envelope(greetResponse("x")).subarray(0, 6), trailers }],
     ["has an unknown encoding", { headers: { "grpc-encoding": "lzw" }, body: envelope(greetResponse("x")), trailers }],
-  ])("is 50 where the response %s", async (_, { headers, ...given }) => {
+  ])("is 50 if the response %s", async (_, { headers, ...given }) => {
     const answer = response({ ...given, headers: { "content-type": type, ...headers } });
     expect((await fail(answer)).status).toBe(Status.BadResponse);
   });
 
-  it("is 90 where the caller's metadata is reserved", async () => {
+  it("is 90 if the caller's metadata is reserved", async () => {
     const error = await fail(response(), {}, { headers: { host: "example.com" } });
     expect(error).toMatchObject({ code: Code.InvalidArgument, status: Status.ClientError });
   });
 
-  it("is the server's where the server failed", async () => {
+  it("is the server's if the server failed", async () => {
     const refuse = (): never => {
       throw new RpcError(Code.Unavailable, "come back later");
     };

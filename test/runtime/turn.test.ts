@@ -4,7 +4,7 @@ import { grpcRequest, joined, routeGreeter, textOf } from "../support/greeter.ts
 
 const PIECES_PER_TURN = 2_048;
 
-it("messages that come at once, on several streams, leave the event loop its turns", async () => {
+it("messages that arrive at once on several streams do not block the event loop", async () => {
   let turns = 0;
   let done = false;
   const spin = (): void => {

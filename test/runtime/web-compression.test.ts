@@ -20,7 +20,7 @@ describe("gzip and deflate of CompressionStream", () => {
     expect(await gzip?.decompress(gzipSync(bytes), bytes.length)).toEqual(bytes);
   });
 
-  it("take no bytes and give none", async () => {
+  it("compress empty input to empty output", async () => {
     const none = new Uint8Array();
     expect(await gzip?.decompress((await gzip.compress(none)) ?? bytes, 0)).toEqual(none);
   });
@@ -33,7 +33,7 @@ describe("gzip and deflate of CompressionStream", () => {
     await expect(gzip?.decompress(gzipSync(bytes).subarray(0, 30), 1e6)).rejects.not.toBeInstanceOf(RangeError);
   });
 
-  it("are none where there is no CompressionStream", () => {
+  it("are empty if there is no CompressionStream", () => {
     vi.stubGlobal("CompressionStream", undefined);
     onTestFinished(() => void vi.unstubAllGlobals());
     expect(webCompressions()).toEqual([]);

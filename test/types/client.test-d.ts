@@ -41,7 +41,7 @@ describe("a client", () => {
     expectTypeOf(createGreetServiceClient).parameters.toEqualTypeOf<[Transport, CallDefaults?]>();
   });
 
-  it("takes init shapes and gives messages", () => {
+  it("accepts init shapes and returns messages", () => {
     expectTypeOf<GreetRequestInit>().toEqualTypeOf<MessageInitShape<typeof GreetRequestSchema>>();
     expectTypeOf(client.greet).parameters.toEqualTypeOf<[GreetRequestInit, CallOptions?]>();
     expectTypeOf(client.greet({ name: "Ada" })).resolves.toEqualTypeOf<GreetResponse>();

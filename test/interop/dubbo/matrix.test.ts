@@ -43,7 +43,7 @@ test("the second try changes nothing about cells that were as they have to be", 
   expect(result.retried).toHaveLength(1);
 });
 
-test("a case that passes though it is listed, is not run, or is no case, is a problem", async () => {
+test("a listed case that passes, is not run, or does not exist is a problem", async () => {
   const run = ways({ unary: undefined, cancel: undefined }, { cancel: "never", other: undefined });
   const result = await runTable(tableOf([run, run], { cancel: "They cannot." }));
   expect(problemsOf(result)).toEqual([

@@ -160,7 +160,7 @@ function attackClient(certificates?: Certificates): void {
     expect((await call).greeting).toBe("Hello!");
   });
 
-  it("gives an upload no window: the call can be cancelled, and resets its stream", async () => {
+  it("opens no window for an upload: the call can be cancelled, and resets its stream", async () => {
     const server = await start(
       (stream) => {
         if (stream.id > 1) greet(stream);

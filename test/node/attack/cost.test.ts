@@ -67,7 +67,7 @@ describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
     }
   });
 
-  it("a hundred bodies of 14 bytes that inflate to the limit, of zeros that are fields of nothing, are refused beside others", async () => {
+  it("a hundred concurrent bodies of 14 bytes that inflate to the limit, with empty fields, are refused", async () => {
     const { baseUrl } = await startServer();
     const bomb = zlib.brotliCompressSync(Buffer.alloc(4 * MIB - 5));
     expect(bomb.byteLength).toBe(14);

@@ -184,7 +184,7 @@ export function attackServer(certificates?: Certificates): void {
       expect(during.peak).toBeLessThanOrEqual(101);
     });
 
-    it("hold no more memory than a session may, when nothing is read of large answers (window of zero)", async () => {
+    it("hold no more memory than the limit of a connection if large responses are not read (window of zero)", async () => {
       const during = await attack(
         async (connection) => {
           await connection.flood(
@@ -199,7 +199,7 @@ export function attackServer(certificates?: Certificates): void {
       expect(during.residentBytes).toBeLessThan(before.residentBytes + 256 * MIB);
     });
 
-    it("hold no more memory than a session may, when windows are opened by a byte (data dribble)", async () => {
+    it("hold no more memory than the limit of a connection if windows are opened by single bytes (data dribble)", async () => {
       await attack(
         async (connection) => {
           await connection.flood(

@@ -102,7 +102,7 @@ it("a client that sends the preface and nothing else is disconnected", async () 
 it.each<[name: string, limits: object, dribble: boolean]>([
   ["stops in the middle of a message", { messageIdleMs: 200 }, false],
   ["sends a message byte by byte", { messageTimeoutMs: 300 }, true],
-])("a client that %s is told that its time is up", async (_, limits, dribble) => {
+])("a client that %s is disconnected after its time limit", async (_, limits, dribble) => {
   const { port } = await startServer({}, { limits });
   const connection = await RawConnection.open(port);
   connection.write(call());

@@ -37,7 +37,7 @@ const OK_TRAILERS = block(["grpc-status", "0"]);
 const MESSAGES = 2_000_000;
 
 function attacks(certificates?: Certificates): void {
-  it("gives the window of an upload a byte at a time", { timeout: 90_000 }, async () => {
+  it("opens the window of an upload by single bytes", { timeout: 90_000 }, async () => {
     const updates = Buffer.concat(Array.from({ length: 2_000 }, () => frame(Type.windowUpdate, 0, 1, words(1))));
     let isOver = false;
     // Frames are not read, so that the attack is faster than the client.

@@ -82,8 +82,8 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
   const owner: ConnectionOwner = {
     onUnusable(connection, isLeaving) {
       if (!remove(connection) || closing !== undefined || pooled.length > 0) return;
-      // A client with open streams will probably open more, so the next connection is made in advance. After a failure it is
-      // made when a call needs it: the server may have another fault, or none may follow.
+      // A client with open streams will probably open more, so the next connection is opened in advance. After a failure it is
+      // opened when a call needs it, because the server may fail again, or no call may follow.
       if (isLeaving && connection.streams > 0) startAhead();
       options.onReadiness?.(false);
     },
