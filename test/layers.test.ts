@@ -11,7 +11,7 @@ const RUNTIME = "runtime/src/";
 
 /** Parsers of request bodies, for sub-protocol A only. */
 const PARSERS = ["multipasta", "saxes"];
-const ENTRY_POINTS = 6;
+const ENTRY_POINTS = 7;
 
 /**
  * The layer of each folder, and of the two modules in the root that are not entry points, from the table of the
@@ -32,6 +32,9 @@ const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
 
 /** Folders of engines, which transport exchanges and do not depend on methods. */
 const ENGINES = ["node/", "fetch/"];
+
+/** Folders that run on Node only, and the entry point of the first. */
+const NODE_FOLDERS = ["node/", "node", "registry/"];
 
 /** Modules of lower layers that engines must not import: entry points pass protocols and the router to them. */
 const HIDDEN_FROM_ENGINES = ["grpc/", "http-rpc/", "server/router"];
@@ -128,7 +131,7 @@ function objection({ from, to }: Import): string | undefined {
 function objectionToRuntime(from: string, to: string): string | undefined {
   const folder = folderOf(from);
   if (to.startsWith("node:")) {
-    return folder === "node/" || folder === "node" ? undefined : "only node/ and its entry point may import node:*";
+    return NODE_FOLDERS.includes(folder) ? undefined : "only node/, its entry point and registry/ may import node:*";
   }
   if (!to.startsWith(RUNTIME)) return objectionToPackage(from, to);
   const target = folderOf(to);

@@ -25,6 +25,9 @@ function run(resolver: Resolver) {
   const context = {
     signal: end.signal,
     configure: (config: unknown) => seen.configs.push(config),
+    warn: (problem: string) => {
+      throw new Error(problem);
+    },
     next: (maxMs: number) => {
       seen.waits.push(maxMs);
       return new Promise<void>((resolve) => setTimeout(resolve, maxMs).unref());

@@ -147,7 +147,7 @@ function run(resolver: Resolver) {
   const end = new AbortController();
   onTestFinished(() => end.abort());
   const lists: string[][] = [];
-  const context = { signal: end.signal, configure() {}, next: async () => {} };
+  const context = { signal: end.signal, configure() {}, warn() {}, next: async () => {} };
   const done = (async () => {
     for await (const list of resolver(context)) lists.push(addressesOf(list));
   })();

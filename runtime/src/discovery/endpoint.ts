@@ -40,6 +40,8 @@ export interface ResolverContext {
   next(maxMs: number): Promise<void>;
   /** Reports a service config that was found with the endpoints, as JSON text or parsed. `undefined`: there is no longer one. */
   configure(serviceConfig: unknown): void;
+  /** Reports an invalid entry that the resolver has skipped. */
+  warn(problem: string): void;
 }
 
 /** Connections to one endpoint. */

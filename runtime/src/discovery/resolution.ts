@@ -16,6 +16,8 @@ export interface ResolutionOwner {
   /** Reports that the resolver has failed. It will run again. */
   onFailure(error: RpcError): void;
   onServiceConfig(serviceConfig: unknown): void;
+  /** Reports an invalid entry that the resolver has skipped. */
+  onProblem(problem: string): void;
 }
 
 /** Runs a resolver until it is paused, again after each failure. */
@@ -58,8 +60,7 @@ export class Resolution {
   async #run(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
-        const { configure, next } = this.#context(signal);
-        for await (const list of this.#resolver({ signal, next, configure })) {
+        for await (const list of this.#resolver({ signal, ...this.#context(signal) })) {
           if (signal.aborted) return;
           this.#backoffMs = INITIAL_BACKOFF_MS;
           this.#owner.onList(list);
@@ -81,6 +82,9 @@ export class Resolution {
       next: (maxMs: number): Promise<void> => this.#wait(maxMs, signal, true),
       configure: (serviceConfig: unknown): void => {
         if (!signal.aborted) this.#owner.onServiceConfig(serviceConfig);
+      },
+      warn: (problem: string): void => {
+        if (!signal.aborted) this.#owner.onProblem(problem);
       },
     };
   }

@@ -97,6 +97,7 @@ export class TargetDriver {
         onList: (endpoints) => this.#listed(endpoints),
         onFailure: (error) => this.#resolverFailed(error),
         onServiceConfig: (config) => this.#configured(config),
+        onProblem: (problem) => this.#event({ type: "invalid endpoint", problem }),
       },
       random,
     );

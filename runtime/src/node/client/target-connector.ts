@@ -6,10 +6,10 @@ import { parseServiceConfig, type ServiceConfig } from "../../client/service-con
 import { balance } from "../../discovery/balanced.ts";
 import type { Balancer } from "../../discovery/balancer.ts";
 import type { EjectionOptions } from "../../discovery/ejection.ts";
-import type { Resolver } from "../../discovery/endpoint.ts";
+import type { ConnectEndpoint, Resolver } from "../../discovery/endpoint.ts";
 import { findPolicy } from "../../discovery/policy/by-name.ts";
 import { p2c } from "../../discovery/policy/p2c.ts";
-import { type EndpointStatus, TargetDriver, type TargetEvent } from "../../discovery/target.ts";
+import { type EndpointStatus, TargetDriver, type TargetEvent, type TargetOptions } from "../../discovery/target.ts";
 import type { Connections } from "../../http/exchange.ts";
 import { createEndpointConnector, DEFAULT_IDLE_TIMEOUT_MS, type EndpointOptions } from "./connector.ts";
 
@@ -63,42 +63,59 @@ export interface TargetConnections extends Connections {
   readonly serviceConfig: () => ServiceConfig | undefined;
 }
 
-/** Creates a connector for the endpoints of a target. Throws a `TypeError` for an invalid option. */
-export function createTargetConnector(
-  options: DiscoveryOptions & EndpointOptions,
-  given: ServiceConfig | undefined,
-): TargetConnections {
-  const { resolver, balancer: own, subset, onEndpoint } = options;
+type Choice = Omit<DiscoveryOptions, "resolver"> & Pick<EndpointOptions, "idleTimeoutMs">;
+
+interface DiscoverySettings extends Omit<TargetOptions, "name" | "balancer"> {
+  /** The policy of the options. `undefined`: the service config may select one. */
+  readonly own: Balancer | undefined;
+}
+
+/** Fills in the defaults of the options of targets. Throws a `TypeError` for an invalid option. */
+export function resolveDiscovery(options: Choice): DiscoverySettings {
+  const { balancer: own, subset, onEndpoint } = options;
   const {
     emptyAfterMs = 10_000,
     idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS,
     warmUpMs = 10 * 60_000,
     slowStartMs = 0,
   } = options;
-  if (typeof resolver !== "function") throw new TypeError("resolver must be a function, such as fixed and dns make");
   if (own !== undefined && typeof own !== "function")
     throw new TypeError("balancer must be a function, such as p2c makes");
   if (subset !== undefined && !(Number.isInteger(subset) && subset >= 1)) {
     throw new TypeError(`subset must be an integer of 1 or more, not ${subset}`);
   }
-  const { authority = resolver.authority } = options;
   const { failures = 5, ejectionMs = 30_000, maxEjectionMs = 300_000 } = options.ejection ?? {};
   checkAmounts({ emptyAfterMs, warmUpMs, slowStartMs, "ejection.failures": failures });
   checkAmounts({ "ejection.ejectionMs": ejectionMs, "ejection.maxEjectionMs": maxEjectionMs });
+  const ejection = { failures, ejectionMs, maxEjectionMs };
+  return { own, subset, emptyAfterMs, idleTimeoutMs, warmUpMs, slowStartMs, ejection, onEvent: onEndpoint };
+}
+
+/** The connections of a target that shares them with other targets, and its name in messages. */
+export interface TargetOwner {
+  readonly connect: ConnectEndpoint;
+  readonly name: string;
+}
+
+/** Creates a connector for the endpoints of a target. Throws a `TypeError` for an invalid option. */
+export function createTargetConnector(
+  options: DiscoveryOptions & EndpointOptions,
+  given: ServiceConfig | undefined,
+  owner?: TargetOwner,
+): TargetConnections {
+  const { resolver } = options;
+  const { own, ...settings } = resolveDiscovery(options);
+  if (typeof resolver !== "function") throw new TypeError("resolver must be a function, such as fixed and dns make");
+  const { authority = resolver.authority } = options;
   const balancerOf = (config: ServiceConfig | undefined): Balancer =>
     own ?? (config && findPolicy(config.loadBalancing)) ?? fallback;
   const fallback = p2c();
   let serviceConfig = given;
-  const target = new TargetDriver(resolver, createEndpointConnector({ ...options, authority }), {
-    name: authority ?? "the service",
+  const connect = owner?.connect ?? createEndpointConnector({ ...options, authority });
+  const target = new TargetDriver(resolver, connect, {
+    ...settings,
+    name: owner?.name ?? authority ?? "the service",
     balancer: balancerOf(given),
-    subset,
-    emptyAfterMs,
-    idleTimeoutMs,
-    warmUpMs,
-    slowStartMs,
-    ejection: { failures, ejectionMs, maxEjectionMs },
-    onEvent: onEndpoint,
     onServiceConfig(config) {
       const parsed = config === undefined ? given : parseServiceConfig(config);
       target.balanceBy(balancerOf(parsed));

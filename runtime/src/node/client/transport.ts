@@ -14,6 +14,8 @@ import type { Codec } from "../../codec/codec.ts";
 import { type Compression, findCompression } from "../../codec/compression.ts";
 import { decodedLimit, findBoundedCodec } from "../../codec/large-message.ts";
 import { checkWireNames } from "../../codec/wire-name.ts";
+import { fixed } from "../../discovery/fixed.ts";
+import type { InstanceConnection, Registry } from "../../discovery/registry.ts";
 import type { EndpointStatus } from "../../discovery/target.ts";
 import type { Connections } from "../../http/exchange.ts";
 import type { HeaderLimitsInit } from "../../protocol/header-limits.ts";
@@ -21,8 +23,9 @@ import { type ClientProtocolOptions, resolveClientOptions, type WrapperContentTy
 import type { ClientProtocol } from "../../protocol/protocol.ts";
 import { nodeCompressions } from "../compression.ts";
 import { nodeProtoCodec } from "../proto-codec.ts";
-import { type ConnectOptions, createConnector } from "./connector.ts";
-import { createTargetConnector, type DiscoveryOptions } from "./target-connector.ts";
+import { type ConnectOptions, createConnector, createEndpointConnector, type EndpointOptions } from "./connector.ts";
+import { createRegistryConnector, type RegistryConnections, shareConnections } from "./registry-connector.ts";
+import { createTargetConnector, type DiscoveryOptions, resolveDiscovery } from "./target-connector.ts";
 
 /** Options of a transport to one server, other than those of interface methods. */
 export interface BaseTransportOptions extends Omit<ConnectOptions, "httpVersion" | "maxHeaderBytes"> {
@@ -102,7 +105,20 @@ export interface BalancedTransport extends ClosableTransport {
 /** Options of a transport to the endpoints of a target, other than those of interface methods. */
 type TargetOptions = Omit<BaseTransportOptions, "baseUrl"> & DiscoveryOptions & { readonly baseUrl?: undefined };
 
-type AnyOptions = (BaseTransportOptions | TargetOptions) & PayloadOptions;
+/** Options of the choice among the endpoints that a registry lists for each service. */
+export interface RegistryDiscoveryOptions extends Omit<DiscoveryOptions, "resolver"> {
+  /**
+   * Finds the endpoints of each service that is called, with its group and version, for example `zookeeper({ servers })`. The
+   * transport does not close it.
+   */
+  readonly registry: Registry;
+}
+
+/** Options of a transport to the services of a registry, other than those of interface methods. */
+type RegistryTargetOptions = Omit<BaseTransportOptions, "baseUrl"> &
+  RegistryDiscoveryOptions & { readonly baseUrl?: undefined; readonly resolver?: undefined };
+
+type AnyOptions = (BaseTransportOptions | TargetOptions | RegistryTargetOptions) & PayloadOptions;
 
 /** The client halves of the sub-protocols, by the option `protocol`. */
 export interface ClientProtocols {
@@ -129,10 +145,36 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
     const call = withRetries(protocols[protocol](connections.exchange, resolved), options, current);
     return closableTransport(intercept(call, interceptors), connections);
   };
+  if (hasRegistry(connecting)) {
+    const all = connectRegistry(protocols, connecting, config);
+    return Object.assign(connect(all, config && (() => config)), { endpoints: all.endpoints });
+  }
   if (!hasResolver(connecting)) return connect(createConnector(connecting), config && (() => config));
   const target = createTargetConnector(connecting, config);
   return Object.assign(connect(target, target.serviceConfig), { endpoints: target.endpoints });
 }
+
+/** Makes a target for each service that is called, with connections that they share. */
+function connectRegistry(
+  protocols: ClientProtocols,
+  options: Omit<RegistryTargetOptions, "resolver"> & EndpointOptions,
+  config: ServiceConfig | undefined,
+): RegistryConnections {
+  const { registry, authority, tls } = options;
+  if (typeof registry?.resolver !== "function") {
+    throw new TypeError("registry must be a registry, such as zookeeper makes");
+  }
+  resolveDiscovery(options);
+  const connect = shareConnections(createEndpointConnector(options));
+  const open = (address: string): InstanceConnection =>
+    createNodeTransport(protocols, { resolver: fixed([address]), authority, tls, connectTimeoutMs: OPEN_TIMEOUT_MS });
+  return createRegistryConnector(registry, { open }, (resolver, name) =>
+    createTargetConnector({ ...options, resolver }, config, { connect, name }),
+  );
+}
+
+/** Time limit for connecting to the metadata service of an instance, in milliseconds. */
+const OPEN_TIMEOUT_MS = 2_000;
 
 /** Returns the version of HTTP. Throws a `TypeError` for an invalid word, or a version that the protocol does not support. */
 function resolveHttpVersion({ protocol = "grpc", ...options }: AnyOptions): "1.1" | "2" {
@@ -183,6 +225,17 @@ function readServiceConfig({ retry, serviceConfig }: AnyOptions): ServiceConfig 
 function withRetries(call: Call, { retry }: AnyOptions, current: (() => ServiceConfig | undefined) | undefined): Call {
   if (retry !== undefined) return createRetry(retry)(call);
   return current === undefined ? call : configureCalls(call, current);
+}
+
+function hasRegistry<Options extends object>(
+  options: Options,
+): options is Extract<Options, { readonly registry: unknown }> {
+  if (!("registry" in options) || options.registry === undefined) return false;
+  for (const other of ["baseUrl", "resolver"]) {
+    if ((options as Readonly<Record<string, unknown>>)[other] === undefined) continue;
+    throw new TypeError(`${other} and registry exclude each other`);
+  }
+  return true;
 }
 
 type Resolving<Options> = Extract<Options, { readonly resolver: unknown }>;

@@ -1,0 +1,94 @@
+/**
+ * Registries: services, such as ZooKeeper, in which providers register their endpoints and in which consumers find them.
+ */
+import type { Call } from "../call/call.ts";
+import type { RpcError } from "../call/error.ts";
+import type { Resolver } from "./endpoint.ts";
+
+/** A service that is called or offered, with its group and version. An absent value equals an empty one. */
+export interface ServiceKey {
+  /** The full name of the service, such as `greet.v1.GreetService`. */
+  readonly service: string;
+  readonly group?: string | undefined;
+  readonly version?: string | undefined;
+}
+
+/** A service that an instance offers. */
+export interface OfferedService extends ServiceKey {
+  /** Parameters that consumers read, such as `prefer.serialization`. Default: none. */
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The services of an instance, as its metadata service describes them. */
+export interface DescribedService extends ServiceKey {
+  /** The protocol: `tri` for Triple. */
+  readonly protocol: string;
+  readonly port: number;
+  readonly path: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** A transport to one instance, for calls of its metadata service. */
+export interface InstanceConnection {
+  readonly call: Call;
+  readonly close: () => Promise<void>;
+}
+
+export interface ServiceResolverOptions {
+  /**
+   * Connects to an instance at an address, to ask it which services it has. Default: instances are not asked, and each is
+   * assumed to have the services of its application.
+   */
+  readonly open?: ((address: string) => InstanceConnection) | undefined;
+}
+
+/** Which entries a provider writes: its application and instance, its services (as Dubbo before 3.0), or both. */
+export type RegistrationMode = "all" | "instance" | "interface";
+
+/** A process that offers services at an address. */
+export interface Instance {
+  readonly application: string;
+  /** The host that consumers connect to: a name or an IP address, without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly services: readonly OfferedService[];
+  /** Share of calls relative to other instances. Default: 100. */
+  readonly weight?: number | undefined;
+  /** Time at which it began to serve, in milliseconds since 1970. Consumers increase its share from then on. Default: none. */
+  readonly since?: number | undefined;
+  /** Other attributes for consumers, such as `dubbo.tag`. */
+  readonly attributes?: Readonly<Record<string, string>> | undefined;
+  /** Default: `all`. */
+  readonly mode?: RegistrationMode | undefined;
+}
+
+/** The parts of an instance that may change while it is registered. */
+export type InstanceChange = Pick<Instance, "weight" | "attributes">;
+
+/** A change of the state of a registration. There are no events for further attempts in the same state. */
+export type RegistrationEvent = { readonly type: "registered" } | { readonly type: "failed"; readonly error: RpcError };
+
+export type RegistrationHook = (event: RegistrationEvent) => void;
+
+/** An instance that is kept registered until it is closed. */
+export interface Registration {
+  /** Resolves when the instance is registered for the first time. Rejects if the registration is closed before. */
+  readonly ready: Promise<void>;
+  /** Changes the weight or the attributes. Resolves when the registry has them. */
+  readonly update: (change: InstanceChange) => Promise<void>;
+  /**
+   * Removes the instance. Resolves when the registry has confirmed it, or after `graceMs` milliseconds (default 5,000).
+   * Never rejects.
+   */
+  readonly close: (options?: { readonly graceMs?: number | undefined }) => Promise<void>;
+}
+
+/** Connection to a registry, which transports and servers share. Close it after them. */
+export interface Registry {
+  /** Makes the resolver of a service's endpoints. */
+  readonly resolver: (key: ServiceKey, options?: ServiceResolverOptions) => Resolver;
+  /** Keeps an instance registered, through each loss of the registry, until the registration is closed. */
+  readonly register: (instance: Instance, onEvent?: RegistrationHook) => Registration;
+  /** Removes all instances that are registered by this connection, and disconnects. Never rejects. */
+  readonly close: () => Promise<void>;
+}

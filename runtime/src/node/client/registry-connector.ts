@@ -1,0 +1,98 @@
+/**
+ * Connections to all services of a registry. A service with its group and version is a target of its own; targets share the
+ * connections to an address that serves several of them.
+ */
+import type { RpcError } from "../../call/error.ts";
+import type { ConnectEndpoint, EndpointConnections, Resolver } from "../../discovery/endpoint.ts";
+import type { Registry, ServiceKey, ServiceResolverOptions } from "../../discovery/registry.ts";
+import type { EndpointStatus } from "../../discovery/target.ts";
+import type { Connections, HttpRequest } from "../../http/exchange.ts";
+import { readSelector } from "../../protocol/selector.ts";
+import type { TargetConnections } from "./target-connector.ts";
+
+export interface RegistryConnections extends Connections {
+  readonly endpoints: () => readonly EndpointStatus[];
+}
+
+/** Creates a connector for the services of a registry. `createTarget` makes the connector of one service. */
+export function createRegistryConnector(
+  registry: Registry,
+  options: ServiceResolverOptions,
+  createTarget: (resolver: Resolver, name: string) => TargetConnections,
+): RegistryConnections {
+  const targets = new Map<string, TargetConnections>();
+
+  function targetOf(request: HttpRequest): TargetConnections {
+    const { path } = request;
+    const service = path.slice(1, path.indexOf("/", 1));
+    const { group = "", version = "" } = readSelector(request.headers);
+    const name = `${group === "" ? "" : `${group}/`}${service}${version === "" ? "" : `:${version}`}`;
+    const known = targets.get(name);
+    if (known !== undefined) return known;
+    const key: ServiceKey = { service, group, version };
+    const target = createTarget(registry.resolver(key, options), name);
+    targets.set(name, target);
+    return target;
+  }
+
+  return {
+    exchange: (request) => targetOf(request).exchange(request),
+    endpoints: () => [...targets.values()].flatMap((target) => target.endpoints()),
+    close: async () => {
+      await Promise.all([...targets.values()].map((target) => target.close()));
+    },
+    destroy: (reason) => {
+      for (const target of targets.values()) target.destroy(reason);
+    },
+  };
+}
+
+/** Connections to an address, and those who use them. */
+interface Shared {
+  readonly connections: EndpointConnections;
+  readonly listeners: Set<(isReady: boolean) => void>;
+}
+
+/** Makes connections that are shared by address. They are closed when nobody uses them any more. */
+export function shareConnections(connect: ConnectEndpoint): ConnectEndpoint {
+  const byAddress = new Map<string, Shared>();
+  return (endpoint, onReadiness) => {
+    const { address } = endpoint;
+    const listeners = byAddress.get(address)?.listeners ?? new Set<(isReady: boolean) => void>();
+    const shared: Shared = byAddress.get(address) ?? {
+      listeners,
+      connections: connect(endpoint, (isReady) => {
+        for (const listener of [...listeners]) listener(isReady);
+      }),
+    };
+    byAddress.set(address, shared);
+    const { connections } = shared;
+    listeners.add(onReadiness);
+
+    /** Ends this use. Returns true if it was the last one. */
+    const release = (): boolean => {
+      const wasUsed = listeners.delete(onReadiness);
+      if (!wasUsed || listeners.size > 0) return false;
+      if (byAddress.get(address) === shared) byAddress.delete(address);
+      return true;
+    };
+    return {
+      exchange: connections.exchange,
+      get active() {
+        return connections.active;
+      },
+      get backoffMs() {
+        return connections.backoffMs;
+      },
+      connect: () => connections.connect(),
+      close: async () => {
+        if (release()) await connections.close();
+      },
+      destroy: (reason: RpcError) => {
+        release();
+        // Also after close, whose streams may have exceeded the grace period.
+        if (listeners.size === 0) connections.destroy(reason);
+      },
+    };
+  };
+}

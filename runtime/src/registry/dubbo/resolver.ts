@@ -1,0 +1,233 @@
+/**
+ * The resolver of a service in a registry of Dubbo. It reads both levels, and joins them by address:
+ *
+ *     interface level     service → provider URLs
+ *     application level   service → applications (mapping, or `providedBy`) → instances → services of their revision
+ *
+ * Dubbo for Java registers every provider at both levels by default. An address that is in both is one endpoint, and its
+ * instance wins. Providers of an application that are at the interface level only are used, too: an application that is being
+ * moved to the application level has both kinds.
+ */
+import { Code } from "../../call/code.ts";
+import { RpcError, reasonOf } from "../../call/error.ts";
+import { onAbort, startBackgroundTimer } from "../../call/timer.ts";
+import type { Endpoint, Resolver } from "../../discovery/endpoint.ts";
+import type { DescribedService, ServiceKey, ServiceResolverOptions } from "../../discovery/registry.ts";
+import { Changes, type StopWatch, type Watcher } from "../watch.ts";
+import type { MetadataCache } from "./metadata-cache.ts";
+import { type Provider, parseProvider } from "./provider-url.ts";
+import { endpointOfInstance, type ServiceInstance } from "./service-instance.ts";
+import { servesKey } from "./service-key.ts";
+import type { DubboSource, Warn } from "./source.ts";
+
+/** Which levels consumers read. */
+export type Levels = "all" | "instance" | "interface";
+
+export interface DubboResolverOptions extends ServiceResolverOptions {
+  /** The applications that provide the service. `undefined`: those of the mapping. */
+  readonly providedBy: readonly string[] | undefined;
+  readonly levels: Levels;
+}
+
+/** Time for which a list waits for the metadata of its instances, in milliseconds. Later metadata makes another list. */
+const METADATA_WAIT_MS = 3_000;
+interface ParsedInstance {
+  /** The services of its revision when it was parsed. */
+  readonly services: readonly DescribedService[] | undefined;
+  readonly endpoint: Endpoint | undefined;
+}
+
+/** Maximum number of problems that a registry remembers, in order to report each of them once. */
+const MAX_PROBLEMS = 1_000;
+
+/** Makes the resolver of a service. */
+export function createDubboResolver(
+  source: DubboSource,
+  key: ServiceKey,
+  cache: MetadataCache,
+  options: DubboResolverOptions,
+): Resolver {
+  const reported = new Set<string>();
+  return async function* ({ signal, warn }) {
+    const warnOnce: Warn = (problem) => {
+      if (reported.has(problem) || reported.size >= MAX_PROBLEMS) return;
+      reported.add(problem);
+      warn(problem);
+    };
+    const view = new ServiceView(source, key, options, warnOnce);
+    try {
+      let last: string | undefined;
+      for (;;) {
+        await view.changes.next(signal);
+        if (!view.isComplete) continue;
+        const instances = view.instances();
+        const loaded = cache.load(instances, options.open);
+        if (await isPending(loaded, signal)) void loaded.then(view.changes.set);
+        if (signal.aborted) return;
+        const endpoints = view.endpoints(cache);
+        // A change of another service of the same application is not a change of this one.
+        const current = JSON.stringify(endpoints);
+        if (current === last) continue;
+        last = current;
+        yield endpoints;
+      }
+    } catch (cause) {
+      if (signal.aborted) return;
+      const { code, rawMessage } = RpcError.from(cause, Code.Unavailable);
+      throw new RpcError(code, `${source.name}: ${rawMessage}`, { cause });
+    } finally {
+      view.close();
+    }
+  };
+}
+
+/** Waits for the metadata. Returns true if it is not complete in time. */
+function isPending(loaded: Promise<void>, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (isLate: boolean): void => {
+      stop();
+      unlink();
+      resolve(isLate);
+    };
+    const stop = startBackgroundTimer(METADATA_WAIT_MS, () => settle(true));
+    const unlink = onAbort(signal, () => settle(true));
+    void loaded.then(() => settle(false));
+  });
+}
+
+/** The entries of one service, kept up to date by watches. */
+class ServiceView {
+  readonly changes: Changes = new Changes();
+  readonly #source: DubboSource;
+  readonly #key: ServiceKey;
+  readonly #warn: Warn;
+  readonly #stops: StopWatch[] = [];
+  readonly #applications = new Map<string, { stop: StopWatch; instances: readonly ServiceInstance[] | undefined }>();
+  /** Parsed entries. Lists are compared often, and most of their entries do not change. */
+  readonly #parsed = new Map<string, Provider | undefined>();
+  readonly #parsedInstances = new WeakMap<ServiceInstance, ParsedInstance>();
+  #providers: readonly string[] | undefined;
+  #isMapped = false;
+
+  constructor(source: DubboSource, key: ServiceKey, { providedBy, levels }: DubboResolverOptions, warn: Warn) {
+    this.#source = source;
+    this.#key = key;
+    this.#warn = warn;
+    if (levels === "instance") this.#providers = [];
+    else
+      this.#stops.push(
+        source.watchProviders(
+          key,
+          warn,
+          this.#watcher((urls) => this.#listed(urls)),
+        ),
+      );
+    if (levels === "interface") this.#isMapped = true;
+    else if (providedBy !== undefined) this.#mapped(providedBy);
+    else
+      this.#stops.push(
+        source.watchApplications(
+          key.service,
+          this.#watcher((names) => this.#mapped(names)),
+        ),
+      );
+  }
+
+  /** Reports whether every list has been read once. */
+  get isComplete(): boolean {
+    if (this.#providers === undefined || !this.#isMapped) return false;
+    for (const { instances } of this.#applications.values()) if (instances === undefined) return false;
+    return true;
+  }
+
+  instances(): readonly ServiceInstance[] {
+    return [...this.#applications.values()].flatMap(({ instances = [] }) => instances);
+  }
+
+  endpoints(cache: MetadataCache): readonly Endpoint[] {
+    const byAddress = new Map<string, Endpoint>();
+    for (const instance of this.instances()) {
+      const services = cache.get(instance);
+      const known = this.#parsedInstances.get(instance);
+      const isKnown = known !== undefined && known.services === services;
+      const endpoint = isKnown ? known.endpoint : this.#instanceEndpoint(instance, services);
+      if (!isKnown) this.#parsedInstances.set(instance, { services, endpoint });
+      if (endpoint !== undefined) byAddress.set(endpoint.address, endpoint);
+    }
+    for (const url of this.#providers ?? []) {
+      const provider = this.#parsed.has(url) ? this.#parsed.get(url) : this.#provider(url);
+      if (provider === undefined) continue;
+      const { endpoint } = provider;
+      if (!byAddress.has(endpoint.address)) byAddress.set(endpoint.address, endpoint);
+    }
+    return [...byAddress.values()];
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop();
+    for (const { stop } of this.#applications.values()) stop();
+  }
+
+  #instanceEndpoint(instance: ServiceInstance, services: ParsedInstance["services"]): Endpoint | undefined {
+    try {
+      return endpointOfInstance(instance, this.#key, services);
+    } catch (reason) {
+      const { application, host, port } = instance;
+      this.#warn(`the instance ${host}:${port} of ${application} is skipped: ${reasonOf(reason)}`);
+      return undefined;
+    }
+  }
+
+  /** Parses a provider URL. Returns `undefined` for one of another service, and for a malformed one. */
+  #provider(url: string): Provider | undefined {
+    let provider: Provider | undefined;
+    try {
+      provider = parseProvider(url);
+    } catch (reason) {
+      this.#warn(`the provider ${shorten(url)} of ${this.#key.service} is skipped: ${reasonOf(reason)}`);
+    }
+    if (provider !== undefined && !servesKey(provider.key, this.#key)) provider = undefined;
+    this.#parsed.set(url, provider);
+    return provider;
+  }
+
+  #listed(urls: readonly string[]): void {
+    this.#providers = urls;
+    const current = new Set(urls);
+    for (const url of this.#parsed.keys()) if (!current.has(url)) this.#parsed.delete(url);
+  }
+
+  #mapped(names: readonly string[]): void {
+    this.#isMapped = true;
+    for (const [name, { stop }] of this.#applications) {
+      if (names.includes(name)) continue;
+      stop();
+      this.#applications.delete(name);
+    }
+    for (const name of names) {
+      if (this.#applications.has(name)) continue;
+      const entry = { stop: () => {}, instances: undefined as readonly ServiceInstance[] | undefined };
+      this.#applications.set(name, entry);
+      const watcher = this.#watcher<readonly ServiceInstance[]>((instances) => {
+        entry.instances = instances;
+      });
+      entry.stop = this.#source.watchInstances(name, this.#warn, watcher);
+    }
+    this.changes.set();
+  }
+
+  #watcher<T>(apply: (value: T) => void): Watcher<T> {
+    return {
+      onValue: (value) => {
+        apply(value);
+        this.changes.set();
+      },
+      onFailure: this.changes.fail,
+    };
+  }
+}
+
+/** Shortens an entry of a peer for a message. */
+export function shorten(text: string): string {
+  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
+}

@@ -1,0 +1,163 @@
+/**
+ * A registration: keeps the entries of an instance in a registry, through each loss of the session that holds them.
+ *
+ *     opening     waits for a session, with exponential backoff
+ *     published   the session holds the entries; waits until it is lost, the instance changes, or the registration is closed
+ *     closed      the entries are removed
+ */
+import { Code } from "../call/code.ts";
+import { callHook, RpcError } from "../call/error.ts";
+import { startTimer } from "../call/timer.ts";
+import type {
+  Instance,
+  InstanceChange,
+  Registration,
+  RegistrationEvent,
+  RegistrationHook,
+} from "../discovery/registry.ts";
+import { delayInBackground } from "./delay.ts";
+import { Changes } from "./watch.ts";
+
+/** The hold of a client on its entries: a session of ZooKeeper, a lease of etcd, a connection of Nacos. */
+export interface Session {
+  /** Fires when the registry has removed the entries. */
+  readonly lost: AbortSignal;
+}
+
+/** Writes the entries of instances. */
+export interface Publisher<S extends Session> {
+  /** Resolves with a session, the current one if there is one. Rejects if the registry cannot be reached. */
+  readonly open: (signal: AbortSignal) => Promise<S>;
+  /** Writes the entries of an instance, and removes those that only its earlier state has. */
+  readonly publish: (session: S, instance: Instance, earlier: Instance | undefined) => Promise<void>;
+  readonly withdraw: (session: S, instance: Instance) => Promise<void>;
+}
+
+const INITIAL_BACKOFF_MS = 200;
+const BACKOFF_MULTIPLIER = 1.6;
+const MAX_BACKOFF_MS = 10_000;
+const JITTER = 0.2;
+const DEFAULT_GRACE_MS = 5_000;
+
+/** Keeps an instance registered. The returned promise of `ready` need not be handled. */
+export function keepRegistered<S extends Session>(
+  publisher: Publisher<S>,
+  given: Instance,
+  onEvent: RegistrationHook = () => {},
+): Registration {
+  const ended = new AbortController();
+  const changes = new Changes();
+  const ready = deferred<void>();
+  const updates = new Set<Deferred<void>>();
+  let instance = given;
+  let closing: Promise<void> | undefined;
+
+  let state: RegistrationEvent["type"] | undefined;
+
+  /** Reports a change of state, not each failed attempt. */
+  function notify(event: RegistrationEvent): void {
+    if (event.type === state) return;
+    state = event.type;
+    callHook("the hook onRegistration", () => onEvent(event));
+  }
+
+  /** Publishes, and keeps the entries up to date until the session is lost. */
+  async function hold(session: S): Promise<void> {
+    const wake = changes.set;
+    session.lost.addEventListener("abort", wake);
+    let earlier: Instance | undefined;
+    try {
+      while (!session.lost.aborted && !ended.signal.aborted) {
+        const current = instance;
+        const waiting = [...updates];
+        if (current !== earlier) await publisher.publish(session, current, earlier);
+        earlier = current;
+        if (session.lost.aborted) return;
+        ready.resolve();
+        notify({ type: "registered" });
+        for (const update of waiting) {
+          updates.delete(update);
+          update.resolve();
+        }
+        if (instance === current) await changes.next(ended.signal).catch(() => {});
+      }
+    } finally {
+      session.lost.removeEventListener("abort", wake);
+    }
+    if (ended.signal.aborted && !session.lost.aborted && earlier !== undefined) {
+      await publisher.withdraw(session, earlier);
+    }
+  }
+
+  async function run(): Promise<void> {
+    let backoffMs = INITIAL_BACKOFF_MS;
+    while (!ended.signal.aborted) {
+      try {
+        const session = await publisher.open(ended.signal);
+        if (ended.signal.aborted) return;
+        await hold(session);
+        backoffMs = INITIAL_BACKOFF_MS;
+      } catch (reason) {
+        // The registry is unreachable, or has refused an entry: both may be temporary.
+        if (ended.signal.aborted) return;
+        notify({ type: "failed", error: RpcError.from(reason, Code.Unavailable) });
+        await delayInBackground(backoffMs * (1 + JITTER * (2 * Math.random() - 1)), ended.signal);
+        backoffMs = Math.min(backoffMs * BACKOFF_MULTIPLIER, MAX_BACKOFF_MS);
+      }
+    }
+  }
+
+  const running = run();
+
+  async function close(graceMs: number): Promise<void> {
+    const reason = new RpcError(Code.Canceled, "the registration is closed");
+    ended.abort(reason);
+    ready.reject(reason);
+    for (const update of updates) update.reject(reason);
+    await settledWithin(running, graceMs);
+  }
+
+  return {
+    ready: ready.promise,
+    update(change: InstanceChange) {
+      if (closing !== undefined)
+        return Promise.reject(new RpcError(Code.FailedPrecondition, "the registration is closed"));
+      instance = { ...instance, ...change };
+      const update = deferred<void>();
+      updates.add(update);
+      changes.set();
+      return update.promise;
+    },
+    close({ graceMs = DEFAULT_GRACE_MS } = {}) {
+      closing ??= close(graceMs);
+      return closing;
+    },
+  };
+}
+
+interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** Makes a promise that need not be handled. */
+function deferred<T>(): Deferred<T> {
+  let [resolve, reject]: [(value: T) => void, (reason: unknown) => void] = [() => {}, () => {}];
+  const promise = new Promise<T>((onResolve, onReject) => {
+    [resolve, reject] = [onResolve, onReject];
+  });
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}
+
+/** Resolves when the promise does, or after the time in milliseconds. */
+function settledWithin(promise: Promise<void>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = startTimer(ms, resolve);
+    void promise.then(() => {
+      stop();
+      resolve();
+    });
+  });
+}
