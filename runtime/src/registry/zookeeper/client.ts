@@ -1,0 +1,220 @@
+/**
+ * The client of a ZooKeeper ensemble: keeps one session, over one connection at a time.
+ *
+ *     connection lost    requests in flight fail; the client connects to the next server with the same session, and sets its
+ *                        watches again
+ *     session expired    its ephemeral nodes are gone; all watches fire, the session's signal fires, and a new session begins
+ *     unreachable        for longer than a session lives, or from the start: `connected` rejects, and the outage is reported
+ */
+import type { ConnectionOptions } from "node:tls";
+import { Code } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import { startBackgroundTimer } from "../../call/timer.ts";
+import { ZooKeeperConnection } from "./connection.ts";
+import type { JuteReader, JuteWriter } from "./jute.ts";
+import { NEW_SESSION, type NodeEvent, Op, type SessionState } from "./protocol.ts";
+import { Watches, type WatchKind } from "./watches.ts";
+
+export interface ClientSettings {
+  readonly servers: readonly { readonly host: string; readonly port: number }[];
+  readonly tls: ConnectionOptions | undefined;
+  readonly auth: { readonly scheme: string; readonly credentials: string } | undefined;
+  readonly sessionTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+}
+
+/** A watch to set with a request: its callback runs once, when the node changes. */
+export interface WatchRequest {
+  readonly kind: WatchKind;
+  readonly callback: () => void;
+}
+
+interface Waiter {
+  readonly resolve: (connection: ZooKeeperConnection) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+const INITIAL_BACKOFF_MS = 50;
+const BACKOFF_MULTIPLIER = 1.6;
+const MAX_BACKOFF_MS = 5_000;
+const JITTER = 0.2;
+
+export class ZooKeeperClient {
+  readonly watches: Watches = new Watches();
+  readonly #settings: ClientSettings;
+  #state: SessionState = NEW_SESSION;
+  #lastZxid = 0n;
+  #connection: ZooKeeperConnection | undefined;
+  /** The connection that is being made or is in use. */
+  #current: ZooKeeperConnection | undefined;
+  #session = new AbortController();
+  #waiters = new Set<Waiter>();
+  #outageListeners = new Set<(reason: Error) => void>();
+  #server: number;
+  #isRunning = false;
+  #isClosed = false;
+  #wake = (): void => {};
+
+  constructor(settings: ClientSettings) {
+    this.#settings = settings;
+    this.#server = Math.floor(Math.random() * settings.servers.length);
+  }
+
+  /** The session's number, and the signal that fires when it has expired. */
+  get session(): { readonly id: bigint; readonly lost: AbortSignal } {
+    return { id: this.#state.id, lost: this.#session.signal };
+  }
+
+  /** Calls back when the ensemble has been unreachable for longer than a session lives. */
+  onOutage(listener: (reason: Error) => void): () => void {
+    this.#outageListeners.add(listener);
+    return () => this.#outageListeners.delete(listener);
+  }
+
+  /** Resolves with the connection once there is one. Rejects if the ensemble is unreachable. */
+  connected(): Promise<ZooKeeperConnection> {
+    if (this.#isClosed) return Promise.reject(CLOSED);
+    if (this.#connection !== undefined) return Promise.resolve(this.#connection);
+    return new Promise((resolve, reject) => {
+      this.#waiters.add({ resolve, reject });
+      if (this.#isRunning) this.#wake();
+      else void this.#run();
+    });
+  }
+
+  /** Sends a request when there is a connection, as {@link ZooKeeperConnection.request} does. */
+  async request<T>(
+    type: number,
+    path: string,
+    write: (writer: JuteWriter) => unknown,
+    read: (reader: JuteReader, failure: number) => T,
+    accepts: readonly number[] = [],
+    watch?: (failure: number) => WatchRequest | undefined,
+  ): Promise<T> {
+    const connection = await this.connected();
+    const readAndWatch = (reader: JuteReader, failure: number): T => {
+      // The watch is added before later events are read.
+      const added = watch?.(failure);
+      if (added !== undefined) this.watches.add(added.kind, path, added.callback);
+      return read(reader, failure);
+    };
+    return connection.request(type, path, write, readAndWatch, accepts);
+  }
+
+  /** Ends the session, which removes its ephemeral nodes. Never rejects. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#wake();
+    const connection = this.#connection;
+    if (connection !== undefined) {
+      const timeout = new Promise<void>((resolve) => void startBackgroundTimer(CLOSE_TIMEOUT_MS, resolve));
+      const ended = connection
+        .request(
+          Op.CloseSession,
+          "",
+          () => {},
+          () => {},
+        )
+        .catch(() => {});
+      await Promise.race([ended, timeout]);
+    }
+    this.#current?.destroy(CLOSED);
+    this.#reject(CLOSED);
+    this.#session.abort(CLOSED);
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const { servers, sessionTimeoutMs } = this.#settings;
+    let backoffMs = INITIAL_BACKOFF_MS;
+    let outageAt = Number.NEGATIVE_INFINITY;
+    let failures = 0;
+    while (!this.#isClosed) {
+      try {
+        const connection = await this.#connect();
+        backoffMs = INITIAL_BACKOFF_MS;
+        failures = 0;
+        await connection.closed;
+        this.#connection = undefined;
+        this.#lastZxid = connection.lastZxid;
+        outageAt = performance.now();
+      } catch (reason) {
+        if (this.#isClosed) return;
+        const outageMs = performance.now() - outageAt;
+        if (outageMs > sessionTimeoutMs && ++failures >= servers.length) this.#reject(reason as Error);
+        // A server that has lost its data refuses a client that has seen later transactions, and the session is over anyway.
+        if (outageMs > 2 * sessionTimeoutMs && this.#state !== NEW_SESSION) this.#expire();
+        if (failures < servers.length && this.#state === NEW_SESSION) continue;
+        await this.#pause(backoffMs * (1 + JITTER * (2 * Math.random() - 1)));
+        backoffMs = Math.min(backoffMs * BACKOFF_MULTIPLIER, MAX_BACKOFF_MS);
+      }
+    }
+  }
+
+  /** Connects to the next server, and resumes the session or begins a new one. */
+  async #connect(): Promise<ZooKeeperConnection> {
+    const { servers } = this.#settings;
+    const server = servers[this.#server++ % servers.length] as { readonly host: string; readonly port: number };
+    const connection = new ZooKeeperConnection({ ...this.#settings, ...server }, (event) => this.#onEvent(event));
+    this.#current = connection;
+    const earlier = this.#state;
+    try {
+      const state = await connection.open(earlier, this.#lastZxid);
+      if (this.#isClosed) throw CLOSED;
+      if (state.timeoutMs <= 0) {
+        connection.destroy(new Error("the session has expired"));
+        this.#expire();
+        return await this.#connect();
+      }
+      this.#state = state;
+      for (const { data, exist, child } of this.watches.batches()) {
+        await connection.setWatches(this.#lastZxid, data, exist, child);
+      }
+    } catch (reason) {
+      connection.destroy(reason as Error);
+      throw reason;
+    }
+    this.#connection = connection;
+    const waiters = this.#waiters;
+    this.#waiters = new Set();
+    for (const { resolve } of waiters) resolve(connection);
+    return connection;
+  }
+
+  #expire(): void {
+    const ended = this.#session;
+    this.#session = new AbortController();
+    this.#state = NEW_SESSION;
+    this.#lastZxid = 0n;
+    ended.abort(new RpcError(Code.Unavailable, "the session has expired"));
+    this.watches.fireAll();
+  }
+
+  #onEvent(event: NodeEvent): void {
+    this.watches.fire(event);
+  }
+
+  #reject(reason: Error): void {
+    const waiters = this.#waiters;
+    this.#waiters = new Set();
+    for (const { reject } of waiters) reject(reason);
+    for (const listener of [...this.#outageListeners]) listener(reason);
+  }
+
+  /** Waits for the backoff, or until somebody wants a connection. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = startBackgroundTimer(ms, resolve);
+      this.#wake = () => {
+        this.#wake = () => {};
+        stop();
+        resolve();
+      };
+    });
+  }
+}
+
+const CLOSED = new RpcError(Code.Canceled, "the registry is closed");
+/** Time for the server to confirm the end of a session, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 1_000;
