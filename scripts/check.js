@@ -63,8 +63,16 @@ for (const [name, step] of steps) {
   if (problem !== undefined) console.log(`\n${problem.trim()}\n`);
 }
 runTests();
-for (const judge of ["h2spec", "conformance", "conformance:protobuf", "interop:grpc", "interop:dubbo", "proxies"])
-  runJudge(judge);
+const JUDGES = [
+  "h2spec",
+  "conformance",
+  "conformance:protobuf",
+  "registries",
+  "interop:grpc",
+  "interop:dubbo",
+  "proxies",
+];
+for (const judge of JUDGES) runJudge(judge);
 rmSync(temporary, { recursive: true });
 
 for (const name of failedTests) console.log(`failed test: ${name}`);

@@ -10,7 +10,19 @@ export { type ConsistentHashOptions, consistentHash } from "./discovery/policy/c
 export { p2c } from "./discovery/policy/p2c.ts";
 export { pickFirst } from "./discovery/policy/pick-first.ts";
 export { roundRobin } from "./discovery/policy/round-robin.ts";
+export type {
+  Instance,
+  InstanceChange,
+  OfferedService,
+  Registration,
+  RegistrationEvent,
+  RegistrationHook,
+  RegistrationMode,
+  Registry,
+  ServiceKey,
+} from "./discovery/registry.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";
 export { type DnsOptions, dns } from "./node/dns.ts";
 export type { KubernetesApi } from "./node/kubernetes/api.ts";
 export { type KubernetesOptions, kubernetes } from "./node/kubernetes/kubernetes.ts";
+export { type RegisteredServer, type RegisterOptions, register } from "./registry/register.ts";

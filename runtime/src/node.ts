@@ -9,7 +9,12 @@ import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter as createPortableRouter, type Router, type RouterOptions } from "./index.ts";
 import type { Serialization } from "./java/serialization.ts";
 import type { DiscoveryOptions } from "./node/client/target-connector.ts";
-import { type BalancedTransport, type BaseTransportOptions, createNodeTransport } from "./node/client/transport.ts";
+import {
+  type BalancedTransport,
+  type BaseTransportOptions,
+  createNodeTransport,
+  type RegistryDiscoveryOptions,
+} from "./node/client/transport.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { createNodeHandler, type NodeHandler, type NodeHandlerOptions } from "./node/server/adapter.ts";
@@ -24,7 +29,7 @@ export type { EndpointState } from "./discovery/member.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";
 export type { ClientTlsOptions, ConnectionOptions, ConnectOptions } from "./node/client/connector.ts";
 export type { DiscoveryOptions } from "./node/client/target-connector.ts";
-export type { BalancedTransport, BaseTransportOptions } from "./node/client/transport.ts";
+export type { BalancedTransport, BaseTransportOptions, RegistryDiscoveryOptions } from "./node/client/transport.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { NodeHandler, NodeHandlerOptions, NodeRequest, NodeResponse } from "./node/server/adapter.ts";
 export type { FallbackApplication } from "./node/server/fallback.ts";
@@ -83,6 +88,17 @@ export interface BalancedTransportOptions extends Omit<NodeTransportOptions, "ba
   readonly baseUrl?: undefined;
 }
 
+/** Options of a transport to the services of a registry. */
+export interface RegistryTransportOptions extends Omit<NodeTransportOptions, "baseUrl">, RegistryDiscoveryOptions {
+  readonly baseUrl?: undefined;
+  readonly resolver?: undefined;
+}
+
+/**
+ * Creates a transport to all services of a registry: each service, with its group and version, has endpoints of its own,
+ * which are found when it is called for the first time. Throws a `TypeError` or `RangeError` for an invalid option.
+ */
+export function createTransport(options: RegistryTransportOptions): BalancedTransport;
 /**
  * Creates a transport to the endpoints that a resolver finds. The resolver starts with the first call. Throws a `TypeError`
  * or `RangeError` for an invalid option.
@@ -93,6 +109,8 @@ export function createTransport(options: BalancedTransportOptions): BalancedTran
  * option.
  */
 export function createTransport(options: NodeTransportOptions): ClosableTransport;
-export function createTransport(options: NodeTransportOptions | BalancedTransportOptions): ClosableTransport {
+export function createTransport(
+  options: NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions,
+): ClosableTransport {
   return createNodeTransport({ grpc: createGrpcClient, "http-rpc": createHttpRpcClient }, options);
 }

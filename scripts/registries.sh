@@ -1,0 +1,39 @@
+#!/bin/sh
+# Installs the registries that tests start: registries.sh FOLDER [etcd] [zookeeper]
+# etcd comes from Debian's package, without its installation; ZooKeeper from Maven Central.
+set -eu
+mkdir -p "$1"
+cache=$(cd "$1" && pwd)
+shift
+zookeeper=3.9.3
+
+install_etcd() {
+  if command -v etcd >/dev/null || [ -x "$cache/etcd/usr/bin/etcd" ]; then return; fi
+  new=$(mktemp -d)
+  (cd "$new" && { apt-get download etcd-server || { apt-get update && apt-get download etcd-server; }; }) >/dev/null 2>&1
+  dpkg -x "$new"/etcd-server_*.deb "$new/etcd"
+  rm -rf "$cache/etcd"
+  mv "$new/etcd" "$cache/etcd"
+  rm -rf "$new"
+}
+
+dependency() {
+  echo "<dependency><groupId>$1</groupId><artifactId>$2</artifactId><version>$3</version></dependency>"
+}
+
+install_zookeeper() {
+  if [ -d "$cache/zookeeper-$zookeeper" ]; then return; fi
+  new=$(mktemp -d)
+  cat >"$new/pom.xml" <<POM
+<project><modelVersion>4.0.0</modelVersion><groupId>triple-es</groupId><artifactId>zookeeper</artifactId><version>1</version>
+<packaging>pom</packaging><dependencies>$(dependency org.apache.zookeeper zookeeper "$zookeeper")
+$(dependency org.xerial.snappy snappy-java 1.1.10.5)$(dependency io.dropwizard.metrics metrics-core 4.1.12.1)</dependencies></project>
+POM
+  (cd "$new" && mvn --batch-mode --quiet org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$new/jars" >/dev/null)
+  rm -rf "$cache/zookeeper-$zookeeper"
+  mv "$new/jars" "$cache/zookeeper-$zookeeper"
+  rm -rf "$new"
+}
+
+for name in "$@"; do "install_$name"; done

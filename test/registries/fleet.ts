@@ -1,0 +1,161 @@
+/** Providers and consumers of the cells, and the load between them. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { RpcError } from "triple-es";
+import {
+  type RegisterOptions,
+  type Registration,
+  type Registry,
+  register,
+  type TargetEvent,
+} from "triple-es/discovery";
+import {
+  type BalancedTransport,
+  createServer,
+  createTransport,
+  type RegistryTransportOptions,
+  type Server,
+} from "triple-es/node";
+import { onTestFinished } from "vitest";
+import {
+  createGreetServiceClient,
+  type GreetServiceClient,
+  GreetServiceDef,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+import { ROOT } from "../support/documents.ts";
+
+export interface Provider {
+  readonly server: Server;
+  readonly registration: Registration;
+  readonly address: string;
+  /** The calls it has executed, by name of the greeted. */
+  readonly executed: string[];
+}
+
+const unused = (): never => {
+  throw new Error("only greet is called");
+};
+
+/** Starts a provider in this process. It answers with its address, and is closed when the test is over. */
+export async function startProvider(
+  registry: Registry,
+  options: Partial<RegisterOptions> & {
+    readonly listenPort?: number;
+    readonly group?: string;
+    readonly version?: string;
+  } = {},
+): Promise<Provider> {
+  const { listenPort = 0, group, version, ...registering } = options;
+  const executed: string[] = [];
+  const server: Server = createServer().add(
+    GreetServiceDef,
+    {
+      greet: ({ name }) => {
+        executed.push(name);
+        return { greeting: `127.0.0.1:${server.address.port}` };
+      },
+      greetEach: unused,
+      greetTogether: unused,
+      greetOnArrival: unused,
+    },
+    { group, version },
+  );
+  await server.listen({ port: listenPort, host: "127.0.0.1" });
+  const registration = register(server, registry, {
+    application: "shop",
+    warmUp: false,
+    propagationMs: 300,
+    ...registering,
+  });
+  onTestFinished(() => server.close({ graceMs: 0 }));
+  return { server, registration, address: `127.0.0.1:${server.address.port}`, executed };
+}
+
+export interface Consumer {
+  readonly client: GreetServiceClient;
+  readonly transport: BalancedTransport;
+  readonly events: TargetEvent[];
+  /** The addresses that the consumer knows, sorted. */
+  addresses(): string[];
+}
+
+/** Opens a consumer, which is closed when the test is over. */
+export function openConsumer(registry: Registry, options: Partial<RegistryTransportOptions> = {}): Consumer {
+  const events: TargetEvent[] = [];
+  const transport = createTransport({ registry, onEndpoint: (event) => events.push(event), ...options });
+  onTestFinished(() => transport.close({ graceMs: 0 }));
+  const addresses = (): string[] =>
+    transport
+      .endpoints()
+      .map(({ address }) => address)
+      .sort();
+  return { client: createGreetServiceClient(transport), transport, events, addresses };
+}
+
+export interface Load {
+  readonly made: number;
+  readonly lost: readonly RpcError[];
+}
+
+/** Callers that call one after the other until they are stopped. */
+export function startLoad({ client }: Consumer, callers = 10): { stop(): Promise<Load>; readonly made: () => number } {
+  let isStopped = false;
+  let made = 0;
+  const lost: RpcError[] = [];
+  const running = Array.from({ length: callers }, async (_, caller) => {
+    while (!isStopped) {
+      const name = `${caller}-${made++}`;
+      await client.greet({ name }, { timeoutMs: 10_000 }).catch((error: unknown) => lost.push(RpcError.from(error)));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  });
+  return {
+    made: () => made,
+    async stop() {
+      isStopped = true;
+      await Promise.all(running);
+      return { made, lost };
+    },
+  };
+}
+
+export interface ProviderProcess {
+  readonly address: string;
+  readonly child: ChildProcess;
+}
+
+/** Starts a provider in a process of its own, and waits until it is registered. */
+export function startProviderProcess(kind: string, registry: string, application: string): Promise<ProviderProcess> {
+  const flags = ["--conditions=triple-source", "--import", "tsx", join(ROOT, "test/registries/provider.ts")];
+  const child = spawn(process.execPath, [...flags, kind, registry, application], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => {
+    child.kill("SIGCONT");
+    child.kill("SIGKILL");
+  });
+  return new Promise((resolve, reject) => {
+    let printed = "";
+    child.stdout?.on("data", (data) => {
+      printed += data;
+      const [, port] = /READY (\d+)/.exec(printed) ?? [];
+      if (port !== undefined) resolve({ address: `127.0.0.1:${port}`, child });
+    });
+    child.once("exit", (code) => reject(new Error(`the provider has ended with ${code}: ${printed}`)));
+  });
+}
+
+/** Measures the time until a condition holds, in milliseconds. Throws if it does not hold within a bound. */
+export async function timeUntil(isMet: () => boolean | Promise<boolean>, boundMs: number): Promise<number> {
+  const start = performance.now();
+  while (!(await isMet())) {
+    if (performance.now() - start > boundMs) throw new Error(`not within ${boundMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return performance.now() - start;
+}
+
+/** Prints a figure of a cell. */
+export function figure(text: string): void {
+  console.log(`  ${text}`);
+}

@@ -1,0 +1,35 @@
+/**
+ * A provider in a process of its own, which can be killed and stopped: `provider.ts KIND ADDRESS APPLICATION`. It prints its
+ * port when it is registered, and answers with its port.
+ */
+import { register } from "triple-es/discovery";
+import { etcd } from "triple-es/etcd";
+import { createServer } from "triple-es/node";
+import { zookeeper } from "triple-es/zookeeper";
+import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
+
+const [kind, address = "", application = ""] = process.argv.slice(2);
+
+const registry =
+  kind === "etcd"
+    ? etcd({ servers: [address], ttlMs: 1_000 })
+    : zookeeper({ servers: [address], sessionTimeoutMs: 1_000 });
+
+const unused = (): never => {
+  throw new Error("only greet is called");
+};
+const handler: GreetServiceHandler = {
+  greet: () => ({ greeting: String(server.address.port) }),
+  greetEach: unused,
+  greetTogether: unused,
+  greetOnArrival: unused,
+};
+const server = createServer().add(GreetServiceDef, handler);
+await server.listen({ port: 0, host: "127.0.0.1" });
+const registration = register(server, registry, { application, warmUp: false });
+await registration.ready;
+console.log(`READY ${server.address.port}`);
+process.once("SIGTERM", async () => {
+  await server.close({ graceMs: 5_000 });
+  await registry.close();
+});

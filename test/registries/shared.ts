@@ -1,0 +1,337 @@
+/**
+ * The cells that every registry must pass: a real server, providers and consumers of ours, and the bad situations of
+ * both. Each has a bound on lost calls and on time.
+ */
+import type { Registry } from "triple-es/discovery";
+import { createTransport } from "triple-es/node";
+import { expect, it, onTestFinished } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { createMetadataServiceV2Client } from "../../runtime/src/gen/org/apache/dubbo/metadata/metadata_service_v2_triple.ts";
+import { writeProviderUrl } from "../../runtime/src/registry/dubbo/provider-url.ts";
+import type { DubboOptions } from "../../runtime/src/registry/tree.ts";
+import type { RegistryProcess } from "../support/registries/process.ts";
+import { figure, openConsumer, startLoad, startProvider, startProviderProcess, timeUntil } from "./fleet.ts";
+import { cuttableProxy } from "./proxy.ts";
+
+const SERVICE = "greet.v1.GreetService";
+
+export interface RegistryUnderTest {
+  readonly kind: "etcd" | "zookeeper";
+  /** Time in milliseconds after which a session or lease of a lost client ends. */
+  readonly ttlMs: number;
+  start(): Promise<RegistryProcess>;
+  connect(address: string, options?: DubboOptions): Registry;
+  /** The paths of ephemeral entries, as the registry's own tools report them. */
+  ephemeral(server: RegistryProcess): Promise<string[]>;
+  /** Writes an entry that nobody removes. */
+  write(server: RegistryProcess, path: string, content: string): Promise<void>;
+  /** Writes many empty entries at once. */
+  writeAll(server: RegistryProcess, paths: readonly string[]): Promise<void>;
+  read(server: RegistryProcess, path: string): Promise<string | undefined>;
+}
+
+export function describeCells({
+  kind,
+  ttlMs,
+  start,
+  connect,
+  ephemeral,
+  write,
+  writeAll,
+  read,
+}: RegistryUnderTest): void {
+  async function startServer(): Promise<RegistryProcess> {
+    const server = await start();
+    onTestFinished(() => server.close());
+    return server;
+  }
+
+  function open(server: Pick<RegistryProcess, "address">, options?: DubboOptions): Registry {
+    const registry = connect(server.address, options);
+    onTestFinished(() => registry.close());
+    return registry;
+  }
+
+  const entriesOf = async (server: RegistryProcess, address: string): Promise<string[]> =>
+    (await ephemeral(server)).filter((path) => decodeURIComponent(path).includes(address));
+
+  it("a provider is registered at both levels, found, changed and removed", async () => {
+    const server = await startServer();
+    const provider = await startProvider(open(server), { attributes: { "dubbo.tag": "gray" } });
+    await provider.registration.ready;
+    expect(await entriesOf(server, provider.address)).toHaveLength(2);
+    expect(await read(server, `/dubbo/mapping/${SERVICE}`)).toBe("shop");
+    const consumer = openConsumer(open(server));
+    expect(await consumer.client.greet({ name: "x" })).toMatchObject({ greeting: provider.address });
+    expect(consumer.addresses()).toEqual([provider.address]);
+    const weighed = timeUntil(() => consumer.transport.endpoints()[0]?.weight === 7, 5_000);
+    await provider.registration.update({ weight: 7 });
+    figure(`weight change ${Math.round(await weighed)} ms`);
+    expect(await entriesOf(server, provider.address)).toHaveLength(2);
+    const gone = timeUntil(async () => (await entriesOf(server, provider.address)).length === 0, 5_000);
+    const closed = provider.server.close();
+    figure(`deregistration ${Math.round(await gone)} ms`);
+    // It still answers while consumers learn that it is gone.
+    const direct = createTransport({ baseUrl: `http://${provider.address}` });
+    onTestFinished(() => direct.close());
+    expect(await createGreetServiceClient(direct).greet({})).toMatchObject({ greeting: provider.address });
+    await closed;
+  });
+
+  it("MetadataServiceV2 answers as Java asks, and an unknown revision is refused", async () => {
+    const server = await startServer();
+    const provider = await startProvider(open(server), { group: "blue", version: "1.2.3" });
+    const transport = createTransport({ baseUrl: `http://${provider.address}` });
+    onTestFinished(() => transport.close());
+    const metadata = createMetadataServiceV2Client(transport, { version: "2.0.0", group: "shop" });
+    const info = await metadata.getMetadataInfo({});
+    expect(info).toMatchObject({ app: "shop", version: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    const key = `blue/${SERVICE}:1.2.3:tri`;
+    expect(Object.keys(info.services)).toEqual([key]);
+    expect(info.services[key]).toMatchObject({
+      name: SERVICE,
+      group: "blue",
+      version: "1.2.3",
+      protocol: "tri",
+      path: SERVICE,
+    });
+    await expect(metadata.getMetadataInfo({ revision: "other" })).rejects.toThrow(/no revision "other"/);
+  });
+
+  it("a consumer finds providers of its group and version only, by their metadata", async () => {
+    const server = await startServer();
+    const registry = open(server);
+    const blue = await startProvider(registry, { group: "blue", version: "1", mode: "instance" });
+    const green = await startProvider(registry, { group: "green", version: "1", mode: "instance" });
+    await Promise.all([blue.registration.ready, green.registration.ready]);
+    const { transport } = openConsumer(open(server));
+    const client = createGreetServiceClient(transport, { group: "green", version: "1" });
+    expect(await client.greet({ name: "x" })).toMatchObject({ greeting: green.address });
+    expect(transport.endpoints().map(({ address }) => address)).toEqual([green.address]);
+    const none = createGreetServiceClient(transport, { group: "red" });
+    await expect(none.greet({})).rejects.toMatchObject({ rawMessage: expect.stringContaining("no endpoints") });
+  });
+
+  it.each(["instance", "interface"] as const)("a provider at the level %s alone is found", async (mode) => {
+    const server = await startServer();
+    const provider = await startProvider(open(server), { mode });
+    await provider.registration.ready;
+    expect(await entriesOf(server, provider.address)).toHaveLength(1);
+    expect(await openConsumer(open(server)).client.greet({})).toMatchObject({ greeting: provider.address });
+    const only = open(server, { levels: mode, providedBy: { [SERVICE]: ["shop"] } });
+    expect(await openConsumer(only).client.greet({})).toMatchObject({ greeting: provider.address });
+  });
+
+  it("three providers restarted one after another lose no call and execute none twice", async () => {
+    const server = await startServer();
+    const registry = open(server);
+    const all = [await startProvider(registry), await startProvider(registry), await startProvider(registry)];
+    await Promise.all(all.map(({ registration }) => registration.ready));
+    const consumer = openConsumer(open(server));
+    const load = startLoad(consumer);
+    await timeUntil(() => load.made() > 200, 10_000);
+    for (let restarts = 0; restarts < 6; restarts++) {
+      const old = all[restarts];
+      const replacement = await startProvider(registry);
+      await replacement.registration.ready;
+      all.push(replacement);
+      await old?.server.close();
+    }
+    const { made, lost } = await load.stop();
+    const executed = all.flatMap((provider) => provider.executed);
+    figure(
+      `6 restarts under ${made} calls: ${lost.length} lost, ${executed.length - new Set(executed).size} executed twice`,
+    );
+    expect(lost).toEqual([]);
+    expect(new Set(executed).size).toBe(made);
+    expect(executed.length).toBe(made);
+  });
+
+  it("a provider that is killed loses the calls in flight at most, and its entries end with its session", async () => {
+    const server = await startServer();
+    const [stays, dies] = [await startProvider(open(server)), await startProviderProcess(kind, server.address, "shop")];
+    await stays.registration.ready;
+    const consumer = openConsumer(open(server));
+    const load = startLoad(consumer);
+    await timeUntil(() => consumer.addresses().length === 2 && load.made() > 200, 10_000);
+    dies.child.removeAllListeners("exit");
+    dies.child.kill("SIGKILL");
+    const goneMs = await timeUntil(async () => (await entriesOf(server, dies.address)).length === 0, 20_000);
+    await timeUntil(() => !consumer.addresses().includes(dies.address), 5_000);
+    const { made, lost } = await load.stop();
+    figure(`entries gone after ${Math.round(goneMs)} ms; ${lost.length} of ${made} calls lost`);
+    expect(lost.length).toBeLessThanOrEqual(10);
+    expect(await entriesOf(server, stays.address)).toHaveLength(2);
+  });
+
+  it("a provider that stands still past the life of its session registers again", async () => {
+    const server = await startServer();
+    const provider = await startProviderProcess(kind, server.address, "shop");
+    const consumer = openConsumer(open(server), { emptyAfterMs: 0 });
+    expect(await consumer.client.greet({})).toMatchObject({ greeting: provider.address.split(":")[1] });
+    provider.child.kill("SIGSTOP");
+    await timeUntil(async () => (await entriesOf(server, provider.address)).length === 0, 20_000);
+    await timeUntil(() => consumer.addresses().length === 0, 5_000);
+    provider.child.kill("SIGCONT");
+    const backMs = await timeUntil(() => consumer.addresses().length === 1, 20_000);
+    figure(`registered again after ${Math.round(backMs)} ms`);
+    expect(await consumer.client.greet({})).toMatchObject({ greeting: provider.address.split(":")[1] });
+  });
+
+  it("a registry that is killed and comes back costs no call", async () => {
+    const server = await startServer();
+    const provider = await startProvider(open(server));
+    await provider.registration.ready;
+    const consumer = openConsumer(open(server));
+    const load = startLoad(consumer);
+    await timeUntil(() => load.made() > 100, 10_000);
+    await server.kill();
+    await new Promise((resolve) => setTimeout(resolve, 2 * ttlMs));
+    await server.restart();
+    const other = await startProvider(open(server));
+    const foundMs = await timeUntil(() => consumer.addresses().includes(other.address), 40_000);
+    await timeUntil(async () => (await entriesOf(server, provider.address)).length === 2, 20_000);
+    // Entries of a session that has ended meanwhile must not take the new ones away.
+    await new Promise((resolve) => setTimeout(resolve, 3 * ttlMs));
+    expect(await entriesOf(server, provider.address)).toHaveLength(2);
+    const { made, lost } = await load.stop();
+    figure(
+      `a new provider found ${Math.round(foundMs)} ms after the registry was back; ${lost.length} of ${made} calls lost`,
+    );
+    expect(lost).toEqual([]);
+  });
+
+  it("a registry that loses its data is filled again, without a lost call", async () => {
+    const server = await startServer();
+    const provider = await startProvider(open(server));
+    await provider.registration.ready;
+    const consumer = openConsumer(open(server));
+    const load = startLoad(consumer);
+    await timeUntil(() => load.made() > 100, 10_000);
+    await server.restart({ wiped: true });
+    const backMs = await timeUntil(async () => (await entriesOf(server, provider.address)).length === 2, 40_000);
+    expect(await read(server, `/dubbo/mapping/${SERVICE}`)).toBe("shop");
+    const other = await startProvider(open(server));
+    await timeUntil(() => consumer.addresses().includes(other.address), 40_000);
+    const { made, lost } = await load.stop();
+    figure(`registered again after ${Math.round(backMs)} ms; ${lost.length} of ${made} calls lost`);
+    expect(lost).toEqual([]);
+  });
+
+  it("a registry that is not there at the start is waited for by providers, and fails calls at once with its reason", async () => {
+    const server = await startServer();
+    await server.kill();
+    const reports: string[] = [];
+    const provider = await startProvider(open(server), { onRegistration: ({ type }) => reports.push(type) });
+    const consumer = openConsumer(open(server));
+    const failure = await consumer.client.greet({}, { timeoutMs: 30_000 }).catch((error: unknown) => error);
+    expect(String(failure)).toMatch(new RegExp(`\\[unavailable\\].*${kind}: .*${server.address}`));
+    await timeUntil(() => reports.length > 0, 20_000);
+    await server.restart();
+    await provider.registration.ready;
+    expect(reports).toEqual(["failed", "registered"]);
+    const found = await consumer.client.greet({ name: "x" }, { timeoutMs: 40_000, waitForReady: true });
+    expect(found).toMatchObject({ greeting: provider.address });
+    expect(consumer.events.filter(({ type }) => type === "resolver failed")).toHaveLength(1);
+  });
+
+  it("a provider behind a partition longer than its session is registered again; its consumer loses no call", async () => {
+    const server = await startServer();
+    const proxy = await cuttableProxy(server.port);
+    const provider = await startProvider(open(proxy));
+    await provider.registration.ready;
+    const consumer = openConsumer(open(proxy));
+    const load = startLoad(consumer);
+    await timeUntil(() => load.made() > 100, 10_000);
+    proxy.silence();
+    await timeUntil(async () => (await entriesOf(server, provider.address)).length === 0, 30_000);
+    proxy.restore();
+    const backMs = await timeUntil(async () => (await entriesOf(server, provider.address)).length === 2, 40_000);
+    const { made, lost } = await load.stop();
+    figure(`registered again ${Math.round(backMs)} ms after the partition; ${lost.length} of ${made} calls lost`);
+    expect(lost).toEqual([]);
+  });
+
+  it("malformed entries of peers are skipped with one warning each", async () => {
+    const server = await startServer();
+    const provider = await startProvider(open(server));
+    await provider.registration.ready;
+    const consumer = openConsumer(open(server));
+    await write(server, "/services/shop/10.0.0.1:1", "{ no JSON");
+    await write(server, "/services/shop/10.0.0.2:1", '{"name":"shop","address":"10.0.0.2","port":"x"}');
+    await write(server, `/dubbo/${SERVICE}/providers/%`, "");
+    await write(server, `/dubbo/${SERVICE}/providers/${encodeURIComponent("tri://nowhere")}`, "");
+    const foreign = encodeURIComponent(`dubbo://10.0.0.3:1/${SERVICE}?interface=${SERVICE}`);
+    await write(server, `/dubbo/${SERVICE}/providers/${foreign}`, "");
+    for (let calls = 0; calls < 3; calls++) {
+      expect(await consumer.client.greet({})).toMatchObject({ greeting: provider.address });
+      await write(server, `/services/shop/10.0.0.1:${2 + calls}`, "null");
+    }
+    const problems = (): string[] =>
+      consumer.events.flatMap((one) => (one.type === "invalid endpoint" ? one.problem : []));
+    await timeUntil(() => problems().length >= 7, 5_000);
+    expect(new Set(problems()).size).toBe(problems().length);
+    expect(problems().filter((one) => /the (instance|provider) .* is skipped: /.test(one))).toHaveLength(7);
+    expect(consumer.addresses()).toEqual([provider.address]);
+  });
+
+  it("of two processes with one address the later one keeps its entries when the earlier one ends", async () => {
+    const server = await startServer();
+    const [first, second] = [open(server), open(server)];
+    const provider = await startProvider(first);
+    await provider.registration.ready;
+    const instance = {
+      application: "shop",
+      host: "127.0.0.1",
+      port: Number(provider.address.split(":")[1]),
+      services: [{ service: SERVICE }],
+    };
+    const later = second.register(instance);
+    await later.ready;
+    await provider.registration.close();
+    const names = await entriesOf(server, provider.address);
+    expect(names.some((path) => path.startsWith("/services/shop/"))).toBe(true);
+    await later.close();
+    expect(await entriesOf(server, provider.address)).toEqual([]);
+  });
+
+  it("five providers of different applications at once are all in the mapping", async () => {
+    const server = await startServer();
+    const names = Array.from({ length: 5 }, (_, index) => `shop-${index}`);
+    const providers = await Promise.all(names.map((application) => startProvider(open(server), { application })));
+    await Promise.all(providers.map(({ registration }) => registration.ready));
+    expect((await read(server, `/dubbo/mapping/${SERVICE}`))?.split(",").sort()).toEqual(names);
+    const consumer = openConsumer(open(server));
+    await consumer.client.greet({});
+    await timeUntil(() => consumer.addresses().length === 5, 5_000);
+  });
+
+  it("a list of 10,000 providers is read without a long block of the event loop", async () => {
+    const server = await startServer();
+    const paths = Array.from({ length: 10_000 }, (_, index) => {
+      const host = `10.${index >> 12}.${(index >> 6) & 63}.${index & 63}`;
+      const instance = { application: "crowd", host, port: 50_051, services: [] };
+      return `/dubbo/${SERVICE}/providers/${encodeURIComponent(writeProviderUrl(instance, { service: SERVICE }))}`;
+    });
+    expect(new Set(paths).size).toBe(10_000);
+    await writeAll(server, paths);
+    const registry = open(server, { levels: "interface" });
+    const { transport } = openConsumer(registry, { subset: 5, connectTimeoutMs: 200 });
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last - 5);
+      last = performance.now();
+    }, 5);
+    const start = performance.now();
+    void createGreetServiceClient(transport)
+      .greet({}, { timeoutMs: 5_000 })
+      .catch(() => {});
+    await timeUntil(() => transport.endpoints().length === 5, 20_000);
+    clearInterval(timer);
+    figure(
+      `10,000 providers after ${Math.round(performance.now() - start)} ms; longest block ${Math.round(longest)} ms`,
+    );
+    await transport.close({ graceMs: 0 });
+  });
+}

@@ -1,0 +1,77 @@
+/** The registry in ZooKeeper. */
+import type { Registry } from "triple-es/discovery";
+import { zookeeper } from "triple-es/zookeeper";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ZooKeeperClient } from "../../runtime/src/registry/zookeeper/client.ts";
+import { createZooKeeperTree } from "../../runtime/src/registry/zookeeper/tree.ts";
+import type { RegistryProcess } from "../support/registries/process.ts";
+import { ask, hasZooKeeper, startZooKeeper } from "../support/registries/zookeeper.ts";
+import { openConsumer, startProvider } from "./fleet.ts";
+import { describeCells } from "./shared.ts";
+
+if (!hasZooKeeper) console.log("SKIPPED zookeeper: it cannot be installed here");
+
+/** Runs work with a client of its own. */
+async function using<T>({ port }: RegistryProcess, work: (tree: ReturnType<typeof createZooKeeperTree>) => Promise<T>) {
+  const servers = [{ host: "127.0.0.1", port }];
+  const client = new ZooKeeperClient({
+    servers,
+    tls: undefined,
+    auth: undefined,
+    sessionTimeoutMs: 5_000,
+    connectTimeoutMs: 5_000,
+  });
+  try {
+    return await work(createZooKeeperTree(client, "zookeeper", false));
+  } finally {
+    await client.close();
+  }
+}
+
+describe.skipIf(!hasZooKeeper)("zookeeper", () => {
+  describeCells({
+    kind: "zookeeper",
+    ttlMs: 1_000,
+    start: startZooKeeper,
+    connect: (address, options) =>
+      zookeeper({ ...options, servers: [address], sessionTimeoutMs: 1_000, connectTimeoutMs: 1_000 }),
+    // Ephemeral nodes are the indented paths below the sessions of the command `dump`.
+    ephemeral: async ({ port }) => [...(await ask(port, "dump")).matchAll(/^\t(\/.*)$/gm)].map(([, path = ""]) => path),
+    write: (server, path, content) => using(server, (tree) => tree.change(path, () => content)),
+    writeAll: (server, paths) =>
+      using(server, async (tree) => {
+        await tree.change(paths[0] ?? "", () => "");
+        await Promise.all(paths.slice(1).map((path) => tree.change(path, () => "")));
+      }),
+    read: (server, path) => using(server, (tree) => tree.read(path, new AbortController().signal)),
+  });
+
+  it("nodes that are created with credentials are accessible with the same credentials only", async () => {
+    const server = await startZooKeeper();
+    onTestFinished(() => server.close());
+    const open = (auth?: { username: string; password: string }): Registry => {
+      const registry = zookeeper({ servers: [server.address], auth });
+      onTestFinished(() => registry.close());
+      return registry;
+    };
+    const auth = { username: "shop", password: "secret" };
+    const provider = await startProvider(open(auth));
+    await provider.registration.ready;
+    expect(await openConsumer(open(auth)).client.greet({})).toMatchObject({ greeting: provider.address });
+    for (const wrong of [undefined, { username: "shop", password: "wrong" }]) {
+      await expect(openConsumer(open(wrong)).client.greet({}, { timeoutMs: 10_000 })).rejects.toThrow(
+        /zookeeper: .*the credentials do not permit it/,
+      );
+    }
+  });
+
+  it("a server of the ensemble that does not answer is passed over", async () => {
+    const server = await startZooKeeper();
+    onTestFinished(() => server.close());
+    const registry = zookeeper({ servers: ["127.0.0.1:1", server.address, "127.0.0.1:2"] });
+    onTestFinished(() => registry.close());
+    const provider = await startProvider(registry);
+    await provider.registration.ready;
+    expect(await openConsumer(registry).client.greet({})).toMatchObject({ greeting: provider.address });
+  });
+});
