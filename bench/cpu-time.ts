@@ -15,3 +15,12 @@ export function onCpuNanoseconds(pid: number): number | undefined {
     return undefined;
   }
 }
+
+/** The on-CPU time of the main thread of this process; `undefined` where the system does not tell. */
+export function mainThreadNanoseconds(): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ", 1)[0]);
+  } catch {
+    return undefined;
+  }
+}

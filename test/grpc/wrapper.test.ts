@@ -256,7 +256,7 @@ describe("a server", () => {
     const router = createRouter({ serializations: [serialization] }).add(def, { put: () => undefined });
     const value = serialization.encode(
       "java.lang.Object",
-      Array.from({ length: 100_000 }, () => []),
+      Array.from({ length: 70_000 }, () => []),
     );
     const sent = async (...values: Uint8Array[]): Promise<Answer> =>
       post(router, put.path, framed(encodeWrapper({ serializeType, values, types: [] })));
@@ -264,7 +264,7 @@ describe("a server", () => {
     expect((await sent(value, value, small)).status).toBe("0");
     const answer = await sent(value, value, value);
     expect(answer.status).toBe(String(Code.InvalidArgument));
-    expect(answer.message).toContain('argument "p2": there are more than the limit of 250000 lists, maps and objects');
+    expect(answer.message).toContain('argument "p2": there are more than the limit of 150000 lists, maps and objects');
   });
 
   it("sends an exception of Java as Java does: serialized, with its code in the headers, and status 0", async () => {

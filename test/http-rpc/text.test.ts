@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeText } from "../../runtime/src/http-rpc/body/text.ts";
+import { runAtOnce } from "../../runtime/src/call/steps.ts";
+import { decodeText as textSteps } from "../../runtime/src/http-rpc/body/text.ts";
 import { routeParameters } from "../support/parameters.ts";
 
+const decodeText = (bytes: Uint8Array, charset?: string): string => runAtOnce(textSteps(bytes, charset));
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const utf16 = (text: string, littleEndian: boolean): Uint8Array => {
   const view = new DataView(new ArrayBuffer(2 * text.length));
@@ -12,6 +14,16 @@ const utf16 = (text: string, littleEndian: boolean): Uint8Array => {
 const HEY = "Grüße, 世界 🌍";
 
 describe("a charset", () => {
+  it("is decoded in steps to the same text for every character at the end of a step", () => {
+    for (let shift = 0; shift < 4; shift += 1) {
+      const text = "x".repeat(shift) + "€😀".repeat(30_000);
+      expect(decodeText(utf8(text))).toBe(text);
+      expect(decodeText(utf16(text, true), "utf-16le")).toBe(text);
+    }
+    expect(() => decodeText(utf8("€".repeat(100_000)).subarray(0, -1))).toThrow("the bytes are not text in");
+    expect(() => decodeText(utf8(`${"a".repeat(100_000)}ä`), "us-ascii")).toThrow("byte 100000 is above 127");
+  });
+
   it.each<[string | undefined, Uint8Array, string]>([
     [undefined, utf8(HEY), HEY],
     ["UTF-8", utf8(`\ufeff${HEY}`), HEY],

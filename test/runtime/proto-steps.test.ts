@@ -5,13 +5,14 @@ import {
   type DescMessage,
   fromBinary,
   type Message,
+  mergeFromBinary,
   ScalarType,
   toBinary,
 } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence, StructSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Memory } from "../../runtime/src/codec/memory.ts";
 import { emptyMessage, ProtoEstimator, shapeOf } from "../../runtime/src/codec/proto-estimate.ts";
 import { decodeProtoInSteps } from "../../runtime/src/codec/proto-steps.ts";
@@ -45,7 +46,7 @@ function weigh(message: ReflectMessage, sizeOf: (text: string) => number): numbe
     if (!message.isSet(field)) continue;
     const own = ("oneof" in field && field.oneof ? Memory.object : 0) + explicit(field);
     if (field.fieldKind === "list") {
-      for (const item of message.get(field)) memory += Memory.slot + weighValue(field, item);
+      for (const item of message.get(field)) memory += Memory.item + weighValue(field, item);
     } else if (field.fieldKind === "map") {
       for (const [key, value] of message.get(field)) {
         memory += Memory.entry + weighScalar(field.mapKey, key, false) + weighValue(field, value);
@@ -153,4 +154,46 @@ it("steps keep numbers in a Struct field that JSON text does not have", async ()
   const decoded = await decodeProtoInSteps(type, bytes, 2 ** 30, { stepBytes: 1 });
   expect(decoded).toMatchObject({ [field?.localName ?? ""]: struct });
   expect(decoded).toEqual(fromBinary(type, bytes));
+});
+
+it("a step decodes few values of a packed field", async () => {
+  const type = everything("proto3");
+  const field = type.fields.find(({ name }) => name === "packed_3") as DescField;
+  const values = Array.from({ length: 10_000 }, (_, i) => BigInt(i) ** 3n);
+  const bytes = toBinary(type, create(type, { [field.localName]: values }));
+  const sizes: number[] = [];
+  const generated = {
+    encode: () => new Uint8Array(),
+    decode: (part: Uint8Array, message?: object) => {
+      sizes.push(part.length);
+      return mergeFromBinary(type, message as Message, part);
+    },
+  };
+  const decoded = await decodeProtoInSteps(type, bytes, 2 ** 30, { stepBytes: 4_000, generated });
+  expect(decoded).toEqual(fromBinary(type, bytes));
+  expect(Math.max(...sizes)).toBeLessThan(200);
+});
+
+it("a message at the end of many levels is estimated a few times, and not once for each level", async () => {
+  const type = everything("proto3");
+  const { localName } = type.fields.find(({ name }) => name === "single_11") as DescField;
+  const text = type.fields.find(({ name }) => name === "loose_9") as DescField;
+  let message = create(type, { [text.localName]: Array.from({ length: 20_000 }, () => "x") });
+  for (let i = 0; i < 60; i += 1) message = create(type, { [localName]: message });
+  const bytes = toBinary(type, message);
+  let open = 0;
+  let read = 0;
+  const { fields } = ProtoEstimator.prototype;
+  vi.spyOn(ProtoEstimator.prototype, "fields").mockImplementation(function (this: ProtoEstimator, ...given) {
+    const { position } = this;
+    open += 1;
+    const memory = fields.apply(this, given);
+    open -= 1;
+    if (open === 0) read += this.position - position;
+    return memory;
+  });
+  const decoded = await decodeProtoInSteps(type, bytes, 2 ** 30, { stepBytes: 100_000 });
+  vi.restoreAllMocks();
+  expect(decoded).toEqual(fromBinary(type, bytes));
+  expect(read).toBeLessThan(15 * bytes.length);
 });

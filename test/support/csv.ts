@@ -1,8 +1,8 @@
 /** A body format for tests: one line of names and one line of values. It is what a file in `http-rpc/body/` would be. */
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { BodyContent, NamedResult, NamedValue } from "../../runtime/src/call/method.ts";
 import type { BodyFormat } from "../../runtime/src/http-rpc/body/format.ts";
-import { bindParameters, messageFrom, parseText } from "../../runtime/src/http-rpc/body/parameters.ts";
+import { bindParameters, type FieldValue, messageFrom, parseText } from "../../runtime/src/http-rpc/body/parameters.ts";
 import { decodeText } from "../../runtime/src/http-rpc/body/text.ts";
 
 type Row = Extract<BodyContent, { shape: "pairs" }>;
@@ -11,20 +11,18 @@ export const csv: BodyFormat = {
   kind: "csv",
   mediaTypes: ["text/csv"],
   safelisted: false,
-  parse(bytes): Row {
-    const [names = [], values = []] = decodeText(bytes)
-      .split("\n")
-      .map((line) => line.split(","));
+  *parse(bytes) {
+    const [names = [], values = []] = (yield* decodeText(bytes)).split("\n").map((line) => line.split(","));
     if (names.length !== values.length) throw new Error("the lines have different lengths");
     return { shape: "pairs", values: names.map((name, index) => ({ name, value: values[index] as string })) };
   },
-  decode(type, { values }: Row, { json }) {
-    const fields = bindParameters(type, values).map(({ field, value }) => ({ field, value: parseText(field, value) }));
-    return messageFrom(
-      json,
-      type,
-      fields.flatMap(({ field, value }) => (value === undefined ? [] : [{ field, value }])),
-    );
+  *decode(type, { values }: Row, { json }) {
+    const fields: FieldValue<JsonValue>[] = [];
+    for (const { field, value: text } of bindParameters(type, values)) {
+      const value = yield* parseText(json, field, text);
+      if (value !== undefined) fields.push({ field, value });
+    }
+    return yield* messageFrom(json, type, fields);
   },
   response: {
     onRequest: false,

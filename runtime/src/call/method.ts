@@ -4,6 +4,7 @@
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Metadata } from "./metadata.ts";
+import type { Steps } from "./steps.ts";
 
 /** The four kinds of call. Sub-protocol A carries only `unary` (spec: What the service does). */
 export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
@@ -193,7 +194,7 @@ export type ResultValue =
 export interface PayloadBody {
   readonly bytes: Uint8Array;
   /** Parses the body without the types of its values. Throws an `RpcError`, or another error for malformed bytes. */
-  parse(): BodyContent | Promise<BodyContent>;
+  parse(): Steps<BodyContent>;
 }
 
 /** A body, or a part of one, parsed without the types of its values. */
@@ -214,7 +215,7 @@ export interface NamedValue<V> {
 export interface BodyPart {
   readonly bytes: Uint8Array;
   /** Parses the content of the part by its own content type. Throws as {@link PayloadBody.parse} does. */
-  parse(): BodyContent;
+  parse(): Steps<BodyContent>;
 }
 
 /** An XML element. */

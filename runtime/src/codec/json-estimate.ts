@@ -47,7 +47,7 @@ export function estimateJson(type: DescMessage, value: JsonValue): number {
 export function estimateField({ fieldKind, message }: DescField, value: JsonValue): number {
   let memory = 0;
   if (fieldKind === "list" && Array.isArray(value)) {
-    for (const item of value) memory += Memory.slot + estimateValue(message, item);
+    for (const item of value) memory += Memory.item + estimateValue(message, item);
   } else if (fieldKind === "map" && isObject(value)) {
     for (const key in value) memory += Memory.entry + Memory.slot + estimateValue(message, value[key] as JsonValue);
   } else memory = Memory.slot + estimateValue(message, value);

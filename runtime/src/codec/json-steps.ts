@@ -28,7 +28,7 @@ import {
   jsonShape,
   VALUE_BYTES,
 } from "./json-estimate.ts";
-import { isLargeJson, membersInParts } from "./json-text.ts";
+import { isLargeJson, membersInParts } from "./json-parts.ts";
 import { Memory, STEP_BYTES, tooMuchMemory } from "./memory.ts";
 import { emptyMessage } from "./proto-estimate.ts";
 
@@ -210,12 +210,12 @@ class JsonSteps {
     for (const item of items) {
       if (addLarge !== undefined && this.#isLarge(type, item)) {
         await flush();
-        this.#count(Memory.slot);
+        this.#count(Memory.item);
         await addLarge(item);
         continue;
       }
       part.push(item);
-      memory += Memory.slot + (type === undefined ? VALUE_BYTES + estimateAny(item) : estimateJson(type, item));
+      memory += Memory.item + (type === undefined ? VALUE_BYTES + estimateAny(item) : estimateJson(type, item));
       if (memory >= this.#stepBytes) await flush();
     }
     await flush();

@@ -7,6 +7,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { reasonOf } from "../call/error.ts";
 import { nextStep } from "../call/time-slice.ts";
+import { largeArray, largeObject, setMember } from "./json-parts.ts";
 import {
   BACKSLASH,
   CLOSE_ARRAY,
@@ -115,25 +116,6 @@ export function estimateJsonText(bytes: Uint8Array): number {
   return scan.memory;
 }
 
-/** The members of large objects, in parts. Listing half a million keys of one object would be too long for one step. */
-const partsOfObjects = new WeakMap<object, readonly JsonObject[]>();
-const largeArrays = new WeakSet<object>();
-
-/** Reports whether a value is an array or object that was parsed in parts. */
-export function isLargeJson(value: JsonValue): boolean {
-  return typeof value === "object" && value !== null && (partsOfObjects.has(value) || largeArrays.has(value));
-}
-
-/**
- * Yields the members of an object in parts of at most one step each. A member that a later one of the same name
- * replaces is left out.
- */
-export function* membersInParts(object: JsonObject): Generator<[key: string, value: JsonValue][], void> {
-  for (const part of partsOfObjects.get(object) ?? [object]) {
-    yield Object.entries(part).filter(([key, value]) => Object.is(object[key], value));
-  }
-}
-
 /** The parser of a text that has been scanned. */
 class Parts {
   readonly #bytes: Uint8Array;
@@ -167,8 +149,7 @@ class Parts {
   }
 
   async #array(start: number, end: number): Promise<JsonValue[]> {
-    const items: JsonValue[] = [];
-    largeArrays.add(items);
+    const items = largeArray();
     await this.#each(
       start,
       end,
@@ -186,9 +167,7 @@ class Parts {
   }
 
   async #object(start: number, end: number): Promise<JsonObject> {
-    const object: JsonObject = {};
-    const parts: JsonObject[] = [];
-    partsOfObjects.set(object, parts);
+    const { object, parts } = largeObject();
     await this.#each(
       start,
       end,
@@ -202,7 +181,9 @@ class Parts {
       async (child, from) => {
         const key = this.#keyBefore(child, from);
         const value = await this.#container(child, this.#ends.get(child) as number);
-        parts.push(setMember({}, key, value));
+        const part: JsonObject = {};
+        setMember(part, key, value);
+        parts.push(part);
         setMember(object, key, value);
       },
     );
@@ -289,13 +270,6 @@ class Parts {
     while (at < this.#bytes.length && isSpace(this.#bytes[at] as number)) at += 1;
     return at;
   }
-}
-
-/** Sets a member as `JSON.parse` does: the last of several values applies, and `__proto__` is an ordinary member. */
-function setMember(object: JsonObject, key: string, value: JsonValue): JsonObject {
-  if (key !== "__proto__") object[key] = value;
-  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-  return object;
 }
 
 /** Returns the index of the closing quote of the string that starts at `start`. Throws if there is none. */

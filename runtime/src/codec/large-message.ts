@@ -4,6 +4,7 @@
  */
 import { type DescMessage, type JsonValue, mergeFromJson } from "@bufbuild/protobuf";
 import type { GeneratedCodec } from "../call/method.ts";
+import { type Steps, waitFor } from "../call/steps.ts";
 import {
   type Codec,
   createJsonCodec,
@@ -72,15 +73,27 @@ export function decodeJsonMessage(
   return parseJsonInSteps(bytes, maxDecodedBytes).then((value) => fromLargeValue(type, change(value), maxDecodedBytes));
 }
 
-/**
- * Adds the limit on memory to a conversion of JSON values, for bodies that are not JSON text. Such values are decoded
- * at once.
- */
-export function boundValues(values: JsonValues, limits: DecodeLimits): JsonValues {
+/** The JSON functions for one body that is not JSON text but contains JSON, with the limit on memory. */
+export interface BodyJson {
+  /** Parses JSON text, in steps if it is large. */
+  parse(bytes: Uint8Array): Steps<JsonValue>;
+  /** Decodes a message from its JSON value, in steps if the body is large and the codec supports that. */
+  fromValue(type: DescMessage, value: JsonValue): Steps<object>;
+}
+
+/** Creates the JSON functions for a body of `bodyBytes` bytes. */
+export function createBodyJson(values: JsonValues, limits: DecodeLimits, bodyBytes: number): BodyJson {
   const maxDecodedBytes = decodedLimit(limits);
+  const isLarge = bodyBytes > SMALL_BYTES;
   return {
-    toValue: values.toValue,
-    fromValue(type, value) {
+    *parse(bytes) {
+      if (bytes.byteLength <= SMALL_BYTES) return decodeJson(bytes);
+      return yield* waitFor(parseJsonInSteps(bytes, maxDecodedBytes));
+    },
+    *fromValue(type, value) {
+      if (isLarge && values.fromLargeValue !== undefined) {
+        return yield* waitFor(values.fromLargeValue(type, value, maxDecodedBytes));
+      }
       const estimate = estimateJson(type, value);
       if (estimate > maxDecodedBytes) throw tooMuchMemory(estimate, maxDecodedBytes);
       return values.fromValue(type, value);

@@ -8,8 +8,10 @@ import { RpcError } from "../call/error.ts";
 export const Memory = {
   /** An object without properties. */
   object: 32,
-  /** A property of an object, or an item of a list. */
+  /** A property of an object. */
   slot: 8,
+  /** An item of a list, with its share of the capacity that a growing list has in reserve. */
+  item: 12,
   /** A list without items. */
   list: 32,
   /** A map without entries. */

@@ -52,6 +52,11 @@ export function shapeOf(type: DescMessage): MessageShape {
   return shape;
 }
 
+/** Reports whether the values of a field are varints, or enums, which are varints too. */
+export function isVarint({ read }: FieldShape): boolean {
+  return read === Read.varint || read === Read.closedEnum;
+}
+
 function numbered(fields: ReadonlyMap<number, FieldShape>): (FieldShape | undefined)[] {
   return Array.from({ length: FIRST_NUMBERS }, (_, number) => fields.get(number));
 }
@@ -71,7 +76,7 @@ export function emptyMessage(type: DescMessage): number {
 function shapeOfField(field: DescField): FieldShape {
   const listed = field.fieldKind === "list";
   const inOneof = "oneof" in field && field.oneof !== undefined ? Memory.object : 0;
-  const each = (listed ? Memory.slot : 0) + inOneof + (field.presence === Presence.EXPLICIT ? Memory.slot : 0);
+  const each = (listed ? Memory.item : 0) + inOneof + (field.presence === Presence.EXPLICIT ? Memory.slot : 0);
   if (field.fieldKind === "map") return messageField(field, Read.message, 0, entryShape(field));
   if (field.message !== undefined) {
     return messageField(field, field.delimitedEncoding ? Read.group : Read.message, each, shapeOf(field.message));

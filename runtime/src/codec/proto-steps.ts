@@ -19,7 +19,7 @@ import { nextStep } from "../call/time-slice.ts";
 import { valueToJson } from "./binary/struct.ts";
 import { plainBytes } from "./codec.ts";
 import { STEP_BYTES, tooMuchMemory } from "./memory.ts";
-import { type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts";
+import { isVarint, type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts";
 
 /** A message as an object with its fields by name. */
 type Fields = Message & Record<string, unknown>;
@@ -59,41 +59,97 @@ async function merge(
 ): Promise<void> {
   const shape = shapeOf(type);
   const estimator = new ProtoEstimator(bytes, Number.POSITIVE_INFINITY);
+  // The estimate of a field ends soon after it has exceeded a step. Otherwise, each level of nesting would read the rest of
+  // the message again.
+  const sampler = new ProtoEstimator(bytes, stepBytes);
   let start = 0;
   let memory = 0;
   async function mergeUpTo(end: number): Promise<void> {
-    if (end === start) return;
-    const turn = nextStep();
-    if (turn !== undefined) await turn;
-    const part = bytes.subarray(start, end);
-    if (generated === undefined) mergeFromBinary(type, message, part);
-    else generated.decode(part, message);
+    if (end > start) await mergePart(bytes.subarray(start, end));
     start = end;
     memory = 0;
   }
+  async function mergePart(part: Uint8Array): Promise<void> {
+    const turn = nextStep();
+    if (turn !== undefined) await turn;
+    if (generated === undefined) mergeFromBinary(type, message, part);
+    else generated.decode(part, message);
+  }
   while (estimator.position < bytes.length) {
     const { position } = estimator;
-    const own = estimator.fields(shape, bytes.length, "field");
+    sampler.position = position;
+    const own = sampler.fields(shape, bytes.length, "field");
     const large = own > stepBytes ? largeField(shape, bytes, position) : undefined;
     if (large !== undefined) {
       await mergeUpTo(position);
       await mergeField(message, type, { ...large, stepBytes });
-      start = estimator.position;
-    } else {
-      memory += own;
-      if (memory >= stepBytes) await mergeUpTo(estimator.position);
+      start = estimator.position = large.end;
+      continue;
     }
+    if (own <= stepBytes) estimator.position = sampler.position;
+    else {
+      estimator.fields(shape, bytes.length, "field");
+      const parts = packedParts(shape, bytes, position, estimator.position, stepBytes);
+      if (parts !== undefined) {
+        await mergeUpTo(position);
+        for (const part of parts) await mergePart(part);
+        start = estimator.position;
+        continue;
+      }
+    }
+    memory += own;
+    if (memory >= stepBytes) await mergeUpTo(estimator.position);
   }
   await mergeUpTo(bytes.length);
 }
 
 /** Returns the field that begins at the position if its value can be split, or `undefined`. */
-function largeField(shape: MessageShape, bytes: Uint8Array, position: number): LargeField | undefined {
+function largeField(shape: MessageShape, bytes: Uint8Array, position: number): PlacedField | undefined {
   const reader = new ProtoEstimator(bytes, 0, position);
   const field = shape.fields.get(reader.uint32() >>> 3)?.field;
   if (field?.message === undefined || isWrapperDesc(field.message)) return undefined;
   if (field.fieldKind !== "map" && field.delimitedEncoding) return undefined;
-  return { field, contents: lengthDelimited(bytes, reader) };
+  const contents = lengthDelimited(bytes, reader);
+  return { field, contents, end: reader.position + contents.length };
+}
+
+/**
+ * Splits a large packed field from `start` to `end` into fields of fewer values. Returns `undefined` for any other field.
+ */
+function packedParts(
+  shape: MessageShape,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  stepBytes: number,
+): Iterable<Uint8Array> | undefined {
+  const reader = new ProtoEstimator(bytes, 0, start);
+  const tag = reader.uint32();
+  const field = shape.fields.get(tag >>> 3);
+  if (field?.packable !== true || (tag & 7) !== WireType.LengthDelimited) return undefined;
+  const contents = lengthDelimited(bytes, reader);
+  // Each value has at least one byte. The size is a multiple of four and eight, the sizes of fixed values.
+  const partBytes = Math.max(8, Math.ceil(stepBytes / field.each / 8) * 8);
+  return splitPacked(tag, contents, bytes.subarray(reader.position, end), { partBytes, varints: isVarint(field) });
+}
+
+/**
+ * `whole` is the contents and, in a malformed message, the rest of the last value. Each varint ends with a byte below 128, and
+ * fixed values end at a multiple of their size.
+ */
+function* splitPacked(
+  tag: number,
+  contents: Uint8Array,
+  whole: Uint8Array,
+  { partBytes, varints }: { readonly partBytes: number; readonly varints: boolean },
+): Generator<Uint8Array, void> {
+  for (let at = 0; at < contents.length; ) {
+    let next = Math.min(at + partBytes, contents.length);
+    while (varints && next < contents.length && (contents[next - 1] as number) >= 0x80) next += 1;
+    const head = new BinaryWriter().uint32(tag).uint32(next - at);
+    yield head.raw(next < contents.length ? contents.subarray(at, next) : whole.subarray(at)).finish();
+    at = next;
+  }
 }
 
 /** Returns the bytes after the length at the reader's position. */
@@ -107,6 +163,11 @@ function lengthDelimited(bytes: Uint8Array, reader: ProtoEstimator): Uint8Array 
 interface LargeField {
   readonly field: DescField;
   readonly contents: Uint8Array;
+}
+
+interface PlacedField extends LargeField {
+  /** Offset of the next field. */
+  readonly end: number;
 }
 
 interface Part extends LargeField {

@@ -6,9 +6,10 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { GeneratedCodec, HttpRpcPayloadCall, Method, PayloadBody } from "../call/method.ts";
+import type { BodyContent, GeneratedCodec, HttpRpcPayloadCall, Method, PayloadBody } from "../call/method.ts";
+import { immediate, runInSteps, type Steps, waitFor } from "../call/steps.ts";
 import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
-import { boundValues, type DecodeLimits } from "../codec/large-message.ts";
+import { createBodyJson, type DecodeLimits } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { decodeArguments } from "./arguments.ts";
@@ -52,12 +53,12 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
   const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec).map((name) => [name, codec])));
   const requests = new Map(Array.from(codecs, ([name, codec]) => [name, codecFormat(name, codec, options)]));
-  const context: BodyContext = {
-    json: boundValues(json, options),
+  const openContext = (bytes: Uint8Array): BodyContext => ({
+    json: createBodyJson(json, options, bytes.byteLength),
     codecs,
     limits: options.bodyLimits,
     decodeLimits: options,
-  };
+  });
   const { encode: encodeJson } = requests.get(JSON_TYPE)?.response ?? jsonCodec;
   const asJson = responseFormat(JSON_TYPE, encodeJson);
 
@@ -86,15 +87,18 @@ export function createFormats(options: ServerProtocolOptions): Formats {
 
   function bodyFormat(format: BodyFormat, mediaType: MediaType): RequestFormat {
     const { load, response, safelisted } = format;
-    const parse = (bytes: Uint8Array) => format.parse(bytes, mediaType, context);
-    const decode = (type: DescMessage, bytes: Uint8Array) => format.decode(type, parse(bytes), context);
+    function* parse(bytes: Uint8Array, context: BodyContext): Steps<BodyContent> {
+      if (load !== undefined) yield* waitFor(load());
+      return yield* format.parse(bytes, mediaType, context);
+    }
+    function* decode(type: DescMessage, bytes: Uint8Array): Steps<object> {
+      const context = openContext(bytes);
+      return yield* format.decode(type, yield* parse(bytes, context), context);
+    }
     const answersInKind = response !== undefined && !response.onRequest;
     return {
-      decode: load === undefined ? decode : (type, bytes) => load().then(() => decode(type, bytes)),
-      openBody: (bytes) => ({
-        bytes,
-        parse: () => (load === undefined ? parse(bytes) : load().then(() => parse(bytes))),
-      }),
+      decode: (type, bytes) => runInSteps(decode(type, bytes)),
+      openBody: (bytes) => ({ bytes, parse: () => parse(bytes, openContext(bytes)) }),
       response: (answersInKind && bodyResponses.get(mediaType.name)) || asJson,
       safelisted,
     };
@@ -160,7 +164,7 @@ function namesOf({ name }: Codec): string[] {
 function codecFormat(mediaType: string, codec: Codec, limits: DecodeLimits): RequestFormat {
   return {
     decode: (type, bytes, generated) => decodeArguments(codec, type, bytes, limits, generated),
-    openBody: (bytes) => ({ bytes, parse: () => ({ shape: "json", bytes }) }),
+    openBody: (bytes) => ({ bytes, parse: () => immediate({ shape: "json", bytes }) }),
     response: responseFormat(mediaType, (type, message, generated) => codec.encode(type, message, generated)),
     safelisted: false,
   };

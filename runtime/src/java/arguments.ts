@@ -2,11 +2,13 @@
  * The arguments of a method in JSON: by position in an array, or by name in an object (as Dubbo for Java reads them).
  */
 import type { JsonValue } from "@bufbuild/protobuf";
+import type { Steps } from "../call/steps.ts";
 import { Cost } from "./cost.ts";
-import { fromJson, toJson } from "./json.ts";
+import { toJson } from "./json.ts";
 import { ExactNumber } from "./json-text.ts";
+import { stepsFromJson } from "./read-json.ts";
 import type { JavaType, Parameter, Signature } from "./signature.ts";
-import { isBytes, isRecord, scalarOf, within } from "./type.ts";
+import { isBytes, isRecord, scalarOf, within, withinSteps } from "./type.ts";
 
 /** The array of the arguments. */
 export function argumentsToJson({ parameters }: Signature, values: readonly unknown[]): JsonValue[] {
@@ -40,15 +42,16 @@ export interface Fit {
   readonly plain: boolean;
 }
 
-/** The values of the first reading that is valid for the types. If none is, throws the error of the first. */
-export function valuesOf({ parameters }: Signature, readings: readonly JsonValue[][]): Fit {
+/** Converts the first reading that is valid for the types. If none is valid, throws the error of the first reading. */
+export function* valuesOf({ parameters }: Signature, readings: readonly JsonValue[][]): Steps<Fit> {
   let problem: unknown;
   for (const reading of readings) {
     try {
       const cost = new Cost();
-      const values = parameters.map(({ name, type }, index) =>
-        within(`argument "${name}"`, () => fromJson(type, reading[index] as JsonValue, cost)),
-      );
+      const values: unknown[] = [];
+      for (const [index, { name, type }] of parameters.entries()) {
+        values.push(yield* withinSteps(`argument "${name}"`, stepsFromJson(type, reading[index] as JsonValue, cost)));
+      }
       return { values, plain: isPlainReading(parameters, reading) };
     } catch (reason) {
       problem ??= reason;
@@ -63,7 +66,7 @@ function takesArray(type: JavaType): boolean {
 }
 
 /** Reports whether each argument is in its usual JSON form. */
-export function isPlainReading(parameters: readonly Parameter[], reading: readonly JsonValue[]): boolean {
+function isPlainReading(parameters: readonly Parameter[], reading: readonly JsonValue[]): boolean {
   return parameters.every(({ type }, index) => isPlain(type, reading[index] as JsonValue));
 }
 

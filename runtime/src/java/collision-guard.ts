@@ -50,24 +50,3 @@ export class CollisionGuard {
     return true;
   }
 }
-
-/** Adds the result of `make` for each item to a set. Throws if many numbers have the same hash. */
-export function addAll<T>(set: Set<unknown>, items: Iterable<T>, make: (item: T) => unknown): Set<unknown> {
-  const guard = new CollisionGuard(set);
-  for (const item of items) {
-    const key = make(item);
-    set.add(key);
-    guard.added(key);
-  }
-  return set;
-}
-
-/** Adds entries to a map. Throws if many keys that are numbers have the same hash. */
-export function setAll(map: Map<unknown, unknown>, entries: Iterable<readonly [unknown, unknown]>): typeof map {
-  const guard = new CollisionGuard(map);
-  for (const [key, value] of entries) {
-    map.set(key, value);
-    guard.added(key);
-  }
-  return map;
-}

@@ -7,7 +7,7 @@
 export interface CostLimits {
   /** Most values in a message. Default: 1,000,000. */
   readonly maxValues?: number | undefined;
-  /** Most lists, maps and objects in a message. Default: 250,000. */
+  /** Most lists, maps and objects in a message. Default: 150,000. */
   readonly maxContainers?: number | undefined;
   /** Most bytes written, before compression. Default: 64 MiB. */
   readonly maxBytes?: number | undefined;
@@ -15,7 +15,7 @@ export interface CostLimits {
 
 const DEFAULT_COST_LIMITS = {
   maxValues: 1_000_000,
-  maxContainers: 250_000,
+  maxContainers: 150_000,
   maxBytes: 64 * 2 ** 20,
 };
 

@@ -1,9 +1,11 @@
 /**
  * JSON as a serialization of sub-protocol B, for peers that support it. Dubbo for Java does not support it.
  */
+import { runInSteps } from "../call/steps.ts";
 import { decodeJsonText, encodeJson } from "../codec/codec.ts";
-import { fromJson, toJson } from "./json.ts";
+import { toJson } from "./json.ts";
 import { parseExactJson } from "./json-text.ts";
+import { fromJson, stepsFromJson } from "./read-json.ts";
 import type { Serialization } from "./serialization.ts";
 
 /** Encodes values as JSON text. Its name on the wire is `json`. */
@@ -12,7 +14,7 @@ export const jsonSerialization: Serialization = {
   encode: (type, value, cost) => encodeJson(toJson(type, value, cost)),
   decode: (type, bytes, cost) => fromJson(type, parseExactJson(decodeJsonText(bytes)), cost),
   decodeLarge: async (type, bytes, cost) => {
-    const { fromJsonInSteps, parseExactJsonInSteps } = await import("./large-json.ts");
-    return fromJsonInSteps(type, await parseExactJsonInSteps(bytes), cost);
+    const { parseExactJsonInSteps } = await import("./large-json.ts");
+    return runInSteps(stepsFromJson(type, await parseExactJsonInSteps(bytes), cost));
   },
 };

@@ -1,27 +1,18 @@
 /**
- * Converts values of declared types to JSON values and back, as Dubbo writes and reads them in sub-protocol A.
+ * Converts values of declared types to JSON values, as Dubbo reads them in sub-protocol A.
  */
-
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { decodeBase64 } from "../call/base64.ts";
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Notation } from "../call/method.ts";
-import { NUMBER } from "../http-rpc/body/parameters.ts";
-import { addAll, setAll } from "./collision-guard.ts";
+import { setMember } from "../codec/json-parts.ts";
 import { Cost } from "./cost.ts";
-import { dateFromJson } from "./json-date.ts";
-import { ExactNumber } from "./json-text.ts";
-import { toPlainData } from "./plain-data.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "./signature.ts";
 import {
-  initialValue,
   isBytes,
   isChars,
   isPrimitive,
   isRecord,
   memberOf,
-  nameOf,
   scalarOf,
-  setMember,
   show,
   toDate,
   toDigits,
@@ -135,100 +126,4 @@ function mapToPlain([keyType, valueType]: readonly [JavaType, JavaType], value: 
     setMember(object, String(text), inside(valueType, member));
   }
   return object;
-}
-
-/**
- * The value of a JSON value. Throws a `TypeError` for a value that is invalid for the type, and beyond the limits of `cost`. Also
- * accepts bigints, bytes and dates, for formats that have them, and exact numbers of JSON text.
- */
-export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost()): unknown {
-  if (type === "void") return undefined;
-  if (type === "java.lang.Object") return toPlainData(json, cost);
-  cost.addMade(1);
-  if (json === null) {
-    if (isPrimitive(type)) throw new TypeError(`null is not a valid ${type}`);
-    return null;
-  }
-  const scalar = scalarOf(type);
-  if (scalar !== undefined) return toScalar(scalar, scalarFromJson(scalar, json));
-  if (isBytes(type)) return bytesFromJson(json);
-  if (typeof type === "string") return builtInFromJson(type, json);
-  if ("enum" in type) return toEnum(type.enum, json);
-  if (isChars(type) && typeof json === "string") return json.split("");
-  cost.addContainer();
-  if ("class" in type) return objectFromJson(type.class(), json, cost);
-  if ("map" in type) return mapFromJson(type, json, cost);
-  if (!Array.isArray(json)) throw new TypeError(`${show(json)} is not a valid ${nameOf(type)}`);
-  if ("set" in type) return addAll(new Set(), json, (one) => fromJson(type.set, one, cost));
-  const item = "list" in type ? type.list : type.array;
-  return json.map((one) => fromJson(item, one, cost));
-}
-
-const WHOLE = /^-?[0-9]{1,20}$/;
-
-/** Numbers are also read from strings, in which they keep all their digits. */
-function scalarFromJson(type: JavaPrimitive, json: JsonValue | ExactNumber): unknown {
-  const text = json instanceof ExactNumber ? String(json) : json;
-  if (typeof text !== "string" || type === "char" || type === "boolean") return json;
-  if (type !== "float" && type !== "double") return WHOLE.test(text) ? BigInt(text) : json;
-  if (!NUMBER.test(text)) return json;
-  const number = Number(text);
-  // Digits beyond the range of a double must not become Infinity.
-  return Number.isFinite(number) || !/[0-9]/.test(text) ? number : json;
-}
-
-const TOLERANT_BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
-
-/** Bytes as the array of numbers that Java writes, or as base64. */
-function bytesFromJson(json: JsonValue | Uint8Array): Uint8Array {
-  if (json instanceof Uint8Array) return json;
-  if (Array.isArray(json)) return Uint8Array.from(json, (one) => toScalar("byte", one) as number);
-  if (typeof json === "string" && TOLERANT_BASE64.test(json)) return decodeBase64(json);
-  throw new TypeError(`${show(json)} is neither base64 nor a list of bytes`);
-}
-
-function builtInFromJson(type: JavaPrimitive | JavaBuiltIn, json: JsonValue | ExactNumber): unknown {
-  if (type === "java.util.Date") return dateFromJson(json);
-  if (type === "java.math.BigDecimal" || type === "java.math.BigInteger") {
-    return toDigits(type, json instanceof ExactNumber ? String(json) : json);
-  }
-  if (type === "java.lang.String" && typeof json === "string") return json;
-  throw new TypeError(`${show(json)} is not a valid ${type}`);
-}
-
-/** Missing fields get Java's initial value; unknown ones are ignored. */
-function objectFromJson({ name, fields }: JavaClass, json: JsonValue, cost: Cost): object {
-  if (!isRecord(json)) throw new TypeError(`${show(json)} is not a valid ${name}`);
-  const object = {};
-  for (const [field, type] of Object.entries(fields)) {
-    const member = Object.hasOwn(json, field) ? (json as JsonObject)[field] : undefined;
-    setMember(object, field, fieldFromJson(field, type, member, cost));
-  }
-  return object;
-}
-
-/** The value of a field, whose member may be missing. */
-export function fieldFromJson(field: string, type: JavaType, member: JsonValue | undefined, cost: Cost): unknown {
-  if (member === undefined) cost.addMade(1);
-  const decode = (): unknown => (member === undefined ? initialValue(type) : fromJson(type, member, cost));
-  return within(`field "${field}"`, decode);
-}
-
-function mapFromJson(type: Extract<JavaType, { readonly map: unknown }>, json: JsonValue, cost: Cost): object {
-  if (!isRecord(json)) throw new TypeError(`${show(json)} is not a valid ${nameOf(type)}`);
-  const [keyType, valueType] = type.map;
-  const entries = Object.entries(json as JsonObject).map(
-    ([key, member]) => [keyFromJson(keyType, key, cost), fromJson(valueType, member, cost)] as const,
-  );
-  if (type.record !== true) return setAll(new Map(), entries);
-  const record = {};
-  for (const [key, member] of entries) setMember(record, String(key), member);
-  return record;
-}
-
-/** Keys are always strings in JSON. */
-export function keyFromJson(type: JavaType, key: string, cost: Cost): unknown {
-  if (scalarOf(type) === "boolean" && (key === "true" || key === "false")) return key === "true";
-  const milliseconds = type === "java.util.Date" && /^-?[0-9]{1,16}$/.test(key);
-  return fromJson(type, milliseconds ? Number(key) : key, cost);
 }

@@ -2,6 +2,7 @@
  * Java types: their names, and the TypeScript values of scalar types.
  */
 import { reasonOf } from "../call/error.ts";
+import type { Steps } from "../call/steps.ts";
 import { ExactNumber } from "./json-text.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
 
@@ -194,12 +195,6 @@ export function memberOf(object: Readonly<Record<string, unknown>>, name: string
   return Object.hasOwn(object, name) || !(name in Object.prototype) ? object[name] : undefined;
 }
 
-/** Sets a member. A plain assignment to `__proto__` would change the prototype (prototype pollution). */
-export function setMember(target: object, name: string, value: unknown): void {
-  if (name !== "__proto__") (target as Record<string, unknown>)[name] = value;
-  else Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
-}
-
 /** Returns the initial value of a field in Java. */
 export function initialValue(type: JavaType): unknown {
   if (!isPrimitive(type)) return null;
@@ -215,13 +210,13 @@ export function within<T>(where: string, work: () => T): T {
   }
 }
 
-/** Adds to the errors of asynchronous work where they occurred. */
-export function withinLater<T>(where: string, work: Promise<T>): Promise<T> {
-  return work.catch((cause: unknown) =>
-    within(where, () => {
-      throw cause;
-    }),
-  );
+/** Adds `where` to the message of an error of work in steps. */
+export function* withinSteps<T>(where: string, work: Steps<T>): Steps<T> {
+  try {
+    return yield* work;
+  } catch (cause) {
+    throw new TypeError(`${where}: ${reasonOf(cause)}`, { cause });
+  }
 }
 
 /** The classes and enums that a type refers to, by name. */

@@ -4,8 +4,9 @@
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { BodyContent, NamedResult, Notation } from "../../call/method.ts";
-import type { Codec, JsonValues } from "../../codec/codec.ts";
-import type { DecodeLimits } from "../../codec/large-message.ts";
+import type { Steps } from "../../call/steps.ts";
+import type { Codec } from "../../codec/codec.ts";
+import type { BodyJson, DecodeLimits } from "../../codec/large-message.ts";
 import type { BodyLimits } from "../../protocol/options.ts";
 import type { MediaType } from "../media-type.ts";
 
@@ -19,12 +20,12 @@ export interface BodyFormat {
   /** Loads the parser. Default: the parser is part of the bundle. */
   load?(): Promise<unknown>;
   /** Parses a body without knowledge of its types. Throws an `RpcError`, or any error for malformed bytes. */
-  parse(bytes: Uint8Array, mediaType: MediaType, context: BodyContext): BodyContent;
+  parse(bytes: Uint8Array, mediaType: MediaType, context: BodyContext): Steps<BodyContent>;
   /**
    * Decodes the result of `parse` into a message. Throws an `RpcError`, or any error for a body that does not match the
    * type.
    */
-  decode(type: DescMessage, content: BodyContent, context: BodyContext): object | Promise<object>;
+  decode(type: DescMessage, content: BodyContent, context: BodyContext): Steps<object>;
   /** The encoder of responses. Default: none, the format is for requests only. */
   readonly response?: BodyResponse;
 }
@@ -55,10 +56,10 @@ export interface ResultEncoder {
   encode(result: NamedResult): Uint8Array;
 }
 
-/** Settings of a server that all formats use. */
+/** Settings of a server that all formats use, for one body. */
 export interface BodyContext {
-  /** The JSON functions of the server's codec, with its registry and the limit on decoded memory. */
-  readonly json: JsonValues;
+  /** The JSON functions of the server's codec for the body, with its registry and the limit on decoded memory. */
+  readonly json: BodyJson;
   /** The server's codecs by media type, including aliases. */
   readonly codecs: ReadonlyMap<string, Codec>;
   readonly limits: BodyLimits;

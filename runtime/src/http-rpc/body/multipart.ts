@@ -7,15 +7,16 @@ import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
 import type { BodyContent, BodyPart, NamedValue } from "../../call/method.ts";
-import { type Codec, decodeJson, type JsonValues } from "../../codec/codec.ts";
-import { decodedLimit, decodeMessage } from "../../codec/large-message.ts";
+import { StepCounter, type Steps, waitFor } from "../../call/steps.ts";
+import type { Codec } from "../../codec/codec.ts";
+import { type BodyJson, decodedLimit, decodeMessage } from "../../codec/large-message.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 import { JSON_TYPE, type MediaType, parseMediaType } from "../media-type.ts";
 import { mapOfPairs } from "./form.ts";
 import type { BodyContext, BodyFormat } from "./format.ts";
-import { bindParameters, DecodedMessage, holdsBytes, messageFrom, parseText } from "./parameters.ts";
+import { bindParameters, DecodedMessage, type FieldValue, holdsBytes, messageFrom, parseText } from "./parameters.ts";
 
 type MultipartContent = Extract<BodyContent, { shape: "parts" }>;
 
@@ -29,8 +30,8 @@ export function createMultipart(formats: readonly BodyFormat[]): BodyFormat {
     mediaTypes: ["multipart/form-data"],
     safelisted: true,
     load: () => Promise.all([loadMultipartParser(), ...formats.map(({ load }) => load?.())]),
-    parse(bytes, { parameters }, context): MultipartContent {
-      const parts = parseParts(bytes, parameters.get("boundary"), context.limits.parts);
+    *parse(bytes, { parameters }, context) {
+      const parts = yield* parseParts(bytes, parameters.get("boundary"), context.limits.parts);
       const values = parts.map(({ name, value }) => ({ name, value: new Part(name, value, formats, context) }));
       return { shape: "parts", values };
     },
@@ -75,26 +76,27 @@ class Part implements BodyPart {
     return this.#mediaType.name === FORM_TYPE;
   }
 
-  parse(): BodyContent {
+  *parse(): Steps<BodyContent> {
     if (this.#isJson) return { shape: "json", bytes: this.bytes };
     const format = this.#format;
     if (format === undefined) throw this.unsupported(this.#formats.flatMap(({ mediaTypes }) => mediaTypes));
-    return format.parse(this.bytes, this.#mediaType, this.#context);
+    return yield* format.parse(this.bytes, this.#mediaType, this.#context);
   }
 
   /**
    * Decodes the part into a message of a type, by one of the server's codecs or another format. Throws status 415 for
    * other content types.
    */
-  decode(type: DescMessage, bodyBytes: number): object | Promise<object> {
+  *decode(type: DescMessage, bodyBytes: number): Steps<object> {
     const format = this.#format;
-    if (format !== undefined) return format.decode(type, this.parse(), this.#context);
+    if (format !== undefined) return yield* format.decode(type, yield* this.parse(), this.#context);
     const { decodeLimits, codecs } = this.#context;
     const codec = codecs.get(this.#mediaType.name);
     if (codec !== undefined) {
       // The limit on memory applies to all parts together. Each part gets a share in proportion to its bytes.
       const maxDecodedBytes = Math.max(1, (decodedLimit(decodeLimits) * this.bytes.byteLength) / bodyBytes);
-      return decodeMessage(codec, type, this.bytes, { ...decodeLimits, maxDecodedBytes });
+      const message = decodeMessage(codec, type, this.bytes, { ...decodeLimits, maxDecodedBytes });
+      return message instanceof Promise ? yield* waitFor(message) : message;
     }
     throw this.unsupported([...this.#context.codecs.keys(), ...this.#formats.flatMap(({ mediaTypes }) => mediaTypes)]);
   }
@@ -109,40 +111,40 @@ class Part implements BodyPart {
 }
 
 /** Decodes parts into a request message: by name, or by position if no name is known. */
-function decodeParts(
-  json: JsonValues,
-  type: DescMessage,
-  parts: readonly NamedValue<BodyPart>[],
-): object | Promise<object> {
+function* decodeParts(json: BodyJson, type: DescMessage, parts: readonly NamedValue<BodyPart>[]): Steps<object> {
   const bodyBytes = parts.reduce((sum, { value }) => sum + value.bytes.byteLength, 0);
-  const pending: Promise<unknown>[] = [];
-  const values = bindParameters(type, parts).flatMap(({ field, value: part }) => {
-    const decoded = decodePart(field, part as Part, bodyBytes);
-    return decoded.map((value) => ({ field, value }));
-  });
-  for (const { value } of values) if (value instanceof DecodedMessage && value.pending) pending.push(value.pending);
-  return pending.length === 0
-    ? messageFrom(json, type, values)
-    : Promise.all(pending).then(() => messageFrom(json, type, values));
+  const counter = new StepCounter();
+  const values: FieldValue<PartValue>[] = [];
+  for (const { field, value: part } of bindParameters(type, parts)) {
+    for (const value of yield* decodePart(json, field, part as Part, bodyBytes)) {
+      if (counter.add()) yield undefined;
+      values.push({ field, value });
+    }
+  }
+  return yield* messageFrom(json, type, values);
 }
 
+type PartValue = JsonValue | Uint8Array | DecodedMessage;
+
 /** Decodes the values of a part for its field: one value, none for an empty text, or all items of a JSON list. */
-function decodePart(field: DescField, part: Part, bodyBytes: number): (JsonValue | Uint8Array | DecodedMessage)[] {
+function* decodePart(json: BodyJson, field: DescField, part: Part, bodyBytes: number): Steps<PartValue[]> {
   if (holdsBytes(field)) return [part.bytes];
   const isMap = field.fieldKind === "map";
   const message = isMap ? undefined : field.message;
-  if (!part.isText && message !== undefined) return [new DecodedMessage(message, part.decode(message, bodyBytes))];
+  if (!part.isText && message !== undefined) {
+    return [new DecodedMessage(message, yield* part.decode(message, bodyBytes))];
+  }
   if (!part.isText && !(isMap && part.isForm)) throw part.unsupported(isMap ? [FORM_TYPE] : []);
-  return valuesIn(field, part.parse());
+  return yield* valuesIn(json, field, yield* part.parse());
 }
 
-function valuesIn(field: DescField, content: BodyContent): JsonValue[] {
+function* valuesIn(json: BodyJson, field: DescField, content: BodyContent): Steps<JsonValue[]> {
   if (content.shape === "text") {
-    const value = parseText(field, content.text);
+    const value = yield* parseText(json, field, content.text);
     return value === undefined ? [] : [value];
   }
-  if (content.shape === "pairs") return [mapOfPairs(field, content.values)];
-  const value = decodeJson((content as Extract<BodyContent, { shape: "json" }>).bytes);
+  if (content.shape === "pairs") return [yield* mapOfPairs(json, field, content.values)];
+  const value = yield* json.parse((content as Extract<BodyContent, { shape: "json" }>).bytes);
   return field.fieldKind === "list" && Array.isArray(value) ? value : [value];
 }
 
@@ -161,13 +163,20 @@ export async function loadMultipartParser(): Promise<void> {
   multipasta ??= await import("multipasta");
 }
 
+/** Bytes that are parsed in one step. */
+const STEP_BYTES = 64 * 1024;
+
 //     boundary = 0*69<bchars> bcharsnospace
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
 /**
  * Splits a body at its boundary. The parser must have been loaded. Throws for a body that is malformed or ends early.
  */
-export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxParts: number): NamedValue<RawPart>[] {
+export function* parseParts(
+  bytes: Uint8Array,
+  boundary: string | undefined,
+  maxParts: number,
+): Steps<NamedValue<RawPart>[]> {
   if (boundary === undefined || !BOUNDARY.test(boundary)) {
     throw badRequest("the content type multipart/form-data must have a boundary of 1 to 70 characters");
   }
@@ -196,7 +205,10 @@ export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxP
       if (!done) throw partError(error, maxParts);
     },
   });
-  parser.write(bytes);
+  for (let start = 0; start < bytes.length; start += STEP_BYTES) {
+    if (start > 0) yield undefined;
+    parser.write(bytes.subarray(start, start + STEP_BYTES));
+  }
   parser.end();
   if (!done) throw partError({ _tag: "EndNotReached" }, maxParts);
   // RFC 2046, section 5.1.1: encapsulation = 1*encapsulated-part

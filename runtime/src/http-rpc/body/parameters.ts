@@ -15,7 +15,8 @@ import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protob
 import { Code } from "../../call/code.ts";
 import { reasonOf } from "../../call/error.ts";
 import type { NamedValue } from "../../call/method.ts";
-import { decodeJson, type JsonValues } from "../../codec/codec.ts";
+import type { Steps } from "../../call/steps.ts";
+import type { BodyJson } from "../../codec/large-message.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 
@@ -56,23 +57,11 @@ export function bindParameters<V>(type: DescMessage, values: readonly NamedValue
 /** The value of a message field that is decoded by a codec or a format. */
 export class DecodedMessage {
   readonly type: DescMessage;
-  #message: Message | undefined;
-  /** Resolves when the message has been decoded; `undefined` if it is decoded already. */
-  readonly pending: Promise<void> | undefined;
+  readonly message: Message;
 
-  constructor(type: DescMessage, message: object | Promise<object>) {
+  constructor(type: DescMessage, message: object) {
     this.type = type;
-    if (message instanceof Promise) {
-      this.pending = message.then((decoded) => {
-        this.#message = decoded as Message;
-      });
-      // Another part may fail the call before this promise is awaited, so a rejection is handled here.
-      this.pending.catch(() => {});
-    } else this.#message = message as Message;
-  }
-
-  get message(): Message {
-    return this.#message as Message;
+    this.message = message as Message;
   }
 }
 
@@ -82,11 +71,11 @@ interface PlacedValue extends FieldValue<Uint8Array | DecodedMessage> {
 }
 
 /** Creates a message from the values of its fields: JSON values, bytes for a field of bytes, or messages. */
-export function messageFrom(
-  json: JsonValues,
+export function* messageFrom(
+  json: BodyJson,
   type: DescMessage,
   values: readonly FieldValue<JsonValue | Uint8Array | DecodedMessage>[],
-): object {
+): Steps<object> {
   const members = new Map<string, JsonValue>();
   const placed: PlacedValue[] = [];
   const counts = new Map<DescField, number>();
@@ -100,16 +89,16 @@ export function messageFrom(
     else if (list && Array.isArray(items)) items.push(value);
     else members.set(field.jsonName, list ? [value] : value);
   }
-  const message = fromMembers(json, type, members);
+  const message = yield* fromMembers(json, type, members);
   if (placed.length > 0) setPlaced(type, message, placed);
   return message;
 }
 
 /** Decodes a message from its JSON members. The JSON of a message that wraps a scalar is the scalar. */
-function fromMembers(json: JsonValues, type: DescMessage, members: ReadonlyMap<string, JsonValue>): object {
-  if (!WRAPPERS.has(type.typeName)) return json.fromValue(type, Object.fromEntries(members));
+function* fromMembers(json: BodyJson, type: DescMessage, members: ReadonlyMap<string, JsonValue>): Steps<object> {
+  if (!WRAPPERS.has(type.typeName)) return yield* json.fromValue(type, Object.fromEntries(members));
   const boxed = members.get("value");
-  return boxed === undefined ? create(type) : json.fromValue(type, boxed);
+  return boxed === undefined ? create(type) : yield* json.fromValue(type, boxed);
 }
 
 function setPlaced(type: DescMessage, message: object, placed: readonly PlacedValue[]): void {
@@ -188,31 +177,35 @@ export function holdsJson({ typeName }: DescMessage): boolean {
  * Parses a text as the JSON value of a field, or of one item of a repeated field. Returns `undefined`, which leaves the
  * field unset, for an empty text unless the type is a string, because HTML forms send empty inputs too.
  */
-export function parseText(field: DescField, text: string): JsonValue | undefined {
+export function* parseText(json: BodyJson, field: DescField, text: string): Steps<JsonValue | undefined> {
   try {
-    return field.fieldKind === "map" ? parseJson(text) : parseItem(field, text);
+    return yield* field.fieldKind === "map" ? parseJson(json, text) : parseItem(json, field, text);
   } catch (cause) {
     throw new Error(`parameter "${field.jsonName}": ${reasonOf(cause)}`, { cause });
   }
 }
 
 /** Parses a text as an item of a list, a value of a map, or a singular field. */
-export function parseItem({ message, enum: enumeration, scalar }: DescField, text: string): JsonValue | undefined {
-  if (message !== undefined) return parseMessageText(message, text);
+export function* parseItem(
+  json: BodyJson,
+  { message, enum: enumeration, scalar }: DescField,
+  text: string,
+): Steps<JsonValue | undefined> {
+  if (message !== undefined) return yield* parseMessageText(json, message, text);
   return enumeration === undefined ? parseScalar(scalar, text) : parseEnum(enumeration, text);
 }
 
 /** Parses a text as a message: as JSON, unless the JSON of the message is itself a string or scalar. */
-export function parseMessageText(type: DescMessage, text: string): JsonValue | undefined {
+export function* parseMessageText(json: BodyJson, type: DescMessage, text: string): Steps<JsonValue | undefined> {
   const wrapped = WRAPPERS.get(type.typeName);
   if (wrapped !== undefined) return parseScalar(wrapped, text);
-  return TEXT_TYPES.has(type.typeName) ? text.trim() || undefined : parseJson(text);
+  return TEXT_TYPES.has(type.typeName) ? text.trim() || undefined : yield* parseJson(json, text);
 }
 
 const encoder = new TextEncoder();
 
-function parseJson(text: string): JsonValue | undefined {
-  return text.trim() === "" ? undefined : decodeJson(encoder.encode(text));
+function* parseJson(json: BodyJson, text: string): Steps<JsonValue | undefined> {
+  return text.trim() === "" ? undefined : yield* json.parse(encoder.encode(text));
 }
 
 function parseEnum({ values }: DescEnum, text: string): JsonValue | undefined {

@@ -5,7 +5,8 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
 import type { BodyContent, NamedResult, Notation } from "../../call/method.ts";
-import type { JsonValues } from "../../codec/codec.ts";
+import type { Steps } from "../../call/steps.ts";
+import type { BodyJson } from "../../codec/large-message.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import type { BodyFormat } from "./format.ts";
@@ -24,10 +25,9 @@ export const text: BodyFormat = {
   kind: "text",
   mediaTypes: ["text/plain"],
   safelisted: true,
-  parse: (bytes, { parameters }): TextContent => ({
-    shape: "text",
-    text: decodeText(bytes, parameters.get("charset")),
-  }),
+  *parse(bytes, { parameters }) {
+    return { shape: "text", text: yield* decodeText(bytes, parameters.get("charset")) };
+  },
   decode: (type, content: TextContent, { json }) => decodeTextBody(json, type, content.text),
   response: {
     onRequest: true,
@@ -39,10 +39,10 @@ export const text: BodyFormat = {
 };
 
 /** Decodes the request message of a method with one string parameter. */
-function decodeTextBody(json: JsonValues, type: DescMessage, value: string): object {
-  if (type.typeName === STRING_VALUE) return json.fromValue(type, value);
+function* decodeTextBody(json: BodyJson, type: DescMessage, value: string): Steps<object> {
+  if (type.typeName === STRING_VALUE) return yield* json.fromValue(type, value);
   const field = stringField(type);
-  if (field !== undefined) return messageFrom(json, type, [{ field, value }]);
+  if (field !== undefined) return yield* messageFrom(json, type, [{ field, value }]);
   const problem = `text/plain is for methods with one string parameter, and ${type.typeName} has none or several`;
   throw new Refusal(415, Code.Internal, problem);
 }
@@ -76,15 +76,17 @@ function stringField(type: DescMessage): DescField | undefined {
   return fields.length === 1 ? fields[0] : undefined;
 }
 
+/** Decodes a part of the bytes. `offset` is the position of the part; `stream` is true if more parts follow. */
+type DecodePart = (bytes: Uint8Array, offset: number, stream: boolean) => string;
+
 /**
  * Charsets that TextDecoder does not support or decodes differently. It treats US-ASCII and ISO-8859-1 as windows-1252,
- * which Node decodes as ISO-8859-1, and UTF-16 as little-endian.
+ * which Node decodes as ISO-8859-1.
  */
-const OWN_CHARSETS: Readonly<Record<string, (bytes: Uint8Array) => string>> = {
+const OWN_CHARSETS: Readonly<Record<string, DecodePart>> = {
   "us-ascii": decodeAscii,
   "iso-8859-1": decodeLatin1,
   "windows-1252": decodeWindows1252,
-  "utf-16": decodeUtf16,
 };
 const ALIASES: Readonly<Record<string, string>> = {
   ascii: "us-ascii",
@@ -94,28 +96,43 @@ const ALIASES: Readonly<Record<string, string>> = {
   utf16: "utf-16",
 };
 
+/** Bytes that are decoded in one step. */
+const STEP_BYTES = 64 * 1024;
+
 /**
  * Decodes text in a charset, UTF-8 by default, and removes its byte order mark.
  *
  * Throws for bytes that are invalid in the charset, and status 415 for charsets that the platform cannot decode.
  */
-export function decodeText(bytes: Uint8Array, charset = "utf-8"): string {
+export function* decodeText(bytes: Uint8Array, charset = "utf-8"): Steps<string> {
   const label = charset.toLowerCase();
-  const decode = OWN_CHARSETS[ALIASES[label] ?? label];
-  if (decode !== undefined) return decode(bytes);
-  const decoder = createDecoder(label);
+  const known = ALIASES[label] ?? label;
+  const decode = OWN_CHARSETS[known] ?? createDecoder(known === "utf-16" ? detectUtf16(bytes) : label, charset);
+  let text = "";
+  for (let start = 0; start === 0 || start < bytes.length; start += STEP_BYTES) {
+    if (start > 0) yield undefined;
+    const end = start + STEP_BYTES;
+    text += decode(bytes.subarray(start, end), start, end < bytes.length);
+  }
+  return text;
+}
+
+function createDecoder(label: string, charset: string): DecodePart {
+  const decoder = findDecoder(label);
   if (decoder === undefined) {
     const supported = "UTF-8, UTF-16, US-ASCII, ISO-8859-1, GBK and others of the WHATWG encoding standard";
     throw new Refusal(415, Code.Internal, `charset ${quote(charset)} is not supported; supported are: ${supported}`);
   }
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    throw new Error(`the bytes are not text in ${clipText(charset, 100)}`);
-  }
+  return (bytes, _offset, stream) => {
+    try {
+      return decoder.decode(bytes, { stream });
+    } catch {
+      throw new Error(`the bytes are not text in ${clipText(charset, 100)}`);
+    }
+  };
 }
 
-function createDecoder(label: string) {
+function findDecoder(label: string) {
   try {
     return new TextDecoder(label, { fatal: true });
   } catch {
@@ -123,10 +140,10 @@ function createDecoder(label: string) {
   }
 }
 
-function decodeAscii(bytes: Uint8Array): string {
+function decodeAscii(bytes: Uint8Array, offset: number): string {
   const position = bytes.findIndex((byte) => byte > 0x7f);
-  if (position < 0) return new TextDecoder().decode(bytes);
-  throw new Error(`the bytes are not text in US-ASCII: byte ${position} is above 127`);
+  if (position < 0) return decodeLatin1(bytes);
+  throw new Error(`the bytes are not text in US-ASCII: byte ${offset + position} is above 127`);
 }
 
 /** Maximum number of characters per call of `String.fromCharCode`, because the number of arguments is limited. */
@@ -147,8 +164,7 @@ function decodeWindows1252(bytes: Uint8Array): string {
   return decodeLatin1(bytes).replaceAll(/[\u0080-\u009f]/g, (one) => WINDOWS_1252.charAt(one.charCodeAt(0) - 0x80));
 }
 
-/** Decodes UTF-16. Without a byte order mark it is big-endian (RFC 2781, section 4.3). */
-function decodeUtf16(bytes: Uint8Array): string {
-  const littleEndian = bytes[0] === 0xff && bytes[1] === 0xfe;
-  return decodeText(bytes, littleEndian ? "utf-16le" : "utf-16be");
+/** Returns the byte order of UTF-16. Without a byte order mark it is big-endian (RFC 2781, section 4.3). */
+function detectUtf16(bytes: Uint8Array): string {
+  return bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : "utf-16be";
 }

@@ -11,12 +11,17 @@
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { reasonOf } from "../../call/error.ts";
 import type { BodyContent, BodyElement } from "../../call/method.ts";
+import { StepCounter, type Steps } from "../../call/steps.ts";
+import type { BodyJson } from "../../codec/large-message.ts";
 import type { BodyFormat } from "./format.ts";
 import { findField, isTextual, parseItem, parseMessageText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
 import { encodeXml, XML_RESULTS } from "./xml-writer.ts";
 
 const MAX_XML_DEPTH = 100;
+
+/** Characters that are parsed in one step. */
+const STEP_CHARACTERS = 16 * 1024;
 
 type XmlContent = Extract<BodyContent, { shape: "element" }>;
 
@@ -26,11 +31,12 @@ export const xml: BodyFormat = {
   mediaTypes: ["application/xml", "text/xml"],
   safelisted: false,
   load: loadXmlParser,
-  parse: (bytes, { parameters }, { limits }): XmlContent => ({
-    shape: "element",
-    element: parseXml(bytes, parameters.get("charset"), limits.elements),
-  }),
-  decode: (type, { element }: XmlContent, { json }) => json.fromValue(type, decodeXml(type, element)),
+  *parse(bytes, { parameters }, { limits }) {
+    return { shape: "element", element: yield* parseXml(bytes, parameters.get("charset"), limits.elements) };
+  },
+  *decode(type, { element }: XmlContent, { json }) {
+    return yield* json.fromValue(type, yield* decodeXml(type, element, json));
+  },
   response: { onRequest: false, parameters: "", fits: () => true, encode: encodeXml, results: XML_RESULTS },
 };
 
@@ -41,8 +47,8 @@ interface OpenElement extends BodyElement {
 }
 
 /** Converts a message in XML to its JSON value. Throws for XML that does not match the schema. */
-export function decodeXml(type: DescMessage, element: BodyElement): JsonValue {
-  return messageValue(type, element) ?? {};
+export function* decodeXml(type: DescMessage, element: BodyElement, json: BodyJson): Steps<JsonValue> {
+  return (yield* messageValue(json, type, element)) ?? {};
 }
 
 let saxes: typeof import("saxes") | undefined;
@@ -74,9 +80,13 @@ const MISC: readonly (readonly [string, string])[] = [
  *
  *     prolog ::= XMLDecl? Misc* (doctypedecl Misc*)?        Misc ::= Comment | PI | S
  */
-function hasDocumentType(text: string): boolean {
+function* hasDocumentType(text: string): Steps<boolean> {
+  const counter = new StepCounter();
+  const space = /\s*/y;
   for (let position = 0; ; ) {
-    while (/\s/.test(text.charAt(position))) position += 1;
+    if (counter.add()) yield undefined;
+    space.lastIndex = position;
+    position += space.exec(text)?.[0].length ?? 0;
     if (text.startsWith("<!DOCTYPE", position)) return true;
     const [start = "", end = ""] = MISC.find(([opening]) => text.startsWith(opening, position)) ?? [];
     const found = text.indexOf(end, position + start.length);
@@ -89,14 +99,15 @@ function hasDocumentType(text: string): boolean {
  * Parses a document and returns its root. The parser must have been loaded. Throws for XML that is malformed or exceeds
  * a limit.
  */
-export function parseXml(bytes: Uint8Array, charset: string | undefined, maxElements: number): BodyElement {
-  const text = decodeText(bytes, charset ?? detectCharset(bytes));
-  if (hasDocumentType(text)) throw new Error("the XML has a document type, which is not allowed");
+export function* parseXml(bytes: Uint8Array, charset: string | undefined, maxElements: number): Steps<BodyElement> {
+  const text = yield* decodeText(bytes, charset ?? detectCharset(bytes));
+  if (yield* hasDocumentType(text)) throw new Error("the XML has a document type, which is not allowed");
   const { SaxesParser } = saxes as NonNullable<typeof saxes>;
   const parser = new SaxesParser({ position: false });
   const top: OpenElement = { name: "", children: [], text: "" };
   const open = [top];
   let count = 0;
+  let attributes = 0;
   const append = (part: string): void => {
     (open.at(-1) as OpenElement).text += part;
   };
@@ -112,19 +123,29 @@ export function parseXml(bytes: Uint8Array, charset: string | undefined, maxElem
     (open.at(-1) as OpenElement).children.push(element);
     open.push(element);
   });
+  parser.on("attribute", () => {
+    attributes += 1;
+    if (attributes > maxElements) throw new Error(`the XML has more than ${maxElements} attributes`);
+  });
   parser.on("closetag", () => {
     open.pop();
   });
   parser.on("text", append);
   parser.on("cdata", append);
-  parser.write(text).close();
+  for (let start = 0; start < text.length; start += STEP_CHARACTERS) {
+    if (start > 0) yield undefined;
+    parser.write(text.slice(start, start + STEP_CHARACTERS));
+  }
+  parser.close();
   return top.children[0] as OpenElement;
 }
 
-function messageValue(type: DescMessage, element: BodyElement): JsonValue | undefined {
-  if (isTextual(type)) return parseMessageText(type, textOf(element));
+function* messageValue(json: BodyJson, type: DescMessage, element: BodyElement): Steps<JsonValue | undefined> {
+  if (isTextual(type)) return yield* parseMessageText(json, type, textOf(element));
+  const counter = new StepCounter();
   const members = new Map<string, JsonValue>();
   for (const child of element.children) {
+    if (counter.add()) yield undefined;
     const field = findField(type, child.name);
     if (field === undefined) continue;
     const { jsonName } = field;
@@ -132,7 +153,7 @@ function messageValue(type: DescMessage, element: BodyElement): JsonValue | unde
     if (known !== undefined && field.fieldKind !== "list") {
       throw new Error(`element "${child.name}" is given more than once`);
     }
-    const value = field.fieldKind === "map" ? mapValue(field, child) : itemValue(field, child);
+    const value = yield* field.fieldKind === "map" ? mapValue(json, field, child) : itemValue(json, field, child);
     if (value === undefined) continue;
     if (Array.isArray(known)) known.push(value);
     else members.set(jsonName, field.fieldKind === "list" ? [value] : value);
@@ -140,8 +161,10 @@ function messageValue(type: DescMessage, element: BodyElement): JsonValue | unde
   return Object.fromEntries(members);
 }
 
-function mapValue(field: DescField, element: BodyElement): JsonValue {
-  return Object.fromEntries(entriesOf(element).map(([key, value]) => [key, itemValue(field, value) ?? ""]));
+function* mapValue(json: BodyJson, field: DescField, element: BodyElement): Steps<JsonValue> {
+  const entries: [string, JsonValue][] = [];
+  for (const [key, value] of entriesOf(element)) entries.push([key, (yield* itemValue(json, field, value)) ?? ""]);
+  return Object.fromEntries(entries);
 }
 
 /** Returns the keys and values of a map. Throws for an entry without one of them. */
@@ -153,11 +176,11 @@ export function entriesOf(element: BodyElement): [string, BodyElement][] {
   });
 }
 
-function itemValue(field: DescField, element: BodyElement): JsonValue | undefined {
+function* itemValue(json: BodyJson, field: DescField, element: BodyElement): Steps<JsonValue | undefined> {
   try {
     return field.message === undefined
-      ? parseItem(field, textOf(element))
-      : (messageValue(field.message, element) ?? undefined);
+      ? yield* parseItem(json, field, textOf(element))
+      : yield* messageValue(json, field.message, element);
   } catch (cause) {
     throw new Error(`${element.name}: ${reasonOf(cause)}`, { cause });
   }

@@ -66,6 +66,16 @@ export class ByteCursor {
    */
   text(units: number): string {
     let text = "";
+    const start = this.#offset;
+    let ascii = start;
+    while (ascii < start + units && (this.#bytes[ascii] ?? 0x80) < 0x80) ascii += 1;
+    if (ascii === start + units) {
+      for (; this.#offset < ascii; this.#offset += TEXT_STEP) {
+        text += String.fromCharCode(...this.#bytes.subarray(this.#offset, Math.min(this.#offset + TEXT_STEP, ascii)));
+      }
+      this.#offset = ascii;
+      return text;
+    }
     for (let left = units; left > 0; ) {
       const step: number[] = [];
       const size = Math.min(left, TEXT_STEP);

@@ -2,7 +2,9 @@
  * Decodes raw data into values of declared types. Only classes that a signature or the registry declares become objects, with
  * their declared fields. Any other class name is refused, so that data cannot choose which class is instantiated.
  */
-import { addAll, setAll } from "../collision-guard.ts";
+import { runAtOnce, StepCounter, type Steps } from "../../call/steps.ts";
+import { setMember } from "../../codec/json-parts.ts";
+import { CollisionGuard } from "../collision-guard.ts";
 import { Cost, type CostLimits } from "../cost.ts";
 import type { JavaException } from "../exception.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "../signature.ts";
@@ -18,12 +20,12 @@ import {
   isPrimitive,
   nameOf,
   scalarOf,
-  setMember,
   toDate,
   toDigits,
   toEnum,
   toScalar,
   within,
+  withinSteps,
 } from "../type.ts";
 import { ValueMemo } from "./memo.ts";
 import { RawList, RawMap, RawObject, type RawValue } from "./raw.ts";
@@ -41,6 +43,7 @@ export class Hessian2Decoder {
   readonly #failed = new ValueMemo();
   /** Decoded numbers and dates that are encoded as objects, so that references do not decode them again. */
   readonly #numbers = new ValueMemo();
+  readonly #counter = new StepCounter();
   #depth = 0;
 
   constructor(declared: DeclaredTypes, limits: CostLimits = {}, cost: Cost = new Cost()) {
@@ -49,7 +52,24 @@ export class Hessian2Decoder {
     this.#cost = cost;
   }
 
-  decode(type: JavaType, raw: RawValue): unknown {
+  *decode(type: JavaType, raw: RawValue): Steps<unknown> {
+    return isStructured(raw) ? yield* this.#structured(type, raw) : this.#plain(type, raw);
+  }
+
+  /** Decodes a list, a map or an object. The types of values that Java encodes as objects are not containers here. */
+  *#structured(type: JavaType, raw: RawList | RawMap | RawObject): Steps<unknown> {
+    if (type === "java.lang.Object") {
+      this.#cost.addMade(1, this.#limits);
+      const container = this.#containerTypeOf(raw);
+      return container === undefined ? this.#any(raw) : yield* this.#container(container, raw);
+    }
+    if (typeof type === "string" || "enum" in type || isBytes(type)) return this.#plain(type, raw);
+    this.#cost.addMade(1, this.#limits);
+    return yield* this.#container(type, raw);
+  }
+
+  /** Decodes a value that contains no others. */
+  #plain(type: JavaType, raw: RawValue): unknown {
     this.#cost.addMade(1, this.#limits);
     if (raw === null) {
       if (type === "void") return undefined;
@@ -62,7 +82,7 @@ export class Hessian2Decoder {
     if (typeof type === "string") return this.#builtIn(type, raw);
     if ("enum" in type) return this.#enum(type.enum, raw);
     if (isChars(type) && typeof raw === "string") return raw.split("");
-    return this.#container(type, raw);
+    throw mismatch(type, raw);
   }
 
   #builtIn(type: JavaPrimitive | JavaBuiltIn, raw: RawValue): unknown {
@@ -102,21 +122,22 @@ export class Hessian2Decoder {
     return made;
   }
 
+  /** Returns the type of a container without a declared type; `undefined` for objects that represent other values. */
+  #containerTypeOf(raw: RawList | RawMap | RawObject): ContainerType | undefined {
+    if (raw instanceof RawList) return isSet(raw) ? ANY_SET : ANY_LIST;
+    const name = raw instanceof RawMap ? raw.type : raw.definition.name;
+    const declared = name === undefined ? undefined : this.#declared.classes.get(name);
+    if (declared !== undefined) return { class: () => declared };
+    if (raw instanceof RawMap) return ANY_MAP;
+    return name === ENUM_SET && !this.#declared.enums.has(ENUM_SET) ? ANY_SET : undefined;
+  }
+
   /** Decodes a value without a declared type. Objects of classes that are neither declared nor built in are refused. */
   #any(raw: RawValue): unknown {
-    if (raw instanceof RawList) return this.#container(isSet(raw) ? ANY_SET : ANY_LIST, raw);
-    if (raw instanceof RawMap) {
-      const declared = raw.type === undefined ? undefined : this.#declared.classes.get(raw.type);
-      return this.#container(declared === undefined ? ANY_MAP : { class: () => declared }, raw);
-    }
     if (!(raw instanceof RawObject)) return raw;
     const { name } = raw.definition;
-    const { classes, enums } = this.#declared;
-    const declared = classes.get(name);
-    if (declared !== undefined) return this.#container({ class: () => declared }, raw);
-    const values = enums.get(name);
+    const values = this.#declared.enums.get(name);
     if (values !== undefined) return this.#enum(values, raw);
-    if (name === ENUM_SET) return this.#container(ANY_SET, raw);
     if (VALUE_CLASSES.has(name)) return this.#builtIn(VALUE_CLASSES.get(name) as JavaBuiltIn, raw);
     throw undeclared(name);
   }
@@ -127,8 +148,7 @@ export class Hessian2Decoder {
     throw undeclared(raw.definition.name);
   }
 
-  #container(type: Exclude<JavaType, string | { readonly enum: unknown }>, raw: RawValue): unknown {
-    if (!(raw instanceof RawList || raw instanceof RawMap || raw instanceof RawObject)) throw mismatch(type, raw);
+  *#container(type: ContainerType, raw: RawList | RawMap | RawObject): Steps<unknown> {
     const key = "class" in type ? type.class() : type;
     const known = this.#made.get(raw, key);
     if (known !== undefined) return known;
@@ -137,7 +157,7 @@ export class Hessian2Decoder {
     if (this.#depth >= MAX_REFERENCE_DEPTH) throw new TypeError("the data refers to itself too deeply");
     this.#depth += 1;
     try {
-      return this.#make(type, raw, (value) => {
+      return yield* this.#make(type, raw, (value) => {
         this.#made.set(raw, key, value);
         return value;
       });
@@ -150,58 +170,86 @@ export class Hessian2Decoder {
   }
 
   /** Decodes a container. `keep` registers the container before its contents are decoded, because they may refer to it. */
-  #make(
-    type: Exclude<JavaType, string | { readonly enum: unknown }>,
-    raw: RawList | RawMap | RawObject,
-    keep: <T>(value: T) => T,
-  ): unknown {
+  #make(type: ContainerType, raw: RawList | RawMap | RawObject, keep: Keep): Steps<unknown> {
     if ("class" in type) return this.#object(type.class(), raw, keep);
     if ("map" in type) return this.#map(type, raw, keep);
     if ("set" in type) {
       const items = raw instanceof RawObject && raw.definition.name === ENUM_SET ? raw.get("objects") : raw;
       if (!(items instanceof RawList)) throw mismatch(type, raw);
-      return addAll(keep(new Set<unknown>()), items.items, (item) => this.decode(type.set, item));
+      return this.#set(type.set, items, keep);
     }
     if (!(raw instanceof RawList)) throw mismatch(type, raw);
+    return this.#list("list" in type ? type.list : type.array, raw, keep);
+  }
+
+  *#list(type: JavaType, { items }: RawList, keep: Keep): Steps<unknown[]> {
     const list = keep<unknown[]>([]);
-    const itemType = "list" in type ? type.list : type.array;
-    for (const item of raw.items) list.push(this.decode(itemType, item));
+    for (const item of items) {
+      if (this.#counter.add()) yield undefined;
+      list.push(isStructured(item) ? yield* this.#structured(type, item) : this.#plain(type, item));
+    }
     return list;
   }
 
-  #map(
-    type: Extract<JavaType, { readonly map: unknown }>,
-    raw: RawList | RawMap | RawObject,
-    keep: <T>(value: T) => T,
-  ): unknown {
-    if (!(raw instanceof RawMap)) throw mismatch(type, raw);
-    if (raw.type !== undefined && !raw.type.startsWith("java.util.")) throw undeclared(raw.type);
-    const [keyType, valueType] = type.map;
-    const entries = function* (this: Hessian2Decoder): Iterable<[unknown, unknown]> {
-      for (const [key, value] of raw.entries) yield [this.decode(keyType, key), this.decode(valueType, value)];
-    }.bind(this);
-    if (type.record !== true) {
-      return setAll(keep(new Map<unknown, unknown>()), entries());
+  *#set(type: JavaType, { items }: RawList, keep: Keep): Steps<Set<unknown>> {
+    const set = keep(new Set<unknown>());
+    const guard = new CollisionGuard(set);
+    for (const item of items) {
+      if (this.#counter.add()) yield undefined;
+      const value = isStructured(item) ? yield* this.#structured(type, item) : this.#plain(type, item);
+      set.add(value);
+      guard.added(value);
     }
-    const record = keep({});
-    for (const [key, value] of entries()) setMember(record, String(key), value);
-    return record;
+    return set;
+  }
+
+  *#map(
+    { map: [keyType, valueType], record }: Extract<JavaType, { readonly map: unknown }>,
+    raw: RawList | RawMap | RawObject,
+    keep: Keep,
+  ): Steps<unknown> {
+    if (!(raw instanceof RawMap)) throw mismatch({ map: [keyType, valueType] }, raw);
+    if (raw.type !== undefined && !raw.type.startsWith("java.util.")) throw undeclared(raw.type);
+    const object = record === true ? keep({}) : undefined;
+    const map = object === undefined ? keep(new Map<unknown, unknown>()) : new Map<unknown, unknown>();
+    const guard = new CollisionGuard(map);
+    for (const [index, rawKey] of raw.keys.entries()) {
+      if (this.#counter.add(2)) yield undefined;
+      const rawValue = raw.values[index] as RawValue;
+      const key = isStructured(rawKey) ? yield* this.#structured(keyType, rawKey) : this.#plain(keyType, rawKey);
+      const value = isStructured(rawValue)
+        ? yield* this.#structured(valueType, rawValue)
+        : this.#plain(valueType, rawValue);
+      if (object !== undefined) setMember(object, String(key), value);
+      else {
+        map.set(key, value);
+        guard.added(key);
+      }
+    }
+    return object ?? map;
   }
 
   /** Decodes an object of the declared class, or of a subclass that is declared too. */
-  #object(declared: JavaClass, raw: RawList | RawMap | RawObject, keep: <T>(value: T) => T): unknown {
+  *#object(declared: JavaClass, raw: RawList | RawMap | RawObject, keep: Keep): Steps<unknown> {
     const name = raw instanceof RawObject ? raw.definition.name : raw.type;
     const actual = name === undefined || name === declared.name ? declared : this.#declared.classes.get(name);
     if (raw instanceof RawList) throw mismatch({ class: () => declared }, raw);
     if (actual === undefined) throw undeclared(name ?? "");
     const object = keep({});
     for (const [field, type] of Object.entries(actual.fields)) {
+      if (this.#counter.add()) yield undefined;
       const value = raw instanceof RawObject ? raw.get(field) : findEntry(raw, field);
       // A peer with another version of the class may not send the field. It gets Java's initial value.
       if (value === undefined) this.#cost.addMade(1, this.#limits);
-      const decoded =
-        value === undefined ? initialValue(type) : within(`field "${field}"`, () => this.decode(type, value));
-      setMember(object, field, decoded);
+      if (value === undefined) setMember(object, field, initialValue(type));
+      else if (isStructured(value)) {
+        setMember(object, field, yield* withinSteps(`field "${field}"`, this.#structured(type, value)));
+      } else
+        setMember(
+          object,
+          field,
+          within(`field "${field}"`, () => this.#plain(type, value)),
+        );
     }
     return object;
   }
@@ -210,7 +258,7 @@ export class Hessian2Decoder {
   decodeException(raw: RawValue): JavaException {
     return readThrowable(raw, (field) => {
       try {
-        return this.decode(ANY, field);
+        return runAtOnce(this.decode(ANY, field));
       } catch {
         // Containers that were being decoded are incomplete, and decoded containers may refer to them.
         this.#made = new ValueMemo();
@@ -218,6 +266,16 @@ export class Hessian2Decoder {
       }
     });
   }
+}
+
+/** A type whose values contain others. */
+type ContainerType = Exclude<JavaType, string | { readonly enum: unknown }>;
+
+/** Registers a container and returns it. */
+type Keep = <T>(container: T) => T;
+
+function isStructured(raw: RawValue): raw is RawList | RawMap | RawObject {
+  return raw instanceof RawList || raw instanceof RawMap || raw instanceof RawObject;
 }
 
 /** Constants, because containers are memoized by the identity of the declared type. */
@@ -247,7 +305,7 @@ const VALUE_CLASSES: ReadonlyMap<string, JavaBuiltIn> = new Map<string, JavaBuil
 ]);
 
 function findEntry(raw: RawMap, name: string): RawValue | undefined {
-  return raw.entries.find(([key]) => key === name)?.[1];
+  return raw.values[raw.keys.indexOf(name)];
 }
 
 function toBytes(raw: RawValue): Uint8Array {

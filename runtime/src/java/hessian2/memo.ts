@@ -1,16 +1,30 @@
 /**
- * Memoizes decoded values by raw value and declared type.
+ * Memoizes decoded values by raw value and declared type. Most containers are decoded for one type, so that a map inside of
+ * the map is created only for a second type.
  */
 export class ValueMemo {
-  readonly #results = new Map<object, Map<unknown, unknown>>();
+  readonly #first = new Map<object, Result>();
+  readonly #others = new Map<object, Map<unknown, unknown>>();
 
   get(raw: object, as: unknown): unknown {
-    return this.#results.get(raw)?.get(as);
+    const first = this.#first.get(raw);
+    return first === undefined || first.as === as ? first?.result : this.#others.get(raw)?.get(as);
   }
 
   set(raw: object, as: unknown, result: unknown): void {
-    const known = this.#results.get(raw);
-    if (known === undefined) this.#results.set(raw, new Map([[as, result]]));
-    else known.set(as, result);
+    const first = this.#first.get(raw);
+    if (first === undefined) this.#first.set(raw, { as, result });
+    else if (first.as === as) first.result = result;
+    else {
+      const others = this.#others.get(raw);
+      if (others === undefined) this.#others.set(raw, new Map([[as, result]]));
+      else others.set(as, result);
+    }
   }
+}
+
+interface Result {
+  /** The declared type. */
+  readonly as: unknown;
+  result: unknown;
 }

@@ -24,7 +24,9 @@ export class RawList {
  */
 export class RawMap {
   readonly type: string | undefined;
-  readonly entries: [key: RawValue, value: RawValue][] = [];
+  readonly keys: RawValue[] = [];
+  /** The value of each key, in the same order. */
+  readonly values: RawValue[] = [];
 
   constructor(type: string | undefined) {
     this.type = type;

@@ -2,6 +2,7 @@
  * The serialization Hessian 2. It decodes data only: received bytes cannot load classes or run code, and undeclared classes
  * are refused.
  */
+import { runAtOnce, runInSteps, type Steps } from "../../call/steps.ts";
 import { Cost } from "../cost.ts";
 import type { Serialization } from "../serialization.ts";
 import type { JavaClass, JavaEnum, JavaType } from "../signature.ts";
@@ -36,15 +37,20 @@ export function createHessian2({ classes = [], enums = [], limits = {} }: Hessia
     return found;
   }
 
+  function* decode(type: JavaType, bytes: Uint8Array, cost: Cost): Steps<unknown> {
+    const raw = yield* readHessian2(bytes, limits, cost);
+    return yield* new Hessian2Decoder(declaredBy(type), limits, cost).decode(type, raw);
+  }
+
   return {
     name: "hessian2",
     wireName: "hessian4",
     encode: (type, value, cost) => writeHessian2(type, value, limits, cost),
-    decode(type, bytes, cost = new Cost()) {
-      return new Hessian2Decoder(declaredBy(type), limits, cost).decode(type, readHessian2(bytes, limits, cost));
-    },
+    decode: (type, bytes, cost = new Cost()) => runAtOnce(decode(type, bytes, cost)),
+    decodeLarge: async (type, bytes, cost) => runInSteps(decode(type, bytes, cost)),
     encodeException: (exception) => writeException(exception, limits),
-    decodeException: (bytes) => new Hessian2Decoder(registered, limits).decodeException(readHessian2(bytes, limits)),
+    decodeException: (bytes) =>
+      new Hessian2Decoder(registered, limits).decodeException(runAtOnce(readHessian2(bytes, limits))),
   };
 }
 

@@ -2,8 +2,8 @@
  * Exceptions in Hessian 2: objects with a message, a cause and a stack trace. Class names are plain text here, so any name is
  * accepted.
  */
+import { setMember } from "../../codec/json-parts.ts";
 import { JavaException } from "../exception.ts";
-import { setMember } from "../type.ts";
 import { RawList, RawObject, type RawValue } from "./raw.ts";
 
 /** Limits on the chain of causes, the lines of a stack trace and the fields of an exception. The rest is dropped. */

@@ -5,39 +5,39 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import type { BodyContent, BodyElement, BodyPart, NamedValue } from "../../call/method.ts";
+import { immediate, StepCounter, type Steps, waitFor } from "../../call/steps.ts";
 import { decodeJsonText } from "../../codec/codec.ts";
+import { membersInParts, setMember } from "../../codec/json-parts.ts";
+import { SMALL_BYTES } from "../../codec/large-message.ts";
 import { parseBoolean } from "../../http-rpc/body/parameters.ts";
 import { entriesOf, textOf } from "../../http-rpc/body/xml.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { argumentsIn } from "../arguments.ts";
 import { parseExactJson } from "../json-text.ts";
 import type { JavaClass, JavaType, Parameter, Signature } from "../signature.ts";
-import { isBoxedBytes, isBytes, isChars, isRecord, itemOf, scalarOf, setMember } from "../type.ts";
+import { isBoxedBytes, isBytes, isChars, isRecord, itemOf, scalarOf } from "../type.ts";
 
 /** A parsed body, which can be read for each of several methods of a path. */
 export interface ArgumentBody {
   /** The possible readings of the body as arguments of the method, the likeliest first; none if it cannot be for the method. */
-  readingsFor(signature: Signature): readonly JsonValue[][];
+  readingsFor(signature: Signature): Steps<readonly JsonValue[][]>;
   /** Reports whether it names each parameter of the method, and nothing else. */
   namesAll?(signature: Signature): boolean;
   /** True if the format distinguishes text, numbers and other types. */
   readonly typed?: true;
   /** The arguments by position, where no name is known and the path has no other method. */
-  byPosition?(signature: Signature): readonly JsonValue[][];
+  byPosition?(signature: Signature): Steps<readonly JsonValue[][]>;
   /** The reason why the body cannot be for a method. */
   problemFor(signature: Signature): string;
 }
 
-/** Arguments in JSON, by position or by name. `keysOf` may leave out keys beyond as many as a method has parameters. */
-export function jsonArguments(
-  body: JsonValue,
-  keysOf: (object: JsonObject) => readonly string[] = Object.keys,
-): ArgumentBody {
+/** Arguments in JSON, by position or by name. */
+function jsonArguments(body: JsonValue): ArgumentBody {
   const contents = Array.isArray(body) ? `${body.length} arguments` : "no array";
   return {
     typed: true,
-    readingsFor: (signature) => argumentsIn(signature, body),
-    namesAll: (signature) => isRecord(body) && namesAll(signature, keysOf(body as JsonObject)),
+    readingsFor: (signature) => immediate(argumentsIn(signature, body)),
+    namesAll: (signature) => isRecord(body) && namesAll(signature, firstKeys(body as JsonObject)),
     problemFor: ({ parameters }) => `the body has ${contents}; it must be a JSON array with ${parameters.length}`,
   };
 }
@@ -48,11 +48,11 @@ function formArguments(pairs: readonly NamedValue<string>[]): ArgumentBody {
     problemFor: problemOf(pairs),
     namesAll: namesIn(pairs),
     byPosition: ({ parameters }) => inOrder(parameters, pairs, parseText),
-    readingsFor({ parameters }) {
+    *readingsFor({ parameters }) {
       const type = onlyType(parameters);
       if (typeof type !== "object" || !("map" in type) || knowsAny(parameters, pairs))
-        return bind(parameters, pairs, parseText);
-      return [[mapOf(type.map[1], pairs)]];
+        return yield* bind(parameters, pairs, parseText);
+      return [[yield* mapOf(type.map[1], pairs)]];
     },
   };
 }
@@ -68,7 +68,7 @@ function multipartArguments(parts: readonly NamedValue<BodyPart>[]): ArgumentBod
 
 function textArguments(text: string): ArgumentBody {
   return {
-    readingsFor: ({ parameters }) => (onlyType(parameters) === "java.lang.String" ? [[text]] : []),
+    readingsFor: ({ parameters }) => immediate(onlyType(parameters) === "java.lang.String" ? [[text]] : []),
     problemFor: () => "text/plain is for methods with one parameter, a string",
   };
 }
@@ -79,19 +79,19 @@ function xmlArguments(root: BodyElement): ArgumentBody {
   return {
     problemFor: problemOf(elements),
     namesAll: namesIn(elements),
-    readingsFor({ parameters }) {
-      if (knowsAny(parameters, elements)) return [valuesIn(parameters, elements, decodeElement)];
+    *readingsFor({ parameters }) {
+      if (knowsAny(parameters, elements)) return [yield* valuesIn(parameters, elements, decodeElement)];
       const type = onlyType(parameters);
-      return type === undefined ? [] : [[decodeElement(type, root)]];
+      return type === undefined ? [] : [[yield* decodeElement(type, root)]];
     },
   };
 }
 
 /** Reads a parsed body, by its shape and not by its format. */
-export function argumentsOf(content: BodyContent): ArgumentBody {
+export function* argumentsOf(content: BodyContent): Steps<ArgumentBody> {
   switch (content.shape) {
     case "json":
-      if (content.bytes.byteLength > 0) return jsonArguments(parseJson(content.bytes));
+      if (content.bytes.byteLength > 0) return jsonArguments(yield* parseJson(content.bytes));
       throw badRequest("the body is empty; it must be a JSON array of the arguments");
     case "text":
       return textArguments(content.text);
@@ -104,7 +104,25 @@ export function argumentsOf(content: BodyContent): ArgumentBody {
   }
 }
 
-const parseJson = (bytes: Uint8Array): JsonValue => parseExactJson(decodeJsonText(bytes));
+function* parseJson(bytes: Uint8Array): Steps<JsonValue> {
+  if (bytes.byteLength <= SMALL_BYTES) return parseExactJson(decodeJsonText(bytes));
+  // Browser pages, which only call, do not load the module.
+  const { parseExactJsonInSteps } = yield* waitFor(import("../large-json.ts"));
+  return yield* waitFor(parseExactJsonInSteps(bytes));
+}
+
+/** Maximum number of keys that {@link firstKeys} returns: more than the 255 parameters that a Java method may have. */
+const MAX_KEYS = 256;
+
+/** Returns the keys of an object, or only the first ones of many: to list half a million of them is a long step. */
+function firstKeys(object: JsonObject): string[] {
+  const keys = new Set<string>();
+  for (const members of membersInParts(object)) {
+    for (const [key] of members) keys.add(key);
+    if (keys.size >= MAX_KEYS) break;
+  }
+  return [...keys];
+}
 
 const problemOf =
   (values: readonly unknown[]) =>
@@ -131,77 +149,103 @@ const onlyType = ([parameter, ...others]: readonly Parameter[]): JavaType | unde
   others.length === 0 ? parameter?.type : undefined;
 
 /** Converts one value to the JSON value of a type. */
-type Decode<V> = (type: JavaType, value: V, name: string) => JsonValue;
+type Decode<V> = (type: JavaType, value: V, name: string) => Steps<JsonValue>;
 
 /**
  * Assigns values to parameters by name, or to the fields of an only object parameter. If one name is known, unknown ones are
  * ignored, as in JSON.
  */
-function bind<V>(parameters: readonly Parameter[], values: readonly NamedValue<V>[], decode: Decode<V>): JsonValue[][] {
-  if (knowsAny(parameters, values)) return [valuesIn(parameters, values, decode)];
+function* bind<V>(
+  parameters: readonly Parameter[],
+  values: readonly NamedValue<V>[],
+  decode: Decode<V>,
+): Steps<JsonValue[][]> {
+  if (knowsAny(parameters, values)) return [yield* valuesIn(parameters, values, decode)];
   const type = onlyType(parameters);
   if (typeof type === "object" && "class" in type) {
     const fields = fieldsOf(type.class());
-    if (knowsAny(fields, values)) return [[objectOf(fields, values, decode)]];
+    if (knowsAny(fields, values)) return [[yield* objectOf(fields, values, decode)]];
   }
   return [];
 }
 
-function inOrder<V>(
+function* inOrder<V>(
   parameters: readonly Parameter[],
   values: readonly NamedValue<V>[],
   decode: Decode<V>,
-): JsonValue[][] {
+): Steps<JsonValue[][]> {
   if (values.length !== parameters.length) return [];
   const renamed = parameters.map(({ name }, index) => ({ name, value: (values[index] as NamedValue<V>).value }));
-  return [valuesIn(parameters, renamed, decode)];
+  return [yield* valuesIn(parameters, renamed, decode)];
 }
 
 const fieldsOf = ({ fields }: JavaClass): Parameter[] => Object.entries(fields).map(([name, type]) => ({ name, type }));
 
-const knowsAny = (known: readonly Parameter[], values: readonly NamedValue<unknown>[]): boolean =>
-  values.some((value) => known.some(({ name }) => name === value.name));
+function knowsAny(known: readonly Parameter[], values: readonly NamedValue<unknown>[]): boolean {
+  const names = new Set(known.map(({ name }) => name));
+  return values.some(({ name }) => names.has(name));
+}
 
-/** An object of the members that have values. */
-function objectOf<V>(members: readonly Parameter[], values: readonly NamedValue<V>[], decode: Decode<V>): JsonValue {
-  const given = members.filter(({ name }) => values.some((value) => value.name === name));
+/** Decodes an object of the members that have values. */
+function* objectOf<V>(
+  members: readonly Parameter[],
+  values: readonly NamedValue<V>[],
+  decode: Decode<V>,
+): Steps<JsonValue> {
+  const names = new Set(values.map(({ name }) => name));
+  const given = members.filter(({ name }) => names.has(name));
   const object = {};
-  for (const [index, value] of valuesIn(given, values, decode).entries()) {
+  for (const [index, value] of (yield* valuesIn(given, values, decode)).entries()) {
     setMember(object, (given[index] as Parameter).name, value);
   }
   return object;
 }
 
-/** The value of each parameter, null where it is missing. */
-function valuesIn<V>(
+/** Decodes the value of each parameter, null if it is missing. */
+function* valuesIn<V>(
   parameters: readonly Parameter[],
   values: readonly NamedValue<V>[],
   decode: Decode<V>,
-): JsonValue[] {
-  return parameters.map(({ name, type }) => {
-    const given = values.filter((value) => value.name === name).map(({ value }) => value);
+): Steps<JsonValue[]> {
+  const byName = new Map<string, V[]>();
+  for (const { name, value } of values) {
+    const known = byName.get(name);
+    if (known === undefined) byName.set(name, [value]);
+    else known.push(value);
+  }
+  const counter = new StepCounter();
+  const decoded: JsonValue[] = [];
+  for (const { name, type } of parameters) {
+    if (counter.add()) yield undefined;
+    const given = byName.get(name) ?? [];
     const item = isBoxedBytes(type) && given.length === 1 && isPart(given[0]) ? undefined : itemOf(type);
     try {
-      if (item !== undefined && given.length > 0) return itemsIn(given, item, name, decode);
-      if (given.length > 1) throw badRequest(`parameter "${name}" is given more than once`);
-      return given.length === 0 ? null : decode(type, given[0] as V, name);
+      if (item !== undefined && given.length > 0) decoded.push(yield* itemsIn(given, item, name, decode));
+      else if (given.length > 1) throw badRequest(`parameter "${name}" is given more than once`);
+      else decoded.push(given.length === 0 ? null : yield* decode(type, given[0] as V, name));
     } catch (cause) {
       if (cause instanceof RpcError) throw cause;
       throw new TypeError(`argument "${name}": ${reasonOf(cause)}`, { cause });
     }
-  });
+  }
+  return decoded;
 }
 
 const isPart = (value: unknown): boolean => typeof value === "object" && value !== null && "parse" in value;
 
-/** The items of a list: one for each value, or those of a value that is a JSON array. */
-function itemsIn<V>(values: readonly V[], item: JavaType, name: string, decode: Decode<V>): JsonValue[] {
-  const items = values.map((value) => decode(item, value, name));
+/** Decodes the items of a list: one for each value, or those of a value that is a JSON array. */
+function* itemsIn<V>(values: readonly V[], item: JavaType, name: string, decode: Decode<V>): Steps<JsonValue[]> {
+  const counter = new StepCounter();
+  const items: JsonValue[] = [];
+  for (const value of values) {
+    if (counter.add()) yield undefined;
+    items.push(yield* decode(item, value, name));
+  }
   return itemOf(item) === undefined ? items.flat() : items;
 }
 
 /** Empty text is null unless the type is text: an HTML form sends every input, filled in or not. */
-function parseText(type: JavaType, text: string): JsonValue {
+function* parseText(type: JavaType, text: string): Steps<JsonValue> {
   if (type === "java.lang.String" || type === "java.lang.Object" || scalarOf(type) === "char" || isChars(type))
     return text;
   const value = text.trim();
@@ -209,35 +253,45 @@ function parseText(type: JavaType, text: string): JsonValue {
   if (scalarOf(type) === "boolean") return parseBoolean(value);
   if (type === "java.util.Date" && /^-?[0-9]+$/.test(value)) return Number(value);
   const isStructured = typeof type === "object" && !("enum" in type) && !isBytes(type);
-  return isStructured ? parseJson(new TextEncoder().encode(value)) : value;
+  return isStructured ? yield* parseJson(new TextEncoder().encode(value)) : value;
 }
 
 /** A part of a multipart body, by its own content type; bytes, boxed or not, as they are. */
-function decodePart(type: JavaType, part: BodyPart, name: string): JsonValue {
+function* decodePart(type: JavaType, part: BodyPart, name: string): Steps<JsonValue> {
   const { bytes } = part;
   // The conversion to Java's values also accepts bytes, which JSON lacks.
   if (isBytes(type)) return bytes as unknown as JsonValue;
-  if (isBoxedBytes(type)) return [...new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)];
-  const content = part.parse();
+  if (isBoxedBytes(type)) return yield* numbersIn(new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  const content = yield* part.parse();
   switch (content.shape) {
     case "json":
-      return parseJson(content.bytes);
+      return yield* parseJson(content.bytes);
     case "text":
-      return parseText(type, content.text);
+      return yield* parseText(type, content.text);
     case "element":
-      return decodeElement(type, content.element);
+      return yield* decodeElement(type, content.element);
     case "pairs":
-      if (typeof type === "object" && "map" in type) return mapOf(type.map[1], content.values);
+      if (typeof type === "object" && "map" in type) return yield* mapOf(type.map[1], content.values);
       if (typeof type === "object" && "class" in type)
-        return objectOf(fieldsOf(type.class()), content.values, parseText);
+        return yield* objectOf(fieldsOf(type.class()), content.values, parseText);
       throw badRequest(`part "${name}" is a form, and the parameter is neither an object nor a map`);
     default:
       throw badRequest(`part "${name}" has parts of its own`);
   }
 }
 
-/** An object with a member for each pair. */
-function mapOf(member: JavaType, pairs: readonly NamedValue<string>[]): JsonValue {
+function* numbersIn(bytes: Int8Array): Steps<JsonValue> {
+  const counter = new StepCounter();
+  const numbers: number[] = [];
+  for (const byte of bytes) {
+    if (counter.add()) yield undefined;
+    numbers.push(byte);
+  }
+  return numbers;
+}
+
+/** Returns an object with a member for each pair. */
+function mapOf(member: JavaType, pairs: readonly NamedValue<string>[]): Steps<JsonValue> {
   return objectOf(
     pairs.map(({ name }) => ({ name, type: member })),
     pairs,
@@ -245,18 +299,24 @@ function mapOf(member: JavaType, pairs: readonly NamedValue<string>[]): JsonValu
   );
 }
 
-function decodeElement(type: JavaType, element: BodyElement): JsonValue {
-  const named = element.children.map((value) => ({ name: value.name, value }));
+function* decodeElement(type: JavaType, element: BodyElement): Steps<JsonValue> {
   const item = itemOf(type);
-  if (item !== undefined) return element.children.map((child) => decodeElement(item, child));
-  if (typeof type === "object" && "class" in type) return objectOf(fieldsOf(type.class()), named, decodeElement);
+  if (item !== undefined) {
+    const items: JsonValue[] = [];
+    for (const child of element.children) items.push(yield* decodeElement(item, child));
+    return items;
+  }
+  if (typeof type === "object" && "class" in type) {
+    const named = element.children.map((value) => ({ name: value.name, value }));
+    return yield* objectOf(fieldsOf(type.class()), named, decodeElement);
+  }
   if (typeof type === "object" && "map" in type) {
     const object = {};
-    for (const [key, value] of entriesOf(element)) setMember(object, key, decodeElement(type.map[1], value));
+    for (const [key, value] of entriesOf(element)) setMember(object, key, yield* decodeElement(type.map[1], value));
     return object;
   }
   const text = textOf(element);
   const scalar = scalarOf(type);
   // XML spells Infinity as INF.
-  return parseText(type, scalar === "double" || scalar === "float" ? text.replace("INF", "Infinity") : text);
+  return yield* parseText(type, scalar === "double" || scalar === "float" ? text.replace("INF", "Infinity") : text);
 }

@@ -9,9 +9,9 @@ import type { Method } from "../../call/method.ts";
 import { decodeJsonText, encodeJson } from "../../codec/codec.ts";
 import { streamError } from "../../http-rpc/client.ts";
 import { argumentsToJson } from "../arguments.ts";
-import { fromJson } from "../json.ts";
 import { parseExactJson } from "../json-text.ts";
 import { signatureOf } from "../method.ts";
+import { fromJson } from "../read-json.ts";
 
 export function encodePositional(method: Method, values: object, form: "array" | "object"): Uint8Array {
   // The transport of triple-es/json leaves this check to the payload.

@@ -5,12 +5,12 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import type { BodyContent, HttpRpcPayloadCall, Method, NamedResult, Notation, PayloadBody } from "../../call/method.ts";
-import { SMALL_BYTES } from "../../codec/large-message.ts";
+import type { HttpRpcPayloadCall, Method, NamedResult, Notation, PayloadBody } from "../../call/method.ts";
+import { runInSteps, type Steps } from "../../call/steps.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { type Fit, valuesOf } from "../arguments.ts";
 import { signatureOf } from "../method.ts";
-import { type ArgumentBody, argumentsOf, jsonArguments } from "./arguments.ts";
+import { type ArgumentBody, argumentsOf } from "./arguments.ts";
 import { jsonResult, namedResult } from "./results.ts";
 
 /** A method that a body may be for. */
@@ -40,53 +40,39 @@ export class PositionalCall implements HttpRpcPayloadCall {
 
   /** Decodes the arguments in a body. Throws for a body that is malformed or has no arguments of the method. */
   decode(body: PayloadBody): unknown[] | Promise<unknown[]> {
+    return runInSteps(this.#read(body));
+  }
+
+  *#read(body: PayloadBody): Steps<unknown[]> {
     const methods = this.#methods;
     const parameterless = methods.find((one) => signatureOf(one).parameters.length === 0);
     if (body.bytes.byteLength === 0 || methods.length === 1) {
       // Java ignores the body of a call without parameters.
       if (parameterless !== undefined) return this.#choose(parameterless, []);
     }
-    const content = body.parse();
-    return content instanceof Promise ? content.then((one) => this.#read(one)) : this.#read(content);
-  }
-
-  #read(content: BodyContent): unknown[] | Promise<unknown[]> {
-    if (content.shape === "json" && content.bytes.byteLength > SMALL_BYTES) return this.#readLarge(content.bytes);
-    const body = argumentsOf(content);
-    const candidates = this.#candidates(body);
+    const given = yield* argumentsOf(yield* body.parse());
+    const candidates = yield* this.#candidates(given);
     const [first, ...others] = candidates;
-    if (first !== undefined && others.length === 0)
-      return this.#choose(first.one, valuesOf(signatureOf(first.one), first.readings).values);
-    const fitting = candidates.flatMap(({ one, readings }) => {
-      try {
-        return [{ one, ...valuesOf(signatureOf(one), readings) }];
-      } catch {
-        return [];
-      }
-    });
-    return this.#select(body, fitting);
-  }
-
-  /** The same in steps that leave the event loop its turns. Pages, which only call, do not load them. */
-  async #readLarge(bytes: Uint8Array): Promise<unknown[]> {
-    const { firstKeys, parseExactJsonInSteps, valuesInSteps } = await import("../large-json.ts");
-    const body = jsonArguments(await parseExactJsonInSteps(bytes), firstKeys);
-    const candidates = this.#candidates(body);
+    if (first !== undefined && others.length === 0) {
+      const { values } = yield* valuesOf(signatureOf(first.one), first.readings);
+      return this.#choose(first.one, values);
+    }
     const fitting: Fitting[] = [];
     for (const { one, readings } of candidates) {
       try {
-        fitting.push({ one, ...(await valuesInSteps(signatureOf(one), readings)) });
-      } catch (reason) {
-        if (candidates.length === 1) throw reason;
+        fitting.push({ one, ...(yield* valuesOf(signatureOf(one), readings)) });
+      } catch {
+        // Another overload is meant.
       }
     }
-    return this.#select(body, fitting);
+    return this.#select(given, fitting);
   }
 
   /** The methods that the body may be for, by the names or the number of its arguments. */
-  #candidates(body: ArgumentBody): readonly Candidate[] {
+  *#candidates(body: ArgumentBody): Steps<readonly Candidate[]> {
     const methods = this.#methods;
-    const all = methods.map((one) => ({ one, readings: readingsOf(body, one, methods.length > 1) }));
+    const all: Candidate[] = [];
+    for (const one of methods) all.push({ one, readings: yield* readingsOf(body, one, methods.length > 1) });
     // Names of arguments also tell overloads apart.
     const named = all.filter(({ one }) => body.namesAll?.(signatureOf(one)));
     return named.length === 1 ? named : all.filter(({ readings }) => readings.length !== 0);
@@ -127,10 +113,12 @@ export class PositionalCall implements HttpRpcPayloadCall {
 }
 
 /** The readings of a body for a method. With overloads an error only means that another method of the path is meant. */
-function readingsOf(body: ArgumentBody, method: Method, hasOthers: boolean): readonly JsonValue[][] {
+function* readingsOf(body: ArgumentBody, method: Method, hasOthers: boolean): Steps<readonly JsonValue[][]> {
+  const signature = signatureOf(method);
   try {
-    const readings = body.readingsFor(signatureOf(method));
-    return readings.length > 0 || hasOthers ? readings : (body.byPosition?.(signatureOf(method)) ?? []);
+    const readings = yield* body.readingsFor(signature);
+    if (readings.length > 0 || hasOthers || body.byPosition === undefined) return readings;
+    return yield* body.byPosition(signature);
   } catch (reason) {
     if (!hasOthers) throw reason;
     return [];

@@ -1,13 +1,15 @@
 /**
  * The serialization MessagePack of interface methods, whose name on the wire is `msgpack`.
  */
-import type { JsonValue } from "@bufbuild/protobuf";
-import { Decoder, Encoder } from "@msgpack/msgpack";
+import { Encoder } from "@msgpack/msgpack";
 import type { Notation } from "../../call/method.ts";
+import { runAtOnce, runInSteps, type Steps } from "../../call/steps.ts";
 import { Cost } from "../cost.ts";
-import { fromJson, toPlain } from "../json.ts";
+import { toPlain } from "../json.ts";
+import { stepsFromJson } from "../read-json.ts";
 import type { Serialization } from "../serialization.ts";
-import { checkShape } from "./shape.ts";
+import type { JavaType } from "../signature.ts";
+import { readMsgpack } from "./reader.ts";
 
 /** Values are passed to MessagePack unchanged, because it has types for those that JSON lacks. */
 const NOTATION: Notation = {
@@ -23,14 +25,15 @@ const NOTATION: Notation = {
  */
 const MAX_ENCODER_DEPTH = 200;
 
+function* decode(type: JavaType, bytes: Uint8Array, cost: Cost): Steps<unknown> {
+  return yield* stepsFromJson(type, yield* readMsgpack(bytes, cost), cost);
+}
+
 /** The serialization MessagePack. Dates are timestamps, a `long` is a 64-bit integer, and keys of maps are strings. */
 export const msgpack: Serialization = {
   name: "msgpack",
   encode: (type, value, cost = new Cost()) =>
     new Encoder({ useBigInt64: true, maxDepth: MAX_ENCODER_DEPTH }).encode(toPlain(type, value, NOTATION, cost)),
-  decode(type, bytes, cost = new Cost()) {
-    checkShape(bytes, cost);
-    // The decoder returns JSON values, bytes, dates and bigints, all of which fromJson accepts.
-    return fromJson(type, new Decoder({ useBigInt64: true }).decode(bytes) as JsonValue, cost);
-  },
+  decode: (type, bytes, cost = new Cost()) => runAtOnce(decode(type, bytes, cost)),
+  decodeLarge: async (type, bytes, cost) => runInSteps(decode(type, bytes, cost)),
 };

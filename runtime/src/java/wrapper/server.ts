@@ -7,6 +7,7 @@ import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import type { GrpcPayloadCall, Method, PayloadError, PayloadOptions } from "../../call/method.ts";
+import { immediate, runInSteps, type Steps, waitFor } from "../../call/steps.ts";
 import { SMALL_BYTES } from "../../codec/large-message.ts";
 import { userMetadata } from "../../grpc/status.ts";
 import { Cost } from "../cost.ts";
@@ -19,8 +20,8 @@ import {
   serializationsOf,
   wireNameOf,
 } from "../serialization.ts";
-import type { Parameter, Signature } from "../signature.ts";
-import { nameOf, parameterNames, show, within, withinLater } from "../type.ts";
+import type { JavaType, Signature } from "../signature.ts";
+import { nameOf, parameterNames, show, within, withinSteps } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper, type Wrapper } from "./wrapper.ts";
 
 /** The code of Dubbo's `RpcException` for exceptions of the service itself. */
@@ -46,21 +47,20 @@ export class WrappedCall implements GrpcPayloadCall {
 
   /** Decodes the arguments of a request. Every error in them is the caller's: invalid_argument. */
   decode(bytes: Uint8Array): unknown[] | Promise<unknown[]> {
+    return runInSteps(this.#read(bytes));
+  }
+
+  *#read(bytes: Uint8Array): Steps<unknown[]> {
     try {
-      const values = this.#decode(decodeWrapper(bytes));
-      return values instanceof Promise ? values.catch((cause) => this.#cannotDecode(cause)) : values;
+      return yield* this.#decode(decodeWrapper(bytes));
     } catch (cause) {
-      return this.#cannotDecode(cause);
+      if (cause instanceof RpcError) throw cause;
+      const message = `the arguments of ${this.#method.path} cannot be decoded: ${reasonOf(cause)}`;
+      throw new RpcError(Code.InvalidArgument, message, { cause });
     }
   }
 
-  #cannotDecode(cause: unknown): never {
-    if (cause instanceof RpcError) throw cause;
-    const message = `the arguments of ${this.#method.path} cannot be decoded: ${reasonOf(cause)}`;
-    throw new RpcError(Code.InvalidArgument, message, { cause });
-  }
-
-  #decode(wrapper: Wrapper): unknown[] | Promise<unknown[]> {
+  *#decode(wrapper: Wrapper): Steps<unknown[]> {
     if (wrapper.serializeType === "") throw this.#unsupported("the message names no serialization");
     const serialization = findSerialization(this.#all, wrapper.serializeType);
     if (serialization === undefined)
@@ -73,12 +73,14 @@ export class WrappedCall implements GrpcPayloadCall {
       throw new Error(`${wrapper.values.length} were sent, and it takes ${parameters.length}`);
     }
     const cost = new Cost();
-    if (serialization.decodeLarge !== undefined && wrapper.values.some(isLarge)) {
-      return decodeInSteps(serialization, parameters, wrapper.values, cost);
+    const values: unknown[] = [];
+    for (const [index, { name, type }] of parameters.entries()) {
+      const bytes = wrapper.values[index] as Uint8Array;
+      const where = `argument "${name}"`;
+      const value = within(where, () => decodeValue(serialization, type, bytes, cost));
+      values.push(yield* withinSteps(where, value));
     }
-    return parameters.map(({ name, type }, index) =>
-      within(`argument "${name}"`, () => serialization.decode(type, wrapper.values[index] as Uint8Array, cost)),
-    );
+    return values;
   }
 
   /** Encodes an exception of Java that a handler threw as a value, as Java does. Rethrows other errors. */
@@ -111,26 +113,11 @@ export class WrappedCall implements GrpcPayloadCall {
   }
 }
 
-const isLarge = (bytes: Uint8Array): boolean => bytes.byteLength > SMALL_BYTES;
-
-async function decodeInSteps(
-  serialization: Serialization,
-  parameters: readonly Parameter[],
-  encoded: readonly Uint8Array[],
-  cost: Cost,
-): Promise<unknown[]> {
-  const values: unknown[] = [];
-  for (const [index, { name, type }] of parameters.entries()) {
-    const bytes = encoded[index] as Uint8Array;
-    const large = isLarge(bytes) ? serialization.decodeLarge?.(type, bytes, cost) : undefined;
-    const where = `argument "${name}"`;
-    values.push(
-      large === undefined
-        ? within(where, () => serialization.decode(type, bytes, cost))
-        : await withinLater(where, large),
-    );
+function decodeValue(serialization: Serialization, type: JavaType, bytes: Uint8Array, cost: Cost): Steps<unknown> {
+  if (bytes.byteLength <= SMALL_BYTES || serialization.decodeLarge === undefined) {
+    return immediate(serialization.decode(type, bytes, cost));
   }
-  return values;
+  return waitFor(serialization.decodeLarge(type, bytes, cost));
 }
 
 /** The names of a serialization, on the wire and in signatures. */

@@ -1,0 +1,99 @@
+/** Large bodies of every format are decoded in steps: the event loop runs other work while the server decodes one. */
+import { beforeAll, expect, it, vi } from "vitest";
+import { ATTACKS, type Attack } from "../../bench/attack/bodies.ts";
+import { send } from "../../bench/attack/router.ts";
+import { runAtOnce, runInSteps, type Steps, waitFor } from "../../runtime/src/call/steps.ts";
+
+const BYTES = 600_000;
+/** Turns of the event loop: a body that is decoded at once takes two or three. */
+const MIN_TURNS = 8;
+
+/** Bodies of which no single value is large. */
+const NAMES = [
+  "proto, generated codec (B): packed 64-bit integers",
+  "proto, protobuf-es (A): packed integers",
+  "JSON (A): struct of many keys",
+  "form: text, encoded",
+  "form: struct as JSON",
+  "form: map as JSON",
+  "multipart: struct as JSON",
+  "multipart: text in windows-1252",
+  "XML: text of references",
+  "XML: spaces in the root",
+  "XML: comments before the root",
+  "XML: struct as JSON",
+  "Java: form: objects as JSON",
+  "Java: multipart: object as JSON",
+  "Java: Hessian 2: integers",
+  "Java: Hessian 2: map of texts",
+  "Java: Hessian 2: objects",
+  "Java: MessagePack: 64-bit integers",
+  "Java: MessagePack: map of texts",
+];
+
+const attackOf = (title: string): Attack =>
+  ATTACKS.find(({ format, name }) => `${format}: ${name}` === title) as Attack;
+
+// Each look at the clock takes a millisecond, so that slices end after the same number of steps on every machine.
+let now = performance.now();
+beforeAll(() => {
+  vi.spyOn(performance, "now").mockImplementation(() => {
+    now += 1;
+    return now;
+  });
+});
+
+it.each(NAMES)("%s", async (title) => {
+  const attack = attackOf(title);
+  const body = attack.body(BYTES);
+  // Parsers are loaded when the first body arrives.
+  await send(attack, attack.body(1_000));
+  let turns = 0;
+  let done = false;
+  const turn = (): void => {
+    turns += 1;
+    if (!done) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const outcome = await send(attack, body);
+  done = true;
+  expect(outcome).toBe("ok");
+  expect(turns).toBeGreaterThanOrEqual(MIN_TURNS);
+});
+
+it("an XML element of many attributes is refused", async () => {
+  expect(await send(attackOf("XML: attributes"), attackOf("XML: attributes").body(BYTES))).toContain(
+    "the XML has more than 10000 attributes",
+  );
+});
+
+it("a class of Hessian 2 with many fields is read in steps too", async () => {
+  const count = 100_000;
+  const int = Buffer.from([0x49, 0, 0, 0, 0]);
+  int.writeInt32BE(count, 1);
+  const bytes = Buffer.concat([Buffer.from([0x43, 0x01, 0x61]), int, Buffer.alloc(count), Buffer.from("N")]);
+  const { readHessian2 } = await import("../../runtime/src/java/hessian2/reader.ts");
+  let steps = 0;
+  for (const reading = readHessian2(bytes); reading.next().done !== true; ) steps += 1;
+  expect(steps).toBeGreaterThan(count / 1_000);
+});
+
+it("work waits for promises, receives their results and their errors, and pauses in between", async () => {
+  function* work(): Steps<string> {
+    yield undefined;
+    const value = yield* waitFor(Promise.resolve(1));
+    try {
+      yield* waitFor(Promise.reject(new Error("no")));
+    } catch (reason) {
+      return `${value} ${(reason as Error).message}`;
+    }
+    return "";
+  }
+  expect(await runInSteps(work())).toBe("1 no");
+  expect(() => runAtOnce(work())).toThrow("cannot run at once");
+  function* failing(): Steps<never> {
+    yield undefined;
+    throw new Error("late");
+  }
+  await expect((async () => runInSteps(failing()))()).rejects.toThrow("late");
+});
