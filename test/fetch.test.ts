@@ -452,7 +452,11 @@ describe("a handler of requests", () => {
     });
     const response = await failing(post("[{}]"));
     expect(response.status).toBe(401);
-    expect(await response.json()).toEqual({ status: Status.ServiceError, message: "who are you?" });
+    expect(await response.json()).toEqual({
+      status: Status.ServiceError,
+      message: "who are you?",
+      code: "unauthenticated",
+    });
   });
 
   it("hides unexpected errors from the caller, and reports them to the hook", async () => {

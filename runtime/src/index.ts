@@ -44,6 +44,7 @@ export { Code, codeFromName, codeName, Status } from "./call/code.ts";
 export { type CloseOptions, createContextValues } from "./call/context.ts";
 export { descriptorOf } from "./call/descriptor.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";
+export { createDetail } from "./call/error-detail.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
 export type * from "./call/method.ts";
 export type { Peer, PeerCertificate, PeerConnection, PeerTls } from "./call/peer.ts";

@@ -12,7 +12,8 @@ import { resolveUnaryOptions } from "./protocol/options.ts";
 
 export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call/call.ts";
 export { Code, codeName } from "./call/code.ts";
-export { RpcError } from "./call/error.ts";
+export { type ErrorDetail, RpcError } from "./call/error.ts";
+export { findJsonDetails as findDetails } from "./call/error-detail.ts";
 export { Metadata, type MetadataInit } from "./call/metadata.ts";
 export {
   type CallDefaults,

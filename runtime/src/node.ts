@@ -16,6 +16,7 @@ import {
   type RegistryDiscoveryOptions,
 } from "./node/client/transport.ts";
 import { nodeCompressions } from "./node/compression.ts";
+import { startDiagnostics } from "./node/io/debug.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { createNodeHandler, type NodeHandler, type NodeHandlerOptions } from "./node/server/adapter.ts";
 import { type SocketServer, type SocketServerOptions, withSockets } from "./node/server/server.ts";
@@ -62,6 +63,7 @@ export function createRouter(options: RouterOptions = {}): Router {
  * an invalid option.
  */
 export function createServer(options: ServerOptions = {}): Server {
+  startDiagnostics();
   return withSockets(createRouter(options), options);
 }
 
@@ -112,5 +114,6 @@ export function createTransport(options: NodeTransportOptions): ClosableTranspor
 export function createTransport(
   options: NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions,
 ): ClosableTransport {
+  startDiagnostics();
   return createNodeTransport({ grpc: createGrpcClient, "http-rpc": createHttpRpcClient }, options);
 }

@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
       await inPage("open", urlOf(streams), "Ada", 2_000);
       expect(await inPage("read", 2)).toEqual({
         read: 1,
-        end: expect.stringContaining("[deadline_exceeded] the deadline has passed"),
+        end: expect.stringContaining("[deadline_exceeded] the deadline of 2000 ms has passed before the next message"),
       });
     });
 

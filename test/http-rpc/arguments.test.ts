@@ -52,18 +52,18 @@ describe("a body in JSON", () => {
     ["name=Ada", 25],
     ["\0", 25],
   ])("%j is refused with status %i", async (body, status) => {
-    expect(await answerTo(body)).toEqual([400, { status, message: expect.any(String) }]);
+    expect(await answerTo(body)).toEqual([400, { status, message: expect.any(String), code: "invalid_argument" }]);
   });
 
   it("that is not UTF-8 is refused", async () => {
     const body = Uint8Array.from([...'[{"name":"'].map((c) => c.charCodeAt(0)).concat(0xe4, 0x22, 0x7d, 0x5d));
-    expect(await answerTo(body)).toEqual([400, { status: 25, message: expect.any(String) }]);
+    expect(await answerTo(body)).toEqual([400, { status: 25, message: expect.any(String), code: "invalid_argument" }]);
   });
 
   it("reports the number of arguments", async () => {
     expect(await answerTo("[{},{},{}]")).toEqual([
       400,
-      { status: 40, message: expect.stringContaining("3 arguments") },
+      { status: 40, message: expect.stringContaining("3 arguments"), code: "invalid_argument" },
     ]);
   });
 });
@@ -112,7 +112,7 @@ describe("any body in JSON", () => {
       fc.asyncProperty(body, async (bytes) => {
         const [status, answer] = (await answerTo(bytes)) as [number, object];
         expect([200, 400]).toContain(status);
-        expect(Object.keys(answer)).toEqual(status === 200 ? ["greeting"] : ["status", "message"]);
+        expect(Object.keys(answer)).toEqual(status === 200 ? ["greeting"] : ["status", "message", "code"]);
       }),
     );
   });

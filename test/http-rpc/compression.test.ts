@@ -34,7 +34,7 @@ describe.each(nodeCompressions)("$name", (compression) => {
     const answer = await limited(rpcRequest({ headers: { "content-encoding": compression.name }, body }));
     expect([answer.status, await jsonOf(answer)]).toEqual([
       413,
-      { status: 40, message: expect.stringContaining("1000") },
+      { status: 40, message: expect.stringContaining("1000"), code: "resource_exhausted" },
     ]);
   });
 
@@ -89,6 +89,7 @@ describe("a body", () => {
     expect(await jsonOf(answer)).toEqual({
       status: 40,
       message: 'content encoding "gzip" is not supported; supported are: none',
+      code: "internal",
     });
   });
 

@@ -98,6 +98,7 @@ describe("a form, multipart or text body, without any option", () => {
       message:
         "content type application/x-www-form-urlencoded is refused from pages of other sites (sec-fetch-site: cross-site); " +
         "allow the origin with the option cors, or send tri-protocol-version: 1.0.0",
+      code: "permission_denied",
     });
   });
 

@@ -265,7 +265,7 @@ describe("the headers", () => {
     const answer = await exchange(rpcRequest({ headers: many(100) }));
     expect([answer.status, await jsonOf(answer)]).toEqual([
       431,
-      { status: 40, message: expect.stringContaining("101") },
+      { status: 40, message: expect.stringContaining("101"), code: "resource_exhausted" },
     ]);
   });
 

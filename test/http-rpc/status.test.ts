@@ -1,8 +1,9 @@
 /** The tables of sub-protocol A: the response of a server to an error, and the error of a client for a response. */
-import { create } from "@bufbuild/protobuf";
+import { create, createRegistry } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { Code, findDetails, type Interceptor, RpcError, Status } from "triple-es";
+import { Code, createDetail, findDetails, type Interceptor, type RouterOptions, RpcError, Status } from "triple-es";
+import { findDetails as findJsonDetails } from "triple-es/json";
 import { describe, expect, it } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
@@ -20,8 +21,9 @@ function failure(status: number, body: unknown): Promise<RpcError> {
 /** Returns the response to an error of a handler, and the error of a client for that response. */
 async function thrown(
   error: unknown,
+  options: RouterOptions = {},
 ): Promise<{ http: number; type: string | undefined; body: unknown; read: RpcError }> {
-  const { exchange } = routeGreeter({ greet: () => Promise.reject(error) });
+  const { exchange } = routeGreeter({ greet: () => Promise.reject(error) }, options);
   const answer = await exchange(rpcRequest());
   const body = await jsonOf(answer);
   return {
@@ -69,43 +71,35 @@ describe("the code inferred from an HTTP status", () => {
   });
 });
 
-// Errors that a handler throws. The last column: true if `code` is added to the body.
-const THROWN: readonly (readonly [string, Code, number, boolean])[] = [
-  ["canceled", Code.Canceled, 499, true],
-  ["unknown", Code.Unknown, 500, false],
-  ["invalid_argument", Code.InvalidArgument, 400, false],
-  ["deadline_exceeded", Code.DeadlineExceeded, 408, false],
-  ["not_found", Code.NotFound, 404, true],
-  ["already_exists", Code.AlreadyExists, 409, true],
-  ["permission_denied", Code.PermissionDenied, 403, false],
-  ["resource_exhausted", Code.ResourceExhausted, 429, true],
-  ["failed_precondition", Code.FailedPrecondition, 412, false],
-  ["aborted", Code.Aborted, 409, false],
-  ["out_of_range", Code.OutOfRange, 400, true],
-  ["unimplemented", Code.Unimplemented, 404, false],
-  ["internal", Code.Internal, 500, true],
-  ["unavailable", Code.Unavailable, 503, false],
-  ["data_loss", Code.DataLoss, 500, true],
-  ["unauthenticated", Code.Unauthenticated, 401, false],
+// The errors of handlers, with their names in the body and their HTTP statuses.
+const THROWN: readonly (readonly [string, Code, number])[] = [
+  ["canceled", Code.Canceled, 499],
+  ["unknown", Code.Unknown, 500],
+  ["invalid_argument", Code.InvalidArgument, 400],
+  ["deadline_exceeded", Code.DeadlineExceeded, 408],
+  ["not_found", Code.NotFound, 404],
+  ["already_exists", Code.AlreadyExists, 409],
+  ["permission_denied", Code.PermissionDenied, 403],
+  ["resource_exhausted", Code.ResourceExhausted, 429],
+  ["failed_precondition", Code.FailedPrecondition, 412],
+  ["aborted", Code.Aborted, 409],
+  ["out_of_range", Code.OutOfRange, 400],
+  ["unimplemented", Code.Unimplemented, 404],
+  ["internal", Code.Internal, 500],
+  ["unavailable", Code.Unavailable, 503],
+  ["data_loss", Code.DataLoss, 500],
+  ["unauthenticated", Code.Unauthenticated, 401],
 ];
 
 describe("an error that a handler threw", () => {
-  it.each(THROWN)("%s is code %i, HTTP %i, with the code added: %s", async (name, code, http, added) => {
+  it.each(THROWN)("%s is code %i, HTTP %i", async (name, code, http) => {
     const { read, ...answer } = await thrown(new RpcError(code, "why"));
     expect(answer).toEqual({
       http,
       type: "application/json",
-      body: { status: 70, message: "why", ...(added ? { code: name } : {}) },
+      body: { status: 70, message: "why", code: name },
     });
     expect([read.code, read.rawMessage, read.status]).toEqual([code, "why", Status.ServiceError]);
-  });
-
-  it("has its code in any case for a client of dubbo-go, which reads nothing else", async () => {
-    const { exchange } = routeGreeter({ greet: () => Promise.reject(new RpcError(Code.InvalidArgument, "why")) });
-    const request = rpcRequest();
-    request.headers.set("triple-protocol-version", "0.1.0");
-    const body = await jsonOf(await exchange(request));
-    expect(body).toEqual({ status: 70, message: "why", code: "invalid_argument" });
   });
 
   it("has www-authenticate if it is 401: that of the handler or interceptor, or else Bearer", async () => {
@@ -138,14 +132,27 @@ describe("an error that a handler threw", () => {
     expect(body).toEqual({
       status: 70,
       message: "x",
+      code: "invalid_argument",
       details: [{ type: "greet.v1.GreetRequest", value: "CgNBZGE" }],
     });
     expect(findDetails(read, GreetRequestSchema)).toMatchObject([{ name: "Ada" }]);
   });
 
+  it("has details as JSON if they were created from a message, or if the registry has their types", async () => {
+    const created = createDetail(GreetRequestSchema, { name: "Ada" });
+    const packed = anyPack(GreetRequestSchema, create(GreetRequestSchema, { name: "Bob" }));
+    const broken = { typeUrl: packed.typeUrl, value: Uint8Array.of(0xff) };
+    const error = new RpcError(Code.InvalidArgument, "x", { details: [created, packed, broken] });
+    const { read } = await thrown(error, { registry: createRegistry(GreetRequestSchema) });
+    expect(read.details.map(({ debug }) => debug)).toEqual([{ name: "Ada" }, { name: "Bob" }, undefined]);
+    expect(findJsonDetails(read, "greet.v1.GreetRequest")).toEqual([{ name: "Ada" }, { name: "Bob" }]);
+    expect(findJsonDetails(read, "v1.GreetRequest")).toEqual([]);
+    expect(findDetails(read, GreetRequestSchema).map(({ name }) => name)).toEqual(["Ada", "Bob"]);
+  });
+
   it("may have a message in any script, or none", async () => {
     expect((await thrown(new RpcError(Code.Unknown, "größer 日本 😀\n"))).read.rawMessage).toBe("größer 日本 😀\n");
-    expect((await thrown(new RpcError(Code.Unknown, ""))).body).toEqual({ status: 70, message: "" });
+    expect((await thrown(new RpcError(Code.Unknown, ""))).body).toEqual({ status: 70, message: "", code: "unknown" });
   });
 
   it("keeps metadata that no header grammar would take, as it came from a peer", async () => {
@@ -199,13 +206,16 @@ describe("a status of the specification", () => {
   ])("is sent for %s", async (_what, given, http, status) => {
     const answer = await routeGreeter().exchange(rpcRequest(given));
     expect(answer.status).toBe(http);
-    expect(await jsonOf(answer)).toEqual({ status, message: expect.any(String) });
+    expect(await jsonOf(answer)).toEqual({ status, message: expect.any(String), code: expect.any(String) });
   });
 
   it("31 is sent when the deadline passes on the server", async () => {
     const { exchange } = routeGreeter({ greet: () => new Promise(() => {}) });
     const answer = await exchange(rpcRequest({ headers: { "tri-service-timeout": "5" } }));
-    expect([answer.status, await jsonOf(answer)]).toEqual([408, { status: 31, message: "the deadline has passed" }]);
+    expect([answer.status, await jsonOf(answer)]).toEqual([
+      408,
+      { status: 31, message: "the deadline of 5 ms has passed", code: "deadline_exceeded" },
+    ]);
   });
 
   it("80 is sent when the server itself fails, with a fixed text", async () => {
@@ -218,7 +228,7 @@ describe("a status of the specification", () => {
     const { exchange, errors } = routeGreeter({ greet: () => unspeakable });
     const answer = await exchange(rpcRequest());
     expect(answer.status).toBe(500);
-    expect(await jsonOf(answer)).toEqual({ status: 80, message: "internal server error" });
+    expect(await jsonOf(answer)).toEqual({ status: 80, message: "internal server error", code: "internal" });
     expect(errors).toEqual([secret]);
   });
 
@@ -227,7 +237,11 @@ describe("a status of the specification", () => {
     const { exchange, errors } = routeGreeter({}, { interceptors: [() => () => Promise.reject(secret)] });
     const answer = await exchange(rpcRequest());
     expect(answer.status).toBe(500);
-    expect(await jsonOf(answer)).toEqual({ status: 70, message: "the service failed to handle the call" });
+    expect(await jsonOf(answer)).toEqual({
+      status: 70,
+      message: "the service failed to handle the call",
+      code: "unknown",
+    });
     expect(errors).toEqual([secret]);
   });
 

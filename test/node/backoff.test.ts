@@ -269,7 +269,7 @@ describe.each([
     const { code, rawMessage, cause } = await failureOf(client.greet({}, { timeoutMs: 200 }));
     expect(code).toBe(Code.DeadlineExceeded);
     expect(rawMessage).toContain(
-      `the deadline has passed while the call waited: connection to 127.0.0.1:${port} failed`,
+      `the deadline of 200 ms has passed while the call waited: connection to 127.0.0.1:${port} failed`,
     );
     expect(cause).toBeInstanceOf(RpcError);
   });

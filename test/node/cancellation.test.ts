@@ -198,7 +198,8 @@ describe("a deadline on the server alone", () => {
     expect(status).toBe(408);
     expect(JSON.parse(body.toString())).toEqual({
       status: Status.ServerTimeout,
-      message: "the deadline has passed",
+      message: "the deadline of 20 ms has passed",
+      code: "deadline_exceeded",
     });
   });
 

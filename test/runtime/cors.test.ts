@@ -72,6 +72,7 @@ describe("a preflight", () => {
       expect(response.status).toBe(403);
       expect(JSON.parse(await textOf(response))).toEqual({
         status: 40,
+        code: "permission_denied",
         message: `pages of the origin ${origin} may not call this server`,
       });
       expect(response.headers.has("access-control-allow-origin")).toBe(false);

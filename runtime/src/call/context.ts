@@ -23,6 +23,8 @@ export interface ContextOptions {
 
 /** The context of a running call, with the functions that run the call in it. Close it when the call has ended. */
 export class OpenContext implements CallContext {
+  /** The event that the call waits for, which the error of its deadline names: on a client `response`. */
+  waitsFor: string | undefined;
   readonly #options: ContextOptions;
   readonly #deadline: number | undefined;
   #values: ContextValues | undefined;
@@ -111,10 +113,14 @@ export class OpenContext implements CallContext {
   }
 
   #timeoutError(): RpcError {
-    const status = this.#options.timeoutStatus;
-    const cause = this.#controller && obstacles.get(this.#controller.signal);
-    const meanwhile = cause === undefined ? "" : ` while the call waited: ${cause.rawMessage}`;
-    return new RpcError(Code.DeadlineExceeded, `the deadline has passed${meanwhile}`, { status, cause });
+    const { timeoutMs, timeoutStatus: status } = this.#options;
+    const obstacle = (this.#controller && obstacles.get(this.#controller.signal)) ?? this.waitsFor;
+    const cause = typeof obstacle === "object" ? obstacle : undefined;
+    const meanwhile = cause ? ` while the call waited: ${cause.rawMessage}` : obstacle ? ` before the ${obstacle}` : "";
+    return new RpcError(Code.DeadlineExceeded, `the deadline of ${timeoutMs} ms has passed${meanwhile}`, {
+      status,
+      cause,
+    });
   }
 
   /** Ends the call early. Later reasons are ignored. */
@@ -153,11 +159,14 @@ export class StreamContext extends OpenContext {
 
 const NOTHING: (() => void)[] = [];
 
-/** Reasons why calls wait, by signal. If the deadline of a waiting call passes, its error names the reason. */
-const obstacles = new WeakMap<AbortSignal, RpcError>();
+/**
+ * Reasons why calls wait, by signal: an error, or the name of the event that they wait for. If the deadline of a waiting call
+ * passes, its error names the reason.
+ */
+const obstacles = new WeakMap<AbortSignal, RpcError | string>();
 
 /** Records why the call with this signal waits. A reason of `undefined` records that it no longer waits. */
-export function noteObstacle(signal: AbortSignal | undefined, reason: RpcError | undefined): void {
+export function noteObstacle(signal: AbortSignal | undefined, reason: RpcError | string | undefined): void {
   if (signal === undefined) return;
   if (reason === undefined) obstacles.delete(signal);
   else obstacles.set(signal, reason);

@@ -12,6 +12,8 @@ import { Metadata, type MetadataInit } from "./metadata.ts";
 export interface ErrorDetail {
   readonly typeUrl: string;
   readonly value: Uint8Array;
+  /** The detail as JSON, for people, and for clients without its schema. Sent and received by sub-protocol A only. */
+  readonly debug?: unknown;
 }
 
 export interface RpcErrorOptions {

@@ -175,6 +175,7 @@ async function callUnary(
   try {
     const headers = mergeHeaders(defaults.headers, options.headers);
     context = new OpenContext(contextOptions(defaults, options));
+    context.waitsFor = "response";
     const selector = selectorOf(defaults, options);
     const request: UnaryRequest = { stream: false, method, message, context, headers, selector };
     const response = await context.race(() => call(request));
@@ -273,11 +274,13 @@ class ResponseStream extends MessageStream {
     const headers = mergeHeaders(defaults.headers, options.headers);
     const selector = selectorOf(defaults, options);
     const context = new StreamContext(contextOptions(defaults, options));
+    context.waitsFor = "response";
     this.#context = context;
     const request: StreamRequest = { stream: true, method, messages, context, headers, selector };
     const response = await context.race(() => this.#call(request));
     if (!response?.stream) throw shapeError(method, response);
     options.onHeaders?.(response.headers);
+    context.waitsFor = "next message";
     this.#response = response;
     const responses = eachWithin(context, response.messages)[Symbol.asyncIterator]();
     this.#responses = responses;

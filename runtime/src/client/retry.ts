@@ -3,8 +3,10 @@
  * with any number of attempts. Transparent retry, of requests that no server has processed, is part of the connection
  * pool and is not counted here.
  */
+
 import { isCommitted } from "../call/attempt.ts";
 import type { Call, CallRequest, CallResponse, Interceptor } from "../call/call.ts";
+import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
 import { delay } from "../call/timer.ts";
@@ -96,6 +98,7 @@ async function retry(
       if (delayMs === undefined || delayMs >= (context.timeoutMs() ?? Number.POSITIVE_INFINITY)) throw reason;
       if (context.signal?.aborted) throw reason;
       const error = RpcError.from(reason);
+      diagnostics.write?.(`retry ${number} of ${method.path} in ${Math.round(delayMs)} ms: ${error.message}`);
       if (onRetry !== undefined) {
         callHook("the hook onRetry", () => onRetry({ method, attempt: number + 1, delayMs, error }));
       }

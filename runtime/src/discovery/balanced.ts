@@ -2,10 +2,12 @@
  * The exchange with a target: a picker chooses the endpoint of each request. A request that no server has processed is sent to
  * another endpoint (transparent retry). A request that may have been processed is not: retry policies decide about it.
  */
+
 import { isNotSent, isUnprocessed } from "../call/attempt.ts";
 import { Code } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
-import { abortError, RpcError } from "../call/error.ts";
+import { diagnostics } from "../call/diagnostics.ts";
+import { abortError, RpcError, reasonOf } from "../call/error.ts";
 import { delay, onAbort } from "../call/timer.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { ReplayBody } from "../http/replay.ts";
@@ -26,6 +28,7 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
 
   /** Makes the first attempt, which for most requests is the only one. It is not an async function, because that would allocate more. */
   function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
+    diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}`);
     return member.exchange(unwaiting(request)).then(
       (response) => judge(member, response),
       (error: unknown) => repick(request, member, error),
@@ -58,6 +61,7 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
         if (delayMs > 0) await delay(delayMs, request.signal);
         member = await pickWhenReady(request, failed);
       } else member = other;
+      diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}, after a failure: ${reasonOf(error)}`);
       try {
         return judge(member, await member.exchange(unwaiting(request)));
       } catch (next) {
@@ -84,7 +88,7 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
       if (failure !== undefined && (!waitForReady || target.isClosed)) {
         throw failed === undefined ? failure : explain(failed, failure);
       }
-      noteObstacle(signal, failure);
+      noteObstacle(signal, failure ?? "connection");
       await changed(signal);
     }
   }

@@ -8,7 +8,9 @@
  *     connection lost   the endpoint leaves the picker and is reconnected; the resolver is asked for a new lookup
  *     no calls          the resolver pauses after `idleTimeoutMs`; the next call resumes it, with the last list
  */
+
 import { Code } from "../call/code.ts";
+import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf } from "../call/error.ts";
 import { startBackgroundTimer } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";
@@ -239,6 +241,7 @@ export class TargetDriver {
 
   #resolverFailed(error: RpcError): void {
     if (this.#resolverError === undefined) this.#event({ type: "resolver failed", error });
+    diagnostics.write?.(`resolution of ${this.#options.name} failed: ${error.message}`);
     this.#resolverError = error;
     this.#notify();
   }
@@ -253,6 +256,9 @@ export class TargetDriver {
   }
 
   #listed(given: readonly Endpoint[]): void {
+    diagnostics.write?.(
+      `resolved ${this.#options.name}: ${given.map((one) => one?.address).join(", ") || "no endpoints"}`,
+    );
     this.#resolverError = undefined;
     const endpoints = new Map<string, Endpoint>();
     for (const endpoint of given) {

@@ -2,12 +2,12 @@
  * Error responses of a server of sub-protocol A: the tables of the specification, and the error body.
  */
 
+import { fromBinary, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
 import { encodeBase64 } from "../call/base64.ts";
 import { Code, codeName, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
 import { encodeJson } from "../codec/codec.ts";
 import { clipText } from "../protocol/error.ts";
-import { CODE_OF_STATUS, codeOfHttpStatus } from "./status.ts";
 
 /** The HTTP status for each protocol error code (spec: Errors, sub-protocol A, protocol error codes). */
 const HTTP_STATUS_OF_STATUS: Readonly<Record<Status, number>> = {
@@ -62,22 +62,46 @@ export function httpStatusOf(error: RpcError): number {
   return HTTP_STATUS_OF_STATUS[status];
 }
 
+/** The body of an error. Fields of `details` are those of Connect. */
+type ErrorBody = {
+  readonly status: Status;
+  readonly message: string;
+  readonly code: string;
+  readonly details?: DetailBody[];
+};
+
+type DetailBody = {
+  readonly type: string;
+  readonly value: string;
+  readonly debug?: JsonValue;
+};
+
 /**
- * Encodes the body of an error: `{status, message}`, as in the specification. `code` is added if a client cannot infer
- * it from the status and the HTTP status, or if `withCode` is true, and `details` if there are any.
+ * Encodes the body of an error: `{status, message}`, as in the specification, and `code`, the name of the gRPC code, because
+ * the two statuses do not always determine it, and clients of Connect and dubbo-go read nothing else. No known client rejects
+ * additional members. `details` is added if there are any; `debug` is a detail as JSON, if `registry` has its type.
  */
-export function encodeErrorBody(error: RpcError, withCode: boolean): Uint8Array {
+export function encodeErrorBody(error: RpcError, registry: Registry | undefined): Uint8Array {
   const { code, details, status = Status.ServiceError } = error;
-  const message = clipText(error.rawMessage);
-  const inferred = CODE_OF_STATUS[status] ?? codeOfHttpStatus(httpStatusOf(error));
-  return encodeJson({
-    status,
-    message,
-    ...(inferred === code && !withCode ? {} : { code: codeName(code) }),
-    ...(details.length === 0 ? {} : { details: details.map(detailToJson) }),
-  });
+  const body: ErrorBody = { status, message: clipText(error.rawMessage), code: codeName(code) };
+  if (details.length === 0) return encodeJson(body);
+  return encodeJson({ ...body, details: details.map((detail) => detailToJson(detail, registry)) });
 }
 
-function detailToJson({ typeUrl, value }: ErrorDetail): { type: string; value: string } {
-  return { type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1), value: encodeBase64(value) };
+function detailToJson(detail: ErrorDetail, registry: Registry | undefined): DetailBody {
+  const { typeUrl, value } = detail;
+  const type = typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
+  const debug = (detail.debug as JsonValue | undefined) ?? readable(type, value, registry);
+  return { type, value: encodeBase64(value), ...(debug === undefined ? {} : { debug }) };
+}
+
+/** Returns a detail as JSON; `undefined` if its type is unknown or its bytes are invalid. */
+function readable(type: string, value: Uint8Array, registry: Registry | undefined): JsonValue | undefined {
+  const schema = registry?.getMessage(type);
+  if (schema === undefined) return undefined;
+  try {
+    return toJson(schema, fromBinary(schema, value), { registry: registry as Registry });
+  } catch {
+    return undefined;
+  }
 }

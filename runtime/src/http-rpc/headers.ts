@@ -105,13 +105,6 @@ function checkVersion(version: string | undefined, required: boolean): void {
   }
 }
 
-/**
- * Reports whether a client reads the code of an error only by name. dubbo-go does so, and is identified by this header.
- */
-export function wantsCode(headers: Metadata): boolean {
-  return headers.has("triple-protocol-version");
-}
-
 /** Names of the timeout header: those of the specification, its example and dubbo-go. The smallest value applies. */
 const TIMEOUT_NAMES = ["tri-service-timeout", "rest-service-timeout", "triple-timeout-ms"];
 

@@ -2,6 +2,7 @@
  * Sub-protocol A, server half: converts an HTTP request to a unary call and its result to a response (spec:
  * Sub-protocol A: unary call).
  */
+import type { Registry } from "@bufbuild/protobuf";
 import type { CallResponse, Handler } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -21,7 +22,7 @@ import { readSelector } from "../protocol/selector.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { createFormats, type RequestFormat, type ResponseFormat, responseFields } from "./content-type.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./error-response.ts";
-import { checkOrigin, readCallHeaders, TRAILER_PREFIX, wantsCode } from "./headers.ts";
+import { checkOrigin, readCallHeaders, TRAILER_PREFIX } from "./headers.ts";
 
 /** A call whose headers have been read. */
 interface HttpRpcCall {
@@ -50,7 +51,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const failed = (reason: unknown): HttpResponse => {
       const error = asRpcError(reason, request.path);
       context?.answered(error);
-      return failure(error, wantsCode(request.headers));
+      return failure(error, options.registry);
     };
     let call: HttpRpcCall;
     try {
@@ -194,7 +195,7 @@ const ERROR_FIELDS = responseFields("application/json");
 const UNSUPPORTED_FIELDS = responseFields("application/json; charset=utf-8");
 
 /** Creates the response for an error. */
-function failure(error: RpcError, withCode: boolean): HttpResponse {
+function failure(error: RpcError, registry: Registry | undefined): HttpResponse {
   const status = httpStatusOf(error);
   const headers = new Metadata(status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS);
   // Protocol headers are taken only from a refusal. Other errors may come from a user's code or from a call to another
@@ -211,7 +212,7 @@ function failure(error: RpcError, withCode: boolean): HttpResponse {
   return {
     status,
     headers,
-    body: wholeBody(encodeErrorBody(error, withCode)),
+    body: wholeBody(encodeErrorBody(error, registry)),
     trailers: NO_TRAILERS,
   };
 }

@@ -101,10 +101,10 @@ function readCode(code: unknown): Code | undefined {
 function readDetails(details: unknown): ErrorDetail[] {
   if (!Array.isArray(details)) return [];
   return details.flatMap((detail: unknown) => {
-    const { type, value } = (detail ?? {}) as { type?: unknown; value?: unknown };
+    const { type, value, debug } = (detail ?? {}) as { type?: unknown; value?: unknown; debug?: unknown };
     if (typeof type !== "string" || typeof value !== "string") return [];
     try {
-      return [{ typeUrl: `type.googleapis.com/${type}`, value: decodeBase64(value) }];
+      return [{ typeUrl: `type.googleapis.com/${type}`, value: decodeBase64(value), debug }];
     } catch {
       return [];
     }

@@ -1,6 +1,7 @@
 /**
  * Options of the sub-protocols, validated and filled in once, when a transport or a server is created.
  */
+import type { Registry } from "@bufbuild/protobuf";
 import { callHook, type ErrorHook } from "../call/error.ts";
 import type { PayloadOptions } from "../call/method.ts";
 import { resolveLimitGroup } from "../call/option.ts";
@@ -65,6 +66,8 @@ export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
   readonly requireProtocolVersion: boolean;
   /** True if sub-protocol B refuses requests without `te: trailers`. */
   readonly requireTe: boolean;
+  /** The types of error details that sub-protocol A sends as JSON too. Default: none. */
+  readonly registry?: Registry | undefined;
   /** The hook that is called once with every error whose text is hidden from the peer. */
   readonly onError: ErrorHook;
 }
@@ -143,6 +146,7 @@ export function resolveServerOptions(
     bodyLimits: resolveLimitGroup("bodyLimits", DEFAULT_BODY_LIMITS, given.bodyLimits),
     requireProtocolVersion,
     requireTe,
+    registry: given.registry,
     onError: resolveErrorHook(onError),
   };
 }

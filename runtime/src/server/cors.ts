@@ -106,7 +106,7 @@ function refusal(origin: string): HttpResponse {
   return {
     status: 403,
     headers: new Metadata({ "content-type": "application/json", "x-content-type-options": "nosniff", vary: "origin" }),
-    body: wholeBody(encodeJson({ status: Status.BadRequest, message })),
+    body: wholeBody(encodeJson({ status: Status.BadRequest, message, code: "permission_denied" })),
     trailers: new Metadata(),
   };
 }

@@ -1,6 +1,7 @@
 /**
  * Options of a router, validated and filled in once.
  */
+import type { Registry } from "@bufbuild/protobuf";
 import type { Interceptor } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import type { PayloadOptions } from "../call/method.ts";
@@ -52,6 +53,11 @@ export interface BaseRouterOptions {
    * proxies that drop trailers. Default: false, as in gRPC for Go and Java.
    */
   readonly requireTe?: boolean | undefined;
+  /**
+   * The types of error details, such as `createRegistry(file_google_rpc_error_details)` of protobuf-es. Sub-protocol A also
+   * sends details of these types as JSON, in the member `debug`. Default: only details that `createDetail` has created.
+   */
+  readonly registry?: Registry | undefined;
   /** Other origins whose pages may call (CORS). Default: none. */
   readonly cors?: CorsOptions | undefined;
   /**

@@ -60,8 +60,9 @@ export class ConnectionAttempts {
     this.#needed++;
     this.#watchNeed();
     try {
-      for (;;) {
+      for (let number = 1; ; number++) {
         try {
+          if (number === 1) noteObstacle(signal, "connection");
           await unlessAborted(this.start(), signal);
           noteObstacle(signal, undefined);
           return;

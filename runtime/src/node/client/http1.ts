@@ -7,6 +7,8 @@ import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { markNotSent, markUnprocessed } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
+import { noteObstacle } from "../../call/context.ts";
+import { diagnostics } from "../../call/diagnostics.ts";
 import { abortError, RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
@@ -87,15 +89,20 @@ export function connectHttp1(
       outgoing.once("socket", (socket) => {
         connected = !socket.connecting;
         if (connected || outgoing.destroyed) return;
+        noteObstacle(signal, "connection");
+        diagnostics.write?.(`connecting to ${peer} over HTTP/1.1`);
         stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
         socket.once(secure ? "secureConnect" : "connect", () => {
           connected = true;
+          noteObstacle(signal, undefined);
+          diagnostics.write?.(`connected to ${peer} over HTTP/1.1`);
           stopTimer();
         });
       });
       const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${peer} closed the connection`);
       outgoing.on("error", (cause) => {
         failure ??= exchangeError(explain(cause, outgoing.socket), peer, maxHeaderBytes);
+        diagnostics.write?.(`request of ${path} failed: ${failure.message}`);
         reject(connected ? failure : markNotSent(markUnprocessed(failure)));
       });
       outgoing.on("close", () => {

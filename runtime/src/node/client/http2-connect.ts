@@ -2,8 +2,10 @@
  * Creates a client's HTTP/2 connections: the socket, TLS, and the server's connection preface, which is its first SETTINGS
  * frame (RFC 9113, section 3.4).
  */
+
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
+import { diagnostics } from "../../call/diagnostics.ts";
 import type { RpcError } from "../../call/error.ts";
 import { onAbort, startTimer } from "../../call/timer.ts";
 import { CLOSED_BY_PEER, closedSilently, connectionError, connectTimeout, isClosedByPeer } from "../io/error.ts";
@@ -43,6 +45,8 @@ function connectSocket(
 ): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const { peer } = target;
+    const startedAt = performance.now();
+    diagnostics.write?.(`connecting to ${peer} over HTTP/2`);
     const socket: Socket = root.runInAsyncScope(openSocket, undefined, target, "h2");
     const closed = (): Error => {
       const silence = answered ? undefined : silenceOf(target, socket);
@@ -54,7 +58,9 @@ function connectSocket(
     };
     const fail = (cause: unknown): void => {
       settle();
-      reject(connectionError(cause, peer));
+      const error = connectionError(cause, peer);
+      diagnostics.write?.(error.rawMessage);
+      reject(error);
       socket.destroy();
     };
     socket.once("error", (error) => fail(isClosedByPeer(error) ? closed() : error));
@@ -65,6 +71,7 @@ function connectSocket(
       // speaks HTTP/2, and contains its limits.
       onReady: () => {
         settle();
+        diagnostics.write?.(`connected to ${peer} over HTTP/2 in ${Math.round(performance.now() - startedAt)} ms`);
         resolve(connection);
       },
       onFailed: (cause) => fail(cause ?? closed()),

@@ -1,9 +1,11 @@
 /**
  * A client's HTTP/2 connection: it moves exchanges over the streams of a socket.
  */
+
 import type { Socket } from "node:net";
 import { markUnprocessed } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
+import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { startTimer } from "../../call/timer.ts";
@@ -111,6 +113,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
    * Handles GOAWAY. Without an error code, open streams may finish; with an error code, they fail (RFC 9113, section 6.8).
    */
   #onGoAway(code: number): void {
+    diagnostics.write?.(`GOAWAY from ${this.#peer} with HTTP/2 code ${code}, with ${this.streams} open streams`);
     this.#owner.onUnusable(this, code === ErrorCode.NoError);
     if (code !== ErrorCode.NoError) {
       this.#reason ??= connectionError(new Error(`the server ended it with HTTP/2 code ${code}`), this.#peer);
@@ -141,6 +144,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   onClose(error: Error | undefined): void {
+    diagnostics.write?.(`connection to ${this.#peer} closed${error === undefined ? "" : `: ${error.message}`}`);
     this.#stopTicks();
     this.#handshake?.onFailed(error);
     this.#handshake = undefined;
@@ -183,6 +187,10 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     if (request.signal !== undefined) exchange.follow(request.signal);
     if (whole === undefined) exchange.send(body);
     return exchange.response;
+  }
+
+  get peer(): string {
+    return this.#peer;
   }
 
   onExchangeClosed(): void {

@@ -5,6 +5,7 @@
 import { markUnprocessed } from "../../call/attempt.ts";
 import { NO_BYTES } from "../../call/bytes.ts";
 import { Code } from "../../call/code.ts";
+import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { onAbort } from "../../call/timer.ts";
@@ -21,6 +22,8 @@ import { type Collecting, IncomingBody, OutgoingBody } from "../io/http2-body.ts
 /** The connection of an exchange. */
 export interface ExchangeOwner {
   readonly collecting: Collecting;
+  /** The server, for messages. */
+  readonly peer: string;
   /** True if this side has destroyed the connection. */
   readonly isDestroyed: boolean;
   /** Returns the error for exchanges that were open when the connection ended. */
@@ -75,6 +78,7 @@ export class Http2Exchange implements StreamSink {
 
   /** Fails the exchange and resets the stream with CANCEL. */
   #fail(reason: RpcError): void {
+    diagnostics.write?.(`reset stream ${this.stream.id} to ${this.#owner.peer}: ${reason.message}`);
     this.#reject(reason);
     this.#body?.fail(reason);
     this.stream.reset(ErrorCode.Cancel);
@@ -107,6 +111,11 @@ export class Http2Exchange implements StreamSink {
     // section 8.1).
     if (this.#isEnded) return;
     const error = this.#errorOf(code, by);
+    if (by !== "connection") {
+      diagnostics.write?.(
+        `stream ${this.stream.id} to ${this.#owner.peer} was reset with HTTP/2 code ${code} by ${by}`,
+      );
+    }
     if (isUnprocessed) markUnprocessed(error);
     this.#reject(error);
     if (this.#owner.isDestroyed) this.#body?.drop(error);

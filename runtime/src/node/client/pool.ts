@@ -2,8 +2,10 @@
  * The pool of a transport's HTTP/2 connections. It opens connections on demand, verifies idle ones by a PING, replaces
  * connections that end, and transparently retries requests that no server has processed (gRFC A6).
  */
+
 import { isUnprocessed, markNotSent } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
+import { diagnostics } from "../../call/diagnostics.ts";
 import { abortError, RpcError } from "../../call/error.ts";
 import { delay, startBackgroundTimer } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
@@ -259,6 +261,7 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
       const delayMs = delaysMs[retries];
       const mayRetry = isUnprocessed(error) && (!(body instanceof ReplayBody) || body.replayable);
       if (!mayRetry || delayMs === undefined || signal?.aborted) throw error;
+      diagnostics.write?.(`transparent retry of ${request.path} in ${delayMs} ms: ${(error as RpcError).message}`);
       if (delayMs > 0) await delay(delayMs, signal);
       try {
         return await attempt(request);

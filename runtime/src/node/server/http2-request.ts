@@ -1,8 +1,8 @@
 /**
  * A request over HTTP/2, from its header block until its stream is closed, and its response.
  */
-
 import { concat, NO_BYTES } from "../../call/bytes.ts";
+import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import type { PeerConnection } from "../../call/peer.ts";
@@ -11,7 +11,7 @@ import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exch
 import { ErrorCode } from "../../http2/codes.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
 import type { ServerConnection } from "../../http2/server.ts";
-import type { StreamSink } from "../../http2/sink.ts";
+import type { ResetBy, StreamSink } from "../../http2/sink.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { DISCARD_BYTES, DISCARD_MS } from "../io/discard.ts";
 import { ignore } from "../io/error.ts";
@@ -239,7 +239,8 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
     if (this.#discarding !== undefined) this.#onDiscarded();
   }
 
-  onReset(): void {
+  onReset(code: number, by: ResetBy): void {
+    if (by !== "connection") diagnostics.write?.(`call of ${this.path} was reset with HTTP/2 code ${code} by ${by}`);
     this.abortSignal(clientGone());
   }
 

@@ -4,6 +4,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Status } from "../../call/code.ts";
+import { diagnostics } from "../../call/diagnostics.ts";
 import type { RpcError } from "../../call/error.ts";
 import type { PeerConnection } from "../../call/peer.ts";
 import { startTimer } from "../../call/timer.ts";
@@ -108,6 +109,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     // Clients may half-close the connection after their requests, and still expect the responses.
     socket.allowHalfOpen = true;
     this.peer = peerOf(socket, "h2");
+    diagnostics.write?.(`connection from ${this.#name} over HTTP/2`);
     this.#socket = new Http2Socket(socket);
     this.connection = new ServerConnection(this, {
       output: this.#socket,
@@ -123,6 +125,12 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     this.memory = new MemoryShare(budget, () => this.#reclaim());
     this.guard = new ConnectionGuard(this.connection, socket, this.requests, limits, this);
     this.#socket.attach(this.connection, this);
+  }
+
+  /** The client, for diagnostics. */
+  get #name(): string {
+    const { address, port } = this.peer;
+    return address === undefined ? "a Unix socket" : `${address}:${port}`;
   }
 
   get aborted(): RpcError | undefined {
@@ -160,8 +168,10 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   }
 
   onEvent(event: ConnectionEvent): void {
-    if (event.type === "over") this.#socket.end();
-    else if (event.type === "pong" && event.kind === "shutdown") this.#finishLeaving();
+    if (event.type === "over") {
+      diagnostics.write?.(`connection from ${this.#name} ended with HTTP/2 code ${event.code}: ${event.text}`);
+      this.#socket.end();
+    } else if (event.type === "pong" && event.kind === "shutdown") this.#finishLeaving();
     else if (event.type === "idle" && (this.#isGone || this.connection.state === "leaving")) this.#endIfIdle();
   }
 
@@ -171,6 +181,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
    */
   leave(): void {
     if (this.connection.state !== "open") return;
+    diagnostics.write?.(`GOAWAY to ${this.#name}, with ${this.connection.streams} open streams`);
     this.connection.goAway(ErrorCode.NoError, false);
     this.connection.ping("shutdown");
     this.#stopTimer = startTimer(LEAVE_MS, () => this.#finishLeaving());
@@ -225,6 +236,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   }
 
   onClose(): void {
+    diagnostics.write?.(`connection from ${this.#name} closed`);
     this.#stopTimer?.();
     this.memory.close();
     this.#onClosed(this);
