@@ -71,6 +71,7 @@ const JUDGES = [
   "interop:grpc",
   "interop:dubbo",
   "proxies",
+  "differential",
 ];
 for (const judge of JUDGES) runJudge(judge);
 rmSync(temporary, { recursive: true });

@@ -1,0 +1,172 @@
+/**
+ * `npm run differential`: the same sequences of frames, valid and mutated, to our server and to those of `node:http2`, Go's
+ * x/net/http2 and Python's h2. A sequence is a finding if ours takes it as none of the others does, unless the difference
+ * is intended.
+ *
+ *     npm run differential -- 10000 7    # 10,000 sequences with the seed 7
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import fc from "fast-check";
+import { FrameType } from "../../../runtime/src/http2/codes.ts";
+import { MissingPeer, unlessMissing } from "../../interop/peer.ts";
+import { installDebianPackages, outputOf } from "../../interop/program.ts";
+import { CACHE, goVersion } from "../../support/go.ts";
+import { ACK, type Frame, frame, PREFACE, parseFrames, settings } from "../support/frames.ts";
+import { isMalformed, PROBE, probe, sequence } from "./sequences.ts";
+
+/** How a server took a sequence, by the connection and by the first stream. */
+type Outcome = "served" | "stream error" | "open" | "connection error" | "silent";
+
+interface Peer {
+  readonly name: string;
+  readonly port: number;
+  stop(): void;
+}
+
+const HERE = import.meta.dirname;
+const NODE = [process.execPath, "--conditions=triple-source", "--import", "tsx"];
+const X_NET = "v0.48.0";
+/** Debian's Python, because its packages are available only there. */
+const PYTHON = "/usr/bin/python3";
+/** Time without an answer after which a server counts as silent, and that of the second try of what may be a finding. */
+const SILENCE_MS = 1_000;
+const LONG_SILENCE_MS = 10_000;
+const PARALLEL = 16;
+/** Exit status of a judge that is not there. */
+const CANNOT_RUN = 3;
+
+/**
+ * The intended differences. A stream error that no honest peer causes is a connection error, because resets that a client
+ * provokes cost more than it pays (MadeYouReset, CVE-2025-8671). A malformed request is a stream error, as RFC 9113, section
+ * 8.1.1, requires; others close the connection, answer 400 or ignore it. Requests after a GOAWAY of the client are served:
+ * section 6.8 forbids them to its receiver only.
+ */
+function isIntended(own: Outcome, others: readonly Outcome[], frames: readonly Buffer[]): boolean {
+  if (own === "connection error") return others.includes("stream error");
+  if (own === "stream error") return isMalformed(frames);
+  return frames.some((one) => one[3] === FrameType.GoAway);
+}
+
+const [total = 10_000, seed = Date.now() & 0x3fff_ffff] = process.argv.slice(2).map(Number);
+
+async function start(
+  name: string,
+  command: readonly string[],
+  portOf: (line: string) => number = Number,
+): Promise<Peer> {
+  const child: ChildProcess = spawn(command[0] as string, command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout?.once("data", (chunk) => resolve(String(chunk)));
+    child.once("exit", () => reject(new Error(`${name} does not start`)));
+  });
+  return { name, port: portOf(line), stop: () => child.kill("SIGKILL") };
+}
+
+function startGo(): Promise<Peer> {
+  if (goVersion() === undefined) throw new MissingPeer("there is no Go");
+  const folder = join(CACHE, "differential", X_NET);
+  const program = join(folder, "peer");
+  if (!existsSync(program)) {
+    mkdirSync(folder, { recursive: true });
+    cpSync(join(HERE, "peer.go"), join(folder, "main.go"));
+    const go = (...args: string[]): void => {
+      if (outputOf("go", "-C", folder, ...args) === undefined) throw new MissingPeer(`go ${args[0]} failed`);
+    };
+    if (!existsSync(join(folder, "go.mod"))) go("mod", "init", "peer");
+    go("get", `golang.org/x/net/http2@${X_NET}`);
+    go("build", "-o", program, ".");
+  }
+  return start("x/net", [program]);
+}
+
+function startPython(): Promise<Peer> {
+  installDebianPackages("python3-h2");
+  if (outputOf(PYTHON, "-c", "import h2") === undefined) throw new MissingPeer(`${PYTHON} has no h2 (python3-h2)`);
+  return start("h2", [PYTHON, join(HERE, "peer.py")]);
+}
+
+/** Sends a sequence and a request behind it, and returns how the server took it. */
+function ask({ port }: Peer, frames: readonly Buffer[], silenceMs: number): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+    let bytes = Buffer.alloc(0);
+    let first: Outcome = "open";
+    let isOver = false;
+    const end = (outcome: Outcome): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(outcome);
+    };
+    const onFrame = ({ type, flags, streamId, payload }: Frame): void => {
+      if (type === FrameType.Settings && (flags & ACK) === 0) socket.write(frame(FrameType.Settings, ACK, 0, []));
+      if (type === FrameType.GoAway && Buffer.from(payload).readUInt32BE(4) !== 0) end("connection error");
+      if (streamId === 1 && type === FrameType.Headers && first === "open") first = "served";
+      if (streamId === 1 && type === FrameType.RstStream && first === "open") first = "stream error";
+      // The answers of handlers that run concurrently come in any order.
+      if (streamId === PROBE && type !== FrameType.WindowUpdate) setTimeout(() => end(first), 20);
+    };
+    const timer = setTimeout(() => end("silent"), silenceMs);
+    socket.on("error", () => {});
+    socket.on("close", () => end("connection error"));
+    socket.on("data", (chunk) => {
+      bytes = Buffer.concat([bytes, chunk]);
+      let at = 0;
+      while (bytes.length - at >= 9 && bytes.length - at >= 9 + bytes.readUIntBE(at, 3)) {
+        const length = 9 + bytes.readUIntBE(at, 3);
+        parseFrames(bytes.subarray(at, at + length)).forEach(onFrame);
+        at += length;
+      }
+      bytes = bytes.subarray(at);
+    });
+    socket.write(Buffer.concat([PREFACE, settings(), ...frames, probe]));
+  });
+}
+
+async function main(): Promise<number> {
+  const skipped: string[] = [];
+  const own = await start("ours", [...NODE, join(HERE, "../../h2spec/server.ts")], (line) => JSON.parse(line).h2c);
+  const others = [await start("node:http2", [...NODE, join(HERE, "peer.ts")])];
+  for (const [name, set] of [
+    ["x/net", startGo],
+    ["h2", startPython],
+  ] as const) {
+    const peer = await unlessMissing(name, skipped, set);
+    if (peer !== undefined) others.push(peer);
+  }
+  const counts = new Map<string, number>();
+  const findings: string[] = [];
+  const sequences = fc.sample(sequence, { numRuns: total, seed });
+  let next = 0;
+  const judge = async (frames: readonly Buffer[], silenceMs: number): Promise<{ kind: string; isFinding: boolean }> => {
+    const [ours, ...theirs] = await Promise.all([own, ...others].map((peer) => ask(peer, frames, silenceMs)));
+    const all = [...new Set(theirs)].sort().join(" or ");
+    const isSame = theirs.includes(ours as Outcome);
+    const kind = isSame ? `like another: ${ours}` : `ours ${ours}, others ${all}`;
+    return { kind, isFinding: !isSame && !isIntended(ours as Outcome, theirs, frames) };
+  };
+  const work = async (): Promise<void> => {
+    while (next < sequences.length) {
+      const frames = sequences[next++] as Buffer[];
+      const first = await judge(frames, SILENCE_MS);
+      // A machine that is busy makes servers silent.
+      const { kind, isFinding } = first.isFinding ? await judge(frames, LONG_SILENCE_MS) : first;
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+      if (isFinding) findings.push(`${kind}: ${frames.map((one) => one.toString("hex")).join(" ")}`);
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+  for (const peer of [own, ...others]) peer.stop();
+  console.log(`${total} sequences with the seed ${seed} to ours, ${others.map(({ name }) => name).join(", ")}`);
+  for (const [kind, count] of counts) console.log(`${String(count).padStart(8)}  ${kind}`);
+  for (const finding of findings.slice(0, 30)) console.log(`FINDING ${finding}`);
+  for (const line of skipped) console.log(line);
+  console.log(`${total - findings.length} passed, ${findings.length} failed, ${skipped.length} peers skipped`);
+  return findings.length > 0 ? 1 : others.length === 0 ? CANNOT_RUN : 0;
+}
+
+process.exitCode = await main();
