@@ -22,6 +22,7 @@ import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createCertificates, hasOpenssl } from "./support/certificate.ts";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
 import { isInstalled, PLATFORMS, platformEnvironment } from "./support/platforms.ts";
 
@@ -77,6 +78,7 @@ beforeAll(async () => {
   }
   linkPackages();
   cpSync(`${ROOT}proto/greet`, join(project, "proto/greet"), { recursive: true });
+  if (hasOpenssl) writeCertificates(join(project, "certs"));
   for (const block of blocks) writeBlock(block);
   await run("npx", ["buf", "generate"], { cwd: project, env: environment });
   const ofContracts = blocks.flatMap(({ text }) => /^npx triple-es interface .*$/m.exec(text) ?? []);
@@ -88,6 +90,17 @@ afterAll(async () => {
   for (const server of servers) if (server.exitCode === null && server.kill()) await once(server, "exit");
   rmSync(project, { recursive: true, force: true });
 });
+
+/** Writes the certificates that documents read, as ca.crt, server.crt, server.key, client.crt and client.key. */
+function writeCertificates(folder: string): void {
+  const { ca, server, client } = createCertificates();
+  mkdirSync(folder);
+  writeFileSync(join(folder, "ca.crt"), ca);
+  for (const [name, { cert, key }] of Object.entries({ server, client })) {
+    writeFileSync(join(folder, `${name}.crt`), cert);
+    writeFileSync(join(folder, `${name}.key`), key);
+  }
+}
 
 function linkPackages(): void {
   const modules = join(project, "node_modules");
@@ -180,7 +193,10 @@ describe("code", () => {
   });
 
   const runnable = code.filter(
-    (block) => !isServer(block) && (block.platform === undefined || isInstalled(block.platform)),
+    (block) =>
+      !isServer(block) &&
+      (block.platform === undefined || isInstalled(block.platform)) &&
+      (hasOpenssl || !block.text.includes("certs/")),
   );
   const skipped = code.filter((block) => !isServer(block) && !runnable.includes(block));
 
