@@ -438,7 +438,7 @@ export const ConformanceServiceDef: ServiceDef<ConformanceServiceClient, Conform
   },
 };
 
-/** Makes a client of connectrpc.conformance.v1.ConformanceService. */
+/** Creates a client of connectrpc.conformance.v1.ConformanceService. */
 export function createConformanceServiceClient(transport: Transport, defaults?: CallDefaults): ConformanceServiceClient {
   return createClient(ConformanceServiceDef, transport, defaults);
 }
