@@ -85,6 +85,7 @@ export type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { FieldLimits, FieldLimitsInit, HeaderLimitsInit } from "./protocol/header-limits.ts";
 export type { BodyLimits } from "./protocol/options.ts";
+export type { CallLimits, ServiceLimits } from "./server/call-limits.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";
 export type { BaseRouterOptions } from "./server/options.ts";

@@ -135,6 +135,8 @@ export interface Handler {
   readonly bodies?: readonly string[];
   /** True if requests from other origins are refused when their body needs no CORS preflight. Default: true. */
   readonly csrf?: boolean;
+  /** Limits of the calls of this method: size of messages in bytes, timeout in milliseconds. Default: those of the router. */
+  readonly limits?: { readonly maxMessageBytes?: number | undefined; readonly maxTimeoutMs?: number | undefined };
   /** Other methods with the same path; the payload distinguishes them. Default: none. */
   readonly overloads?: readonly Handler[];
 }

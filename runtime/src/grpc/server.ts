@@ -23,6 +23,7 @@ import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { ServerContext } from "../server/call-context.ts";
+import { limitTimeout } from "../server/call-limits.ts";
 import { type ContentType, createContentTypes, isGrpcContentType } from "./content-type.ts";
 import {
   checkPrefix,
@@ -49,7 +50,6 @@ interface GrpcCall {
 
 /** Creates the server half of sub-protocol B. */
 export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol {
-  const { maxMessageBytes } = options;
   const limits = options.headerLimits.response;
   const negotiate = createNegotiation(options.compressions);
   const contentTypes = createContentTypes(options);
@@ -76,7 +76,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     if (handler === undefined) throw notFound(request.path);
     const headers = readRequestHeaders(request.headers, options, negotiate);
     const { timeoutMs } = headers;
-    const context = new ServerContext(request, timeoutMs);
+    const context = new ServerContext(request, limitTimeout(timeoutMs, handler.limits));
     const payload = handler.method.payload?.server?.openGrpc(methodsOf(handler), options);
     return { request, handler, headers, contentType, context, payload };
   }
@@ -87,7 +87,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
    */
   async function serveUnary(call: GrpcCall): Promise<HttpResponse> {
     try {
-      const body = await call.request.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
+      const body = await call.request.body.bytes(maxMessageBytes(call), PREFIX_BYTES, checkPrefix);
       const message = readMessage(call, body);
       const response = await callUnary(call, message instanceof Promise ? await message : message);
       const written = writeResponse(call, response);
@@ -99,10 +99,15 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     }
   }
 
+  function maxMessageBytes({ handler }: GrpcCall): number {
+    return handler.limits?.maxMessageBytes ?? options.maxMessageBytes;
+  }
+
   function readMessage(call: GrpcCall, body: Uint8Array): object | Promise<object> {
-    const { compressed, data } = onlyEnvelope(body, maxMessageBytes, requestCountError, call.handler.method);
+    const { compressed, data } = onlyEnvelope(body, maxMessageBytes(call), requestCountError, call.handler.method);
     if (!compressed) return decode(call, data);
-    return inflate(data, call.headers.compression, options).then((inflated) => decode(call, inflated));
+    const limit = { maxMessageBytes: maxMessageBytes(call) };
+    return inflate(data, call.headers.compression, limit).then((inflated) => decode(call, inflated));
   }
 
   function callUnary(call: GrpcCall, message: object): Promise<CallResponse> {
@@ -139,7 +144,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
           method: handler.method,
           messages: new ReceivedMessages(request.body, {
             compression: headers.compression,
-            options,
+            options: { maxMessageBytes: maxMessageBytes(call) },
             decode: (bytes) => decode(call, bytes),
           }),
           headers: request.headers,

@@ -20,6 +20,7 @@ import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { ServerContext } from "../server/call-context.ts";
+import { limitTimeout } from "../server/call-limits.ts";
 import { createFormats, type RequestFormat, type ResponseFormat, responseFields } from "./content-type.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./error-response.ts";
 import { checkOrigin, readCallHeaders, TRAILER_PREFIX } from "./headers.ts";
@@ -41,7 +42,6 @@ interface HttpRpcCall {
  * with an error.
  */
 export function createHttpRpcServer(options: ServerProtocolOptions): ServerProtocol {
-  const { maxMessageBytes } = options;
   const limits = options.headerLimits.response;
   const negotiate = createNegotiation(options.compressions);
   const formats = createFormats(options);
@@ -70,7 +70,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request, options.allowsOrigin);
     const responseFormat = formats.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;
-    const context = new ServerContext(request, timeoutMs);
+    const context = new ServerContext(request, limitTimeout(timeoutMs, handler.limits));
     const payload = handler.method.payload?.server?.openHttpRpc(methodsOf(handler));
     return { request, handler, headers, requestFormat, responseFormat, context, payload };
   }
@@ -83,10 +83,11 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const { request, context, payload } = call;
     const { compression, responseCompression } = call.headers;
     // If the length of the body is known, a body over the limit is refused before it arrives.
+    const maxMessageBytes = call.handler.limits?.maxMessageBytes ?? options.maxMessageBytes;
     const announced = Number(request.headers.get("content-length"));
     if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
     const body = await request.body.bytes(maxMessageBytes);
-    const bytes = compression && (await decompressMessage(body, compression, options, serializationError));
+    const bytes = compression && (await decompressMessage(body, compression, { maxMessageBytes }, serializationError));
     const decoded = decode(call, bytes ?? body);
     const message = decoded instanceof Promise ? await decoded : decoded;
     const selector = readSelector(request.headers);

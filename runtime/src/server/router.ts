@@ -8,6 +8,7 @@ import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
+import { ConcurrencyLimiter, checkServiceLimits, type ServiceLimits } from "./call-limits.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
 import { checkService, createHandlers } from "./handler.ts";
 import type { RequestTarget, Resource } from "./resource.ts";
@@ -27,6 +28,8 @@ export interface ServiceOptions extends Selector {
    * origin. Default: true. Use false only for methods that do not act on behalf of the owner of a cookie.
    */
   readonly csrf?: boolean | undefined;
+  /** Limits of the calls of this service and of its methods. Default: those of the router. */
+  readonly limits?: ServiceLimits | undefined;
 }
 
 /** A service that has been added to a router, with its version and group. */
@@ -129,9 +132,15 @@ export function createRouterWith(settings: RouterSettings): Router {
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       const bodies = bodiesOf(bodyKinds, options, Object.keys(service.methods));
+      const limited = limiterOf(service, options.limits);
       for (const [index, made] of createHandlers(service, implementation, all).entries()) {
         const { method } = made;
-        const handler: Handler = { ...made, bodies: bodies[index] ?? [], csrf: options.csrf ?? true };
+        const handler: Handler = {
+          ...made,
+          ...limited(Object.keys(service.methods)[index] as string, made),
+          bodies: bodies[index] ?? [],
+          csrf: options.csrf ?? true,
+        };
         for (const path of [method.path, ...(method.payload?.server?.paths(method) ?? [])]) {
           addRoute(path, selector, handler);
         }
@@ -179,6 +188,31 @@ function isOverload(known: Handler, { method }: Handler): boolean {
 
 function withOverload(known: Handler, added: Handler): Handler {
   return { ...known, overloads: [...(known.overloads ?? []), added] };
+}
+
+/**
+ * Returns the function that applies the limits of a service to its handlers. Throws a `TypeError` or `RangeError` for invalid
+ * limits.
+ */
+function limiterOf(
+  { typeName, methods }: ServiceDef<object, object>,
+  limits: ServiceLimits = {},
+): (name: string, handler: Handler) => Pick<Handler, "call" | "limits"> {
+  checkServiceLimits(limits, Object.keys(methods));
+  const { maxConcurrent, maxMessageBytes, maxTimeoutMs } = limits;
+  const all = maxConcurrent === undefined ? undefined : new ConcurrencyLimiter(maxConcurrent, typeName);
+  return (name, { call, method }) => {
+    const own = limits.methods?.[name] ?? {};
+    const one = own.maxConcurrent === undefined ? undefined : new ConcurrencyLimiter(own.maxConcurrent, method.path);
+    const limited = one === undefined ? call : one.wrap(call);
+    return {
+      call: all === undefined ? limited : all.wrap(limited),
+      limits: {
+        maxMessageBytes: own.maxMessageBytes ?? maxMessageBytes,
+        maxTimeoutMs: own.maxTimeoutMs ?? maxTimeoutMs,
+      },
+    };
+  };
 }
 
 /** Returns the kinds of body of each method. Throws a `TypeError` for an unknown kind or method. */

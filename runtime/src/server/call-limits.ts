@@ -1,0 +1,97 @@
+/**
+ * Limits of the calls of one service or method: size of messages, time, and number.
+ */
+import type { Call, CallResponse } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { watchEnd } from "../call/message-stream.ts";
+
+/** Limits of the calls of a service or a method. */
+export interface CallLimits {
+  /** Maximum size of a received message, in bytes, before and after decompression. Default: that of the router. */
+  readonly maxMessageBytes?: number | undefined;
+  /**
+   * Maximum timeout of a call, in milliseconds. A longer timeout of a client is reduced to it, and calls without a timeout
+   * get it. A call that takes longer fails with `deadline_exceeded`. Default: none.
+   */
+  readonly maxTimeoutMs?: number | undefined;
+  /**
+   * Maximum number of calls that run at a time: of all methods together as a limit of a service, of one method as a limit of
+   * a method. Streams run until their end, and cancelled handlers until they return. Further calls fail with
+   * `resource_exhausted`. Default: none.
+   */
+  readonly maxConcurrent?: number | undefined;
+}
+
+/** The limits of a handler, which the protocols enforce. */
+export type HandlerLimits = Pick<CallLimits, "maxMessageBytes" | "maxTimeoutMs">;
+
+/** Limits of a service, and of its methods by their TypeScript names. */
+export interface ServiceLimits extends CallLimits {
+  /** Limits of single methods, which replace those of the service; `maxConcurrent` applies in addition. Default: none. */
+  readonly methods?: { readonly [method: string]: CallLimits } | undefined;
+}
+
+/** The largest size of a message, and the longest timer of the platform. */
+const MAX_VALUE = 2 ** 31 - 1;
+const NAMES = ["maxMessageBytes", "maxTimeoutMs", "maxConcurrent"] as const;
+
+/** Throws a `TypeError` for an unknown limit or method, and a `RangeError` for a value out of range. */
+export function checkServiceLimits(limits: ServiceLimits, methods: readonly string[]): void {
+  const { methods: byMethod = {}, ...all } = limits;
+  check("limits", all);
+  for (const [name, own] of Object.entries(byMethod)) {
+    if (!methods.includes(name)) throw new TypeError(`limits: "${name}" is not among: ${methods.join(", ")}`);
+    check(`limits.methods.${name}`, own);
+  }
+}
+
+function check(option: string, limits: CallLimits): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (!NAMES.includes(name as (typeof NAMES)[number])) {
+      throw new TypeError(`${option}: "${name}" is not among: ${NAMES.join(", ")}`);
+    }
+    if (value !== undefined && !(Number.isInteger(value) && value > 0 && value <= MAX_VALUE)) {
+      throw new RangeError(`${option}.${name} must be an integer between 1 and ${MAX_VALUE}, not ${value}`);
+    }
+  }
+}
+
+/** Returns the smaller of the client's timeout and the maximum. `undefined`: no timeout. */
+export function limitTimeout(timeoutMs: number | undefined, limits: HandlerLimits | undefined): number | undefined {
+  const max = limits?.maxTimeoutMs;
+  return max === undefined || (timeoutMs !== undefined && timeoutMs <= max) ? timeoutMs : max;
+}
+
+/** Limits the calls that run at a time. Calls that share one limiter are counted together. */
+export class ConcurrencyLimiter {
+  readonly #max: number;
+  readonly #name: string;
+  #running = 0;
+
+  /** `name` is the service or method in the message of refused calls. */
+  constructor(max: number, name: string) {
+    this.#max = max;
+    this.#name = name;
+  }
+
+  wrap(call: Call): Call {
+    return async (request) => {
+      if (this.#running >= this.#max) {
+        const problem = `${this.#name} runs ${this.#max} calls already (limit maxConcurrent of the server)`;
+        throw new RpcError(Code.ResourceExhausted, problem);
+      }
+      this.#running++;
+      let response: CallResponse;
+      try {
+        response = await call(request);
+      } catch (reason) {
+        this.#running--;
+        throw reason;
+      }
+      if (response?.stream) return { ...response, messages: watchEnd(response.messages, () => this.#running--) };
+      this.#running--;
+      return response;
+    };
+  }
+}
