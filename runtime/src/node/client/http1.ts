@@ -14,7 +14,7 @@ import { Metadata } from "../../call/metadata.ts";
 import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
-import { ReadableBody } from "../io/body.ts";
+import { MAX_JOINED_BYTES, ReadableBody } from "../io/body.ts";
 import { closedSilently, connectTimeout, exchangeError, isClosedByPeer } from "../io/error.ts";
 import { nodeLatin1 } from "../io/http2-socket.ts";
 import { pump } from "../io/pump.ts";
@@ -37,9 +37,6 @@ export interface Http1Options {
   /** Limit of the status line and the headers of a response together, in bytes. */
   readonly maxHeaderBytes: number;
 }
-
-/** Bodies up to this size are joined with their headers, so that a request needs one write. */
-const MAX_JOINED_BYTES: number = 16 * 1024;
 
 /** Creates the connector that makes HTTP/1.1 exchanges with a server over persistent connections. */
 export function connectHttp1(

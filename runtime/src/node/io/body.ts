@@ -7,6 +7,12 @@ import type { RpcError } from "../../call/error.ts";
 import { type Body, type BodyCheck, tooLarge } from "../../http/body.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
+/**
+ * Largest body, in bytes, that is passed to `node:http` as text with one character per byte: Node then joins it with the
+ * headers and writes once instead of twice.
+ */
+export const MAX_JOINED_BYTES: number = 16 * 1024;
+
 /** Backpressure: the stream is paused while more than this many bytes wait to be read. */
 const HIGH_WATER_BYTES = 64 * 1024;
 

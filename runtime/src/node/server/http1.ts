@@ -10,7 +10,7 @@ import type { PeerConnection } from "../../call/peer.ts";
 import type { Body } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { clientGone } from "../../http/exchange.ts";
-import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
+import { MAX_JOINED_BYTES, ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
 import { ignore } from "../io/error.ts";
 import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
@@ -25,12 +25,6 @@ import { ExchangeSignals } from "./signals.ts";
 
 /** Largest rest of a request, in bytes, that is discarded after an early response to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
-
-/**
- * Largest body, in bytes, that is passed to Node as text with one character per byte: Node then joins it with the headers and
- * writes once instead of twice. Larger bodies count towards the memory budget.
- */
-const MAX_JOINED_BYTES = 16 * 1024;
 
 /**
  * Size of the slices, in bytes, in which larger bodies are written. TLS copies the data that is written to it, so it then
@@ -252,6 +246,7 @@ function respond(
 ): undefined | Promise<void> {
   if (outgoing.destroyed) return discard(response.body);
   const { whole } = response.body;
+  // Small bodies do not count towards the memory budget.
   const taken = whole !== undefined && whole.byteLength > MAX_JOINED_BYTES ? whole.byteLength : 0;
   const fits = taken === 0 || memory.take(taken);
   const { status, headers, body } = fits ? response : OUT_OF_MEMORY;
