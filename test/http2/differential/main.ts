@@ -15,7 +15,7 @@ import { MissingPeer, unlessMissing } from "../../interop/peer.ts";
 import { installDebianPackages, outputOf } from "../../interop/program.ts";
 import { CACHE, goVersion } from "../../support/go.ts";
 import { ACK, type Frame, frame, PREFACE, parseFrames, settings } from "../support/frames.ts";
-import { isMalformed, PROBE, probe, sequence } from "./sequences.ts";
+import { hasSkipped, isMalformed, PROBE, probe, sequence } from "./sequences.ts";
 
 /** How a server took a sequence, by the connection and by the first stream. */
 type Outcome = "served" | "stream error" | "open" | "connection error" | "silent";
@@ -42,12 +42,13 @@ const CANNOT_RUN = 3;
  * The intended differences. A stream error that no honest peer causes is a connection error, because resets that a client
  * provokes cost more than it pays (MadeYouReset, CVE-2025-8671). A malformed request is a stream error, as RFC 9113, section
  * 8.1.1, requires; others close the connection, answer 400 or ignore it. Requests after a GOAWAY of the client are served:
- * section 6.8 forbids them to its receiver only.
+ * section 6.8 forbids them to its receiver only. DATA on a stream that the client has skipped is ignored like DATA on a stream
+ * that is forgotten, where section 6.1 asks for a stream error.
  */
 function isIntended(own: Outcome, others: readonly Outcome[], frames: readonly Buffer[]): boolean {
   if (own === "connection error") return others.includes("stream error");
   if (own === "stream error") return isMalformed(frames);
-  return frames.some((one) => one[3] === FrameType.GoAway);
+  return frames.some((one) => one[3] === FrameType.GoAway) || hasSkipped(frames);
 }
 
 const [total = 10_000, seed = Date.now() & 0x3fff_ffff] = process.argv.slice(2).map(Number);
