@@ -1,11 +1,13 @@
 /** Large messages in Protobuf's JSON format: their memory is bounded, and they are decoded in steps. */
 import {
   createRegistry,
+  type DescField,
   type DescMessage,
   fromJson,
   type JsonValue,
   type Message,
   mergeFromJson,
+  ScalarType,
   toJson,
 } from "@bufbuild/protobuf";
 import { ListValueSchema, StructSchema, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -19,7 +21,7 @@ import { everySpecial, everything, messagesOf } from "../support/messages.ts";
 const registry = createRegistry(TypeSchema);
 const read = { ignoreUnknownFields: true, registry };
 
-const inSteps = (type: DescMessage, value: JsonValue, limit: number, stepBytes: number): Promise<Message> =>
+const inSteps = (type: DescMessage, value: JsonValue, limit: number, stepBytes?: number): Promise<Message> =>
   decodeJsonInSteps(type, value, limit, (one, message, part) => mergeFromJson(one, message, part, read), stepBytes);
 
 /** Returns the JSON of a message, or that of an empty one if the message has values without a representation in JSON. */
@@ -143,3 +145,28 @@ function countContainers(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   return Object.values(value).reduce((count: number, item) => count + countContainers(item), 1);
 }
+
+it.each([
+  ["a field", { single3: "7".repeat(500_000) }],
+  ["an item of a list", { packed4: ["1", "7".repeat(500_000)] }],
+])("an integer of half a million digits in %s is refused before it is converted", async (_, value) => {
+  await expect(inSteps(everything("proto3"), value as JsonValue, 2 ** 30)).rejects.toThrow(
+    "has an integer of more than 1000 digits",
+  );
+});
+
+it("an integer of half a million digits in a wrapper, a key or a value of a map is refused", async () => {
+  const digits = "7".repeat(500_000);
+  const type = everySpecial();
+  const refused = "has an integer of more than 1000 digits";
+  const wrapper = type.fields.find(({ message }) => message?.typeName === "google.protobuf.Int64Value") as DescField;
+  await expect(inSteps(type, { [wrapper.jsonName]: digits }, 2 ** 30)).rejects.toThrow(refused);
+  const keys = type.fields.find(
+    (field) => field.fieldKind === "map" && field.mapKey === ScalarType.UINT64,
+  ) as DescField;
+  await expect(inSteps(type, { [keys.jsonName]: { [digits]: "" } }, 2 ** 30)).rejects.toThrow(refused);
+  const values = type.fields.find(
+    (field) => field.fieldKind === "map" && field.scalar === ScalarType.INT64 && field.mapKey === ScalarType.STRING,
+  ) as DescField;
+  await expect(inSteps(type, { [values.jsonName]: { a: digits } }, 2 ** 30)).rejects.toThrow(refused);
+});

@@ -2,7 +2,7 @@
  * Estimates the memory of messages that are given as JSON, from the value and the message type, before they are
  * decoded.
  */
-import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { Memory } from "./memory.ts";
 import { emptyMessage } from "./proto-estimate.ts";
@@ -34,6 +34,7 @@ export function jsonShape(type: DescMessage): JsonShape {
 /** Estimates the memory of a message of the type that is decoded from a JSON value, in bytes. */
 export function estimateJson(type: DescMessage, value: JsonValue): number {
   const { empty, plain, fields } = jsonShape(type);
+  if (isWrapperDesc(type)) checkDigits(type.fields[0] as DescField, value);
   if (!plain || !isObject(value)) return empty + estimateAny(value);
   let memory = empty;
   // `for...in` includes inherited members, but Object.prototype has none that are enumerable.
@@ -44,7 +45,9 @@ export function estimateJson(type: DescMessage, value: JsonValue): number {
   return memory;
 }
 
-export function estimateField({ fieldKind, message }: DescField, value: JsonValue): number {
+export function estimateField(field: DescField, value: JsonValue): number {
+  const { fieldKind, message } = field;
+  checkDigits(field, value);
   let memory = 0;
   if (fieldKind === "list" && Array.isArray(value)) {
     for (const item of value) memory += Memory.item + estimateValue(message, item);
@@ -52,6 +55,40 @@ export function estimateField({ fieldKind, message }: DescField, value: JsonValu
     for (const key in value) memory += Memory.entry + Memory.slot + estimateValue(message, value[key] as JsonValue);
   } else memory = Memory.slot + estimateValue(message, value);
   return memory;
+}
+
+/** The 64-bit integers, which JSON may write as strings. */
+const LONG_TYPES: ReadonlySet<ScalarType | undefined> = new Set([
+  ScalarType.INT64,
+  ScalarType.UINT64,
+  ScalarType.SINT64,
+  ScalarType.FIXED64,
+  ScalarType.SFIXED64,
+]);
+
+/** Maximum number of characters in a 64-bit integer: many more than it has digits, but zeros may precede them. */
+const MAX_DIGITS = 1_000;
+
+/** Throws for 64-bit integers with so many digits that their conversion would take a second. */
+export function checkDigits(field: DescField, value: JsonValue): void {
+  if (field.fieldKind === "map" && LONG_TYPES.has(field.mapKey) && isObject(value)) {
+    for (const key in value) if (key.length > MAX_DIGITS) throw tooManyDigits(field);
+  }
+  const { scalar } = field;
+  if (!LONG_TYPES.has(scalar)) return;
+  if (typeof value === "string" && value.length > MAX_DIGITS) throw tooManyDigits(field);
+  if (field.fieldKind === "list" && Array.isArray(value)) {
+    for (const item of value) if (typeof item === "string" && item.length > MAX_DIGITS) throw tooManyDigits(field);
+  } else if (field.fieldKind === "map" && isObject(value)) {
+    for (const key in value) {
+      const item = value[key];
+      if (typeof item === "string" && item.length > MAX_DIGITS) throw tooManyDigits(field);
+    }
+  }
+}
+
+function tooManyDigits({ jsonName }: DescField): Error {
+  return new Error(`field "${jsonName}" has an integer of more than ${MAX_DIGITS} digits, which is out of range`);
 }
 
 function estimateValue(type: DescMessage | undefined, value: JsonValue): number {

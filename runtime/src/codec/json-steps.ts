@@ -20,6 +20,7 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { nextStep } from "../call/time-slice.ts";
 import {
+  checkDigits,
   estimateAny,
   estimateField,
   estimateJson,
@@ -125,7 +126,10 @@ class JsonSteps {
 
   async #field(type: DescMessage, message: Fields, key: string, value: JsonValue): Promise<void> {
     const field = jsonShape(type).fields.get(key);
-    const mergePart = (part: JsonValue): void => this.#mergeJson(type, message, { [key]: part });
+    const mergePart = (part: JsonValue): void => {
+      if (field !== undefined) checkDigits(field, part);
+      this.#mergeJson(type, message, { [key]: part });
+    };
     if (field?.fieldKind === "map" && isObject(value)) {
       const { message: inside, localName } = field;
       const set = async (name: string, one: JsonValue): Promise<void> => {
