@@ -1,7 +1,7 @@
 /**
- * Attacks on a server, and their cost: `npm run bench:attack -- decode`, with its options.
+ * Attacks on a server, and their cost: `npm run bench:attack -- decode`, `memory` or `neighbours`, with their options.
  */
-const NAMES = ["decode"];
+const NAMES = ["decode", "memory", "neighbours"];
 const [name = ""] = process.argv.splice(2, 1);
 if (!NAMES.includes(name)) {
   console.error(`usage: npm run bench:attack -- ${NAMES.join(" | ")}`);

@@ -3,7 +3,7 @@
  */
 import { createRegistry } from "@bufbuild/protobuf";
 import { StructSchema } from "@bufbuild/protobuf/wkt";
-import { createJsonCodec, protoCodec, type ServiceDef } from "triple-es";
+import { createJsonCodec, protoCodec, type Router, type RouterOptions, type ServiceDef } from "triple-es";
 import { hessian2 } from "triple-es/hessian2";
 import { type InterfaceMethod, interfacePayload, type JavaType, jsonSerialization } from "triple-es/java";
 import { msgpack } from "triple-es/msgpack";
@@ -62,12 +62,19 @@ const handleJava = (): undefined => {
 };
 
 const registry = createRegistry(StructSchema, CostlySchema);
-const router = createRouter({
+/** Options and services of every server that is attacked. */
+export const OPTIONS: RouterOptions = {
   codecs: [protoCodec, createJsonCodec({ registry })],
   serializations: [hessian2, jsonSerialization, msgpack],
-})
-  .add(Def, { take: handle, say: handle, plain: handle })
-  .add(JavaDef, Object.fromEntries(Object.keys(TYPES).map((name) => [name, handleJava])));
+};
+
+export function addServices<R extends Router>(router: R): R {
+  return router
+    .add(Def, { take: handle, say: handle, plain: handle })
+    .add(JavaDef, Object.fromEntries(Object.keys(TYPES).map((name) => [name, handleJava])));
+}
+
+const router = addServices(createRouter(OPTIONS));
 
 /** Sends a request, and returns how it was answered. */
 export async function send({ path, headers }: Attack, body: Uint8Array): Promise<string> {
