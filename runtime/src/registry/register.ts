@@ -61,7 +61,8 @@ const UNREGISTERED =
   /^(?:grpc\.health\.v1\.Health|grpc\.reflection\.v1(?:alpha)?\.ServerReflection|org\.apache\.dubbo\.metadata\..+)$/;
 
 /**
- * Registers a server that listens, with the services that it has now, except health, reflection and metadata. Registration
+ * Registers a server that listens, with the services that it has now, except health, reflection and metadata. A service whose
+ * code was generated with `java_names` is also registered by the name of its interface in Java. Registration
  * goes on in the background, through each loss of the registry, until it is closed or the server begins to close: then the
  * instance is removed first, and the server accepts calls for another `propagationMs`.
  *
@@ -113,7 +114,11 @@ function offeredService({ service, selector: { group, version } }: AddedService)
   const isInterface = Object.values(service.methods).some(({ payload }) => payload !== undefined);
   // Consumers in Java take the first serialization that they know. Methods with a proto file need none.
   const parameters = isInterface ? { "prefer.serialization": "hessian2" } : undefined;
-  return [{ service: service.typeName, group, version, parameters }];
+  const named: OfferedService = { service: service.typeName, group, version, parameters };
+  // Consumers in Java look for the name of the interface.
+  const aliases = new Set(Object.values(service.methods).flatMap(({ alias }) => alias?.service ?? []));
+  aliases.delete(service.typeName);
+  return [named, ...[...aliases].map((alias) => ({ ...named, service: alias }))];
 }
 
 /** Names of applications are parts of paths, lists and headers. */

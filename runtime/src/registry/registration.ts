@@ -16,6 +16,7 @@ import type {
   RegistrationHook,
 } from "../discovery/registry.ts";
 import { delayInBackground } from "./delay.ts";
+import { RetryDelay } from "./retry-delay.ts";
 import { Changes } from "./watch.ts";
 
 /** The hold of a client on its entries: a session of ZooKeeper, a lease of etcd, a connection of Nacos. */
@@ -33,10 +34,9 @@ export interface Publisher<S extends Session> {
   readonly withdraw: (session: S, instance: Instance) => Promise<void>;
 }
 
-const INITIAL_BACKOFF_MS = 200;
-const BACKOFF_MULTIPLIER = 1.6;
-const MAX_BACKOFF_MS = 10_000;
-const JITTER = 0.2;
+/** The first and the longest delay before another attempt, in milliseconds. */
+const FIRST_RETRY_MS = 200;
+const LONGEST_RETRY_MS = 10_000;
 const DEFAULT_GRACE_MS = 5_000;
 
 /** Keeps an instance registered. The returned promise of `ready` need not be handled. */
@@ -90,19 +90,18 @@ export function keepRegistered<S extends Session>(
   }
 
   async function run(): Promise<void> {
-    let backoffMs = INITIAL_BACKOFF_MS;
+    const retry = new RetryDelay(FIRST_RETRY_MS, LONGEST_RETRY_MS);
     while (!ended.signal.aborted) {
       try {
         const session = await publisher.open(ended.signal);
         if (ended.signal.aborted) return;
         await hold(session);
-        backoffMs = INITIAL_BACKOFF_MS;
+        retry.reset();
       } catch (reason) {
         // The registry is unreachable, or has refused an entry: both may be temporary.
         if (ended.signal.aborted) return;
         notify({ type: "failed", error: RpcError.from(reason, Code.Unavailable) });
-        await delayInBackground(backoffMs * (1 + JITTER * (2 * Math.random() - 1)), ended.signal);
-        backoffMs = Math.min(backoffMs * BACKOFF_MULTIPLIER, MAX_BACKOFF_MS);
+        await delayInBackground(retry.next(), ended.signal);
       }
     }
   }

@@ -19,6 +19,9 @@ import type { DubboSource, Warn } from "./dubbo/source.ts";
 import { keepRegistered, type Publisher, type Session } from "./registration.ts";
 import type { StopWatch, Watcher } from "./watch.ts";
 
+/** Maximum number of attempts to change an entry that other clients change at the same time. */
+export const MAX_TRIES = 100;
+
 /** A session that holds entries. They are removed when it ends. */
 export interface TreeSession extends Session {
   /** Creates or replaces an entry. */

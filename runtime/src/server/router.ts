@@ -2,7 +2,7 @@
  * The router: finds the handler for a path, and passes the request to the protocol that accepts it. The protocol
  * creates every response, including "not found".
  */
-import type { Handler, Interceptor, Selector, ServiceDef } from "../call/call.ts";
+import type { Handler, Interceptor, Method, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { methodsOf } from "../protocol/payload.ts";
@@ -97,6 +97,8 @@ export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, Route[]>();
   const services: AddedService[] = [];
   const names = new Set<string>();
+  /** The paths of methods by the paths of their aliases. A service that is added under such a name takes precedence. */
+  const aliases = new Map<string, string>();
   const resources: Resource[] = [];
   const { protocols, bodyKinds, interceptors, onError, versionMatch, cors } = settings;
 
@@ -107,7 +109,7 @@ export function createRouterWith(settings: RouterSettings): Router {
   }
 
   function findExactly(path: string, wanted: Selector): Handler | undefined {
-    for (const { selector, handler } of routes.get(path) ?? []) {
+    for (const { selector, handler } of routes.get(path) ?? routes.get(aliases.get(path) ?? "") ?? []) {
       if (matches(selector, wanted)) return handler;
     }
     return undefined;
@@ -122,6 +124,13 @@ export function createRouterWith(settings: RouterSettings): Router {
     if (known === undefined) routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
     else if (isOverload(known.handler, handler)) known.handler = withOverload(known.handler, handler);
     else throw new Error(`${path} has been added already`);
+  }
+
+  /** Also serves a method with an alias by its names in Java, with which consumers in Java call entries of a registry. */
+  function addAlias({ alias, name, path }: Method): void {
+    if (alias === undefined) return;
+    names.add(alias.service);
+    for (const one of [name, alias.method]) aliases.set(`/${alias.service}/${one}`, path);
   }
 
   const router: Router = {
@@ -144,6 +153,7 @@ export function createRouterWith(settings: RouterSettings): Router {
         for (const path of [method.path, ...(method.payload?.server?.paths(method) ?? [])]) {
           addRoute(path, selector, handler);
         }
+        addAlias(method);
       }
       services.push({ service, selector });
       names.add(service.typeName);

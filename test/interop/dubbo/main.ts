@@ -2,6 +2,8 @@
  * `npm run interop:dubbo`: what Triple promises between us and Dubbo for Java and dubbo-go, in both directions. Prints a
  * matrix and everything that is not as it has to be. Words choose among tables and columns: `npm run interop:dubbo -- Java`.
  *
+ * `--registries` runs providers and consumers in a registry instead.
+ *
  * `--write` puts the matrix into docs/interop.md, `--record` what Dubbo for Java sends into fixtures/wire/dubbo.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,6 +17,7 @@ import type { DubboPeer } from "./peer.ts";
 import { setUpGo } from "./peers/go.ts";
 import { JAVA_VERSIONS, setUpJava } from "./peers/java.ts";
 import { recordJava } from "./record.ts";
+import { runRegistries } from "./registries.ts";
 import { tablesOf } from "./tables.ts";
 
 /** The exit status that the check recognizes as "cannot run here". */
@@ -27,6 +30,10 @@ const isWanted = (table: Table, column: Column): boolean =>
   words.every((word) => table.title.includes(word) || column.title.includes(word));
 
 async function main(): Promise<number> {
+  if (options.has("--registries")) {
+    const failed = await runRegistries();
+    return failed === undefined ? CANNOT_RUN : Math.min(failed, 1);
+  }
   if (!hasOpenssl) throw new Error("openssl is needed for certificates, and is not on the PATH");
   const folder = mkdtempSync(join(tmpdir(), "triple-es-interop-"));
   try {

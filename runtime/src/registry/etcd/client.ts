@@ -18,7 +18,7 @@ import {
 } from "../../gen/etcd/rpc_triple.ts";
 
 /** Time limit of a request, in milliseconds. */
-const REQUEST_TIMEOUT_MS = 5_000;
+export const REQUEST_TIMEOUT_MS = 5_000;
 
 export interface Credentials {
   readonly username: string;

@@ -4,12 +4,11 @@
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { Compare_CompareTarget as CompareTarget, type KeyValue } from "../../gen/etcd/rpc_pb.ts";
+import { MAX_TRIES } from "../tree.ts";
 import type { EtcdClient } from "./client.ts";
 
 /** Keys in one answer: a list of all instances may be larger than a message. */
 const PAGE_SIZE = 2_000n;
-/** Attempts to change a key that other clients change at the same time. */
-const MAX_TRIES = 100;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -6,11 +6,9 @@ import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { delayInBackground } from "../delay.ts";
 import type { TreeSession } from "../tree.ts";
-import type { EtcdClient } from "./client.ts";
+import { type EtcdClient, REQUEST_TIMEOUT_MS } from "./client.ts";
 import type { Keys } from "./keys.ts";
 
-/** Time limit for granting and revoking a lease, in milliseconds. */
-const REQUEST_TIMEOUT_MS = 5_000;
 /** Time between attempts to renew a lease while the cluster is unreachable, in milliseconds. */
 const RETRY_MS = 500;
 

@@ -10,6 +10,7 @@ import type { ConnectionOptions } from "node:tls";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { startBackgroundTimer } from "../../call/timer.ts";
+import { RetryDelay } from "../retry-delay.ts";
 import { ZooKeeperConnection } from "./connection.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
 import { NEW_SESSION, type NodeEvent, Op, type SessionState } from "./protocol.ts";
@@ -34,10 +35,9 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-const INITIAL_BACKOFF_MS = 50;
-const BACKOFF_MULTIPLIER = 1.6;
-const MAX_BACKOFF_MS = 5_000;
-const JITTER = 0.2;
+/** The first and the longest delay before another attempt to connect, in milliseconds. */
+const FIRST_RECONNECT_MS = 50;
+const LONGEST_RECONNECT_MS = 5_000;
 
 export class ZooKeeperClient {
   readonly watches: Watches = new Watches();
@@ -127,13 +127,13 @@ export class ZooKeeperClient {
   async #run(): Promise<void> {
     this.#isRunning = true;
     const { servers, sessionTimeoutMs } = this.#settings;
-    let backoffMs = INITIAL_BACKOFF_MS;
+    const retry = new RetryDelay(FIRST_RECONNECT_MS, LONGEST_RECONNECT_MS);
     let outageAt = Number.NEGATIVE_INFINITY;
     let failures = 0;
     while (!this.#isClosed) {
       try {
         const connection = await this.#connect();
-        backoffMs = INITIAL_BACKOFF_MS;
+        retry.reset();
         failures = 0;
         await connection.closed;
         this.#connection = undefined;
@@ -146,8 +146,7 @@ export class ZooKeeperClient {
         // A server that has lost its data refuses a client that has seen later transactions, and the session is over anyway.
         if (outageMs > 2 * sessionTimeoutMs && this.#state !== NEW_SESSION) this.#expire();
         if (failures < servers.length && this.#state === NEW_SESSION) continue;
-        await this.#pause(backoffMs * (1 + JITTER * (2 * Math.random() - 1)));
-        backoffMs = Math.min(backoffMs * BACKOFF_MULTIPLIER, MAX_BACKOFF_MS);
+        await this.#pause(retry.next());
       }
     }
   }

@@ -2,7 +2,7 @@
  * The nodes of ZooKeeper as a tree of entries. Entries of a session are ephemeral nodes; their parents are persistent.
  */
 
-import type { Tree, TreeSession } from "../tree.ts";
+import { MAX_TRIES, type Tree, type TreeSession } from "../tree.ts";
 import { Changes, startWatch } from "../watch.ts";
 import type { ZooKeeperClient } from "./client.ts";
 import type { JuteReader } from "./jute.ts";
@@ -277,6 +277,3 @@ function readNode(reader: JuteReader): Node {
   const content = reader.string();
   return { content, stat: readStat(reader) };
 }
-
-/** Attempts to change a node that other clients change at the same time. */
-const MAX_TRIES = 100;

@@ -17,6 +17,8 @@ export const JAVA_VERSIONS = [
 const PROTOBUF = "3.25.5";
 /** Version of JAXB. With it on the class path, Dubbo 3.3 accepts XML. */
 const JAXB = "2.3.9";
+/** Version of Curator, the client of ZooKeeper in Dubbo. */
+const CURATOR = "5.7.1";
 
 /** Programs that run for a few seconds need neither much memory nor the second compiler. */
 const JVM = [
@@ -96,6 +98,7 @@ function buildJava(dubbo: string, compiler: string): string {
       `org.apache.dubbo:dubbo:${dubbo}`,
       `com.google.protobuf:protobuf-java-util:${PROTOBUF}`,
       `org.glassfish.jaxb:jaxb-runtime:${JAXB}`,
+      `org.apache.curator:curator-x-discovery:${CURATOR}`,
     ]);
     const compilerJars = fetchJars(building, "compiler", [`org.apache.dubbo:dubbo-compiler:${compiler}`]);
     const plugin = join(building, "protoc-gen-dubbo");

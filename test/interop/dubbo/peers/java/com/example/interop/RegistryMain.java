@@ -1,0 +1,75 @@
+package com.example.interop;
+
+import java.lang.reflect.Field;
+import java.util.Map;
+import java.util.TreeMap;
+
+import java.util.logging.Logger;
+import org.apache.dubbo.common.utils.NetUtils;
+import org.apache.dubbo.config.ApplicationConfig;
+import org.apache.dubbo.config.ProtocolConfig;
+import org.apache.dubbo.config.ReferenceConfig;
+import org.apache.dubbo.config.RegistryConfig;
+import org.apache.dubbo.config.ServiceConfig;
+import org.apache.dubbo.config.bootstrap.DubboBootstrap;
+
+/**
+ * Provider and consumer in a registry.
+ *
+ * <pre>
+ *   provider REGISTRY PORT          registers at both levels, and prints "ready"
+ *   consumer REGISTRY LEVEL CALLS   calls at the level APPLICATION or INTERFACE, and prints the number of answers by service
+ * </pre>
+ */
+public final class RegistryMain {
+  private static final Logger ROOT = Logger.getLogger("");
+
+  public static void main(String[] args) throws Exception {
+    System.setProperty("dubbo.application.logger", "jdk");
+    System.setProperty("dubbo.service.shutdown.wait", "1");
+    System.setProperty("user.home", System.getProperty("java.io.tmpdir") + "/triple-es-" + ProcessHandle.current().pid());
+    ROOT.setLevel(java.util.logging.Level.SEVERE);
+    Field own = NetUtils.class.getDeclaredField("HOST_ADDRESS");
+    own.setAccessible(true);
+    own.set(null, "127.0.0.1");
+    if (args[0].equals("provider")) provide(args[1], Integer.parseInt(args[2]));
+    else consume(args[1], args[2], Integer.parseInt(args[3]));
+  }
+
+  private static DubboBootstrap bootstrap(String name, String registry) {
+    ApplicationConfig application = new ApplicationConfig(name);
+    application.setQosEnable(false);
+    return DubboBootstrap.getInstance().application(application).registry(new RegistryConfig(registry));
+  }
+
+  private static void provide(String registry, int port) {
+    ProtocolConfig protocol = new ProtocolConfig("tri", port);
+    protocol.setHost("127.0.0.1");
+    ServiceConfig<PeerService> service = new ServiceConfig<>();
+    service.setInterface(PeerService.class);
+    service.setRef(new PeerServiceImpl("java"));
+    DubboBootstrap bootstrap = bootstrap("peer-java", registry).protocol(protocol).service(service);
+    bootstrap.start();
+    System.out.println("ready");
+    bootstrap.await();
+  }
+
+  private static void consume(String registry, String level, int calls) {
+    System.setProperty("dubbo.application.service-discovery.migration", "FORCE_" + level);
+    ReferenceConfig<PeerService> reference = new ReferenceConfig<>();
+    reference.setInterface(PeerService.class);
+    reference.setTimeout(10_000);
+    reference.setRetries(0);
+    bootstrap("peer-java-consumer", registry).reference(reference).start();
+    PeerService service = reference.get();
+    Map<String, Integer> answers = new TreeMap<>();
+    for (int i = 0; i < calls; i++) {
+      String from = service.unary(PeerRequest.newBuilder().setText("x").build()).getService();
+      answers.merge(from.isEmpty() ? "-" : from, 1, Integer::sum);
+    }
+    answers.forEach((from, count) -> System.out.println("answers " + from + " " + count));
+    System.exit(0);
+  }
+
+  private RegistryMain() {}
+}
