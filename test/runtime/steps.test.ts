@@ -22,6 +22,7 @@ const NAMES = [
   "XML: spaces in the root",
   "XML: comments before the root",
   "XML: struct as JSON",
+  "gRPC-Web text: bytes",
   "Java: form: objects as JSON",
   "Java: multipart: object as JSON",
   "Java: Hessian 2: integers",

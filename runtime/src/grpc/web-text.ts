@@ -6,6 +6,7 @@
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
+import { nextStep } from "../call/time-slice.ts";
 import { type Body, streamBody, wholeBody } from "../http/body.ts";
 
 /**
@@ -13,6 +14,9 @@ import { type Body, streamBody, wholeBody } from "../http/body.ts";
  * stack.
  */
 const SLICE_BYTES = 8 * 1024;
+
+/** Bytes of text that are decoded in one step. */
+const STEP_BYTES = 32 * 1024;
 
 /** Encodes a body in base64. A body that is whole remains whole. */
 export function encodeBase64Body(body: Body): Body {
@@ -36,11 +40,15 @@ function encodeChunks(body: Body): AsyncIterable<Uint8Array> {
 async function* decodeChunks(body: Body): AsyncGenerator<Uint8Array, void> {
   let rest = "";
   for await (const chunk of body) {
-    const text = rest + fromBytes(chunk);
-    const usable = text.length - (text.length % 4);
-    rest = text.slice(usable);
-    // Each run of base64 ends with its padding.
-    for (const run of text.slice(0, usable).match(/[^=]+=*|=+/g) ?? []) yield fromBase64(run);
+    for (let start = 0; start < chunk.byteLength; start += STEP_BYTES) {
+      const turn = start === 0 ? undefined : nextStep();
+      if (turn !== undefined) await turn;
+      const text = rest + fromBytes(chunk.subarray(start, start + STEP_BYTES));
+      const usable = text.length - (text.length % 4);
+      rest = text.slice(usable);
+      // Each run of base64 ends with its padding.
+      for (const run of text.slice(0, usable).match(/[^=]+=*|=+/g) ?? []) yield fromBase64(run);
+    }
   }
   if (rest !== "") yield fromBase64(rest);
 }
