@@ -9,7 +9,7 @@ import { ErrorCode, FrameType } from "../../runtime/src/http2/codes.ts";
 import { DEFAULT_LIMITS } from "../../runtime/src/http2/limits.ts";
 import { ServerConnection } from "../../runtime/src/http2/server.ts";
 import type { Stream } from "../../runtime/src/http2/stream.ts";
-import type { IncomingBody } from "../../runtime/src/node/io/http2-body.ts";
+import type { IncomingBody } from "../../runtime/src/node/io/http2-incoming.ts";
 import { MemoryBudget, MemoryShare } from "../../runtime/src/node/io/memory-budget.ts";
 import { SwapList } from "../../runtime/src/node/io/swap-list.ts";
 import { ConnectionGuard, type WatchedRequest } from "../../runtime/src/node/server/http2-guard.ts";

@@ -15,7 +15,7 @@ import { ErrorCode } from "../../http2/codes.ts";
 import type { ConnectionEvent, ConnectionHandler } from "../../http2/events.ts";
 import { HeadersTooLarge } from "../../http2/header-writer.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer } from "../io/error.ts";
-import { Collecting } from "../io/http2-body.ts";
+import { Collecting } from "../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
 import { repeat } from "../io/timer.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";

@@ -17,7 +17,9 @@ import type { HeaderBlock } from "../../http2/messages.ts";
 import type { ResetBy, StreamSink } from "../../http2/sink.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { hostileServer, resetError } from "../io/error.ts";
-import { type Collecting, IncomingBody, OutgoingBody } from "../io/http2-body.ts";
+import type { Collecting } from "../io/http2-collecting.ts";
+import { IncomingBody } from "../io/http2-incoming.ts";
+import { OutgoingBody } from "../io/http2-outgoing.ts";
 
 /** The connection of an exchange. */
 export interface ExchangeOwner {

@@ -1,61 +1,12 @@
 /**
- * Bodies over HTTP/2, received and sent on a stream with flow control (RFC 9113, section 5.2).
+ * Bodies over HTTP/2, received on a stream with flow control (RFC 9113, section 5.2).
  */
 import type { RpcError } from "../../call/error.ts";
 import { type Body, type BodyCheck, tooLarge } from "../../http/body.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { ChunkQueue } from "./chunk-queue.ts";
+import type { CollectedBody, Collecting } from "./http2-collecting.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
-import { type Indexed, SwapList } from "./swap-list.ts";
-
-/** Limits of the bytes of whole bodies that are being collected: for one connection, and for the process. */
-const CONNECTION_BYTES = 64 * 1024 * 1024;
-const PROCESS_BYTES = 512 * 1024 * 1024;
-let processBytes = 0;
-
-/**
- * Counts the bytes of whole bodies that are collected on a connection. Such bodies are larger than the windows, so their bytes
- * are credited on arrival. Beyond the limits only the oldest body is credited: it can end, and then the next one follows.
- */
-export class Collecting {
-  #bytes = 0;
-  readonly #bodies = new SwapList<IncomingBody>();
-  /** The number of the next body. The oldest body has the smallest number. */
-  #nextNumber = 1;
-
-  /** Registers a body that begins to be collected. */
-  begin(body: IncomingBody): void {
-    body.number = this.#nextNumber++;
-    this.#bodies.add(body);
-  }
-
-  add(bytes: number): void {
-    this.#bytes += bytes;
-    processBytes += bytes;
-  }
-
-  mayCredit(body: IncomingBody): boolean {
-    return !this.#isFull || this.#isOldest(body);
-  }
-
-  end(body: IncomingBody, bytes: number): void {
-    const wasFull = this.#isFull;
-    this.#bodies.delete(body);
-    this.#bytes -= bytes;
-    processBytes -= bytes;
-    if (!wasFull) return;
-    for (const other of this.#bodies) if (this.mayCredit(other)) other.credit();
-  }
-
-  get #isFull(): boolean {
-    return this.#bytes > CONNECTION_BYTES || processBytes > PROCESS_BYTES;
-  }
-
-  #isOldest({ number }: IncomingBody): boolean {
-    for (const other of this.#bodies) if (other.number < number) return false;
-    return true;
-  }
-}
 
 /** A reader that waits for the whole of a body. */
 interface Waiting {
@@ -67,7 +18,7 @@ interface Waiting {
 }
 
 /** The body that is received on a stream. */
-export class IncomingBody implements Body, Indexed {
+export class IncomingBody implements Body, CollectedBody {
   /** Bytes received so far. */
   received = 0;
   /** Index in the list of the connection's collected bodies, and number in the order of their start: older ones have smaller numbers. */
@@ -306,77 +257,3 @@ export class IncomingBody implements Body, Indexed {
     this.#memory.release(bytes);
   }
 }
-
-/** Sends a body in chunks, with backpressure. */
-export class OutgoingBody {
-  readonly #stream: Stream;
-  readonly #iterator: AsyncIterator<Uint8Array>;
-  readonly #mayWait: () => boolean;
-  #resolve!: (isOpen: boolean) => void;
-  #reject!: (reason: unknown) => void;
-  /** True if the stream accepts no more data. */
-  #isBlocked = false;
-
-  /** `mayWait` is called when the stream accepts no more data, and returns whether there is memory for the queued data. Default: true. */
-  constructor(body: Body, stream: Stream, mayWait: () => boolean = yes) {
-    this.#stream = stream;
-    this.#iterator = body[Symbol.asyncIterator]();
-    this.#mayWait = mayWait;
-  }
-
-  /** Continues sending after the stream accepts more data or has closed. */
-  onDrain(): void {
-    if (!this.#isBlocked) return;
-    this.#isBlocked = false;
-    this.#request();
-  }
-
-  /** Cancels the body, because the stream is closed. */
-  onClosed(): void {
-    this.onDrain();
-    void this.#cancel();
-  }
-
-  /**
-   * Sends the body except its end. Returns whether the stream is still open. Rejects with the body's error, or with an
-   * `RpcError` if there is no memory for data that the peer does not read.
-   */
-  send(): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-      this.#request();
-    });
-  }
-
-  /** Requests the next chunk. */
-  #request(): void {
-    if (this.#stream.closed) {
-      // Waits for the cleanup of the body, which may be asynchronous.
-      const over = (): void => this.#resolve(false);
-      this.#cancel().then(over, over);
-      return;
-    }
-    try {
-      this.#iterator.next().then(this.#onChunk, this.#reject);
-    } catch (reason) {
-      this.#reject(reason);
-    }
-  }
-
-  readonly #onChunk = ({ done, value }: IteratorResult<Uint8Array>): void => {
-    if (done) this.#resolve(!this.#stream.closed);
-    else if (this.#stream.sendData(value, false)) this.#request();
-    else if (this.#mayWait()) this.#isBlocked = true;
-    else {
-      void this.#cancel();
-      this.#reject(outOfMemory());
-    }
-  };
-
-  async #cancel(): Promise<void> {
-    await this.#iterator.return?.()?.catch(() => {});
-  }
-}
-
-const yes = (): boolean => true;

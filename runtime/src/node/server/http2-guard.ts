@@ -14,7 +14,7 @@ import { RpcError } from "../../call/error.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { ServerConnection } from "../../http2/server.ts";
 import type { Stream } from "../../http2/stream.ts";
-import type { IncomingBody } from "../io/http2-body.ts";
+import type { IncomingBody } from "../io/http2-incoming.ts";
 import { outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import type { Indexed, SwapList } from "../io/swap-list.ts";
 import { ConnectionAge } from "./connection-age.ts";

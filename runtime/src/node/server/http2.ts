@@ -14,7 +14,7 @@ import type { ConnectionEvent, ServerHandler } from "../../http2/events.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
 import { ServerConnection } from "../../http2/server.ts";
 import type { Stream } from "../../http2/stream.ts";
-import { Collecting } from "../io/http2-body.ts";
+import { Collecting } from "../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
 import { type MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
