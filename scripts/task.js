@@ -9,6 +9,7 @@ import "./install.js";
 const tasks = {
   demo: ["buf generate", "node scripts/run.js examples/demo/main.ts"],
   test: ["vitest run"],
+  registries: ["vitest run --config test/registries/vitest.config.ts"],
   format: ["biome check --write .", "buf format --write"],
   lint: ["biome check .", "buf lint"],
   packages: ["publint --strict", "publint --strict runtime", "attw --pack runtime --profile esm-only"],
