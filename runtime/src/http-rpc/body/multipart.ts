@@ -164,7 +164,7 @@ export async function loadMultipartParser(): Promise<void> {
 }
 
 /** Bytes that are parsed in one step. */
-const STEP_BYTES = 64 * 1024;
+const PARSE_STEP_BYTES = 64 * 1024;
 
 //     boundary = 0*69<bchars> bcharsnospace
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
@@ -205,9 +205,9 @@ export function* parseParts(
       if (!done) throw partError(error, maxParts);
     },
   });
-  for (let start = 0; start < bytes.length; start += STEP_BYTES) {
+  for (let start = 0; start < bytes.length; start += PARSE_STEP_BYTES) {
     if (start > 0) yield undefined;
-    parser.write(bytes.subarray(start, start + STEP_BYTES));
+    parser.write(bytes.subarray(start, start + PARSE_STEP_BYTES));
   }
   parser.end();
   if (!done) throw partError({ _tag: "EndNotReached" }, maxParts);
