@@ -5,7 +5,11 @@
 /* eslint-disable */
 
 import type { MessageCodec, MessageReader, MessageWriter } from "triple-es/codec";
-import { EMPTY_BYTES, createMessageCodec, setEntry, structFromJson, structToJson } from "triple-es/codec";
+import {
+  EMPTY_BYTES, beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBytes,
+  readDouble, readEndOffset, readEnum, readInt32, readInt64, readKey, readString, readTag, readUnknown, setEntry,
+  skipField, structFromJson, structToJson, writeBytes, writeDouble, writeInt32, writeInt64, writeString, writeUnknown,
+} from "triple-es/codec";
 import {
   decodeAny, decodeFieldMask, decodeInt64Value, decodeListValue, decodeStruct, decodeValue, encodeAny, encodeFieldMask,
   encodeInt64Value, encodeListValue, encodeStruct, encodeValue,
@@ -14,140 +18,143 @@ import type { Costly, Taken, Wide } from "./costly_pb.ts";
 
 /** Writes a bench.v1.Costly. */
 export function encodeCostly(writer: MessageWriter, message: Costly): void {
-  writer.check(message, "bench.v1.Costly");
-  if (message.text !== "") writer.string(10, message.text);
-  if (message.data.byteLength !== 0) writer.data(18, message.data);
+  checkType(message, "bench.v1.Costly");
+  if (message.text !== "") writeString(writer, 10, message.text);
+  if (message.data.byteLength !== 0) writeBytes(writer, 18, message.data);
   for (const item of message.wides) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeWide(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  for (const key of Object.keys(message.byName)) {
+  for (const key in message.byName) {
+    if (!Object.hasOwn(message.byName, key)) continue;
     const value = message.byName[key]!;
-    const start = writer.fork(34);
-    writer.string(10, key);
-    const valueStart = writer.fork(18);
+    const start = beginField(writer, 34);
+    writeString(writer, 10, key);
+    const valueStart = beginField(writer, 18);
     encodeWide(writer, value);
-    writer.join(valueStart);
-    writer.join(start);
+    endField(writer, valueStart);
+    endField(writer, start);
   }
   for (const [key, value] of Object.entries(message.numbers)) {
-    const start = writer.fork(42);
-    writer.int32(8, Number.parseInt(key));
-    writer.int32(16, value);
-    writer.join(start);
+    const start = beginField(writer, 42);
+    writeInt32(writer, 8, Number.parseInt(key));
+    writeInt32(writer, 16, value);
+    endField(writer, start);
   }
   if (message.longs.length > 0) {
-    const start = writer.fork(50);
-    for (const item of message.longs) writer.int64(0, item);
-    writer.join(start);
+    const start = beginField(writer, 50);
+    for (const item of message.longs) writeInt64(writer, 0, item);
+    endField(writer, start);
   }
   if (message.ints.length > 0) {
-    const start = writer.fork(58);
-    for (const item of message.ints) writer.int32(0, item);
-    writer.join(start);
+    const start = beginField(writer, 58);
+    for (const item of message.ints) writeInt32(writer, 0, item);
+    endField(writer, start);
   }
   if (message.doubles.length > 0) {
-    const start = writer.fork(66);
-    for (const item of message.doubles) writer.double(0, item);
-    writer.join(start);
+    const start = beginField(writer, 66);
+    for (const item of message.doubles) writeDouble(writer, 0, item);
+    endField(writer, start);
   }
-  for (const item of message.words) writer.string(74, item);
+  for (const item of message.words) writeString(writer, 74, item);
   if (message.object !== undefined) {
-    const start = writer.fork(82);
+    const start = beginField(writer, 82);
     encodeStruct(writer, structFromJson(message.object));
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.value !== undefined) {
-    const start = writer.fork(90);
+    const start = beginField(writer, 90);
     encodeValue(writer, message.value);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.list !== undefined) {
-    const start = writer.fork(98);
+    const start = beginField(writer, 98);
     encodeListValue(writer, message.list);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.any !== undefined) {
-    const start = writer.fork(106);
+    const start = beginField(writer, 106);
     encodeAny(writer, message.any);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.anys) {
-    const start = writer.fork(114);
+    const start = beginField(writer, 114);
     encodeAny(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.inside !== undefined) {
-    const start = writer.fork(122);
+    const start = beginField(writer, 122);
     encodeCostly(writer, message.inside);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.colors.length > 0) {
-    const start = writer.fork(130);
-    for (const item of message.colors) writer.int32(0, item);
-    writer.join(start);
+    const start = beginField(writer, 130);
+    for (const item of message.colors) writeInt32(writer, 0, item);
+    endField(writer, start);
   }
-  for (const key of Object.keys(message.labels)) {
+  for (const key in message.labels) {
+    if (!Object.hasOwn(message.labels, key)) continue;
     const value = message.labels[key]!;
-    const start = writer.fork(138);
-    writer.string(10, key);
-    writer.string(18, value);
-    writer.join(start);
+    const start = beginField(writer, 138);
+    writeString(writer, 10, key);
+    writeString(writer, 18, value);
+    endField(writer, start);
   }
   if (message.mask !== undefined) {
-    const start = writer.fork(146);
+    const start = beginField(writer, 146);
     encodeFieldMask(writer, message.mask);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.long !== 0n) writer.int64(152, message.long);
+  if (message.long != 0n) writeInt64(writer, 152, message.long);
   for (const item of message.boxes) {
-    const start = writer.fork(162);
+    const start = beginField(writer, 162);
     encodeInt64Value(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  for (const key of Object.keys(message.byLong)) {
+  for (const key in message.byLong) {
+    if (!Object.hasOwn(message.byLong, key)) continue;
     const value = message.byLong[key]!;
-    const start = writer.fork(170);
-    writer.int64(8, key);
-    writer.string(18, value);
-    writer.join(start);
+    const start = beginField(writer, 170);
+    writeInt64(writer, 8, key);
+    writeString(writer, 18, value);
+    endField(writer, start);
   }
-  if (!Object.is(message.number, 0)) writer.double(177, message.number);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (!Object.is(message.number, 0)) writeDouble(writer, 177, message.number);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a bench.v1.Costly up to an offset, or a group to its end. */
 export function decodeCostly(reader: MessageReader, end: number, message: Costly = newCostly()): Costly {
   let unknown = message.$unknown;
-  const last = reader.enter("bench.v1.Costly", end);
+  const last = enterMessage(reader, "bench.v1.Costly", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.text = reader.string();
+        message.text = readString(reader);
         break;
       case 2:
-        message.data = reader.data();
+        message.data = readBytes(reader);
         break;
       case 3:
-        message.wides.push(decodeWide(reader, reader.end()));
+        message.wides.push(decodeWide(reader, readEndOffset(reader)));
         break;
       case 4: {
         let key = "";
         let value: Wide | undefined = undefined;
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.string();
+              key = readKey(reader);
               break;
             case 2:
-              value = decodeWide(reader, reader.end(), value);
+              value = decodeWide(reader, readEndOffset(reader), value);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         setEntry(message.byName, key, value ?? newWide());
@@ -156,17 +163,17 @@ export function decodeCostly(reader: MessageReader, end: number, message: Costly
       case 5: {
         let key = 0;
         let value = 0;
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.int32();
+              key = readInt32(reader);
               break;
             case 2:
-              value = reader.int32();
+              value = readInt32(reader);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         message.numbers[key] = value;
@@ -174,113 +181,113 @@ export function decodeCostly(reader: MessageReader, end: number, message: Costly
       }
       case 6:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.longs.push(reader.int64());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.longs.push(readInt64(reader));
         } else {
-          message.longs.push(reader.int64());
+          message.longs.push(readInt64(reader));
         }
         break;
       case 7:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.ints.push(reader.int32());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.ints.push(readInt32(reader));
         } else {
-          message.ints.push(reader.int32());
+          message.ints.push(readInt32(reader));
         }
         break;
       case 8:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.doubles.push(reader.double());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.doubles.push(readDouble(reader));
         } else {
-          message.doubles.push(reader.double());
+          message.doubles.push(readDouble(reader));
         }
         break;
       case 9:
-        message.words.push(reader.string());
+        message.words.push(readString(reader));
         break;
       case 10:
-        message.object = structToJson(decodeStruct(reader, reader.end(), message.object !== undefined ? structFromJson(message.object) : undefined));
+        message.object = structToJson(decodeStruct(reader, readEndOffset(reader), message.object !== undefined ? structFromJson(message.object) : undefined));
         break;
       case 11:
-        message.value = decodeValue(reader, reader.end(), message.value);
+        message.value = decodeValue(reader, readEndOffset(reader), message.value);
         break;
       case 12:
-        message.list = decodeListValue(reader, reader.end(), message.list);
+        message.list = decodeListValue(reader, readEndOffset(reader), message.list);
         break;
       case 13:
-        message.any = decodeAny(reader, reader.end(), message.any);
+        message.any = decodeAny(reader, readEndOffset(reader), message.any);
         break;
       case 14:
-        message.anys.push(decodeAny(reader, reader.end()));
+        message.anys.push(decodeAny(reader, readEndOffset(reader)));
         break;
       case 15:
-        message.inside = decodeCostly(reader, reader.end(), message.inside);
+        message.inside = decodeCostly(reader, readEndOffset(reader), message.inside);
         break;
       case 16:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.colors.push(reader.enum());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.colors.push(readEnum(reader));
         } else {
-          message.colors.push(reader.enum());
+          message.colors.push(readEnum(reader));
         }
         break;
       case 17: {
         let key = "";
         let value = "";
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.string();
+              key = readKey(reader);
               break;
             case 2:
-              value = reader.string();
+              value = readString(reader);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         setEntry(message.labels, key, value);
         break;
       }
       case 18:
-        message.mask = decodeFieldMask(reader, reader.end(), message.mask);
+        message.mask = decodeFieldMask(reader, readEndOffset(reader), message.mask);
         break;
       case 19:
-        message.long = reader.int64();
+        message.long = readInt64(reader);
         break;
       case 20:
-        message.boxes.push(decodeInt64Value(reader, reader.end()));
+        message.boxes.push(decodeInt64Value(reader, readEndOffset(reader)));
         break;
       case 21: {
         let key = 0n;
         let value = "";
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.int64();
+              key = readInt64(reader);
               break;
             case 2:
-              value = reader.string();
+              value = readString(reader);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         message.byLong[String(key)] = value;
         break;
       }
       case 22:
-        message.number = reader.double();
+        message.number = readDouble(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a bench.v1.Costly without any field set. */
+/** Creates a bench.v1.Costly without any field set. */
 export function newCostly(): Costly {
   return {
     $typeName: "bench.v1.Costly",
@@ -308,110 +315,111 @@ export const CostlyCodec: MessageCodec<Costly> = /*@__PURE__*/ createMessageCode
 
 /** Writes a bench.v1.Wide. */
 export function encodeWide(writer: MessageWriter, message: Wide): void {
-  writer.check(message, "bench.v1.Wide");
-  if (message.a !== "") writer.string(10, message.a);
-  if (message.b !== "") writer.string(18, message.b);
-  if (message.c !== 0) writer.int32(24, message.c);
-  if (message.d !== 0n) writer.int64(32, message.d);
-  for (const item of message.e) writer.string(42, item);
+  checkType(message, "bench.v1.Wide");
+  if (message.a !== "") writeString(writer, 10, message.a);
+  if (message.b !== "") writeString(writer, 18, message.b);
+  if (message.c != 0) writeInt32(writer, 24, message.c);
+  if (message.d != 0n) writeInt64(writer, 32, message.d);
+  for (const item of message.e) writeString(writer, 42, item);
   if (message.f.length > 0) {
-    const start = writer.fork(50);
-    for (const item of message.f) writer.int32(0, item);
-    writer.join(start);
+    const start = beginField(writer, 50);
+    for (const item of message.f) writeInt32(writer, 0, item);
+    endField(writer, start);
   }
-  for (const key of Object.keys(message.g)) {
+  for (const key in message.g) {
+    if (!Object.hasOwn(message.g, key)) continue;
     const value = message.g[key]!;
-    const start = writer.fork(58);
-    writer.string(10, key);
-    writer.string(18, value);
-    writer.join(start);
+    const start = beginField(writer, 58);
+    writeString(writer, 10, key);
+    writeString(writer, 18, value);
+    endField(writer, start);
   }
   if (message.h !== undefined) {
-    const start = writer.fork(66);
+    const start = beginField(writer, 66);
     encodeWide(writer, message.h);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.i.byteLength !== 0) writer.data(74, message.i);
-  if (!Object.is(message.j, 0)) writer.double(81, message.j);
-  if (message.k.case === "l") writer.string(90, message.k.value);
-  if (message.k.case === "m") writer.int32(96, message.k.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.i.byteLength !== 0) writeBytes(writer, 74, message.i);
+  if (!Object.is(message.j, 0)) writeDouble(writer, 81, message.j);
+  if (message.k.case === "l") writeString(writer, 90, message.k.value);
+  if (message.k.case === "m") writeInt32(writer, 96, message.k.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a bench.v1.Wide up to an offset, or a group to its end. */
 export function decodeWide(reader: MessageReader, end: number, message: Wide = newWide()): Wide {
   let unknown = message.$unknown;
-  const last = reader.enter("bench.v1.Wide", end);
+  const last = enterMessage(reader, "bench.v1.Wide", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.a = reader.string();
+        message.a = readString(reader);
         break;
       case 2:
-        message.b = reader.string();
+        message.b = readString(reader);
         break;
       case 3:
-        message.c = reader.int32();
+        message.c = readInt32(reader);
         break;
       case 4:
-        message.d = reader.int64();
+        message.d = readInt64(reader);
         break;
       case 5:
-        message.e.push(reader.string());
+        message.e.push(readString(reader));
         break;
       case 6:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.f.push(reader.int32());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.f.push(readInt32(reader));
         } else {
-          message.f.push(reader.int32());
+          message.f.push(readInt32(reader));
         }
         break;
       case 7: {
         let key = "";
         let value = "";
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.string();
+              key = readKey(reader);
               break;
             case 2:
-              value = reader.string();
+              value = readString(reader);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         setEntry(message.g, key, value);
         break;
       }
       case 8:
-        message.h = decodeWide(reader, reader.end(), message.h);
+        message.h = decodeWide(reader, readEndOffset(reader), message.h);
         break;
       case 9:
-        message.i = reader.data();
+        message.i = readBytes(reader);
         break;
       case 10:
-        message.j = reader.double();
+        message.j = readDouble(reader);
         break;
       case 11:
-        message.k = { case: "l", value: reader.string() };
+        message.k = { case: "l", value: readString(reader) };
         break;
       case 12:
-        message.k = { case: "m", value: reader.int32() };
+        message.k = { case: "m", value: readInt32(reader) };
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a bench.v1.Wide without any field set. */
+/** Creates a bench.v1.Wide without any field set. */
 export function newWide(): Wide {
   return {
     $typeName: "bench.v1.Wide",
@@ -433,27 +441,27 @@ export const WideCodec: MessageCodec<Wide> = /*@__PURE__*/ createMessageCodec(en
 
 /** Writes a bench.v1.Taken. */
 export function encodeTaken(writer: MessageWriter, message: Taken): void {
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a bench.v1.Taken up to an offset, or a group to its end. */
 export function decodeTaken(reader: MessageReader, end: number, message: Taken = newTaken()): Taken {
   let unknown = message.$unknown;
-  const last = reader.enter("bench.v1.Taken", end);
+  const last = enterMessage(reader, "bench.v1.Taken", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a bench.v1.Taken without any field set. */
+/** Creates a bench.v1.Taken without any field set. */
 export function newTaken(): Taken {
   return {
     $typeName: "bench.v1.Taken",

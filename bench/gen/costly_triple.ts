@@ -89,7 +89,7 @@ export const CostlyServiceDef: ServiceDef<CostlyServiceClient, CostlyServiceHand
   },
 };
 
-/** Makes a client of bench.v1.CostlyService. */
+/** Creates a client of bench.v1.CostlyService. */
 export function createCostlyServiceClient(transport: Transport, defaults?: CallDefaults): CostlyServiceClient {
   return createClient(CostlyServiceDef, transport, defaults);
 }

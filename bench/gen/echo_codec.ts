@@ -5,53 +5,57 @@
 /* eslint-disable */
 
 import type { MessageCodec, MessageReader, MessageWriter } from "triple-es/codec";
-import { EMPTY_BYTES, createMessageCodec, setEntry } from "triple-es/codec";
+import {
+  EMPTY_BYTES, beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBool,
+  readBytes, readDouble, readEndOffset, readInt32, readInt64, readKey, readString, readTag, readUnknown, setEntry,
+  skipField, writeBool, writeBytes, writeDouble, writeInt32, writeInt64, writeString, writeUnknown,
+} from "triple-es/codec";
 import type { Address, Blob, Customer, EchoRequest, Line, Order, RepeatRequest } from "./echo_pb.ts";
 
 /** Writes a bench.v1.EchoRequest. */
 export function encodeEchoRequest(writer: MessageWriter, message: EchoRequest): void {
-  writer.check(message, "bench.v1.EchoRequest");
-  if (message.id !== "") writer.string(10, message.id);
-  if (message.name !== "") writer.string(18, message.name);
-  if (message.quantity != 0) writer.int32(24, message.quantity);
-  if (message.gift !== false) writer.bool(32, message.gift);
-  if (!Object.is(message.price, 0)) writer.double(41, message.price);
-  if (message.digest.byteLength !== 0) writer.data(50, message.digest);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "bench.v1.EchoRequest");
+  if (message.id !== "") writeString(writer, 10, message.id);
+  if (message.name !== "") writeString(writer, 18, message.name);
+  if (message.quantity != 0) writeInt32(writer, 24, message.quantity);
+  if (message.gift !== false) writeBool(writer, 32, message.gift);
+  if (!Object.is(message.price, 0)) writeDouble(writer, 41, message.price);
+  if (message.digest.byteLength !== 0) writeBytes(writer, 50, message.digest);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a bench.v1.EchoRequest up to an offset, or a group to its end. */
 export function decodeEchoRequest(reader: MessageReader, end: number, message: EchoRequest = newEchoRequest()): EchoRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("bench.v1.EchoRequest", end);
+  const last = enterMessage(reader, "bench.v1.EchoRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.id = reader.string();
+        message.id = readString(reader);
         break;
       case 2:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 3:
-        message.quantity = reader.int32();
+        message.quantity = readInt32(reader);
         break;
       case 4:
-        message.gift = reader.bool();
+        message.gift = readBool(reader);
         break;
       case 5:
-        message.price = reader.double();
+        message.price = readDouble(reader);
         break;
       case 6:
-        message.digest = reader.data();
+        message.digest = readBytes(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -73,28 +77,28 @@ export const EchoRequestCodec: MessageCodec<EchoRequest> = /*@__PURE__*/ createM
 
 /** Writes a bench.v1.RepeatRequest. */
 export function encodeRepeatRequest(writer: MessageWriter, message: RepeatRequest): void {
-  writer.check(message, "bench.v1.RepeatRequest");
-  if (message.count != 0) writer.int32(8, message.count);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "bench.v1.RepeatRequest");
+  if (message.count != 0) writeInt32(writer, 8, message.count);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a bench.v1.RepeatRequest up to an offset, or a group to its end. */
 export function decodeRepeatRequest(reader: MessageReader, end: number, message: RepeatRequest = newRepeatRequest()): RepeatRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("bench.v1.RepeatRequest", end);
+  const last = enterMessage(reader, "bench.v1.RepeatRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.count = reader.int32();
+        message.count = readInt32(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -111,28 +115,28 @@ export const RepeatRequestCodec: MessageCodec<RepeatRequest> = /*@__PURE__*/ cre
 
 /** Writes a bench.v1.Blob. */
 export function encodeBlob(writer: MessageWriter, message: Blob): void {
-  writer.check(message, "bench.v1.Blob");
-  if (message.payload.byteLength !== 0) writer.data(10, message.payload);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "bench.v1.Blob");
+  if (message.payload.byteLength !== 0) writeBytes(writer, 10, message.payload);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a bench.v1.Blob up to an offset, or a group to its end. */
 export function decodeBlob(reader: MessageReader, end: number, message: Blob = newBlob()): Blob {
   let unknown = message.$unknown;
-  const last = reader.enter("bench.v1.Blob", end);
+  const last = enterMessage(reader, "bench.v1.Blob", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.payload = reader.data();
+        message.payload = readBytes(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -149,81 +153,81 @@ export const BlobCodec: MessageCodec<Blob> = /*@__PURE__*/ createMessageCodec(en
 
 /** Writes a bench.v1.Order. */
 export function encodeOrder(writer: MessageWriter, message: Order): void {
-  writer.check(message, "bench.v1.Order");
-  if (message.id !== "") writer.string(10, message.id);
+  checkType(message, "bench.v1.Order");
+  if (message.id !== "") writeString(writer, 10, message.id);
   if (message.customer !== undefined) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeCustomer(writer, message.customer);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.lines) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeLine(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const key in message.labels) {
     if (!Object.hasOwn(message.labels, key)) continue;
     const value = message.labels[key]!;
-    const start = writer.fork(34);
-    writer.string(10, key);
-    writer.string(18, value);
-    writer.join(start);
+    const start = beginField(writer, 34);
+    writeString(writer, 10, key);
+    writeString(writer, 18, value);
+    endField(writer, start);
   }
   for (const key in message.stock) {
     if (!Object.hasOwn(message.stock, key)) continue;
     const value = message.stock[key]!;
-    const start = writer.fork(42);
-    writer.string(10, key);
-    writer.int64(16, value);
-    writer.join(start);
+    const start = beginField(writer, 42);
+    writeString(writer, 10, key);
+    writeInt64(writer, 16, value);
+    endField(writer, start);
   }
   if (message.slots.length > 0) {
-    const start = writer.fork(50);
-    for (const item of message.slots) writer.int32(0, item);
-    writer.join(start);
+    const start = beginField(writer, 50);
+    for (const item of message.slots) writeInt32(writer, 0, item);
+    endField(writer, start);
   }
-  if (message.paid !== false) writer.bool(56, message.paid);
-  if (message.createdAt != 0n) writer.int64(64, message.createdAt);
-  if (message.delivery.case === "pickupPoint") writer.string(74, message.delivery.value);
+  if (message.paid !== false) writeBool(writer, 56, message.paid);
+  if (message.createdAt != 0n) writeInt64(writer, 64, message.createdAt);
+  if (message.delivery.case === "pickupPoint") writeString(writer, 74, message.delivery.value);
   if (message.delivery.case === "address") {
-    const start = writer.fork(82);
+    const start = beginField(writer, 82);
     encodeAddress(writer, message.delivery.value);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a bench.v1.Order up to an offset, or a group to its end. */
 export function decodeOrder(reader: MessageReader, end: number, message: Order = newOrder()): Order {
   let unknown = message.$unknown;
-  const last = reader.enter("bench.v1.Order", end);
+  const last = enterMessage(reader, "bench.v1.Order", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.id = reader.string();
+        message.id = readString(reader);
         break;
       case 2:
-        message.customer = decodeCustomer(reader, reader.end(), message.customer);
+        message.customer = decodeCustomer(reader, readEndOffset(reader), message.customer);
         break;
       case 3:
-        message.lines.push(decodeLine(reader, reader.end()));
+        message.lines.push(decodeLine(reader, readEndOffset(reader)));
         break;
       case 4: {
         let key = "";
         let value = "";
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.key();
+              key = readKey(reader);
               break;
             case 2:
-              value = reader.string();
+              value = readString(reader);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         setEntry(message.labels, key, value);
@@ -232,17 +236,17 @@ export function decodeOrder(reader: MessageReader, end: number, message: Order =
       case 5: {
         let key = "";
         let value = 0n;
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.key();
+              key = readKey(reader);
               break;
             case 2:
-              value = reader.int64();
+              value = readInt64(reader);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         setEntry(message.stock, key, value);
@@ -250,29 +254,29 @@ export function decodeOrder(reader: MessageReader, end: number, message: Order =
       }
       case 6:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.slots.push(reader.int32());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.slots.push(readInt32(reader));
         } else {
-          message.slots.push(reader.int32());
+          message.slots.push(readInt32(reader));
         }
         break;
       case 7:
-        message.paid = reader.bool();
+        message.paid = readBool(reader);
         break;
       case 8:
-        message.createdAt = reader.int64();
+        message.createdAt = readInt64(reader);
         break;
       case 9:
-        message.delivery = { case: "pickupPoint", value: reader.string() };
+        message.delivery = { case: "pickupPoint", value: readString(reader) };
         break;
       case 10:
-        message.delivery = { case: "address", value: decodeAddress(reader, reader.end(), message.delivery.case === "address" ? message.delivery.value : undefined) };
+        message.delivery = { case: "address", value: decodeAddress(reader, readEndOffset(reader), message.delivery.case === "address" ? message.delivery.value : undefined) };
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -296,44 +300,44 @@ export const OrderCodec: MessageCodec<Order> = /*@__PURE__*/ createMessageCodec(
 
 /** Writes a bench.v1.Customer. */
 export function encodeCustomer(writer: MessageWriter, message: Customer): void {
-  writer.check(message, "bench.v1.Customer");
-  if (message.name !== "") writer.string(10, message.name);
-  if (message.email !== "") writer.string(18, message.email);
+  checkType(message, "bench.v1.Customer");
+  if (message.name !== "") writeString(writer, 10, message.name);
+  if (message.email !== "") writeString(writer, 18, message.email);
   if (message.address !== undefined) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeAddress(writer, message.address);
-    writer.join(start);
+    endField(writer, start);
   }
-  for (const item of message.tags) writer.string(34, item);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  for (const item of message.tags) writeString(writer, 34, item);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a bench.v1.Customer up to an offset, or a group to its end. */
 export function decodeCustomer(reader: MessageReader, end: number, message: Customer = newCustomer()): Customer {
   let unknown = message.$unknown;
-  const last = reader.enter("bench.v1.Customer", end);
+  const last = enterMessage(reader, "bench.v1.Customer", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 2:
-        message.email = reader.string();
+        message.email = readString(reader);
         break;
       case 3:
-        message.address = decodeAddress(reader, reader.end(), message.address);
+        message.address = decodeAddress(reader, readEndOffset(reader), message.address);
         break;
       case 4:
-        message.tags.push(reader.string());
+        message.tags.push(readString(reader));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -352,40 +356,40 @@ export const CustomerCodec: MessageCodec<Customer> = /*@__PURE__*/ createMessage
 
 /** Writes a bench.v1.Address. */
 export function encodeAddress(writer: MessageWriter, message: Address): void {
-  writer.check(message, "bench.v1.Address");
-  if (message.street !== "") writer.string(10, message.street);
-  if (message.city !== "") writer.string(18, message.city);
-  if (message.country !== "") writer.string(26, message.country);
-  if (message.zip != 0) writer.int32(32, message.zip);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "bench.v1.Address");
+  if (message.street !== "") writeString(writer, 10, message.street);
+  if (message.city !== "") writeString(writer, 18, message.city);
+  if (message.country !== "") writeString(writer, 26, message.country);
+  if (message.zip != 0) writeInt32(writer, 32, message.zip);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a bench.v1.Address up to an offset, or a group to its end. */
 export function decodeAddress(reader: MessageReader, end: number, message: Address = newAddress()): Address {
   let unknown = message.$unknown;
-  const last = reader.enter("bench.v1.Address", end);
+  const last = enterMessage(reader, "bench.v1.Address", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.street = reader.string();
+        message.street = readString(reader);
         break;
       case 2:
-        message.city = reader.string();
+        message.city = readString(reader);
         break;
       case 3:
-        message.country = reader.string();
+        message.country = readString(reader);
         break;
       case 4:
-        message.zip = reader.int32();
+        message.zip = readInt32(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -405,56 +409,56 @@ export const AddressCodec: MessageCodec<Address> = /*@__PURE__*/ createMessageCo
 
 /** Writes a bench.v1.Line. */
 export function encodeLine(writer: MessageWriter, message: Line): void {
-  writer.check(message, "bench.v1.Line");
-  if (message.sku !== "") writer.string(10, message.sku);
-  if (message.title !== "") writer.string(18, message.title);
-  if (message.quantity != 0) writer.int32(24, message.quantity);
-  if (!Object.is(message.price, 0)) writer.double(33, message.price);
-  if (message.gift !== false) writer.bool(40, message.gift);
+  checkType(message, "bench.v1.Line");
+  if (message.sku !== "") writeString(writer, 10, message.sku);
+  if (message.title !== "") writeString(writer, 18, message.title);
+  if (message.quantity != 0) writeInt32(writer, 24, message.quantity);
+  if (!Object.is(message.price, 0)) writeDouble(writer, 33, message.price);
+  if (message.gift !== false) writeBool(writer, 40, message.gift);
   if (message.discounts.length > 0) {
-    const start = writer.fork(50);
-    for (const item of message.discounts) writer.double(0, item);
-    writer.join(start);
+    const start = beginField(writer, 50);
+    for (const item of message.discounts) writeDouble(writer, 0, item);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a bench.v1.Line up to an offset, or a group to its end. */
 export function decodeLine(reader: MessageReader, end: number, message: Line = newLine()): Line {
   let unknown = message.$unknown;
-  const last = reader.enter("bench.v1.Line", end);
+  const last = enterMessage(reader, "bench.v1.Line", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.sku = reader.string();
+        message.sku = readString(reader);
         break;
       case 2:
-        message.title = reader.string();
+        message.title = readString(reader);
         break;
       case 3:
-        message.quantity = reader.int32();
+        message.quantity = readInt32(reader);
         break;
       case 4:
-        message.price = reader.double();
+        message.price = readDouble(reader);
         break;
       case 5:
-        message.gift = reader.bool();
+        message.gift = readBool(reader);
         break;
       case 6:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.discounts.push(reader.double());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.discounts.push(readDouble(reader));
         } else {
-          message.discounts.push(reader.double());
+          message.discounts.push(readDouble(reader));
         }
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

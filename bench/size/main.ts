@@ -1,4 +1,5 @@
-/** Prints the bundle sizes of pages: `npm run size`. */
+/** Prints the bundle sizes of pages, and of what generated codecs import: `npm run size`. */
+import { CODEC_FILES, codecRuntimeBytes } from "./codec-runtime.ts";
 import { measureSizes } from "./pages.ts";
 
 const columns = ["minified", "gzip", "brotli"] as const;
@@ -15,4 +16,9 @@ for (const [name, size] of sizes) {
       columns.map((column) => size[column].toLocaleString("en")),
     ),
   );
+}
+
+console.log("\nbytes of the runtime that a generated codec imports, minified");
+for (const [name, file] of Object.entries(CODEC_FILES)) {
+  console.log(line(name, [(await codecRuntimeBytes(file)).toLocaleString("en")]));
 }

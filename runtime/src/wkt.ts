@@ -3,8 +3,6 @@ export type {
   MessageCodec,
   MessageReader,
   MessageWriter,
-  ScalarReader,
-  Slab,
   UnknownField,
 } from "./codec/binary/generated.ts";
 export * from "./gen/google/protobuf/any_codec.ts";

@@ -10,7 +10,30 @@
 import { type DescField, type DescMessage, type Message, ScalarType, toBinary } from "@bufbuild/protobuf";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import type { GeneratedCodec } from "../call/method.ts";
-import { encodeInto, type MessageWriter } from "../codec/binary/writer.ts";
+import type { MessageWriter } from "../codec/binary/slab.ts";
+import {
+  beginField,
+  checkType,
+  encodeInto,
+  endField,
+  writeBool,
+  writeBytes,
+  writeDouble,
+  writeEncoded,
+  writeFixed32,
+  writeFixed64,
+  writeFloat,
+  writeInt32,
+  writeInt64,
+  writeSfixed32,
+  writeSfixed64,
+  writeSint32,
+  writeSint64,
+  writeString,
+  writeUint64,
+  writeUnknown,
+  writeVarint32,
+} from "../codec/binary/writer.ts";
 import { type Codec, toMessage } from "../codec/codec.ts";
 import { boundedProtoCodec } from "../codec/large-message.ts";
 
@@ -39,13 +62,13 @@ function encodeWithHeadroom(
   try {
     return encodeInto(write, message, headroom);
   } catch {
-    return encodeInto((writer) => writer.raw(toBinary(type, message)), message, headroom);
+    return encodeInto((writer) => writeEncoded(writer, toBinary(type, message)), message, headroom);
   }
 }
 
 function typeWriter(type: DescMessage): Writer<Fields> {
   if (isPlain(type, new Set())) return messageWriter(type);
-  const write: Writer<Fields> = (writer, message) => writer.raw(toBinary(type, message));
+  const write: Writer<Fields> = (writer, message) => writeEncoded(writer, toBinary(type, message));
   writers.set(type, write);
   return write;
 }
@@ -67,9 +90,9 @@ function messageWriter(type: DescMessage): Writer<Fields> {
   if (known !== undefined) return known;
   const fieldWriters: Writer<Fields>[] = [];
   const write: Writer<Fields> = (writer, message) => {
-    writer.check(message, type.typeName);
+    checkType(message, type.typeName);
     for (const writeField of fieldWriters) writeField(writer, message);
-    if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+    if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
   };
   // The writer is stored before the writers of its fields are made, because a field may have the same message type.
   writers.set(type, write);
@@ -84,21 +107,21 @@ interface Scalar {
 }
 
 const scalars: Readonly<Record<ScalarType, Scalar>> = {
-  [ScalarType.DOUBLE]: { wireType: 1, write: (writer, tag, value) => writer.double(tag, value) },
-  [ScalarType.FLOAT]: { wireType: 5, write: (writer, tag, value) => writer.float(tag, value) },
-  [ScalarType.INT64]: { wireType: 0, write: (writer, tag, value) => writer.int64(tag, value) },
-  [ScalarType.UINT64]: { wireType: 0, write: (writer, tag, value) => writer.uint64(tag, value) },
-  [ScalarType.INT32]: { wireType: 0, write: (writer, tag, value) => writer.int32(tag, value) },
-  [ScalarType.FIXED64]: { wireType: 1, write: (writer, tag, value) => writer.fixed64(tag, value) },
-  [ScalarType.FIXED32]: { wireType: 5, write: (writer, tag, value) => writer.fixed32(tag, value) },
-  [ScalarType.BOOL]: { wireType: 0, write: (writer, tag, value) => writer.bool(tag, value) },
-  [ScalarType.STRING]: { wireType: 2, write: (writer, tag, value) => writer.string(tag, value) },
-  [ScalarType.BYTES]: { wireType: 2, write: (writer, tag, value) => writer.data(tag, value) },
-  [ScalarType.UINT32]: { wireType: 0, write: (writer, tag, value) => writer.uint32(tag, value) },
-  [ScalarType.SFIXED32]: { wireType: 5, write: (writer, tag, value) => writer.sfixed32(tag, value) },
-  [ScalarType.SFIXED64]: { wireType: 1, write: (writer, tag, value) => writer.sfixed64(tag, value) },
-  [ScalarType.SINT32]: { wireType: 0, write: (writer, tag, value) => writer.sint32(tag, value) },
-  [ScalarType.SINT64]: { wireType: 0, write: (writer, tag, value) => writer.sint64(tag, value) },
+  [ScalarType.DOUBLE]: { wireType: 1, write: writeDouble },
+  [ScalarType.FLOAT]: { wireType: 5, write: writeFloat },
+  [ScalarType.INT64]: { wireType: 0, write: writeInt64 },
+  [ScalarType.UINT64]: { wireType: 0, write: writeUint64 },
+  [ScalarType.INT32]: { wireType: 0, write: writeInt32 },
+  [ScalarType.FIXED64]: { wireType: 1, write: writeFixed64 },
+  [ScalarType.FIXED32]: { wireType: 5, write: writeFixed32 },
+  [ScalarType.BOOL]: { wireType: 0, write: writeBool },
+  [ScalarType.STRING]: { wireType: 2, write: writeString },
+  [ScalarType.BYTES]: { wireType: 2, write: writeBytes },
+  [ScalarType.UINT32]: { wireType: 0, write: writeVarint32 },
+  [ScalarType.SFIXED32]: { wireType: 5, write: writeSfixed32 },
+  [ScalarType.SFIXED64]: { wireType: 1, write: writeSfixed64 },
+  [ScalarType.SINT32]: { wireType: 0, write: writeSint32 },
+  [ScalarType.SINT64]: { wireType: 0, write: writeSint64 },
 };
 
 const LENGTH_DELIMITED = 2;
@@ -155,9 +178,9 @@ function listWriter(field: DescField & { fieldKind: "list" }): Writer<readonly u
   const { write } = scalars[field.scalar ?? ScalarType.INT32];
   return (writer, values) => {
     if (values.length === 0) return;
-    const start = writer.fork(tag);
+    const start = beginField(writer, tag);
     for (const value of values) write(writer, 0, value as never);
-    writer.join(start);
+    endField(writer, start);
   };
 }
 
@@ -167,9 +190,9 @@ function taggedWriter({ number, message: type, scalar }: DescField): Writer<unkn
     const tag = tagOf(number, LENGTH_DELIMITED);
     const writeMessage = messageWriter(type);
     return (writer, value) => {
-      const start = writer.fork(tag);
+      const start = beginField(writer, tag);
       writeMessage(writer, value as Fields);
-      writer.join(start);
+      endField(writer, start);
     };
   }
   // A field without a scalar type is an enum.

@@ -64,6 +64,7 @@ export function codecFile(
     create: named("new"),
     type: typeOf,
     runtime: (name) => runtime.value(name),
+    read: (name) => `${runtime.value(`read${name}`)}(reader)`,
     typed: (text) => (target === "ts" ? text : ""),
   };
   const emptyBytes = (): string => names.runtime("EMPTY_BYTES");

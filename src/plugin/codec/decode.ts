@@ -12,21 +12,21 @@ type EnumField = DescField & { fieldKind: "enum" };
 export function decodeStatements(message: DescMessage, names: CodecNames): string[] {
   return [
     "let unknown = message.$unknown;",
-    `const last = reader.enter(${literal(message.typeName)}, end);`,
+    `const last = ${names.runtime("enterMessage")}(reader, ${literal(message.typeName)}, end);`,
     "while (reader.pos < last) {",
-    "  const tag = reader.tag();",
-    "  if (end < 0 && reader.endsGroup(tag, -end)) break;",
+    `  const tag = ${names.read("Tag")};`,
+    `  if (end < 0 && ${names.runtime("endsGroup")}(reader, tag, -end)) break;`,
     "  switch (tag >>> 3) {",
     ...indent(
       message.fields.flatMap((field) => decodeCase(field, names)),
       "    ",
     ),
     "    default:",
-    "      unknown = reader.unknown(unknown, tag);",
+    `      unknown = ${names.runtime("readUnknown")}(reader, unknown, tag);`,
     "  }",
     "}",
     "if (unknown !== undefined) message.$unknown = unknown;",
-    "reader.leave(end);",
+    `${names.runtime("leaveMessage")}(reader, end);`,
     "return message;",
   ];
 }
@@ -48,9 +48,9 @@ function decodeField(field: DescField, names: CodecNames): string[] {
     case "message":
       return [`${assign(field, decodeMessage(field, names))};`];
     case "enum":
-      return field.enum.open ? [`${assign(field, "reader.enum()")};`] : decodeClosedEnum(field, names);
+      return field.enum.open ? [`${assign(field, names.read("Enum"))};`] : decodeClosedEnum(field, names);
     case "scalar":
-      return [`${assign(field, readScalar(field.scalar, field.utf8Validation, field.longAsString))};`];
+      return [`${assign(field, readScalar(field.scalar, field.utf8Validation, field.longAsString, names))};`];
   }
 }
 
@@ -63,13 +63,13 @@ function assign({ oneof, localName }: DescField, value: string): string {
 function decodeClosedEnum(field: EnumField, names: CodecNames): string[] {
   const numbers = [...new Set(field.enum.values.map(({ number }) => number))];
   return [
-    `const value${names.typed(`: ${names.type(field.enum)}`)} = reader.enum();`,
+    `const value${names.typed(`: ${names.type(field.enum)}`)} = ${names.read("Enum")};`,
     "switch (value) {",
     ...numbers.map((number) => `  case ${number}:`),
     `    ${assign(field, "value")};`,
     "    break;",
     "  default:",
-    "    message.$unknown = reader.unknownEnum(message.$unknown, tag, value);",
+    `    message.$unknown = ${names.runtime("unknownEnum")}(message.$unknown, tag, value);`,
     "}",
   ];
 }
@@ -81,7 +81,7 @@ function decodeMessage(field: MessageField & { fieldKind: "message" }, names: Co
   const isOwn = isMethodOfObjects(field) ? `Object.hasOwn(message, ${literal(localName)})` : `${present} !== undefined`;
   const isPresent = oneof === undefined ? isOwn : `${present}.case === ${literal(localName)}`;
   const value = oneof === undefined ? present : `${present}.value`;
-  const call = (before: string): string => `${names.decode(field.message)}(reader, ${endOf(field)}, ${before})`;
+  const call = (before: string): string => `${names.decode(field.message)}(reader, ${endOf(field, names)}, ${before})`;
   switch (representationOf(field)) {
     case "json": {
       const before = `${isPresent} ? ${names.runtime("structFromJson")}(${value}) : undefined`;
@@ -97,23 +97,23 @@ function decodeMessage(field: MessageField & { fieldKind: "message" }, names: Co
 }
 
 /** The expression for the end of a message: the offset after its length, or the negative field number for a group. */
-function endOf(field: MessageField): string {
-  return field.fieldKind !== "map" && field.delimitedEncoding ? String(-field.number) : "reader.end()";
+function endOf(field: MessageField, names: CodecNames): string {
+  return field.fieldKind !== "map" && field.delimitedEncoding ? String(-field.number) : names.read("EndOffset");
 }
 
 function decodeList(field: ListField, names: CodecNames): string[] {
   const push = (value: string): string => `message.${field.localName}.push(${value});`;
   if (field.listKind === "message") {
-    const item = `${names.decode(field.message)}(reader, ${endOf(field)})`;
+    const item = `${names.decode(field.message)}(reader, ${endOf(field, names)})`;
     return [push(representationOf(field) === "json" ? `${names.runtime("structToJson")}(${item})` : item)];
   }
   const isEnum = field.listKind === "enum";
   const type = isEnum ? ScalarType.INT32 : field.scalar;
-  const item = isEnum ? "reader.enum()" : readScalar(type, field.utf8Validation, field.longAsString);
+  const item = isEnum ? names.read("Enum") : readScalar(type, field.utf8Validation, field.longAsString, names);
   if (wireTypeOf(type) === LENGTH_DELIMITED) return [push(item)];
   return [
     `if ((tag & 7) === ${LENGTH_DELIMITED}) {`,
-    `  for (const packed = reader.end(); reader.pos < packed; ) ${push(item)}`,
+    `  for (const packed = ${names.read("EndOffset")}; reader.pos < packed; ) ${push(item)}`,
     "} else {",
     `  ${push(item)}`,
     "}",
@@ -133,17 +133,17 @@ function decodeMap(field: MapField, names: CodecNames): string[] {
   return [
     `let key = ${zeroLiteral(mapKey, false, () => "")};`,
     `let value${value.type} = ${value.initial};`,
-    "for (const entry = reader.end(); reader.pos < entry; ) {",
-    "  const part = reader.tag();",
+    `for (const entry = ${names.read("EndOffset")}; reader.pos < entry; ) {`,
+    `  const part = ${names.read("Tag")};`,
     "  switch (part >>> 3) {",
     "    case 1:",
-    `      key = ${isText && field.utf8Validation ? "reader.key()" : readScalar(mapKey, field.utf8Validation, false)};`,
+    `      key = ${isText && field.utf8Validation ? names.read("Key") : readScalar(mapKey, field.utf8Validation, false, names)};`,
     "      break;",
     "    case 2:",
     `      value = ${value.read};`,
     "      break;",
     "    default:",
-    "      reader.skip(part);",
+    `      ${names.runtime("skipField")}(reader, part);`,
     "  }",
     "}",
     store,
@@ -163,13 +163,13 @@ function mapValue(field: MapField, names: CodecNames): MapValue {
       // Entries without bytes must not share one array.
       const initial = zeroLiteral(field.scalar, false, () => "new Uint8Array(0)");
       const type = field.scalar === ScalarType.BYTES ? names.typed(": Uint8Array") : "";
-      return { type, initial, read: readScalar(field.scalar, field.utf8Validation, false), stored: "value" };
+      return { type, initial, read: readScalar(field.scalar, field.utf8Validation, false, names), stored: "value" };
     }
     case "enum":
       return {
         type: names.typed(`: ${names.type(field.enum)}`),
         initial: String(field.enum.values[0]?.number ?? 0),
-        read: "reader.enum()",
+        read: names.read("Enum"),
         stored: "value",
       };
     case "message": {
@@ -177,7 +177,7 @@ function mapValue(field: MapField, names: CodecNames): MapValue {
       const type = names.typed(`: ${names.type(field.message)} | undefined`);
       const value = `value ?? ${names.create(field.message)}()`;
       const stored = representationOf(field) === "json" ? `${names.runtime("structToJson")}(${value})` : value;
-      return { type, initial: "undefined", read: `${decode}(reader, reader.end(), value)`, stored };
+      return { type, initial: "undefined", read: `${decode}(reader, ${names.read("EndOffset")}, value)`, stored };
     }
   }
 }

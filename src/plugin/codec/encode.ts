@@ -22,11 +22,11 @@ type SingularField = Exclude<DescField, ListField | MapField>;
 
 export function encodeStatements(message: DescMessage, names: CodecNames): string[] {
   const fields = message.fields.toSorted((a, b) => a.number - b.number);
-  const check = fields.length === 0 ? [] : [`writer.check(message, ${literal(message.typeName)});`];
+  const check = fields.length === 0 ? [] : [`${names.runtime("checkType")}(message, ${literal(message.typeName)});`];
   return [
     ...check,
     ...fields.flatMap((field) => encodeField(field, names)),
-    "if (message.$unknown !== undefined) writer.unknown(message.$unknown);",
+    `if (message.$unknown !== undefined) ${names.runtime("writeUnknown")}(writer, message.$unknown);`,
   ];
 }
 
@@ -48,7 +48,7 @@ function encodeSingular(field: SingularField, names: CodecNames): string[] {
   const condition = oneof === undefined ? isSet(field, value) : `${holder}.case === ${literal(localName)}`;
   const statements = conditional(condition, encodeValue(field, value, names));
   if (field.presence !== Presence.LEGACY_REQUIRED) return statements;
-  const otherwise = `else writer.missing(${literal(`${field.parent.typeName}.${field.name}`)});`;
+  const otherwise = `else ${names.runtime("requiredField")}(${literal(`${field.parent.typeName}.${field.name}`)});`;
   return statements.length === 1 ? [...statements, otherwise] : [...statements.slice(0, -1), `} ${otherwise}`];
 }
 
@@ -78,7 +78,7 @@ function isSet(field: SingularField, value: string): string {
 function encodeValue(field: SingularField, value: string, names: CodecNames): string[] {
   if (field.fieldKind === "message") return encodeMessage(field, value, names);
   const type = field.fieldKind === "enum" ? ScalarType.INT32 : field.scalar;
-  return [writeScalar(type, tagOf(field.number, wireTypeOf(type)), value)];
+  return [writeScalar(type, tagOf(field.number, wireTypeOf(type)), value, names)];
 }
 
 function encodeMessage(
@@ -89,10 +89,17 @@ function encodeMessage(
 ): string[] {
   const call = `${names.encode(field.message)}(writer, ${toMessage(field, value, names)});`;
   if (isDelimited(field)) {
-    return [`writer.tag(${tagOf(number, START_GROUP)});`, call, `writer.tag(${tagOf(number, END_GROUP)});`];
+    const tag = (type: number): string => `${names.runtime("writeTag")}(writer, ${tagOf(number, type)});`;
+    return [tag(START_GROUP), call, tag(END_GROUP)];
   }
-  return [`const ${start} = writer.fork(${tagOf(number, LENGTH_DELIMITED)});`, call, `writer.join(${start});`];
+  return [begin(start, tagOf(number, LENGTH_DELIMITED), names), call, end(start, names)];
 }
+
+/** Returns the statement that begins a length-prefixed field. */
+const begin = (start: string, tag: number, names: CodecNames): string =>
+  `const ${start} = ${names.runtime("beginField")}(writer, ${tag});`;
+
+const end = (start: string, names: CodecNames): string => `${names.runtime("endField")}(writer, ${start});`;
 
 const isDelimited = (field: MessageField): boolean => field.fieldKind !== "map" && field.delimitedEncoding === true;
 
@@ -114,13 +121,13 @@ function encodeList(field: ListField, names: CodecNames): string[] {
   }
   const type = field.listKind === "enum" ? ScalarType.INT32 : field.scalar;
   if (!field.packed) {
-    return [`for (const item of ${list}) ${writeScalar(type, tagOf(field.number, wireTypeOf(type)), "item")}`];
+    return [`for (const item of ${list}) ${writeScalar(type, tagOf(field.number, wireTypeOf(type)), "item", names)}`];
   }
   return [
     `if (${list}.length > 0) {`,
-    `  const start = writer.fork(${tagOf(field.number, LENGTH_DELIMITED)});`,
-    `  for (const item of ${list}) ${writeScalar(type, 0, "item")}`,
-    "  writer.join(start);",
+    `  ${begin("start", tagOf(field.number, LENGTH_DELIMITED), names)}`,
+    `  for (const item of ${list}) ${writeScalar(type, 0, "item", names)}`,
+    `  ${end("start", names)}`,
     "}",
   ];
 }
@@ -141,13 +148,13 @@ function encodeMap(field: MapField, names: CodecNames): string[] {
   const value =
     field.mapKind === "message" || type === undefined
       ? encodeMessage(field as MessageField, "value", names, { number: 2, start: "valueStart" })
-      : [writeScalar(type, tagOf(2, wireTypeOf(type)), "value")];
+      : [writeScalar(type, tagOf(2, wireTypeOf(type)), "value", names)];
   return [
     ...head,
-    `  const start = writer.fork(${tagOf(field.number, LENGTH_DELIMITED)});`,
-    `  ${writeScalar(field.mapKey, tagOf(1, wireTypeOf(field.mapKey)), keyFromProperty(field.mapKey))}`,
+    `  ${begin("start", tagOf(field.number, LENGTH_DELIMITED), names)}`,
+    `  ${writeScalar(field.mapKey, tagOf(1, wireTypeOf(field.mapKey)), keyFromProperty(field.mapKey), names)}`,
     ...indent(value),
-    "  writer.join(start);",
+    `  ${end("start", names)}`,
     "}",
   ];
 }

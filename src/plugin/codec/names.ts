@@ -12,6 +12,8 @@ export interface CodecNames {
   type(type: DescMessage | DescEnum): string;
   /** Imports a value of the runtime. */
   runtime(name: string): string;
+  /** Returns a call of the runtime's function `read…`. */
+  read(name: string): string;
   /** Returns text for TypeScript output, such as `!`, and nothing for JavaScript output. */
   typed(text: string): string;
 }

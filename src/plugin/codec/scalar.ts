@@ -2,6 +2,7 @@
 import { ScalarType } from "@bufbuild/protobuf";
 import type { ScalarValue } from "@bufbuild/protobuf/reflect";
 import { literal } from "../../print/literal.ts";
+import type { CodecNames } from "./names.ts";
 
 export const VARINT = 0;
 export const LENGTH_DELIMITED = 2;
@@ -9,27 +10,27 @@ export const START_GROUP = 3;
 export const END_GROUP = 4;
 
 interface Scalar {
-  /** The method of the writer, and of the reader if it has the same name. */
+  /** The functions of the runtime are `read` and `write` with this name. */
   readonly name: string;
   readonly wireType: number;
 }
 
 const scalars: Readonly<Record<ScalarType, Scalar>> = {
-  [ScalarType.DOUBLE]: { name: "double", wireType: 1 },
-  [ScalarType.FLOAT]: { name: "float", wireType: 5 },
-  [ScalarType.INT64]: { name: "int64", wireType: VARINT },
-  [ScalarType.UINT64]: { name: "uint64", wireType: VARINT },
-  [ScalarType.INT32]: { name: "int32", wireType: VARINT },
-  [ScalarType.FIXED64]: { name: "fixed64", wireType: 1 },
-  [ScalarType.FIXED32]: { name: "fixed32", wireType: 5 },
-  [ScalarType.BOOL]: { name: "bool", wireType: VARINT },
-  [ScalarType.STRING]: { name: "string", wireType: LENGTH_DELIMITED },
-  [ScalarType.BYTES]: { name: "data", wireType: LENGTH_DELIMITED },
-  [ScalarType.UINT32]: { name: "uint32", wireType: VARINT },
-  [ScalarType.SFIXED32]: { name: "sfixed32", wireType: 5 },
-  [ScalarType.SFIXED64]: { name: "sfixed64", wireType: 1 },
-  [ScalarType.SINT32]: { name: "sint32", wireType: VARINT },
-  [ScalarType.SINT64]: { name: "sint64", wireType: VARINT },
+  [ScalarType.DOUBLE]: { name: "Double", wireType: 1 },
+  [ScalarType.FLOAT]: { name: "Float", wireType: 5 },
+  [ScalarType.INT64]: { name: "Int64", wireType: VARINT },
+  [ScalarType.UINT64]: { name: "Uint64", wireType: VARINT },
+  [ScalarType.INT32]: { name: "Int32", wireType: VARINT },
+  [ScalarType.FIXED64]: { name: "Fixed64", wireType: 1 },
+  [ScalarType.FIXED32]: { name: "Fixed32", wireType: 5 },
+  [ScalarType.BOOL]: { name: "Bool", wireType: VARINT },
+  [ScalarType.STRING]: { name: "String", wireType: LENGTH_DELIMITED },
+  [ScalarType.BYTES]: { name: "Bytes", wireType: LENGTH_DELIMITED },
+  [ScalarType.UINT32]: { name: "Varint32", wireType: VARINT },
+  [ScalarType.SFIXED32]: { name: "Sfixed32", wireType: 5 },
+  [ScalarType.SFIXED64]: { name: "Sfixed64", wireType: 1 },
+  [ScalarType.SINT32]: { name: "Sint32", wireType: VARINT },
+  [ScalarType.SINT64]: { name: "Sint64", wireType: VARINT },
 };
 
 export const wireTypeOf = (type: ScalarType): number => scalars[type].wireType;
@@ -44,13 +45,14 @@ export const keyIsNumber = (type: ScalarType): boolean =>
 export const tagOf = (no: number, wireType: number): number => ((no << 3) | wireType) >>> 0;
 
 /** Returns the statement that writes a field. Items of packed lists have no tag, for which 0 is passed. */
-export const writeScalar = (type: ScalarType, tag: number, value: string): string =>
-  `writer.${scalars[type].name}(${tag}, ${value});`;
+export const writeScalar = (type: ScalarType, tag: number, value: string, names: CodecNames): string =>
+  `${names.runtime(`write${scalars[type].name}`)}(writer, ${tag}, ${value});`;
 
 /** Returns the expression that reads a value. `strict` rejects text that is not valid UTF-8. */
-export function readScalar(type: ScalarType, strict: boolean, longAsString: boolean): string {
-  const name = type === ScalarType.STRING && !strict ? "lenientString" : scalars[type].name;
-  return longAsString && isLong(type) ? `String(reader.${name}())` : `reader.${name}()`;
+export function readScalar(type: ScalarType, strict: boolean, longAsString: boolean, names: CodecNames): string {
+  const name = type === ScalarType.STRING && !strict ? "LenientString" : scalars[type].name;
+  const value = names.read(name);
+  return longAsString && isLong(type) ? `String(${value})` : value;
 }
 
 /** Returns the value of a field in a message that has not set it. */

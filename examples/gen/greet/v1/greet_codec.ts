@@ -5,7 +5,10 @@
 /* eslint-disable */
 
 import type { MessageCodec, MessageReader, MessageWriter } from "triple-es/codec";
-import { createMessageCodec } from "triple-es/codec";
+import {
+  checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readString, readTag, readUnknown, writeString,
+  writeUnknown,
+} from "triple-es/codec";
 import type {
   GreetEachRequest, GreetEachResponse, GreetOnArrivalRequest, GreetOnArrivalResponse, GreetRequest, GreetResponse,
   GreetTogetherRequest, GreetTogetherResponse,
@@ -13,28 +16,28 @@ import type {
 
 /** Writes a greet.v1.GreetRequest. */
 export function encodeGreetRequest(writer: MessageWriter, message: GreetRequest): void {
-  writer.check(message, "greet.v1.GreetRequest");
-  if (message.name !== "") writer.string(10, message.name);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "greet.v1.GreetRequest");
+  if (message.name !== "") writeString(writer, 10, message.name);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a greet.v1.GreetRequest up to an offset, or a group to its end. */
 export function decodeGreetRequest(reader: MessageReader, end: number, message: GreetRequest = newGreetRequest()): GreetRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("greet.v1.GreetRequest", end);
+  const last = enterMessage(reader, "greet.v1.GreetRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -51,28 +54,28 @@ export const GreetRequestCodec: MessageCodec<GreetRequest> = /*@__PURE__*/ creat
 
 /** Writes a greet.v1.GreetResponse. */
 export function encodeGreetResponse(writer: MessageWriter, message: GreetResponse): void {
-  writer.check(message, "greet.v1.GreetResponse");
-  if (message.greeting !== "") writer.string(10, message.greeting);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "greet.v1.GreetResponse");
+  if (message.greeting !== "") writeString(writer, 10, message.greeting);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a greet.v1.GreetResponse up to an offset, or a group to its end. */
 export function decodeGreetResponse(reader: MessageReader, end: number, message: GreetResponse = newGreetResponse()): GreetResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("greet.v1.GreetResponse", end);
+  const last = enterMessage(reader, "greet.v1.GreetResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.greeting = reader.string();
+        message.greeting = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -89,28 +92,28 @@ export const GreetResponseCodec: MessageCodec<GreetResponse> = /*@__PURE__*/ cre
 
 /** Writes a greet.v1.GreetEachRequest. */
 export function encodeGreetEachRequest(writer: MessageWriter, message: GreetEachRequest): void {
-  writer.check(message, "greet.v1.GreetEachRequest");
-  for (const item of message.names) writer.string(10, item);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "greet.v1.GreetEachRequest");
+  for (const item of message.names) writeString(writer, 10, item);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a greet.v1.GreetEachRequest up to an offset, or a group to its end. */
 export function decodeGreetEachRequest(reader: MessageReader, end: number, message: GreetEachRequest = newGreetEachRequest()): GreetEachRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("greet.v1.GreetEachRequest", end);
+  const last = enterMessage(reader, "greet.v1.GreetEachRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.names.push(reader.string());
+        message.names.push(readString(reader));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -127,28 +130,28 @@ export const GreetEachRequestCodec: MessageCodec<GreetEachRequest> = /*@__PURE__
 
 /** Writes a greet.v1.GreetEachResponse. */
 export function encodeGreetEachResponse(writer: MessageWriter, message: GreetEachResponse): void {
-  writer.check(message, "greet.v1.GreetEachResponse");
-  if (message.greeting !== "") writer.string(10, message.greeting);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "greet.v1.GreetEachResponse");
+  if (message.greeting !== "") writeString(writer, 10, message.greeting);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a greet.v1.GreetEachResponse up to an offset, or a group to its end. */
 export function decodeGreetEachResponse(reader: MessageReader, end: number, message: GreetEachResponse = newGreetEachResponse()): GreetEachResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("greet.v1.GreetEachResponse", end);
+  const last = enterMessage(reader, "greet.v1.GreetEachResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.greeting = reader.string();
+        message.greeting = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -165,28 +168,28 @@ export const GreetEachResponseCodec: MessageCodec<GreetEachResponse> = /*@__PURE
 
 /** Writes a greet.v1.GreetTogetherRequest. */
 export function encodeGreetTogetherRequest(writer: MessageWriter, message: GreetTogetherRequest): void {
-  writer.check(message, "greet.v1.GreetTogetherRequest");
-  if (message.name !== "") writer.string(10, message.name);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "greet.v1.GreetTogetherRequest");
+  if (message.name !== "") writeString(writer, 10, message.name);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a greet.v1.GreetTogetherRequest up to an offset, or a group to its end. */
 export function decodeGreetTogetherRequest(reader: MessageReader, end: number, message: GreetTogetherRequest = newGreetTogetherRequest()): GreetTogetherRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("greet.v1.GreetTogetherRequest", end);
+  const last = enterMessage(reader, "greet.v1.GreetTogetherRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -203,28 +206,28 @@ export const GreetTogetherRequestCodec: MessageCodec<GreetTogetherRequest> = /*@
 
 /** Writes a greet.v1.GreetTogetherResponse. */
 export function encodeGreetTogetherResponse(writer: MessageWriter, message: GreetTogetherResponse): void {
-  writer.check(message, "greet.v1.GreetTogetherResponse");
-  if (message.greeting !== "") writer.string(10, message.greeting);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "greet.v1.GreetTogetherResponse");
+  if (message.greeting !== "") writeString(writer, 10, message.greeting);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a greet.v1.GreetTogetherResponse up to an offset, or a group to its end. */
 export function decodeGreetTogetherResponse(reader: MessageReader, end: number, message: GreetTogetherResponse = newGreetTogetherResponse()): GreetTogetherResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("greet.v1.GreetTogetherResponse", end);
+  const last = enterMessage(reader, "greet.v1.GreetTogetherResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.greeting = reader.string();
+        message.greeting = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -241,28 +244,28 @@ export const GreetTogetherResponseCodec: MessageCodec<GreetTogetherResponse> = /
 
 /** Writes a greet.v1.GreetOnArrivalRequest. */
 export function encodeGreetOnArrivalRequest(writer: MessageWriter, message: GreetOnArrivalRequest): void {
-  writer.check(message, "greet.v1.GreetOnArrivalRequest");
-  if (message.name !== "") writer.string(10, message.name);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "greet.v1.GreetOnArrivalRequest");
+  if (message.name !== "") writeString(writer, 10, message.name);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a greet.v1.GreetOnArrivalRequest up to an offset, or a group to its end. */
 export function decodeGreetOnArrivalRequest(reader: MessageReader, end: number, message: GreetOnArrivalRequest = newGreetOnArrivalRequest()): GreetOnArrivalRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("greet.v1.GreetOnArrivalRequest", end);
+  const last = enterMessage(reader, "greet.v1.GreetOnArrivalRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -279,28 +282,28 @@ export const GreetOnArrivalRequestCodec: MessageCodec<GreetOnArrivalRequest> = /
 
 /** Writes a greet.v1.GreetOnArrivalResponse. */
 export function encodeGreetOnArrivalResponse(writer: MessageWriter, message: GreetOnArrivalResponse): void {
-  writer.check(message, "greet.v1.GreetOnArrivalResponse");
-  if (message.greeting !== "") writer.string(10, message.greeting);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "greet.v1.GreetOnArrivalResponse");
+  if (message.greeting !== "") writeString(writer, 10, message.greeting);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a greet.v1.GreetOnArrivalResponse up to an offset, or a group to its end. */
 export function decodeGreetOnArrivalResponse(reader: MessageReader, end: number, message: GreetOnArrivalResponse = newGreetOnArrivalResponse()): GreetOnArrivalResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("greet.v1.GreetOnArrivalResponse", end);
+  const last = enterMessage(reader, "greet.v1.GreetOnArrivalResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.greeting = reader.string();
+        message.greeting = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

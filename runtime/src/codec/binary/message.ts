@@ -1,5 +1,5 @@
 /** Codecs of whole messages, made of the functions that the plugin generates with `codecs=true`. */
-import { MessageReader } from "./reader.ts";
+import { MessageReader } from "./scalar-reader.ts";
 import { type EncodeMessage, encodeInto } from "./writer.ts";
 
 /**

@@ -1,12 +1,12 @@
 /**
- * Reader of protobuf's binary format for generated codecs: a cursor over received bytes. It accepts and rejects the same
- * input as protobuf-es, which is the oracle of its property tests.
+ * Reader of protobuf's binary format for generated codecs. It accepts and rejects the same input as protobuf-es, which is the
+ * oracle of its property tests.
  *
  * A nested message is read from the same reader up to an offset, so that it needs no object of its own.
  */
-import { ScalarReader } from "./scalar-reader.ts";
+import { advance, bytesSince, delimited, type MessageReader, readVarint32 } from "./scalar-reader.ts";
 import { addUnknown, type UnknownField } from "./unknown.ts";
-import { encodeInto } from "./writer.ts";
+import { encodeInto, writeInt32 } from "./writer.ts";
 
 /** Messages that are nested deeper than this are rejected, as in protobuf-es and protobuf's own implementations. */
 const RECURSION_LIMIT = 100;
@@ -15,92 +15,87 @@ const END_GROUP = 4;
 /** The default of bytes fields. It is shared, because it has no bytes that could be changed. */
 export const EMPTY_BYTES: Uint8Array = new Uint8Array(0);
 
-export class MessageReader extends ScalarReader {
-  #depth = 0;
-  #groupEnded = false;
+/**
+ * Begins a message that ends at the offset `end` or, if `end` is negative, at the end of the group with the field number
+ * `-end`. Returns the offset up to which to read. Throws if messages are nested too deeply.
+ */
+export function enterMessage(reader: MessageReader, typeName: string, end: number): number {
+  if (++reader.depth > RECURSION_LIMIT) throw tooDeep(typeName);
+  return end < 0 ? reader.length : end;
+}
 
-  /**
-   * Begins a message that ends at the offset `end` or, if `end` is negative, at the end of the group with the field number
-   * `-end`. Returns the offset up to which to read. Throws if messages are nested too deeply.
-   */
-  enter(typeName: string, end: number): number {
-    if (++this.#depth > RECURSION_LIMIT) throw tooDeep(typeName);
-    return end < 0 ? this.length : end;
+/** Ends the message that {@link enterMessage} began. Throws if a group has no matching end tag. */
+export function leaveMessage(reader: MessageReader, end: number): void {
+  reader.depth--;
+  if (end >= 0) return;
+  checkGroup(reader.groupEnded);
+  reader.groupEnded = false;
+}
+
+/** Reads a tag: the field number, shifted by three, and the wire type. Generated code decides by the field number only. */
+export function readTag(reader: MessageReader): number {
+  const start = reader.pos;
+  const byte = reader.bytes[start] as number;
+  if (byte > 7 && byte < 0x80 && (byte & 7) < 6) {
+    reader.pos = start + 1;
+    return byte;
   }
+  const tag = readVarint32(reader);
+  const size = reader.pos - start;
+  // A tag has at most 32 bits: four of its fifth byte.
+  const isTooLong = size > 4 && (size > 5 || (reader.bytes[start + 4] as number) > 0x0f);
+  if (isTooLong || tag < 8 || (tag & 7) > 5) throw new Error(`illegal tag ${tag}`);
+  return tag;
+}
 
-  /** Ends the message that {@link enter} began. Throws if a group has no matching end tag. */
-  leave(end: number): void {
-    this.#depth--;
-    if (end < 0) {
-      checkGroup(this.#groupEnded);
-      this.#groupEnded = false;
-    }
-  }
+/** Skips a field after its tag. Returns the bytes of its value. */
+export function skipField(reader: MessageReader, tag: number): Uint8Array {
+  const start = reader.pos;
+  skip(reader, tag, reader.depth);
+  return bytesSince(reader, start);
+}
 
-  /** Reads a tag: the field number, shifted by three, and the wire type. Generated code decides by the field number only. */
-  tag(): number {
-    const start = this.pos;
-    const byte = this.bytes[start] as number;
-    if (byte > 7 && byte < 0x80 && (byte & 7) < 6) {
-      this.pos = start + 1;
-      return byte;
-    }
-    const tag = this.uint32();
-    const size = this.pos - start;
-    // A tag has at most 32 bits: four of its fifth byte.
-    const isTooLong = size > 4 && (size > 5 || (this.bytes[start + 4] as number) > 0x0f);
-    if (isTooLong || tag < 8 || (tag & 7) > 5) throw new Error(`illegal tag ${tag}`);
-    return tag;
-  }
+/** Skips a field that the schema does not have, and adds it to the unknown fields. */
+export function readUnknown(reader: MessageReader, fields: UnknownField[] | undefined, tag: number): UnknownField[] {
+  return addUnknown(fields, tag, skipField(reader, tag));
+}
 
-  /** Skips a field after its tag. Returns the bytes of its value. */
-  skip(tag: number): Uint8Array {
-    const start = this.pos;
-    this.#skip(tag, this.#depth);
-    return this.slice(start);
-  }
+/** Adds a number that a closed enum does not have to the unknown fields. */
+export function unknownEnum(fields: UnknownField[] | undefined, tag: number, value: number): UnknownField[] {
+  return addUnknown(fields, tag, encodeInto((writer) => writeInt32(writer, 0, value), undefined, 0).slice());
+}
 
-  /** Skips a field that the schema does not have, and adds it to the unknown fields. */
-  unknown(fields: UnknownField[] | undefined, tag: number): UnknownField[] {
-    return addUnknown(fields, tag, this.skip(tag));
-  }
+/** Reports whether the tag ends the group with the field number `no`. Throws for the end tag of another group. */
+export function endsGroup(reader: MessageReader, tag: number, no: number): boolean {
+  if ((tag & 7) !== END_GROUP) return false;
+  checkGroup(tag >>> 3 === no);
+  reader.groupEnded = true;
+  return true;
+}
 
-  /** Adds a number that a closed enum does not have to the unknown fields. */
-  unknownEnum(fields: UnknownField[] | undefined, tag: number, value: number): UnknownField[] {
-    return addUnknown(fields, tag, encodeInto((writer) => writer.int32(0, value), undefined, 0).slice());
-  }
-
-  /** Reports whether the tag ends the group with the field number `no`. Throws for the end tag of another group. */
-  endsGroup(tag: number, no: number): boolean {
-    if ((tag & 7) !== END_GROUP) return false;
-    checkGroup(tag >>> 3 === no);
-    this.#groupEnded = true;
-    return true;
-  }
-
-  #skip(tag: number, depth: number): void {
-    switch (tag & 7) {
-      case 0:
-        while ((this.bytes[this.advance(1)] as number) > 0x7f);
-        break;
-      case 1:
-        this.advance(8);
-        break;
-      case 2:
-        this.advance(this.uint32());
-        break;
-      case 3:
-        if (depth >= RECURSION_LIMIT) throw tooDeep("group");
-        for (let inner = this.tag(); !this.endsGroup(inner, tag >>> 3); inner = this.tag())
-          this.#skip(inner, depth + 1);
-        this.#groupEnded = false;
-        break;
-      case 5:
-        this.advance(4);
-        break;
-      default:
-        throw new Error("unexpected end of a group");
-    }
+function skip(reader: MessageReader, tag: number, depth: number): void {
+  switch (tag & 7) {
+    case 0:
+      while ((reader.bytes[advance(reader, 1)] as number) > 0x7f);
+      break;
+    case 1:
+      advance(reader, 8);
+      break;
+    case 2:
+      delimited(reader);
+      break;
+    case 3:
+      if (depth >= RECURSION_LIMIT) throw tooDeep("group");
+      for (let inner = readTag(reader); !endsGroup(reader, inner, tag >>> 3); inner = readTag(reader)) {
+        skip(reader, inner, depth + 1);
+      }
+      reader.groupEnded = false;
+      break;
+    case 5:
+      advance(reader, 4);
+      break;
+    default:
+      checkGroup(false);
   }
 }
 
@@ -108,6 +103,6 @@ function tooDeep(name: string): Error {
   return new Error(`${name}: messages are nested in more than ${RECURSION_LIMIT} levels`);
 }
 
-function checkGroup(isEnded: boolean): void {
-  if (!isEnded) throw new Error("a group has no end tag");
+function checkGroup(isRight: boolean): void {
+  if (!isRight) throw new Error("mismatched end of a group");
 }

@@ -10,51 +10,47 @@ const SIZE = 16 * 1024;
  */
 const LEAST_FILLED = 3 / 4;
 
-export class Slab {
-  protected bytes: Uint8Array = new Uint8Array(SIZE);
-  protected view: DataView = new DataView(this.bytes.buffer);
+/** Writes messages into a slab. Functions write the fields, so that a bundle has those only that its messages need. */
+export class MessageWriter {
+  bytes: Uint8Array = new Uint8Array(SIZE);
+  view: DataView = new DataView(this.bytes.buffer);
   /** The offset at which the message begins. */
-  protected start = 0;
+  start = 0;
   /** The offset of the next byte to write. */
-  protected pos = 0;
+  pos = 0;
+}
 
-  /** Begins a message after `headroom` bytes. Drops an unfinished message. */
-  begin(headroom: number): void {
-    this.pos = this.start;
-    this.reserve(headroom);
-    this.pos += headroom;
-  }
+/** Begins a message after `headroom` bytes. Drops an unfinished message. */
+export function beginMessage(writer: MessageWriter, headroom: number): void {
+  writer.pos = writer.start;
+  reserve(writer, headroom);
+  writer.pos += headroom;
+}
 
-  /** Ends the message. Returns its bytes, including the headroom. */
-  finish(): Uint8Array {
-    const result = this.bytes.subarray(this.start, this.pos);
-    if (this.bytes.length <= SIZE) {
-      this.start = this.pos;
-      return result;
-    }
-    // Small messages must not keep the memory of a large one.
-    const reserved = this.bytes.length;
-    this.#allocate(SIZE);
-    return result.length < reserved * LEAST_FILLED ? result.slice() : result;
-  }
+/** Ends the message. Returns its bytes, including the headroom. */
+export function finishMessage(writer: MessageWriter): Uint8Array {
+  const { bytes, start, pos } = writer;
+  const result = bytes.subarray(start, pos);
+  writer.start = pos;
+  if (bytes.length <= SIZE) return result;
+  // Small messages must not keep the memory of a large one.
+  allocate(writer, SIZE);
+  return result.length < bytes.length * LEAST_FILLED ? result.slice() : result;
+}
 
-  protected reserve(size: number): void {
-    if (this.pos + size > this.bytes.length) this.#grow(size);
-  }
+/** Makes room for `size` more bytes: moves the message to a larger slab if it has to. */
+export function reserve(writer: MessageWriter, size: number): void {
+  const { bytes, start, pos } = writer;
+  if (pos + size <= bytes.length) return;
+  const length = pos - start;
+  allocate(writer, Math.max(SIZE, 2 * length, length + size));
+  writer.bytes.set(bytes.subarray(start, pos));
+  writer.pos = length;
+}
 
-  /** Moves the message to a larger slab. */
-  #grow(size: number): void {
-    const length = this.pos - this.start;
-    const written = this.bytes.subarray(this.start, this.pos);
-    this.#allocate(Math.max(SIZE, 2 * length, length + size));
-    this.bytes.set(written);
-    this.pos = length;
-  }
-
-  #allocate(size: number): void {
-    this.bytes = new Uint8Array(size);
-    this.view = new DataView(this.bytes.buffer);
-    this.start = 0;
-    this.pos = 0;
-  }
+function allocate(writer: MessageWriter, size: number): void {
+  writer.bytes = new Uint8Array(size);
+  writer.view = new DataView(writer.bytes.buffer);
+  writer.start = 0;
+  writer.pos = 0;
 }

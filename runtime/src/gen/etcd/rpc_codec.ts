@@ -6,7 +6,11 @@
 /* eslint-disable */
 
 import type { MessageCodec, MessageReader, MessageWriter } from "../../stub.ts";
-import { EMPTY_BYTES, createMessageCodec } from "../../stub.ts";
+import {
+  EMPTY_BYTES, beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBool,
+  readBytes, readEndOffset, readEnum, readInt64, readString, readTag, readUint64, readUnknown, writeBool, writeBytes,
+  writeInt32, writeInt64, writeString, writeUint64, writeUnknown,
+} from "../../stub.ts";
 import type {
   AuthenticateRequest, AuthenticateResponse, Compare, DeleteRangeRequest, DeleteRangeResponse, Event, KeyValue,
   LeaseGrantRequest, LeaseGrantResponse, LeaseKeepAliveRequest, LeaseKeepAliveResponse, LeaseRevokeRequest,
@@ -16,40 +20,40 @@ import type {
 
 /** Writes a etcdserverpb.ResponseHeader. */
 export function encodeResponseHeader(writer: MessageWriter, message: ResponseHeader): void {
-  writer.check(message, "etcdserverpb.ResponseHeader");
-  if (message.clusterId !== 0n) writer.uint64(8, message.clusterId);
-  if (message.memberId !== 0n) writer.uint64(16, message.memberId);
-  if (message.revision !== 0n) writer.int64(24, message.revision);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.ResponseHeader");
+  if (message.clusterId != 0n) writeUint64(writer, 8, message.clusterId);
+  if (message.memberId != 0n) writeUint64(writer, 16, message.memberId);
+  if (message.revision != 0n) writeInt64(writer, 24, message.revision);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.ResponseHeader up to an offset, or a group to its end. */
 export function decodeResponseHeader(reader: MessageReader, end: number, message: ResponseHeader = newResponseHeader()): ResponseHeader {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.ResponseHeader", end);
+  const last = enterMessage(reader, "etcdserverpb.ResponseHeader", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.clusterId = reader.uint64();
+        message.clusterId = readUint64(reader);
         break;
       case 2:
-        message.memberId = reader.uint64();
+        message.memberId = readUint64(reader);
         break;
       case 3:
-        message.revision = reader.int64();
+        message.revision = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.ResponseHeader without any field set. */
+/** Creates a etcdserverpb.ResponseHeader without any field set. */
 export function newResponseHeader(): ResponseHeader {
   return {
     $typeName: "etcdserverpb.ResponseHeader",
@@ -64,52 +68,52 @@ export const ResponseHeaderCodec: MessageCodec<ResponseHeader> = /*@__PURE__*/ c
 
 /** Writes a etcdserverpb.KeyValue. */
 export function encodeKeyValue(writer: MessageWriter, message: KeyValue): void {
-  writer.check(message, "etcdserverpb.KeyValue");
-  if (message.key.byteLength !== 0) writer.data(10, message.key);
-  if (message.createRevision !== 0n) writer.int64(16, message.createRevision);
-  if (message.modRevision !== 0n) writer.int64(24, message.modRevision);
-  if (message.version !== 0n) writer.int64(32, message.version);
-  if (message.value.byteLength !== 0) writer.data(42, message.value);
-  if (message.lease !== 0n) writer.int64(48, message.lease);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.KeyValue");
+  if (message.key.byteLength !== 0) writeBytes(writer, 10, message.key);
+  if (message.createRevision != 0n) writeInt64(writer, 16, message.createRevision);
+  if (message.modRevision != 0n) writeInt64(writer, 24, message.modRevision);
+  if (message.version != 0n) writeInt64(writer, 32, message.version);
+  if (message.value.byteLength !== 0) writeBytes(writer, 42, message.value);
+  if (message.lease != 0n) writeInt64(writer, 48, message.lease);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.KeyValue up to an offset, or a group to its end. */
 export function decodeKeyValue(reader: MessageReader, end: number, message: KeyValue = newKeyValue()): KeyValue {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.KeyValue", end);
+  const last = enterMessage(reader, "etcdserverpb.KeyValue", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.key = reader.data();
+        message.key = readBytes(reader);
         break;
       case 2:
-        message.createRevision = reader.int64();
+        message.createRevision = readInt64(reader);
         break;
       case 3:
-        message.modRevision = reader.int64();
+        message.modRevision = readInt64(reader);
         break;
       case 4:
-        message.version = reader.int64();
+        message.version = readInt64(reader);
         break;
       case 5:
-        message.value = reader.data();
+        message.value = readBytes(reader);
         break;
       case 6:
-        message.lease = reader.int64();
+        message.lease = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.KeyValue without any field set. */
+/** Creates a etcdserverpb.KeyValue without any field set. */
 export function newKeyValue(): KeyValue {
   return {
     $typeName: "etcdserverpb.KeyValue",
@@ -127,40 +131,40 @@ export const KeyValueCodec: MessageCodec<KeyValue> = /*@__PURE__*/ createMessage
 
 /** Writes a etcdserverpb.Event. */
 export function encodeEvent(writer: MessageWriter, message: Event): void {
-  writer.check(message, "etcdserverpb.Event");
-  if (message.type !== 0) writer.int32(8, message.type);
+  checkType(message, "etcdserverpb.Event");
+  if (message.type !== 0) writeInt32(writer, 8, message.type);
   if (message.kv !== undefined) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeKeyValue(writer, message.kv);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.Event up to an offset, or a group to its end. */
 export function decodeEvent(reader: MessageReader, end: number, message: Event = newEvent()): Event {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.Event", end);
+  const last = enterMessage(reader, "etcdserverpb.Event", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.type = reader.enum();
+        message.type = readEnum(reader);
         break;
       case 2:
-        message.kv = decodeKeyValue(reader, reader.end(), message.kv);
+        message.kv = decodeKeyValue(reader, readEndOffset(reader), message.kv);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.Event without any field set. */
+/** Creates a etcdserverpb.Event without any field set. */
 export function newEvent(): Event {
   return {
     $typeName: "etcdserverpb.Event",
@@ -173,44 +177,44 @@ export const EventCodec: MessageCodec<Event> = /*@__PURE__*/ createMessageCodec(
 
 /** Writes a etcdserverpb.RangeRequest. */
 export function encodeRangeRequest(writer: MessageWriter, message: RangeRequest): void {
-  writer.check(message, "etcdserverpb.RangeRequest");
-  if (message.key.byteLength !== 0) writer.data(10, message.key);
-  if (message.rangeEnd.byteLength !== 0) writer.data(18, message.rangeEnd);
-  if (message.limit !== 0n) writer.int64(24, message.limit);
-  if (message.revision !== 0n) writer.int64(32, message.revision);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.RangeRequest");
+  if (message.key.byteLength !== 0) writeBytes(writer, 10, message.key);
+  if (message.rangeEnd.byteLength !== 0) writeBytes(writer, 18, message.rangeEnd);
+  if (message.limit != 0n) writeInt64(writer, 24, message.limit);
+  if (message.revision != 0n) writeInt64(writer, 32, message.revision);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.RangeRequest up to an offset, or a group to its end. */
 export function decodeRangeRequest(reader: MessageReader, end: number, message: RangeRequest = newRangeRequest()): RangeRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.RangeRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.RangeRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.key = reader.data();
+        message.key = readBytes(reader);
         break;
       case 2:
-        message.rangeEnd = reader.data();
+        message.rangeEnd = readBytes(reader);
         break;
       case 3:
-        message.limit = reader.int64();
+        message.limit = readInt64(reader);
         break;
       case 4:
-        message.revision = reader.int64();
+        message.revision = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.RangeRequest without any field set. */
+/** Creates a etcdserverpb.RangeRequest without any field set. */
 export function newRangeRequest(): RangeRequest {
   return {
     $typeName: "etcdserverpb.RangeRequest",
@@ -226,52 +230,52 @@ export const RangeRequestCodec: MessageCodec<RangeRequest> = /*@__PURE__*/ creat
 
 /** Writes a etcdserverpb.RangeResponse. */
 export function encodeRangeResponse(writer: MessageWriter, message: RangeResponse): void {
-  writer.check(message, "etcdserverpb.RangeResponse");
+  checkType(message, "etcdserverpb.RangeResponse");
   if (message.header !== undefined) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeResponseHeader(writer, message.header);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.kvs) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeKeyValue(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.more !== false) writer.bool(24, message.more);
-  if (message.count !== 0n) writer.int64(32, message.count);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.more !== false) writeBool(writer, 24, message.more);
+  if (message.count != 0n) writeInt64(writer, 32, message.count);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.RangeResponse up to an offset, or a group to its end. */
 export function decodeRangeResponse(reader: MessageReader, end: number, message: RangeResponse = newRangeResponse()): RangeResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.RangeResponse", end);
+  const last = enterMessage(reader, "etcdserverpb.RangeResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.header = decodeResponseHeader(reader, reader.end(), message.header);
+        message.header = decodeResponseHeader(reader, readEndOffset(reader), message.header);
         break;
       case 2:
-        message.kvs.push(decodeKeyValue(reader, reader.end()));
+        message.kvs.push(decodeKeyValue(reader, readEndOffset(reader)));
         break;
       case 3:
-        message.more = reader.bool();
+        message.more = readBool(reader);
         break;
       case 4:
-        message.count = reader.int64();
+        message.count = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.RangeResponse without any field set. */
+/** Creates a etcdserverpb.RangeResponse without any field set. */
 export function newRangeResponse(): RangeResponse {
   return {
     $typeName: "etcdserverpb.RangeResponse",
@@ -286,40 +290,40 @@ export const RangeResponseCodec: MessageCodec<RangeResponse> = /*@__PURE__*/ cre
 
 /** Writes a etcdserverpb.PutRequest. */
 export function encodePutRequest(writer: MessageWriter, message: PutRequest): void {
-  writer.check(message, "etcdserverpb.PutRequest");
-  if (message.key.byteLength !== 0) writer.data(10, message.key);
-  if (message.value.byteLength !== 0) writer.data(18, message.value);
-  if (message.lease !== 0n) writer.int64(24, message.lease);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.PutRequest");
+  if (message.key.byteLength !== 0) writeBytes(writer, 10, message.key);
+  if (message.value.byteLength !== 0) writeBytes(writer, 18, message.value);
+  if (message.lease != 0n) writeInt64(writer, 24, message.lease);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.PutRequest up to an offset, or a group to its end. */
 export function decodePutRequest(reader: MessageReader, end: number, message: PutRequest = newPutRequest()): PutRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.PutRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.PutRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.key = reader.data();
+        message.key = readBytes(reader);
         break;
       case 2:
-        message.value = reader.data();
+        message.value = readBytes(reader);
         break;
       case 3:
-        message.lease = reader.int64();
+        message.lease = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.PutRequest without any field set. */
+/** Creates a etcdserverpb.PutRequest without any field set. */
 export function newPutRequest(): PutRequest {
   return {
     $typeName: "etcdserverpb.PutRequest",
@@ -334,36 +338,36 @@ export const PutRequestCodec: MessageCodec<PutRequest> = /*@__PURE__*/ createMes
 
 /** Writes a etcdserverpb.PutResponse. */
 export function encodePutResponse(writer: MessageWriter, message: PutResponse): void {
-  writer.check(message, "etcdserverpb.PutResponse");
+  checkType(message, "etcdserverpb.PutResponse");
   if (message.header !== undefined) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeResponseHeader(writer, message.header);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.PutResponse up to an offset, or a group to its end. */
 export function decodePutResponse(reader: MessageReader, end: number, message: PutResponse = newPutResponse()): PutResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.PutResponse", end);
+  const last = enterMessage(reader, "etcdserverpb.PutResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.header = decodeResponseHeader(reader, reader.end(), message.header);
+        message.header = decodeResponseHeader(reader, readEndOffset(reader), message.header);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.PutResponse without any field set. */
+/** Creates a etcdserverpb.PutResponse without any field set. */
 export function newPutResponse(): PutResponse {
   return {
     $typeName: "etcdserverpb.PutResponse",
@@ -375,36 +379,36 @@ export const PutResponseCodec: MessageCodec<PutResponse> = /*@__PURE__*/ createM
 
 /** Writes a etcdserverpb.DeleteRangeRequest. */
 export function encodeDeleteRangeRequest(writer: MessageWriter, message: DeleteRangeRequest): void {
-  writer.check(message, "etcdserverpb.DeleteRangeRequest");
-  if (message.key.byteLength !== 0) writer.data(10, message.key);
-  if (message.rangeEnd.byteLength !== 0) writer.data(18, message.rangeEnd);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.DeleteRangeRequest");
+  if (message.key.byteLength !== 0) writeBytes(writer, 10, message.key);
+  if (message.rangeEnd.byteLength !== 0) writeBytes(writer, 18, message.rangeEnd);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.DeleteRangeRequest up to an offset, or a group to its end. */
 export function decodeDeleteRangeRequest(reader: MessageReader, end: number, message: DeleteRangeRequest = newDeleteRangeRequest()): DeleteRangeRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.DeleteRangeRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.DeleteRangeRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.key = reader.data();
+        message.key = readBytes(reader);
         break;
       case 2:
-        message.rangeEnd = reader.data();
+        message.rangeEnd = readBytes(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.DeleteRangeRequest without any field set. */
+/** Creates a etcdserverpb.DeleteRangeRequest without any field set. */
 export function newDeleteRangeRequest(): DeleteRangeRequest {
   return {
     $typeName: "etcdserverpb.DeleteRangeRequest",
@@ -418,40 +422,40 @@ export const DeleteRangeRequestCodec: MessageCodec<DeleteRangeRequest> = /*@__PU
 
 /** Writes a etcdserverpb.DeleteRangeResponse. */
 export function encodeDeleteRangeResponse(writer: MessageWriter, message: DeleteRangeResponse): void {
-  writer.check(message, "etcdserverpb.DeleteRangeResponse");
+  checkType(message, "etcdserverpb.DeleteRangeResponse");
   if (message.header !== undefined) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeResponseHeader(writer, message.header);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.deleted !== 0n) writer.int64(16, message.deleted);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.deleted != 0n) writeInt64(writer, 16, message.deleted);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.DeleteRangeResponse up to an offset, or a group to its end. */
 export function decodeDeleteRangeResponse(reader: MessageReader, end: number, message: DeleteRangeResponse = newDeleteRangeResponse()): DeleteRangeResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.DeleteRangeResponse", end);
+  const last = enterMessage(reader, "etcdserverpb.DeleteRangeResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.header = decodeResponseHeader(reader, reader.end(), message.header);
+        message.header = decodeResponseHeader(reader, readEndOffset(reader), message.header);
         break;
       case 2:
-        message.deleted = reader.int64();
+        message.deleted = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.DeleteRangeResponse without any field set. */
+/** Creates a etcdserverpb.DeleteRangeResponse without any field set. */
 export function newDeleteRangeResponse(): DeleteRangeResponse {
   return {
     $typeName: "etcdserverpb.DeleteRangeResponse",
@@ -464,52 +468,52 @@ export const DeleteRangeResponseCodec: MessageCodec<DeleteRangeResponse> = /*@__
 
 /** Writes a etcdserverpb.RequestOp. */
 export function encodeRequestOp(writer: MessageWriter, message: RequestOp): void {
-  writer.check(message, "etcdserverpb.RequestOp");
+  checkType(message, "etcdserverpb.RequestOp");
   if (message.request.case === "requestRange") {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeRangeRequest(writer, message.request.value);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.request.case === "requestPut") {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodePutRequest(writer, message.request.value);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.request.case === "requestDeleteRange") {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeDeleteRangeRequest(writer, message.request.value);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.RequestOp up to an offset, or a group to its end. */
 export function decodeRequestOp(reader: MessageReader, end: number, message: RequestOp = newRequestOp()): RequestOp {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.RequestOp", end);
+  const last = enterMessage(reader, "etcdserverpb.RequestOp", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.request = { case: "requestRange", value: decodeRangeRequest(reader, reader.end(), message.request.case === "requestRange" ? message.request.value : undefined) };
+        message.request = { case: "requestRange", value: decodeRangeRequest(reader, readEndOffset(reader), message.request.case === "requestRange" ? message.request.value : undefined) };
         break;
       case 2:
-        message.request = { case: "requestPut", value: decodePutRequest(reader, reader.end(), message.request.case === "requestPut" ? message.request.value : undefined) };
+        message.request = { case: "requestPut", value: decodePutRequest(reader, readEndOffset(reader), message.request.case === "requestPut" ? message.request.value : undefined) };
         break;
       case 3:
-        message.request = { case: "requestDeleteRange", value: decodeDeleteRangeRequest(reader, reader.end(), message.request.case === "requestDeleteRange" ? message.request.value : undefined) };
+        message.request = { case: "requestDeleteRange", value: decodeDeleteRangeRequest(reader, readEndOffset(reader), message.request.case === "requestDeleteRange" ? message.request.value : undefined) };
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.RequestOp without any field set. */
+/** Creates a etcdserverpb.RequestOp without any field set. */
 export function newRequestOp(): RequestOp {
   return {
     $typeName: "etcdserverpb.RequestOp",
@@ -522,52 +526,52 @@ export const RequestOpCodec: MessageCodec<RequestOp> = /*@__PURE__*/ createMessa
 
 /** Writes a etcdserverpb.ResponseOp. */
 export function encodeResponseOp(writer: MessageWriter, message: ResponseOp): void {
-  writer.check(message, "etcdserverpb.ResponseOp");
+  checkType(message, "etcdserverpb.ResponseOp");
   if (message.response.case === "responseRange") {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeRangeResponse(writer, message.response.value);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.response.case === "responsePut") {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodePutResponse(writer, message.response.value);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.response.case === "responseDeleteRange") {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeDeleteRangeResponse(writer, message.response.value);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.ResponseOp up to an offset, or a group to its end. */
 export function decodeResponseOp(reader: MessageReader, end: number, message: ResponseOp = newResponseOp()): ResponseOp {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.ResponseOp", end);
+  const last = enterMessage(reader, "etcdserverpb.ResponseOp", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.response = { case: "responseRange", value: decodeRangeResponse(reader, reader.end(), message.response.case === "responseRange" ? message.response.value : undefined) };
+        message.response = { case: "responseRange", value: decodeRangeResponse(reader, readEndOffset(reader), message.response.case === "responseRange" ? message.response.value : undefined) };
         break;
       case 2:
-        message.response = { case: "responsePut", value: decodePutResponse(reader, reader.end(), message.response.case === "responsePut" ? message.response.value : undefined) };
+        message.response = { case: "responsePut", value: decodePutResponse(reader, readEndOffset(reader), message.response.case === "responsePut" ? message.response.value : undefined) };
         break;
       case 3:
-        message.response = { case: "responseDeleteRange", value: decodeDeleteRangeResponse(reader, reader.end(), message.response.case === "responseDeleteRange" ? message.response.value : undefined) };
+        message.response = { case: "responseDeleteRange", value: decodeDeleteRangeResponse(reader, readEndOffset(reader), message.response.case === "responseDeleteRange" ? message.response.value : undefined) };
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.ResponseOp without any field set. */
+/** Creates a etcdserverpb.ResponseOp without any field set. */
 export function newResponseOp(): ResponseOp {
   return {
     $typeName: "etcdserverpb.ResponseOp",
@@ -580,60 +584,60 @@ export const ResponseOpCodec: MessageCodec<ResponseOp> = /*@__PURE__*/ createMes
 
 /** Writes a etcdserverpb.Compare. */
 export function encodeCompare(writer: MessageWriter, message: Compare): void {
-  writer.check(message, "etcdserverpb.Compare");
-  if (message.result !== 0) writer.int32(8, message.result);
-  if (message.target !== 0) writer.int32(16, message.target);
-  if (message.key.byteLength !== 0) writer.data(26, message.key);
-  if (message.targetUnion.case === "version") writer.int64(32, message.targetUnion.value);
-  if (message.targetUnion.case === "createRevision") writer.int64(40, message.targetUnion.value);
-  if (message.targetUnion.case === "modRevision") writer.int64(48, message.targetUnion.value);
-  if (message.targetUnion.case === "value") writer.data(58, message.targetUnion.value);
-  if (message.targetUnion.case === "lease") writer.int64(64, message.targetUnion.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.Compare");
+  if (message.result !== 0) writeInt32(writer, 8, message.result);
+  if (message.target !== 0) writeInt32(writer, 16, message.target);
+  if (message.key.byteLength !== 0) writeBytes(writer, 26, message.key);
+  if (message.targetUnion.case === "version") writeInt64(writer, 32, message.targetUnion.value);
+  if (message.targetUnion.case === "createRevision") writeInt64(writer, 40, message.targetUnion.value);
+  if (message.targetUnion.case === "modRevision") writeInt64(writer, 48, message.targetUnion.value);
+  if (message.targetUnion.case === "value") writeBytes(writer, 58, message.targetUnion.value);
+  if (message.targetUnion.case === "lease") writeInt64(writer, 64, message.targetUnion.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.Compare up to an offset, or a group to its end. */
 export function decodeCompare(reader: MessageReader, end: number, message: Compare = newCompare()): Compare {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.Compare", end);
+  const last = enterMessage(reader, "etcdserverpb.Compare", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.result = reader.enum();
+        message.result = readEnum(reader);
         break;
       case 2:
-        message.target = reader.enum();
+        message.target = readEnum(reader);
         break;
       case 3:
-        message.key = reader.data();
+        message.key = readBytes(reader);
         break;
       case 4:
-        message.targetUnion = { case: "version", value: reader.int64() };
+        message.targetUnion = { case: "version", value: readInt64(reader) };
         break;
       case 5:
-        message.targetUnion = { case: "createRevision", value: reader.int64() };
+        message.targetUnion = { case: "createRevision", value: readInt64(reader) };
         break;
       case 6:
-        message.targetUnion = { case: "modRevision", value: reader.int64() };
+        message.targetUnion = { case: "modRevision", value: readInt64(reader) };
         break;
       case 7:
-        message.targetUnion = { case: "value", value: reader.data() };
+        message.targetUnion = { case: "value", value: readBytes(reader) };
         break;
       case 8:
-        message.targetUnion = { case: "lease", value: reader.int64() };
+        message.targetUnion = { case: "lease", value: readInt64(reader) };
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.Compare without any field set. */
+/** Creates a etcdserverpb.Compare without any field set. */
 export function newCompare(): Compare {
   return {
     $typeName: "etcdserverpb.Compare",
@@ -649,52 +653,52 @@ export const CompareCodec: MessageCodec<Compare> = /*@__PURE__*/ createMessageCo
 
 /** Writes a etcdserverpb.TxnRequest. */
 export function encodeTxnRequest(writer: MessageWriter, message: TxnRequest): void {
-  writer.check(message, "etcdserverpb.TxnRequest");
+  checkType(message, "etcdserverpb.TxnRequest");
   for (const item of message.compare) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeCompare(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.success) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeRequestOp(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.failure) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeRequestOp(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.TxnRequest up to an offset, or a group to its end. */
 export function decodeTxnRequest(reader: MessageReader, end: number, message: TxnRequest = newTxnRequest()): TxnRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.TxnRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.TxnRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.compare.push(decodeCompare(reader, reader.end()));
+        message.compare.push(decodeCompare(reader, readEndOffset(reader)));
         break;
       case 2:
-        message.success.push(decodeRequestOp(reader, reader.end()));
+        message.success.push(decodeRequestOp(reader, readEndOffset(reader)));
         break;
       case 3:
-        message.failure.push(decodeRequestOp(reader, reader.end()));
+        message.failure.push(decodeRequestOp(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.TxnRequest without any field set. */
+/** Creates a etcdserverpb.TxnRequest without any field set. */
 export function newTxnRequest(): TxnRequest {
   return {
     $typeName: "etcdserverpb.TxnRequest",
@@ -709,48 +713,48 @@ export const TxnRequestCodec: MessageCodec<TxnRequest> = /*@__PURE__*/ createMes
 
 /** Writes a etcdserverpb.TxnResponse. */
 export function encodeTxnResponse(writer: MessageWriter, message: TxnResponse): void {
-  writer.check(message, "etcdserverpb.TxnResponse");
+  checkType(message, "etcdserverpb.TxnResponse");
   if (message.header !== undefined) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeResponseHeader(writer, message.header);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.succeeded !== false) writer.bool(16, message.succeeded);
+  if (message.succeeded !== false) writeBool(writer, 16, message.succeeded);
   for (const item of message.responses) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeResponseOp(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.TxnResponse up to an offset, or a group to its end. */
 export function decodeTxnResponse(reader: MessageReader, end: number, message: TxnResponse = newTxnResponse()): TxnResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.TxnResponse", end);
+  const last = enterMessage(reader, "etcdserverpb.TxnResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.header = decodeResponseHeader(reader, reader.end(), message.header);
+        message.header = decodeResponseHeader(reader, readEndOffset(reader), message.header);
         break;
       case 2:
-        message.succeeded = reader.bool();
+        message.succeeded = readBool(reader);
         break;
       case 3:
-        message.responses.push(decodeResponseOp(reader, reader.end()));
+        message.responses.push(decodeResponseOp(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.TxnResponse without any field set. */
+/** Creates a etcdserverpb.TxnResponse without any field set. */
 export function newTxnResponse(): TxnResponse {
   return {
     $typeName: "etcdserverpb.TxnResponse",
@@ -764,44 +768,44 @@ export const TxnResponseCodec: MessageCodec<TxnResponse> = /*@__PURE__*/ createM
 
 /** Writes a etcdserverpb.WatchRequest. */
 export function encodeWatchRequest(writer: MessageWriter, message: WatchRequest): void {
-  writer.check(message, "etcdserverpb.WatchRequest");
+  checkType(message, "etcdserverpb.WatchRequest");
   if (message.requestUnion.case === "createRequest") {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeWatchCreateRequest(writer, message.requestUnion.value);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.requestUnion.case === "cancelRequest") {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeWatchCancelRequest(writer, message.requestUnion.value);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.WatchRequest up to an offset, or a group to its end. */
 export function decodeWatchRequest(reader: MessageReader, end: number, message: WatchRequest = newWatchRequest()): WatchRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.WatchRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.WatchRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.requestUnion = { case: "createRequest", value: decodeWatchCreateRequest(reader, reader.end(), message.requestUnion.case === "createRequest" ? message.requestUnion.value : undefined) };
+        message.requestUnion = { case: "createRequest", value: decodeWatchCreateRequest(reader, readEndOffset(reader), message.requestUnion.case === "createRequest" ? message.requestUnion.value : undefined) };
         break;
       case 2:
-        message.requestUnion = { case: "cancelRequest", value: decodeWatchCancelRequest(reader, reader.end(), message.requestUnion.case === "cancelRequest" ? message.requestUnion.value : undefined) };
+        message.requestUnion = { case: "cancelRequest", value: decodeWatchCancelRequest(reader, readEndOffset(reader), message.requestUnion.case === "cancelRequest" ? message.requestUnion.value : undefined) };
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.WatchRequest without any field set. */
+/** Creates a etcdserverpb.WatchRequest without any field set. */
 export function newWatchRequest(): WatchRequest {
   return {
     $typeName: "etcdserverpb.WatchRequest",
@@ -814,44 +818,44 @@ export const WatchRequestCodec: MessageCodec<WatchRequest> = /*@__PURE__*/ creat
 
 /** Writes a etcdserverpb.WatchCreateRequest. */
 export function encodeWatchCreateRequest(writer: MessageWriter, message: WatchCreateRequest): void {
-  writer.check(message, "etcdserverpb.WatchCreateRequest");
-  if (message.key.byteLength !== 0) writer.data(10, message.key);
-  if (message.rangeEnd.byteLength !== 0) writer.data(18, message.rangeEnd);
-  if (message.startRevision !== 0n) writer.int64(24, message.startRevision);
-  if (message.progressNotify !== false) writer.bool(32, message.progressNotify);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.WatchCreateRequest");
+  if (message.key.byteLength !== 0) writeBytes(writer, 10, message.key);
+  if (message.rangeEnd.byteLength !== 0) writeBytes(writer, 18, message.rangeEnd);
+  if (message.startRevision != 0n) writeInt64(writer, 24, message.startRevision);
+  if (message.progressNotify !== false) writeBool(writer, 32, message.progressNotify);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.WatchCreateRequest up to an offset, or a group to its end. */
 export function decodeWatchCreateRequest(reader: MessageReader, end: number, message: WatchCreateRequest = newWatchCreateRequest()): WatchCreateRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.WatchCreateRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.WatchCreateRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.key = reader.data();
+        message.key = readBytes(reader);
         break;
       case 2:
-        message.rangeEnd = reader.data();
+        message.rangeEnd = readBytes(reader);
         break;
       case 3:
-        message.startRevision = reader.int64();
+        message.startRevision = readInt64(reader);
         break;
       case 4:
-        message.progressNotify = reader.bool();
+        message.progressNotify = readBool(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.WatchCreateRequest without any field set. */
+/** Creates a etcdserverpb.WatchCreateRequest without any field set. */
 export function newWatchCreateRequest(): WatchCreateRequest {
   return {
     $typeName: "etcdserverpb.WatchCreateRequest",
@@ -867,32 +871,32 @@ export const WatchCreateRequestCodec: MessageCodec<WatchCreateRequest> = /*@__PU
 
 /** Writes a etcdserverpb.WatchCancelRequest. */
 export function encodeWatchCancelRequest(writer: MessageWriter, message: WatchCancelRequest): void {
-  writer.check(message, "etcdserverpb.WatchCancelRequest");
-  if (message.watchId !== 0n) writer.int64(8, message.watchId);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.WatchCancelRequest");
+  if (message.watchId != 0n) writeInt64(writer, 8, message.watchId);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.WatchCancelRequest up to an offset, or a group to its end. */
 export function decodeWatchCancelRequest(reader: MessageReader, end: number, message: WatchCancelRequest = newWatchCancelRequest()): WatchCancelRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.WatchCancelRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.WatchCancelRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.watchId = reader.int64();
+        message.watchId = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.WatchCancelRequest without any field set. */
+/** Creates a etcdserverpb.WatchCancelRequest without any field set. */
 export function newWatchCancelRequest(): WatchCancelRequest {
   return {
     $typeName: "etcdserverpb.WatchCancelRequest",
@@ -905,64 +909,64 @@ export const WatchCancelRequestCodec: MessageCodec<WatchCancelRequest> = /*@__PU
 
 /** Writes a etcdserverpb.WatchResponse. */
 export function encodeWatchResponse(writer: MessageWriter, message: WatchResponse): void {
-  writer.check(message, "etcdserverpb.WatchResponse");
+  checkType(message, "etcdserverpb.WatchResponse");
   if (message.header !== undefined) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeResponseHeader(writer, message.header);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.watchId !== 0n) writer.int64(16, message.watchId);
-  if (message.created !== false) writer.bool(24, message.created);
-  if (message.canceled !== false) writer.bool(32, message.canceled);
-  if (message.compactRevision !== 0n) writer.int64(40, message.compactRevision);
-  if (message.cancelReason !== "") writer.string(50, message.cancelReason);
+  if (message.watchId != 0n) writeInt64(writer, 16, message.watchId);
+  if (message.created !== false) writeBool(writer, 24, message.created);
+  if (message.canceled !== false) writeBool(writer, 32, message.canceled);
+  if (message.compactRevision != 0n) writeInt64(writer, 40, message.compactRevision);
+  if (message.cancelReason !== "") writeString(writer, 50, message.cancelReason);
   for (const item of message.events) {
-    const start = writer.fork(90);
+    const start = beginField(writer, 90);
     encodeEvent(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.WatchResponse up to an offset, or a group to its end. */
 export function decodeWatchResponse(reader: MessageReader, end: number, message: WatchResponse = newWatchResponse()): WatchResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.WatchResponse", end);
+  const last = enterMessage(reader, "etcdserverpb.WatchResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.header = decodeResponseHeader(reader, reader.end(), message.header);
+        message.header = decodeResponseHeader(reader, readEndOffset(reader), message.header);
         break;
       case 2:
-        message.watchId = reader.int64();
+        message.watchId = readInt64(reader);
         break;
       case 3:
-        message.created = reader.bool();
+        message.created = readBool(reader);
         break;
       case 4:
-        message.canceled = reader.bool();
+        message.canceled = readBool(reader);
         break;
       case 5:
-        message.compactRevision = reader.int64();
+        message.compactRevision = readInt64(reader);
         break;
       case 6:
-        message.cancelReason = reader.string();
+        message.cancelReason = readString(reader);
         break;
       case 11:
-        message.events.push(decodeEvent(reader, reader.end()));
+        message.events.push(decodeEvent(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.WatchResponse without any field set. */
+/** Creates a etcdserverpb.WatchResponse without any field set. */
 export function newWatchResponse(): WatchResponse {
   return {
     $typeName: "etcdserverpb.WatchResponse",
@@ -980,36 +984,36 @@ export const WatchResponseCodec: MessageCodec<WatchResponse> = /*@__PURE__*/ cre
 
 /** Writes a etcdserverpb.LeaseGrantRequest. */
 export function encodeLeaseGrantRequest(writer: MessageWriter, message: LeaseGrantRequest): void {
-  writer.check(message, "etcdserverpb.LeaseGrantRequest");
-  if (message.TTL !== 0n) writer.int64(8, message.TTL);
-  if (message.ID !== 0n) writer.int64(16, message.ID);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.LeaseGrantRequest");
+  if (message.TTL != 0n) writeInt64(writer, 8, message.TTL);
+  if (message.ID != 0n) writeInt64(writer, 16, message.ID);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.LeaseGrantRequest up to an offset, or a group to its end. */
 export function decodeLeaseGrantRequest(reader: MessageReader, end: number, message: LeaseGrantRequest = newLeaseGrantRequest()): LeaseGrantRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.LeaseGrantRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.LeaseGrantRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.TTL = reader.int64();
+        message.TTL = readInt64(reader);
         break;
       case 2:
-        message.ID = reader.int64();
+        message.ID = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.LeaseGrantRequest without any field set. */
+/** Creates a etcdserverpb.LeaseGrantRequest without any field set. */
 export function newLeaseGrantRequest(): LeaseGrantRequest {
   return {
     $typeName: "etcdserverpb.LeaseGrantRequest",
@@ -1023,48 +1027,48 @@ export const LeaseGrantRequestCodec: MessageCodec<LeaseGrantRequest> = /*@__PURE
 
 /** Writes a etcdserverpb.LeaseGrantResponse. */
 export function encodeLeaseGrantResponse(writer: MessageWriter, message: LeaseGrantResponse): void {
-  writer.check(message, "etcdserverpb.LeaseGrantResponse");
+  checkType(message, "etcdserverpb.LeaseGrantResponse");
   if (message.header !== undefined) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeResponseHeader(writer, message.header);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.ID !== 0n) writer.int64(16, message.ID);
-  if (message.TTL !== 0n) writer.int64(24, message.TTL);
-  if (message.error !== "") writer.string(34, message.error);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.ID != 0n) writeInt64(writer, 16, message.ID);
+  if (message.TTL != 0n) writeInt64(writer, 24, message.TTL);
+  if (message.error !== "") writeString(writer, 34, message.error);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.LeaseGrantResponse up to an offset, or a group to its end. */
 export function decodeLeaseGrantResponse(reader: MessageReader, end: number, message: LeaseGrantResponse = newLeaseGrantResponse()): LeaseGrantResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.LeaseGrantResponse", end);
+  const last = enterMessage(reader, "etcdserverpb.LeaseGrantResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.header = decodeResponseHeader(reader, reader.end(), message.header);
+        message.header = decodeResponseHeader(reader, readEndOffset(reader), message.header);
         break;
       case 2:
-        message.ID = reader.int64();
+        message.ID = readInt64(reader);
         break;
       case 3:
-        message.TTL = reader.int64();
+        message.TTL = readInt64(reader);
         break;
       case 4:
-        message.error = reader.string();
+        message.error = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.LeaseGrantResponse without any field set. */
+/** Creates a etcdserverpb.LeaseGrantResponse without any field set. */
 export function newLeaseGrantResponse(): LeaseGrantResponse {
   return {
     $typeName: "etcdserverpb.LeaseGrantResponse",
@@ -1079,32 +1083,32 @@ export const LeaseGrantResponseCodec: MessageCodec<LeaseGrantResponse> = /*@__PU
 
 /** Writes a etcdserverpb.LeaseRevokeRequest. */
 export function encodeLeaseRevokeRequest(writer: MessageWriter, message: LeaseRevokeRequest): void {
-  writer.check(message, "etcdserverpb.LeaseRevokeRequest");
-  if (message.ID !== 0n) writer.int64(8, message.ID);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.LeaseRevokeRequest");
+  if (message.ID != 0n) writeInt64(writer, 8, message.ID);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.LeaseRevokeRequest up to an offset, or a group to its end. */
 export function decodeLeaseRevokeRequest(reader: MessageReader, end: number, message: LeaseRevokeRequest = newLeaseRevokeRequest()): LeaseRevokeRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.LeaseRevokeRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.LeaseRevokeRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.ID = reader.int64();
+        message.ID = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.LeaseRevokeRequest without any field set. */
+/** Creates a etcdserverpb.LeaseRevokeRequest without any field set. */
 export function newLeaseRevokeRequest(): LeaseRevokeRequest {
   return {
     $typeName: "etcdserverpb.LeaseRevokeRequest",
@@ -1117,36 +1121,36 @@ export const LeaseRevokeRequestCodec: MessageCodec<LeaseRevokeRequest> = /*@__PU
 
 /** Writes a etcdserverpb.LeaseRevokeResponse. */
 export function encodeLeaseRevokeResponse(writer: MessageWriter, message: LeaseRevokeResponse): void {
-  writer.check(message, "etcdserverpb.LeaseRevokeResponse");
+  checkType(message, "etcdserverpb.LeaseRevokeResponse");
   if (message.header !== undefined) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeResponseHeader(writer, message.header);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.LeaseRevokeResponse up to an offset, or a group to its end. */
 export function decodeLeaseRevokeResponse(reader: MessageReader, end: number, message: LeaseRevokeResponse = newLeaseRevokeResponse()): LeaseRevokeResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.LeaseRevokeResponse", end);
+  const last = enterMessage(reader, "etcdserverpb.LeaseRevokeResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.header = decodeResponseHeader(reader, reader.end(), message.header);
+        message.header = decodeResponseHeader(reader, readEndOffset(reader), message.header);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.LeaseRevokeResponse without any field set. */
+/** Creates a etcdserverpb.LeaseRevokeResponse without any field set. */
 export function newLeaseRevokeResponse(): LeaseRevokeResponse {
   return {
     $typeName: "etcdserverpb.LeaseRevokeResponse",
@@ -1158,32 +1162,32 @@ export const LeaseRevokeResponseCodec: MessageCodec<LeaseRevokeResponse> = /*@__
 
 /** Writes a etcdserverpb.LeaseKeepAliveRequest. */
 export function encodeLeaseKeepAliveRequest(writer: MessageWriter, message: LeaseKeepAliveRequest): void {
-  writer.check(message, "etcdserverpb.LeaseKeepAliveRequest");
-  if (message.ID !== 0n) writer.int64(8, message.ID);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.LeaseKeepAliveRequest");
+  if (message.ID != 0n) writeInt64(writer, 8, message.ID);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.LeaseKeepAliveRequest up to an offset, or a group to its end. */
 export function decodeLeaseKeepAliveRequest(reader: MessageReader, end: number, message: LeaseKeepAliveRequest = newLeaseKeepAliveRequest()): LeaseKeepAliveRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.LeaseKeepAliveRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.LeaseKeepAliveRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.ID = reader.int64();
+        message.ID = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.LeaseKeepAliveRequest without any field set. */
+/** Creates a etcdserverpb.LeaseKeepAliveRequest without any field set. */
 export function newLeaseKeepAliveRequest(): LeaseKeepAliveRequest {
   return {
     $typeName: "etcdserverpb.LeaseKeepAliveRequest",
@@ -1196,44 +1200,44 @@ export const LeaseKeepAliveRequestCodec: MessageCodec<LeaseKeepAliveRequest> = /
 
 /** Writes a etcdserverpb.LeaseKeepAliveResponse. */
 export function encodeLeaseKeepAliveResponse(writer: MessageWriter, message: LeaseKeepAliveResponse): void {
-  writer.check(message, "etcdserverpb.LeaseKeepAliveResponse");
+  checkType(message, "etcdserverpb.LeaseKeepAliveResponse");
   if (message.header !== undefined) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeResponseHeader(writer, message.header);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.ID !== 0n) writer.int64(16, message.ID);
-  if (message.TTL !== 0n) writer.int64(24, message.TTL);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.ID != 0n) writeInt64(writer, 16, message.ID);
+  if (message.TTL != 0n) writeInt64(writer, 24, message.TTL);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.LeaseKeepAliveResponse up to an offset, or a group to its end. */
 export function decodeLeaseKeepAliveResponse(reader: MessageReader, end: number, message: LeaseKeepAliveResponse = newLeaseKeepAliveResponse()): LeaseKeepAliveResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.LeaseKeepAliveResponse", end);
+  const last = enterMessage(reader, "etcdserverpb.LeaseKeepAliveResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.header = decodeResponseHeader(reader, reader.end(), message.header);
+        message.header = decodeResponseHeader(reader, readEndOffset(reader), message.header);
         break;
       case 2:
-        message.ID = reader.int64();
+        message.ID = readInt64(reader);
         break;
       case 3:
-        message.TTL = reader.int64();
+        message.TTL = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.LeaseKeepAliveResponse without any field set. */
+/** Creates a etcdserverpb.LeaseKeepAliveResponse without any field set. */
 export function newLeaseKeepAliveResponse(): LeaseKeepAliveResponse {
   return {
     $typeName: "etcdserverpb.LeaseKeepAliveResponse",
@@ -1247,36 +1251,36 @@ export const LeaseKeepAliveResponseCodec: MessageCodec<LeaseKeepAliveResponse> =
 
 /** Writes a etcdserverpb.AuthenticateRequest. */
 export function encodeAuthenticateRequest(writer: MessageWriter, message: AuthenticateRequest): void {
-  writer.check(message, "etcdserverpb.AuthenticateRequest");
-  if (message.name !== "") writer.string(10, message.name);
-  if (message.password !== "") writer.string(18, message.password);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "etcdserverpb.AuthenticateRequest");
+  if (message.name !== "") writeString(writer, 10, message.name);
+  if (message.password !== "") writeString(writer, 18, message.password);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.AuthenticateRequest up to an offset, or a group to its end. */
 export function decodeAuthenticateRequest(reader: MessageReader, end: number, message: AuthenticateRequest = newAuthenticateRequest()): AuthenticateRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.AuthenticateRequest", end);
+  const last = enterMessage(reader, "etcdserverpb.AuthenticateRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 2:
-        message.password = reader.string();
+        message.password = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.AuthenticateRequest without any field set. */
+/** Creates a etcdserverpb.AuthenticateRequest without any field set. */
 export function newAuthenticateRequest(): AuthenticateRequest {
   return {
     $typeName: "etcdserverpb.AuthenticateRequest",
@@ -1290,40 +1294,40 @@ export const AuthenticateRequestCodec: MessageCodec<AuthenticateRequest> = /*@__
 
 /** Writes a etcdserverpb.AuthenticateResponse. */
 export function encodeAuthenticateResponse(writer: MessageWriter, message: AuthenticateResponse): void {
-  writer.check(message, "etcdserverpb.AuthenticateResponse");
+  checkType(message, "etcdserverpb.AuthenticateResponse");
   if (message.header !== undefined) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeResponseHeader(writer, message.header);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.token !== "") writer.string(18, message.token);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.token !== "") writeString(writer, 18, message.token);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a etcdserverpb.AuthenticateResponse up to an offset, or a group to its end. */
 export function decodeAuthenticateResponse(reader: MessageReader, end: number, message: AuthenticateResponse = newAuthenticateResponse()): AuthenticateResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("etcdserverpb.AuthenticateResponse", end);
+  const last = enterMessage(reader, "etcdserverpb.AuthenticateResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.header = decodeResponseHeader(reader, reader.end(), message.header);
+        message.header = decodeResponseHeader(reader, readEndOffset(reader), message.header);
         break;
       case 2:
-        message.token = reader.string();
+        message.token = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a etcdserverpb.AuthenticateResponse without any field set. */
+/** Creates a etcdserverpb.AuthenticateResponse without any field set. */
 export function newAuthenticateResponse(): AuthenticateResponse {
   return {
     $typeName: "etcdserverpb.AuthenticateResponse",

@@ -126,7 +126,7 @@ export const KVDef: ServiceDef<KVClient, KVHandler> = {
   },
 };
 
-/** Makes a client of etcdserverpb.KV. */
+/** Creates a client of etcdserverpb.KV. */
 export function createKVClient(transport: Transport, defaults?: CallDefaults): KVClient {
   return createClient(KVDef, transport, defaults);
 }
@@ -168,7 +168,7 @@ export const WatchDef: ServiceDef<WatchClient, WatchHandler> = {
   },
 };
 
-/** Makes a client of etcdserverpb.Watch. */
+/** Creates a client of etcdserverpb.Watch. */
 export function createWatchClient(transport: Transport, defaults?: CallDefaults): WatchClient {
   return createClient(WatchDef, transport, defaults);
 }
@@ -252,7 +252,7 @@ export const LeaseDef: ServiceDef<LeaseClient, LeaseHandler> = {
   },
 };
 
-/** Makes a client of etcdserverpb.Lease. */
+/** Creates a client of etcdserverpb.Lease. */
 export function createLeaseClient(transport: Transport, defaults?: CallDefaults): LeaseClient {
   return createClient(LeaseDef, transport, defaults);
 }
@@ -294,7 +294,7 @@ export const AuthDef: ServiceDef<AuthClient, AuthHandler> = {
   },
 };
 
-/** Makes a client of etcdserverpb.Auth. */
+/** Creates a client of etcdserverpb.Auth. */
 export function createAuthClient(transport: Transport, defaults?: CallDefaults): AuthClient {
   return createClient(AuthDef, transport, defaults);
 }

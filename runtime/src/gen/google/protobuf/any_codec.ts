@@ -4,36 +4,39 @@
 
 import type { Any } from "@bufbuild/protobuf/wkt/google/protobuf/any_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
-import { EMPTY_BYTES, createMessageCodec } from "../../../codec/binary/generated.ts";
+import {
+  EMPTY_BYTES, checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readBytes, readString, readTag,
+  readUnknown, writeBytes, writeString, writeUnknown,
+} from "../../../codec/binary/generated.ts";
 
 /** Writes a google.protobuf.Any. */
 export function encodeAny(writer: MessageWriter, message: Any): void {
-  writer.check(message, "google.protobuf.Any");
-  if (message.typeUrl !== "") writer.string(10, message.typeUrl);
-  if (message.value.byteLength !== 0) writer.data(18, message.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.Any");
+  if (message.typeUrl !== "") writeString(writer, 10, message.typeUrl);
+  if (message.value.byteLength !== 0) writeBytes(writer, 18, message.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Any up to an offset, or a group to its end. */
 export function decodeAny(reader: MessageReader, end: number, message: Any = newAny()): Any {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Any", end);
+  const last = enterMessage(reader, "google.protobuf.Any", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.typeUrl = reader.string();
+        message.typeUrl = readString(reader);
         break;
       case 2:
-        message.value = reader.data();
+        message.value = readBytes(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

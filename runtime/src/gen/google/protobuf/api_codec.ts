@@ -4,78 +4,81 @@
 
 import type { Api, Method, Mixin } from "@bufbuild/protobuf/wkt/google/protobuf/api_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
-import { createMessageCodec } from "../../../codec/binary/generated.ts";
+import {
+  beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBool, readEndOffset,
+  readEnum, readString, readTag, readUnknown, writeBool, writeInt32, writeString, writeUnknown,
+} from "../../../codec/binary/generated.ts";
 import { decodeSourceContext, encodeSourceContext } from "./source_context_codec.ts";
 import { decodeOption, encodeOption } from "./type_codec.ts";
 
 /** Writes a google.protobuf.Api. */
 export function encodeApi(writer: MessageWriter, message: Api): void {
-  writer.check(message, "google.protobuf.Api");
-  if (message.name !== "") writer.string(10, message.name);
+  checkType(message, "google.protobuf.Api");
+  if (message.name !== "") writeString(writer, 10, message.name);
   for (const item of message.methods) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeMethod(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.options) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.version !== "") writer.string(34, message.version);
+  if (message.version !== "") writeString(writer, 34, message.version);
   if (message.sourceContext !== undefined) {
-    const start = writer.fork(42);
+    const start = beginField(writer, 42);
     encodeSourceContext(writer, message.sourceContext);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.mixins) {
-    const start = writer.fork(50);
+    const start = beginField(writer, 50);
     encodeMixin(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.syntax !== 0) writer.int32(56, message.syntax);
-  if (message.edition !== "") writer.string(66, message.edition);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.syntax !== 0) writeInt32(writer, 56, message.syntax);
+  if (message.edition !== "") writeString(writer, 66, message.edition);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Api up to an offset, or a group to its end. */
 export function decodeApi(reader: MessageReader, end: number, message: Api = newApi()): Api {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Api", end);
+  const last = enterMessage(reader, "google.protobuf.Api", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 2:
-        message.methods.push(decodeMethod(reader, reader.end()));
+        message.methods.push(decodeMethod(reader, readEndOffset(reader)));
         break;
       case 3:
-        message.options.push(decodeOption(reader, reader.end()));
+        message.options.push(decodeOption(reader, readEndOffset(reader)));
         break;
       case 4:
-        message.version = reader.string();
+        message.version = readString(reader);
         break;
       case 5:
-        message.sourceContext = decodeSourceContext(reader, reader.end(), message.sourceContext);
+        message.sourceContext = decodeSourceContext(reader, readEndOffset(reader), message.sourceContext);
         break;
       case 6:
-        message.mixins.push(decodeMixin(reader, reader.end()));
+        message.mixins.push(decodeMixin(reader, readEndOffset(reader)));
         break;
       case 7:
-        message.syntax = reader.enum();
+        message.syntax = readEnum(reader);
         break;
       case 8:
-        message.edition = reader.string();
+        message.edition = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -98,60 +101,60 @@ export const ApiCodec: MessageCodec<Api> = /*@__PURE__*/ createMessageCodec(enco
 
 /** Writes a google.protobuf.Method. */
 export function encodeMethod(writer: MessageWriter, message: Method): void {
-  writer.check(message, "google.protobuf.Method");
-  if (message.name !== "") writer.string(10, message.name);
-  if (message.requestTypeUrl !== "") writer.string(18, message.requestTypeUrl);
-  if (message.requestStreaming !== false) writer.bool(24, message.requestStreaming);
-  if (message.responseTypeUrl !== "") writer.string(34, message.responseTypeUrl);
-  if (message.responseStreaming !== false) writer.bool(40, message.responseStreaming);
+  checkType(message, "google.protobuf.Method");
+  if (message.name !== "") writeString(writer, 10, message.name);
+  if (message.requestTypeUrl !== "") writeString(writer, 18, message.requestTypeUrl);
+  if (message.requestStreaming !== false) writeBool(writer, 24, message.requestStreaming);
+  if (message.responseTypeUrl !== "") writeString(writer, 34, message.responseTypeUrl);
+  if (message.responseStreaming !== false) writeBool(writer, 40, message.responseStreaming);
   for (const item of message.options) {
-    const start = writer.fork(50);
+    const start = beginField(writer, 50);
     encodeOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.syntax !== 0) writer.int32(56, message.syntax);
-  if (message.edition !== "") writer.string(66, message.edition);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.syntax !== 0) writeInt32(writer, 56, message.syntax);
+  if (message.edition !== "") writeString(writer, 66, message.edition);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Method up to an offset, or a group to its end. */
 export function decodeMethod(reader: MessageReader, end: number, message: Method = newMethod()): Method {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Method", end);
+  const last = enterMessage(reader, "google.protobuf.Method", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 2:
-        message.requestTypeUrl = reader.string();
+        message.requestTypeUrl = readString(reader);
         break;
       case 3:
-        message.requestStreaming = reader.bool();
+        message.requestStreaming = readBool(reader);
         break;
       case 4:
-        message.responseTypeUrl = reader.string();
+        message.responseTypeUrl = readString(reader);
         break;
       case 5:
-        message.responseStreaming = reader.bool();
+        message.responseStreaming = readBool(reader);
         break;
       case 6:
-        message.options.push(decodeOption(reader, reader.end()));
+        message.options.push(decodeOption(reader, readEndOffset(reader)));
         break;
       case 7:
-        message.syntax = reader.enum();
+        message.syntax = readEnum(reader);
         break;
       case 8:
-        message.edition = reader.string();
+        message.edition = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -175,32 +178,32 @@ export const MethodCodec: MessageCodec<Method> = /*@__PURE__*/ createMessageCode
 
 /** Writes a google.protobuf.Mixin. */
 export function encodeMixin(writer: MessageWriter, message: Mixin): void {
-  writer.check(message, "google.protobuf.Mixin");
-  if (message.name !== "") writer.string(10, message.name);
-  if (message.root !== "") writer.string(18, message.root);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.Mixin");
+  if (message.name !== "") writeString(writer, 10, message.name);
+  if (message.root !== "") writeString(writer, 18, message.root);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Mixin up to an offset, or a group to its end. */
 export function decodeMixin(reader: MessageReader, end: number, message: Mixin = newMixin()): Mixin {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Mixin", end);
+  const last = enterMessage(reader, "google.protobuf.Mixin", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 2:
-        message.root = reader.string();
+        message.root = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

@@ -18,36 +18,41 @@ import type {
   SourceCodeInfo, SourceCodeInfo_Location, SymbolVisibility, UninterpretedOption, UninterpretedOption_NamePart,
 } from "@bufbuild/protobuf/wkt/google/protobuf/descriptor_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
-import { EMPTY_BYTES, createMessageCodec } from "../../../codec/binary/generated.ts";
+import {
+  EMPTY_BYTES, beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBool,
+  readBytes, readDouble, readEndOffset, readEnum, readInt32, readInt64, readLenientString, readTag, readUint64,
+  readUnknown, requiredField, unknownEnum, writeBool, writeBytes, writeDouble, writeInt32, writeInt64, writeString,
+  writeUint64, writeUnknown,
+} from "../../../codec/binary/generated.ts";
 
 /** Writes a google.protobuf.FileDescriptorSet. */
 export function encodeFileDescriptorSet(writer: MessageWriter, message: FileDescriptorSet): void {
-  writer.check(message, "google.protobuf.FileDescriptorSet");
+  checkType(message, "google.protobuf.FileDescriptorSet");
   for (const item of message.file) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeFileDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FileDescriptorSet up to an offset, or a group to its end. */
 export function decodeFileDescriptorSet(reader: MessageReader, end: number, message: FileDescriptorSet = newFileDescriptorSet()): FileDescriptorSet {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FileDescriptorSet", end);
+  const last = enterMessage(reader, "google.protobuf.FileDescriptorSet", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.file.push(decodeFileDescriptorProto(reader, reader.end()));
+        message.file.push(decodeFileDescriptorProto(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -67,105 +72,105 @@ export const FileDescriptorSetCodec: MessageCodec<FileDescriptorSet> = /*@__PURE
 
 /** Writes a google.protobuf.FileDescriptorProto. */
 export function encodeFileDescriptorProto(writer: MessageWriter, message: FileDescriptorProto): void {
-  writer.check(message, "google.protobuf.FileDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
-  if (Object.hasOwn(message, "package") && message.package !== undefined) writer.string(18, message.package);
-  for (const item of message.dependency) writer.string(26, item);
+  checkType(message, "google.protobuf.FileDescriptorProto");
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
+  if (Object.hasOwn(message, "package") && message.package !== undefined) writeString(writer, 18, message.package);
+  for (const item of message.dependency) writeString(writer, 26, item);
   for (const item of message.messageType) {
-    const start = writer.fork(34);
+    const start = beginField(writer, 34);
     encodeDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.enumType) {
-    const start = writer.fork(42);
+    const start = beginField(writer, 42);
     encodeEnumDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.service) {
-    const start = writer.fork(50);
+    const start = beginField(writer, 50);
     encodeServiceDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.extension) {
-    const start = writer.fork(58);
+    const start = beginField(writer, 58);
     encodeFieldDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.options !== undefined) {
-    const start = writer.fork(66);
+    const start = beginField(writer, 66);
     encodeFileOptions(writer, message.options);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.sourceCodeInfo !== undefined) {
-    const start = writer.fork(74);
+    const start = beginField(writer, 74);
     encodeSourceCodeInfo(writer, message.sourceCodeInfo);
-    writer.join(start);
+    endField(writer, start);
   }
-  for (const item of message.publicDependency) writer.int32(80, item);
-  for (const item of message.weakDependency) writer.int32(88, item);
-  if (Object.hasOwn(message, "syntax") && message.syntax !== undefined) writer.string(98, message.syntax);
-  if (Object.hasOwn(message, "edition") && message.edition !== undefined) writer.int32(112, message.edition);
-  for (const item of message.optionDependency) writer.string(122, item);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  for (const item of message.publicDependency) writeInt32(writer, 80, item);
+  for (const item of message.weakDependency) writeInt32(writer, 88, item);
+  if (Object.hasOwn(message, "syntax") && message.syntax !== undefined) writeString(writer, 98, message.syntax);
+  if (Object.hasOwn(message, "edition") && message.edition !== undefined) writeInt32(writer, 112, message.edition);
+  for (const item of message.optionDependency) writeString(writer, 122, item);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FileDescriptorProto up to an offset, or a group to its end. */
 export function decodeFileDescriptorProto(reader: MessageReader, end: number, message: FileDescriptorProto = newFileDescriptorProto()): FileDescriptorProto {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FileDescriptorProto", end);
+  const last = enterMessage(reader, "google.protobuf.FileDescriptorProto", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.lenientString();
+        message.name = readLenientString(reader);
         break;
       case 2:
-        message.package = reader.lenientString();
+        message.package = readLenientString(reader);
         break;
       case 3:
-        message.dependency.push(reader.lenientString());
+        message.dependency.push(readLenientString(reader));
         break;
       case 10:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.publicDependency.push(reader.int32());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.publicDependency.push(readInt32(reader));
         } else {
-          message.publicDependency.push(reader.int32());
+          message.publicDependency.push(readInt32(reader));
         }
         break;
       case 11:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.weakDependency.push(reader.int32());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.weakDependency.push(readInt32(reader));
         } else {
-          message.weakDependency.push(reader.int32());
+          message.weakDependency.push(readInt32(reader));
         }
         break;
       case 15:
-        message.optionDependency.push(reader.lenientString());
+        message.optionDependency.push(readLenientString(reader));
         break;
       case 4:
-        message.messageType.push(decodeDescriptorProto(reader, reader.end()));
+        message.messageType.push(decodeDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 5:
-        message.enumType.push(decodeEnumDescriptorProto(reader, reader.end()));
+        message.enumType.push(decodeEnumDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 6:
-        message.service.push(decodeServiceDescriptorProto(reader, reader.end()));
+        message.service.push(decodeServiceDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 7:
-        message.extension.push(decodeFieldDescriptorProto(reader, reader.end()));
+        message.extension.push(decodeFieldDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 8:
-        message.options = decodeFileOptions(reader, reader.end(), message.options);
+        message.options = decodeFileOptions(reader, readEndOffset(reader), message.options);
         break;
       case 9:
-        message.sourceCodeInfo = decodeSourceCodeInfo(reader, reader.end(), message.sourceCodeInfo);
+        message.sourceCodeInfo = decodeSourceCodeInfo(reader, readEndOffset(reader), message.sourceCodeInfo);
         break;
       case 12:
-        message.syntax = reader.lenientString();
+        message.syntax = readLenientString(reader);
         break;
       case 14: {
-        const value: Edition = reader.enum();
+        const value: Edition = readEnum(reader);
         switch (value) {
           case 0:
           case 900:
@@ -184,16 +189,16 @@ export function decodeFileDescriptorProto(reader: MessageReader, end: number, me
             message.edition = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -225,93 +230,93 @@ export const FileDescriptorProtoCodec: MessageCodec<FileDescriptorProto> = /*@__
 
 /** Writes a google.protobuf.DescriptorProto. */
 export function encodeDescriptorProto(writer: MessageWriter, message: DescriptorProto): void {
-  writer.check(message, "google.protobuf.DescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
+  checkType(message, "google.protobuf.DescriptorProto");
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
   for (const item of message.field) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeFieldDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.nestedType) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.enumType) {
-    const start = writer.fork(34);
+    const start = beginField(writer, 34);
     encodeEnumDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.extensionRange) {
-    const start = writer.fork(42);
+    const start = beginField(writer, 42);
     encodeDescriptorProto_ExtensionRange(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.extension) {
-    const start = writer.fork(50);
+    const start = beginField(writer, 50);
     encodeFieldDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.options !== undefined) {
-    const start = writer.fork(58);
+    const start = beginField(writer, 58);
     encodeMessageOptions(writer, message.options);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.oneofDecl) {
-    const start = writer.fork(66);
+    const start = beginField(writer, 66);
     encodeOneofDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.reservedRange) {
-    const start = writer.fork(74);
+    const start = beginField(writer, 74);
     encodeDescriptorProto_ReservedRange(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  for (const item of message.reservedName) writer.string(82, item);
-  if (Object.hasOwn(message, "visibility") && message.visibility !== undefined) writer.int32(88, message.visibility);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  for (const item of message.reservedName) writeString(writer, 82, item);
+  if (Object.hasOwn(message, "visibility") && message.visibility !== undefined) writeInt32(writer, 88, message.visibility);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.DescriptorProto up to an offset, or a group to its end. */
 export function decodeDescriptorProto(reader: MessageReader, end: number, message: DescriptorProto = newDescriptorProto()): DescriptorProto {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.DescriptorProto", end);
+  const last = enterMessage(reader, "google.protobuf.DescriptorProto", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.lenientString();
+        message.name = readLenientString(reader);
         break;
       case 2:
-        message.field.push(decodeFieldDescriptorProto(reader, reader.end()));
+        message.field.push(decodeFieldDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 6:
-        message.extension.push(decodeFieldDescriptorProto(reader, reader.end()));
+        message.extension.push(decodeFieldDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 3:
-        message.nestedType.push(decodeDescriptorProto(reader, reader.end()));
+        message.nestedType.push(decodeDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 4:
-        message.enumType.push(decodeEnumDescriptorProto(reader, reader.end()));
+        message.enumType.push(decodeEnumDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 5:
-        message.extensionRange.push(decodeDescriptorProto_ExtensionRange(reader, reader.end()));
+        message.extensionRange.push(decodeDescriptorProto_ExtensionRange(reader, readEndOffset(reader)));
         break;
       case 8:
-        message.oneofDecl.push(decodeOneofDescriptorProto(reader, reader.end()));
+        message.oneofDecl.push(decodeOneofDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 7:
-        message.options = decodeMessageOptions(reader, reader.end(), message.options);
+        message.options = decodeMessageOptions(reader, readEndOffset(reader), message.options);
         break;
       case 9:
-        message.reservedRange.push(decodeDescriptorProto_ReservedRange(reader, reader.end()));
+        message.reservedRange.push(decodeDescriptorProto_ReservedRange(reader, readEndOffset(reader)));
         break;
       case 10:
-        message.reservedName.push(reader.lenientString());
+        message.reservedName.push(readLenientString(reader));
         break;
       case 11: {
-        const value: SymbolVisibility = reader.enum();
+        const value: SymbolVisibility = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -319,16 +324,16 @@ export function decodeDescriptorProto(reader: MessageReader, end: number, messag
             message.visibility = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -358,40 +363,40 @@ export const DescriptorProtoCodec: MessageCodec<DescriptorProto> = /*@__PURE__*/
 
 /** Writes a google.protobuf.DescriptorProto.ExtensionRange. */
 export function encodeDescriptorProto_ExtensionRange(writer: MessageWriter, message: DescriptorProto_ExtensionRange): void {
-  writer.check(message, "google.protobuf.DescriptorProto.ExtensionRange");
-  if (Object.hasOwn(message, "start") && message.start !== undefined) writer.int32(8, message.start);
-  if (Object.hasOwn(message, "end") && message.end !== undefined) writer.int32(16, message.end);
+  checkType(message, "google.protobuf.DescriptorProto.ExtensionRange");
+  if (Object.hasOwn(message, "start") && message.start !== undefined) writeInt32(writer, 8, message.start);
+  if (Object.hasOwn(message, "end") && message.end !== undefined) writeInt32(writer, 16, message.end);
   if (message.options !== undefined) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeExtensionRangeOptions(writer, message.options);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.DescriptorProto.ExtensionRange up to an offset, or a group to its end. */
 export function decodeDescriptorProto_ExtensionRange(reader: MessageReader, end: number, message: DescriptorProto_ExtensionRange = newDescriptorProto_ExtensionRange()): DescriptorProto_ExtensionRange {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.DescriptorProto.ExtensionRange", end);
+  const last = enterMessage(reader, "google.protobuf.DescriptorProto.ExtensionRange", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.start = reader.int32();
+        message.start = readInt32(reader);
         break;
       case 2:
-        message.end = reader.int32();
+        message.end = readInt32(reader);
         break;
       case 3:
-        message.options = decodeExtensionRangeOptions(reader, reader.end(), message.options);
+        message.options = decodeExtensionRangeOptions(reader, readEndOffset(reader), message.options);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -413,32 +418,32 @@ export const DescriptorProto_ExtensionRangeCodec: MessageCodec<DescriptorProto_E
 
 /** Writes a google.protobuf.DescriptorProto.ReservedRange. */
 export function encodeDescriptorProto_ReservedRange(writer: MessageWriter, message: DescriptorProto_ReservedRange): void {
-  writer.check(message, "google.protobuf.DescriptorProto.ReservedRange");
-  if (Object.hasOwn(message, "start") && message.start !== undefined) writer.int32(8, message.start);
-  if (Object.hasOwn(message, "end") && message.end !== undefined) writer.int32(16, message.end);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.DescriptorProto.ReservedRange");
+  if (Object.hasOwn(message, "start") && message.start !== undefined) writeInt32(writer, 8, message.start);
+  if (Object.hasOwn(message, "end") && message.end !== undefined) writeInt32(writer, 16, message.end);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.DescriptorProto.ReservedRange up to an offset, or a group to its end. */
 export function decodeDescriptorProto_ReservedRange(reader: MessageReader, end: number, message: DescriptorProto_ReservedRange = newDescriptorProto_ReservedRange()): DescriptorProto_ReservedRange {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.DescriptorProto.ReservedRange", end);
+  const last = enterMessage(reader, "google.protobuf.DescriptorProto.ReservedRange", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.start = reader.int32();
+        message.start = readInt32(reader);
         break;
       case 2:
-        message.end = reader.int32();
+        message.end = readInt32(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -460,61 +465,61 @@ export const DescriptorProto_ReservedRangeCodec: MessageCodec<DescriptorProto_Re
 
 /** Writes a google.protobuf.ExtensionRangeOptions. */
 export function encodeExtensionRangeOptions(writer: MessageWriter, message: ExtensionRangeOptions): void {
-  writer.check(message, "google.protobuf.ExtensionRangeOptions");
+  checkType(message, "google.protobuf.ExtensionRangeOptions");
   for (const item of message.declaration) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeExtensionRangeOptions_Declaration(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (Object.hasOwn(message, "verification") && message.verification !== undefined) writer.int32(24, message.verification);
+  if (Object.hasOwn(message, "verification") && message.verification !== undefined) writeInt32(writer, 24, message.verification);
   if (message.features !== undefined) {
-    const start = writer.fork(402);
+    const start = beginField(writer, 402);
     encodeFeatureSet(writer, message.features);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.uninterpretedOption) {
-    const start = writer.fork(7994);
+    const start = beginField(writer, 7994);
     encodeUninterpretedOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.ExtensionRangeOptions up to an offset, or a group to its end. */
 export function decodeExtensionRangeOptions(reader: MessageReader, end: number, message: ExtensionRangeOptions = newExtensionRangeOptions()): ExtensionRangeOptions {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.ExtensionRangeOptions", end);
+  const last = enterMessage(reader, "google.protobuf.ExtensionRangeOptions", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 999:
-        message.uninterpretedOption.push(decodeUninterpretedOption(reader, reader.end()));
+        message.uninterpretedOption.push(decodeUninterpretedOption(reader, readEndOffset(reader)));
         break;
       case 2:
-        message.declaration.push(decodeExtensionRangeOptions_Declaration(reader, reader.end()));
+        message.declaration.push(decodeExtensionRangeOptions_Declaration(reader, readEndOffset(reader)));
         break;
       case 50:
-        message.features = decodeFeatureSet(reader, reader.end(), message.features);
+        message.features = decodeFeatureSet(reader, readEndOffset(reader), message.features);
         break;
       case 3: {
-        const value: ExtensionRangeOptions_VerificationState = reader.enum();
+        const value: ExtensionRangeOptions_VerificationState = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
             message.verification = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -537,44 +542,44 @@ export const ExtensionRangeOptionsCodec: MessageCodec<ExtensionRangeOptions> = /
 
 /** Writes a google.protobuf.ExtensionRangeOptions.Declaration. */
 export function encodeExtensionRangeOptions_Declaration(writer: MessageWriter, message: ExtensionRangeOptions_Declaration): void {
-  writer.check(message, "google.protobuf.ExtensionRangeOptions.Declaration");
-  if (Object.hasOwn(message, "number") && message.number !== undefined) writer.int32(8, message.number);
-  if (Object.hasOwn(message, "fullName") && message.fullName !== undefined) writer.string(18, message.fullName);
-  if (Object.hasOwn(message, "type") && message.type !== undefined) writer.string(26, message.type);
-  if (Object.hasOwn(message, "reserved") && message.reserved !== undefined) writer.bool(40, message.reserved);
-  if (Object.hasOwn(message, "repeated") && message.repeated !== undefined) writer.bool(48, message.repeated);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.ExtensionRangeOptions.Declaration");
+  if (Object.hasOwn(message, "number") && message.number !== undefined) writeInt32(writer, 8, message.number);
+  if (Object.hasOwn(message, "fullName") && message.fullName !== undefined) writeString(writer, 18, message.fullName);
+  if (Object.hasOwn(message, "type") && message.type !== undefined) writeString(writer, 26, message.type);
+  if (Object.hasOwn(message, "reserved") && message.reserved !== undefined) writeBool(writer, 40, message.reserved);
+  if (Object.hasOwn(message, "repeated") && message.repeated !== undefined) writeBool(writer, 48, message.repeated);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.ExtensionRangeOptions.Declaration up to an offset, or a group to its end. */
 export function decodeExtensionRangeOptions_Declaration(reader: MessageReader, end: number, message: ExtensionRangeOptions_Declaration = newExtensionRangeOptions_Declaration()): ExtensionRangeOptions_Declaration {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.ExtensionRangeOptions.Declaration", end);
+  const last = enterMessage(reader, "google.protobuf.ExtensionRangeOptions.Declaration", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.number = reader.int32();
+        message.number = readInt32(reader);
         break;
       case 2:
-        message.fullName = reader.lenientString();
+        message.fullName = readLenientString(reader);
         break;
       case 3:
-        message.type = reader.lenientString();
+        message.type = readLenientString(reader);
         break;
       case 5:
-        message.reserved = reader.bool();
+        message.reserved = readBool(reader);
         break;
       case 6:
-        message.repeated = reader.bool();
+        message.repeated = readBool(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -599,41 +604,41 @@ export const ExtensionRangeOptions_DeclarationCodec: MessageCodec<ExtensionRange
 
 /** Writes a google.protobuf.FieldDescriptorProto. */
 export function encodeFieldDescriptorProto(writer: MessageWriter, message: FieldDescriptorProto): void {
-  writer.check(message, "google.protobuf.FieldDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
-  if (Object.hasOwn(message, "extendee") && message.extendee !== undefined) writer.string(18, message.extendee);
-  if (Object.hasOwn(message, "number") && message.number !== undefined) writer.int32(24, message.number);
-  if (Object.hasOwn(message, "label") && message.label !== undefined) writer.int32(32, message.label);
-  if (Object.hasOwn(message, "type") && message.type !== undefined) writer.int32(40, message.type);
-  if (Object.hasOwn(message, "typeName") && message.typeName !== undefined) writer.string(50, message.typeName);
-  if (Object.hasOwn(message, "defaultValue") && message.defaultValue !== undefined) writer.string(58, message.defaultValue);
+  checkType(message, "google.protobuf.FieldDescriptorProto");
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
+  if (Object.hasOwn(message, "extendee") && message.extendee !== undefined) writeString(writer, 18, message.extendee);
+  if (Object.hasOwn(message, "number") && message.number !== undefined) writeInt32(writer, 24, message.number);
+  if (Object.hasOwn(message, "label") && message.label !== undefined) writeInt32(writer, 32, message.label);
+  if (Object.hasOwn(message, "type") && message.type !== undefined) writeInt32(writer, 40, message.type);
+  if (Object.hasOwn(message, "typeName") && message.typeName !== undefined) writeString(writer, 50, message.typeName);
+  if (Object.hasOwn(message, "defaultValue") && message.defaultValue !== undefined) writeString(writer, 58, message.defaultValue);
   if (message.options !== undefined) {
-    const start = writer.fork(66);
+    const start = beginField(writer, 66);
     encodeFieldOptions(writer, message.options);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (Object.hasOwn(message, "oneofIndex") && message.oneofIndex !== undefined) writer.int32(72, message.oneofIndex);
-  if (Object.hasOwn(message, "jsonName") && message.jsonName !== undefined) writer.string(82, message.jsonName);
-  if (Object.hasOwn(message, "proto3Optional") && message.proto3Optional !== undefined) writer.bool(136, message.proto3Optional);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (Object.hasOwn(message, "oneofIndex") && message.oneofIndex !== undefined) writeInt32(writer, 72, message.oneofIndex);
+  if (Object.hasOwn(message, "jsonName") && message.jsonName !== undefined) writeString(writer, 82, message.jsonName);
+  if (Object.hasOwn(message, "proto3Optional") && message.proto3Optional !== undefined) writeBool(writer, 136, message.proto3Optional);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FieldDescriptorProto up to an offset, or a group to its end. */
 export function decodeFieldDescriptorProto(reader: MessageReader, end: number, message: FieldDescriptorProto = newFieldDescriptorProto()): FieldDescriptorProto {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FieldDescriptorProto", end);
+  const last = enterMessage(reader, "google.protobuf.FieldDescriptorProto", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.lenientString();
+        message.name = readLenientString(reader);
         break;
       case 3:
-        message.number = reader.int32();
+        message.number = readInt32(reader);
         break;
       case 4: {
-        const value: FieldDescriptorProto_Label = reader.enum();
+        const value: FieldDescriptorProto_Label = readEnum(reader);
         switch (value) {
           case 1:
           case 3:
@@ -641,12 +646,12 @@ export function decodeFieldDescriptorProto(reader: MessageReader, end: number, m
             message.label = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 5: {
-        const value: FieldDescriptorProto_Type = reader.enum();
+        const value: FieldDescriptorProto_Type = readEnum(reader);
         switch (value) {
           case 1:
           case 2:
@@ -669,37 +674,37 @@ export function decodeFieldDescriptorProto(reader: MessageReader, end: number, m
             message.type = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 6:
-        message.typeName = reader.lenientString();
+        message.typeName = readLenientString(reader);
         break;
       case 2:
-        message.extendee = reader.lenientString();
+        message.extendee = readLenientString(reader);
         break;
       case 7:
-        message.defaultValue = reader.lenientString();
+        message.defaultValue = readLenientString(reader);
         break;
       case 9:
-        message.oneofIndex = reader.int32();
+        message.oneofIndex = readInt32(reader);
         break;
       case 10:
-        message.jsonName = reader.lenientString();
+        message.jsonName = readLenientString(reader);
         break;
       case 8:
-        message.options = decodeFieldOptions(reader, reader.end(), message.options);
+        message.options = decodeFieldOptions(reader, readEndOffset(reader), message.options);
         break;
       case 17:
-        message.proto3Optional = reader.bool();
+        message.proto3Optional = readBool(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -729,36 +734,36 @@ export const FieldDescriptorProtoCodec: MessageCodec<FieldDescriptorProto> = /*@
 
 /** Writes a google.protobuf.OneofDescriptorProto. */
 export function encodeOneofDescriptorProto(writer: MessageWriter, message: OneofDescriptorProto): void {
-  writer.check(message, "google.protobuf.OneofDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
+  checkType(message, "google.protobuf.OneofDescriptorProto");
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
   if (message.options !== undefined) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeOneofOptions(writer, message.options);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.OneofDescriptorProto up to an offset, or a group to its end. */
 export function decodeOneofDescriptorProto(reader: MessageReader, end: number, message: OneofDescriptorProto = newOneofDescriptorProto()): OneofDescriptorProto {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.OneofDescriptorProto", end);
+  const last = enterMessage(reader, "google.protobuf.OneofDescriptorProto", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.lenientString();
+        message.name = readLenientString(reader);
         break;
       case 2:
-        message.options = decodeOneofOptions(reader, reader.end(), message.options);
+        message.options = decodeOneofOptions(reader, readEndOffset(reader), message.options);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -779,53 +784,53 @@ export const OneofDescriptorProtoCodec: MessageCodec<OneofDescriptorProto> = /*@
 
 /** Writes a google.protobuf.EnumDescriptorProto. */
 export function encodeEnumDescriptorProto(writer: MessageWriter, message: EnumDescriptorProto): void {
-  writer.check(message, "google.protobuf.EnumDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
+  checkType(message, "google.protobuf.EnumDescriptorProto");
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
   for (const item of message.value) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeEnumValueDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.options !== undefined) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeEnumOptions(writer, message.options);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.reservedRange) {
-    const start = writer.fork(34);
+    const start = beginField(writer, 34);
     encodeEnumDescriptorProto_EnumReservedRange(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  for (const item of message.reservedName) writer.string(42, item);
-  if (Object.hasOwn(message, "visibility") && message.visibility !== undefined) writer.int32(48, message.visibility);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  for (const item of message.reservedName) writeString(writer, 42, item);
+  if (Object.hasOwn(message, "visibility") && message.visibility !== undefined) writeInt32(writer, 48, message.visibility);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.EnumDescriptorProto up to an offset, or a group to its end. */
 export function decodeEnumDescriptorProto(reader: MessageReader, end: number, message: EnumDescriptorProto = newEnumDescriptorProto()): EnumDescriptorProto {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.EnumDescriptorProto", end);
+  const last = enterMessage(reader, "google.protobuf.EnumDescriptorProto", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.lenientString();
+        message.name = readLenientString(reader);
         break;
       case 2:
-        message.value.push(decodeEnumValueDescriptorProto(reader, reader.end()));
+        message.value.push(decodeEnumValueDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 3:
-        message.options = decodeEnumOptions(reader, reader.end(), message.options);
+        message.options = decodeEnumOptions(reader, readEndOffset(reader), message.options);
         break;
       case 4:
-        message.reservedRange.push(decodeEnumDescriptorProto_EnumReservedRange(reader, reader.end()));
+        message.reservedRange.push(decodeEnumDescriptorProto_EnumReservedRange(reader, readEndOffset(reader)));
         break;
       case 5:
-        message.reservedName.push(reader.lenientString());
+        message.reservedName.push(readLenientString(reader));
         break;
       case 6: {
-        const value: SymbolVisibility = reader.enum();
+        const value: SymbolVisibility = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -833,16 +838,16 @@ export function decodeEnumDescriptorProto(reader: MessageReader, end: number, me
             message.visibility = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -867,32 +872,32 @@ export const EnumDescriptorProtoCodec: MessageCodec<EnumDescriptorProto> = /*@__
 
 /** Writes a google.protobuf.EnumDescriptorProto.EnumReservedRange. */
 export function encodeEnumDescriptorProto_EnumReservedRange(writer: MessageWriter, message: EnumDescriptorProto_EnumReservedRange): void {
-  writer.check(message, "google.protobuf.EnumDescriptorProto.EnumReservedRange");
-  if (Object.hasOwn(message, "start") && message.start !== undefined) writer.int32(8, message.start);
-  if (Object.hasOwn(message, "end") && message.end !== undefined) writer.int32(16, message.end);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.EnumDescriptorProto.EnumReservedRange");
+  if (Object.hasOwn(message, "start") && message.start !== undefined) writeInt32(writer, 8, message.start);
+  if (Object.hasOwn(message, "end") && message.end !== undefined) writeInt32(writer, 16, message.end);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.EnumDescriptorProto.EnumReservedRange up to an offset, or a group to its end. */
 export function decodeEnumDescriptorProto_EnumReservedRange(reader: MessageReader, end: number, message: EnumDescriptorProto_EnumReservedRange = newEnumDescriptorProto_EnumReservedRange()): EnumDescriptorProto_EnumReservedRange {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.EnumDescriptorProto.EnumReservedRange", end);
+  const last = enterMessage(reader, "google.protobuf.EnumDescriptorProto.EnumReservedRange", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.start = reader.int32();
+        message.start = readInt32(reader);
         break;
       case 2:
-        message.end = reader.int32();
+        message.end = readInt32(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -914,40 +919,40 @@ export const EnumDescriptorProto_EnumReservedRangeCodec: MessageCodec<EnumDescri
 
 /** Writes a google.protobuf.EnumValueDescriptorProto. */
 export function encodeEnumValueDescriptorProto(writer: MessageWriter, message: EnumValueDescriptorProto): void {
-  writer.check(message, "google.protobuf.EnumValueDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
-  if (Object.hasOwn(message, "number") && message.number !== undefined) writer.int32(16, message.number);
+  checkType(message, "google.protobuf.EnumValueDescriptorProto");
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
+  if (Object.hasOwn(message, "number") && message.number !== undefined) writeInt32(writer, 16, message.number);
   if (message.options !== undefined) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeEnumValueOptions(writer, message.options);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.EnumValueDescriptorProto up to an offset, or a group to its end. */
 export function decodeEnumValueDescriptorProto(reader: MessageReader, end: number, message: EnumValueDescriptorProto = newEnumValueDescriptorProto()): EnumValueDescriptorProto {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.EnumValueDescriptorProto", end);
+  const last = enterMessage(reader, "google.protobuf.EnumValueDescriptorProto", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.lenientString();
+        message.name = readLenientString(reader);
         break;
       case 2:
-        message.number = reader.int32();
+        message.number = readInt32(reader);
         break;
       case 3:
-        message.options = decodeEnumValueOptions(reader, reader.end(), message.options);
+        message.options = decodeEnumValueOptions(reader, readEndOffset(reader), message.options);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -969,44 +974,44 @@ export const EnumValueDescriptorProtoCodec: MessageCodec<EnumValueDescriptorProt
 
 /** Writes a google.protobuf.ServiceDescriptorProto. */
 export function encodeServiceDescriptorProto(writer: MessageWriter, message: ServiceDescriptorProto): void {
-  writer.check(message, "google.protobuf.ServiceDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
+  checkType(message, "google.protobuf.ServiceDescriptorProto");
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
   for (const item of message.method) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeMethodDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.options !== undefined) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeServiceOptions(writer, message.options);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.ServiceDescriptorProto up to an offset, or a group to its end. */
 export function decodeServiceDescriptorProto(reader: MessageReader, end: number, message: ServiceDescriptorProto = newServiceDescriptorProto()): ServiceDescriptorProto {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.ServiceDescriptorProto", end);
+  const last = enterMessage(reader, "google.protobuf.ServiceDescriptorProto", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.lenientString();
+        message.name = readLenientString(reader);
         break;
       case 2:
-        message.method.push(decodeMethodDescriptorProto(reader, reader.end()));
+        message.method.push(decodeMethodDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 3:
-        message.options = decodeServiceOptions(reader, reader.end(), message.options);
+        message.options = decodeServiceOptions(reader, readEndOffset(reader), message.options);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1028,52 +1033,52 @@ export const ServiceDescriptorProtoCodec: MessageCodec<ServiceDescriptorProto> =
 
 /** Writes a google.protobuf.MethodDescriptorProto. */
 export function encodeMethodDescriptorProto(writer: MessageWriter, message: MethodDescriptorProto): void {
-  writer.check(message, "google.protobuf.MethodDescriptorProto");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
-  if (Object.hasOwn(message, "inputType") && message.inputType !== undefined) writer.string(18, message.inputType);
-  if (Object.hasOwn(message, "outputType") && message.outputType !== undefined) writer.string(26, message.outputType);
+  checkType(message, "google.protobuf.MethodDescriptorProto");
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
+  if (Object.hasOwn(message, "inputType") && message.inputType !== undefined) writeString(writer, 18, message.inputType);
+  if (Object.hasOwn(message, "outputType") && message.outputType !== undefined) writeString(writer, 26, message.outputType);
   if (message.options !== undefined) {
-    const start = writer.fork(34);
+    const start = beginField(writer, 34);
     encodeMethodOptions(writer, message.options);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (Object.hasOwn(message, "clientStreaming") && message.clientStreaming !== undefined) writer.bool(40, message.clientStreaming);
-  if (Object.hasOwn(message, "serverStreaming") && message.serverStreaming !== undefined) writer.bool(48, message.serverStreaming);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (Object.hasOwn(message, "clientStreaming") && message.clientStreaming !== undefined) writeBool(writer, 40, message.clientStreaming);
+  if (Object.hasOwn(message, "serverStreaming") && message.serverStreaming !== undefined) writeBool(writer, 48, message.serverStreaming);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.MethodDescriptorProto up to an offset, or a group to its end. */
 export function decodeMethodDescriptorProto(reader: MessageReader, end: number, message: MethodDescriptorProto = newMethodDescriptorProto()): MethodDescriptorProto {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.MethodDescriptorProto", end);
+  const last = enterMessage(reader, "google.protobuf.MethodDescriptorProto", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.lenientString();
+        message.name = readLenientString(reader);
         break;
       case 2:
-        message.inputType = reader.lenientString();
+        message.inputType = readLenientString(reader);
         break;
       case 3:
-        message.outputType = reader.lenientString();
+        message.outputType = readLenientString(reader);
         break;
       case 4:
-        message.options = decodeMethodOptions(reader, reader.end(), message.options);
+        message.options = decodeMethodOptions(reader, readEndOffset(reader), message.options);
         break;
       case 5:
-        message.clientStreaming = reader.bool();
+        message.clientStreaming = readBool(reader);
         break;
       case 6:
-        message.serverStreaming = reader.bool();
+        message.serverStreaming = readBool(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1098,64 +1103,64 @@ export const MethodDescriptorProtoCodec: MessageCodec<MethodDescriptorProto> = /
 
 /** Writes a google.protobuf.FileOptions. */
 export function encodeFileOptions(writer: MessageWriter, message: FileOptions): void {
-  writer.check(message, "google.protobuf.FileOptions");
-  if (Object.hasOwn(message, "javaPackage") && message.javaPackage !== undefined) writer.string(10, message.javaPackage);
-  if (Object.hasOwn(message, "javaOuterClassname") && message.javaOuterClassname !== undefined) writer.string(66, message.javaOuterClassname);
-  if (Object.hasOwn(message, "optimizeFor") && message.optimizeFor !== undefined) writer.int32(72, message.optimizeFor);
-  if (Object.hasOwn(message, "javaMultipleFiles") && message.javaMultipleFiles !== undefined) writer.bool(80, message.javaMultipleFiles);
-  if (Object.hasOwn(message, "goPackage") && message.goPackage !== undefined) writer.string(90, message.goPackage);
-  if (Object.hasOwn(message, "ccGenericServices") && message.ccGenericServices !== undefined) writer.bool(128, message.ccGenericServices);
-  if (Object.hasOwn(message, "javaGenericServices") && message.javaGenericServices !== undefined) writer.bool(136, message.javaGenericServices);
-  if (Object.hasOwn(message, "pyGenericServices") && message.pyGenericServices !== undefined) writer.bool(144, message.pyGenericServices);
-  if (Object.hasOwn(message, "javaGenerateEqualsAndHash") && message.javaGenerateEqualsAndHash !== undefined) writer.bool(160, message.javaGenerateEqualsAndHash);
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(184, message.deprecated);
-  if (Object.hasOwn(message, "javaStringCheckUtf8") && message.javaStringCheckUtf8 !== undefined) writer.bool(216, message.javaStringCheckUtf8);
-  if (Object.hasOwn(message, "ccEnableArenas") && message.ccEnableArenas !== undefined) writer.bool(248, message.ccEnableArenas);
-  if (Object.hasOwn(message, "objcClassPrefix") && message.objcClassPrefix !== undefined) writer.string(290, message.objcClassPrefix);
-  if (Object.hasOwn(message, "csharpNamespace") && message.csharpNamespace !== undefined) writer.string(298, message.csharpNamespace);
-  if (Object.hasOwn(message, "swiftPrefix") && message.swiftPrefix !== undefined) writer.string(314, message.swiftPrefix);
-  if (Object.hasOwn(message, "phpClassPrefix") && message.phpClassPrefix !== undefined) writer.string(322, message.phpClassPrefix);
-  if (Object.hasOwn(message, "phpNamespace") && message.phpNamespace !== undefined) writer.string(330, message.phpNamespace);
-  if (Object.hasOwn(message, "phpMetadataNamespace") && message.phpMetadataNamespace !== undefined) writer.string(354, message.phpMetadataNamespace);
-  if (Object.hasOwn(message, "rubyPackage") && message.rubyPackage !== undefined) writer.string(362, message.rubyPackage);
+  checkType(message, "google.protobuf.FileOptions");
+  if (Object.hasOwn(message, "javaPackage") && message.javaPackage !== undefined) writeString(writer, 10, message.javaPackage);
+  if (Object.hasOwn(message, "javaOuterClassname") && message.javaOuterClassname !== undefined) writeString(writer, 66, message.javaOuterClassname);
+  if (Object.hasOwn(message, "optimizeFor") && message.optimizeFor !== undefined) writeInt32(writer, 72, message.optimizeFor);
+  if (Object.hasOwn(message, "javaMultipleFiles") && message.javaMultipleFiles !== undefined) writeBool(writer, 80, message.javaMultipleFiles);
+  if (Object.hasOwn(message, "goPackage") && message.goPackage !== undefined) writeString(writer, 90, message.goPackage);
+  if (Object.hasOwn(message, "ccGenericServices") && message.ccGenericServices !== undefined) writeBool(writer, 128, message.ccGenericServices);
+  if (Object.hasOwn(message, "javaGenericServices") && message.javaGenericServices !== undefined) writeBool(writer, 136, message.javaGenericServices);
+  if (Object.hasOwn(message, "pyGenericServices") && message.pyGenericServices !== undefined) writeBool(writer, 144, message.pyGenericServices);
+  if (Object.hasOwn(message, "javaGenerateEqualsAndHash") && message.javaGenerateEqualsAndHash !== undefined) writeBool(writer, 160, message.javaGenerateEqualsAndHash);
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writeBool(writer, 184, message.deprecated);
+  if (Object.hasOwn(message, "javaStringCheckUtf8") && message.javaStringCheckUtf8 !== undefined) writeBool(writer, 216, message.javaStringCheckUtf8);
+  if (Object.hasOwn(message, "ccEnableArenas") && message.ccEnableArenas !== undefined) writeBool(writer, 248, message.ccEnableArenas);
+  if (Object.hasOwn(message, "objcClassPrefix") && message.objcClassPrefix !== undefined) writeString(writer, 290, message.objcClassPrefix);
+  if (Object.hasOwn(message, "csharpNamespace") && message.csharpNamespace !== undefined) writeString(writer, 298, message.csharpNamespace);
+  if (Object.hasOwn(message, "swiftPrefix") && message.swiftPrefix !== undefined) writeString(writer, 314, message.swiftPrefix);
+  if (Object.hasOwn(message, "phpClassPrefix") && message.phpClassPrefix !== undefined) writeString(writer, 322, message.phpClassPrefix);
+  if (Object.hasOwn(message, "phpNamespace") && message.phpNamespace !== undefined) writeString(writer, 330, message.phpNamespace);
+  if (Object.hasOwn(message, "phpMetadataNamespace") && message.phpMetadataNamespace !== undefined) writeString(writer, 354, message.phpMetadataNamespace);
+  if (Object.hasOwn(message, "rubyPackage") && message.rubyPackage !== undefined) writeString(writer, 362, message.rubyPackage);
   if (message.features !== undefined) {
-    const start = writer.fork(402);
+    const start = beginField(writer, 402);
     encodeFeatureSet(writer, message.features);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.uninterpretedOption) {
-    const start = writer.fork(7994);
+    const start = beginField(writer, 7994);
     encodeUninterpretedOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FileOptions up to an offset, or a group to its end. */
 export function decodeFileOptions(reader: MessageReader, end: number, message: FileOptions = newFileOptions()): FileOptions {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FileOptions", end);
+  const last = enterMessage(reader, "google.protobuf.FileOptions", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.javaPackage = reader.lenientString();
+        message.javaPackage = readLenientString(reader);
         break;
       case 8:
-        message.javaOuterClassname = reader.lenientString();
+        message.javaOuterClassname = readLenientString(reader);
         break;
       case 10:
-        message.javaMultipleFiles = reader.bool();
+        message.javaMultipleFiles = readBool(reader);
         break;
       case 20:
-        message.javaGenerateEqualsAndHash = reader.bool();
+        message.javaGenerateEqualsAndHash = readBool(reader);
         break;
       case 27:
-        message.javaStringCheckUtf8 = reader.bool();
+        message.javaStringCheckUtf8 = readBool(reader);
         break;
       case 9: {
-        const value: FileOptions_OptimizeMode = reader.enum();
+        const value: FileOptions_OptimizeMode = readEnum(reader);
         switch (value) {
           case 1:
           case 2:
@@ -1163,61 +1168,61 @@ export function decodeFileOptions(reader: MessageReader, end: number, message: F
             message.optimizeFor = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 11:
-        message.goPackage = reader.lenientString();
+        message.goPackage = readLenientString(reader);
         break;
       case 16:
-        message.ccGenericServices = reader.bool();
+        message.ccGenericServices = readBool(reader);
         break;
       case 17:
-        message.javaGenericServices = reader.bool();
+        message.javaGenericServices = readBool(reader);
         break;
       case 18:
-        message.pyGenericServices = reader.bool();
+        message.pyGenericServices = readBool(reader);
         break;
       case 23:
-        message.deprecated = reader.bool();
+        message.deprecated = readBool(reader);
         break;
       case 31:
-        message.ccEnableArenas = reader.bool();
+        message.ccEnableArenas = readBool(reader);
         break;
       case 36:
-        message.objcClassPrefix = reader.lenientString();
+        message.objcClassPrefix = readLenientString(reader);
         break;
       case 37:
-        message.csharpNamespace = reader.lenientString();
+        message.csharpNamespace = readLenientString(reader);
         break;
       case 39:
-        message.swiftPrefix = reader.lenientString();
+        message.swiftPrefix = readLenientString(reader);
         break;
       case 40:
-        message.phpClassPrefix = reader.lenientString();
+        message.phpClassPrefix = readLenientString(reader);
         break;
       case 41:
-        message.phpNamespace = reader.lenientString();
+        message.phpNamespace = readLenientString(reader);
         break;
       case 44:
-        message.phpMetadataNamespace = reader.lenientString();
+        message.phpMetadataNamespace = readLenientString(reader);
         break;
       case 45:
-        message.rubyPackage = reader.lenientString();
+        message.rubyPackage = readLenientString(reader);
         break;
       case 50:
-        message.features = decodeFeatureSet(reader, reader.end(), message.features);
+        message.features = decodeFeatureSet(reader, readEndOffset(reader), message.features);
         break;
       case 999:
-        message.uninterpretedOption.push(decodeUninterpretedOption(reader, reader.end()));
+        message.uninterpretedOption.push(decodeUninterpretedOption(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1257,60 +1262,60 @@ export const FileOptionsCodec: MessageCodec<FileOptions> = /*@__PURE__*/ createM
 
 /** Writes a google.protobuf.MessageOptions. */
 export function encodeMessageOptions(writer: MessageWriter, message: MessageOptions): void {
-  writer.check(message, "google.protobuf.MessageOptions");
-  if (Object.hasOwn(message, "messageSetWireFormat") && message.messageSetWireFormat !== undefined) writer.bool(8, message.messageSetWireFormat);
-  if (Object.hasOwn(message, "noStandardDescriptorAccessor") && message.noStandardDescriptorAccessor !== undefined) writer.bool(16, message.noStandardDescriptorAccessor);
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(24, message.deprecated);
-  if (Object.hasOwn(message, "mapEntry") && message.mapEntry !== undefined) writer.bool(56, message.mapEntry);
-  if (Object.hasOwn(message, "deprecatedLegacyJsonFieldConflicts") && message.deprecatedLegacyJsonFieldConflicts !== undefined) writer.bool(88, message.deprecatedLegacyJsonFieldConflicts);
+  checkType(message, "google.protobuf.MessageOptions");
+  if (Object.hasOwn(message, "messageSetWireFormat") && message.messageSetWireFormat !== undefined) writeBool(writer, 8, message.messageSetWireFormat);
+  if (Object.hasOwn(message, "noStandardDescriptorAccessor") && message.noStandardDescriptorAccessor !== undefined) writeBool(writer, 16, message.noStandardDescriptorAccessor);
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writeBool(writer, 24, message.deprecated);
+  if (Object.hasOwn(message, "mapEntry") && message.mapEntry !== undefined) writeBool(writer, 56, message.mapEntry);
+  if (Object.hasOwn(message, "deprecatedLegacyJsonFieldConflicts") && message.deprecatedLegacyJsonFieldConflicts !== undefined) writeBool(writer, 88, message.deprecatedLegacyJsonFieldConflicts);
   if (message.features !== undefined) {
-    const start = writer.fork(98);
+    const start = beginField(writer, 98);
     encodeFeatureSet(writer, message.features);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.uninterpretedOption) {
-    const start = writer.fork(7994);
+    const start = beginField(writer, 7994);
     encodeUninterpretedOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.MessageOptions up to an offset, or a group to its end. */
 export function decodeMessageOptions(reader: MessageReader, end: number, message: MessageOptions = newMessageOptions()): MessageOptions {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.MessageOptions", end);
+  const last = enterMessage(reader, "google.protobuf.MessageOptions", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.messageSetWireFormat = reader.bool();
+        message.messageSetWireFormat = readBool(reader);
         break;
       case 2:
-        message.noStandardDescriptorAccessor = reader.bool();
+        message.noStandardDescriptorAccessor = readBool(reader);
         break;
       case 3:
-        message.deprecated = reader.bool();
+        message.deprecated = readBool(reader);
         break;
       case 7:
-        message.mapEntry = reader.bool();
+        message.mapEntry = readBool(reader);
         break;
       case 11:
-        message.deprecatedLegacyJsonFieldConflicts = reader.bool();
+        message.deprecatedLegacyJsonFieldConflicts = readBool(reader);
         break;
       case 12:
-        message.features = decodeFeatureSet(reader, reader.end(), message.features);
+        message.features = decodeFeatureSet(reader, readEndOffset(reader), message.features);
         break;
       case 999:
-        message.uninterpretedOption.push(decodeUninterpretedOption(reader, reader.end()));
+        message.uninterpretedOption.push(decodeUninterpretedOption(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1336,50 +1341,50 @@ export const MessageOptionsCodec: MessageCodec<MessageOptions> = /*@__PURE__*/ c
 
 /** Writes a google.protobuf.FieldOptions. */
 export function encodeFieldOptions(writer: MessageWriter, message: FieldOptions): void {
-  writer.check(message, "google.protobuf.FieldOptions");
-  if (Object.hasOwn(message, "ctype") && message.ctype !== undefined) writer.int32(8, message.ctype);
-  if (Object.hasOwn(message, "packed") && message.packed !== undefined) writer.bool(16, message.packed);
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(24, message.deprecated);
-  if (Object.hasOwn(message, "lazy") && message.lazy !== undefined) writer.bool(40, message.lazy);
-  if (Object.hasOwn(message, "jstype") && message.jstype !== undefined) writer.int32(48, message.jstype);
-  if (Object.hasOwn(message, "weak") && message.weak !== undefined) writer.bool(80, message.weak);
-  if (Object.hasOwn(message, "unverifiedLazy") && message.unverifiedLazy !== undefined) writer.bool(120, message.unverifiedLazy);
-  if (Object.hasOwn(message, "debugRedact") && message.debugRedact !== undefined) writer.bool(128, message.debugRedact);
-  if (Object.hasOwn(message, "retention") && message.retention !== undefined) writer.int32(136, message.retention);
-  for (const item of message.targets) writer.int32(152, item);
+  checkType(message, "google.protobuf.FieldOptions");
+  if (Object.hasOwn(message, "ctype") && message.ctype !== undefined) writeInt32(writer, 8, message.ctype);
+  if (Object.hasOwn(message, "packed") && message.packed !== undefined) writeBool(writer, 16, message.packed);
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writeBool(writer, 24, message.deprecated);
+  if (Object.hasOwn(message, "lazy") && message.lazy !== undefined) writeBool(writer, 40, message.lazy);
+  if (Object.hasOwn(message, "jstype") && message.jstype !== undefined) writeInt32(writer, 48, message.jstype);
+  if (Object.hasOwn(message, "weak") && message.weak !== undefined) writeBool(writer, 80, message.weak);
+  if (Object.hasOwn(message, "unverifiedLazy") && message.unverifiedLazy !== undefined) writeBool(writer, 120, message.unverifiedLazy);
+  if (Object.hasOwn(message, "debugRedact") && message.debugRedact !== undefined) writeBool(writer, 128, message.debugRedact);
+  if (Object.hasOwn(message, "retention") && message.retention !== undefined) writeInt32(writer, 136, message.retention);
+  for (const item of message.targets) writeInt32(writer, 152, item);
   for (const item of message.editionDefaults) {
-    const start = writer.fork(162);
+    const start = beginField(writer, 162);
     encodeFieldOptions_EditionDefault(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.features !== undefined) {
-    const start = writer.fork(170);
+    const start = beginField(writer, 170);
     encodeFeatureSet(writer, message.features);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.featureSupport !== undefined) {
-    const start = writer.fork(178);
+    const start = beginField(writer, 178);
     encodeFieldOptions_FeatureSupport(writer, message.featureSupport);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.uninterpretedOption) {
-    const start = writer.fork(7994);
+    const start = beginField(writer, 7994);
     encodeUninterpretedOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FieldOptions up to an offset, or a group to its end. */
 export function decodeFieldOptions(reader: MessageReader, end: number, message: FieldOptions = newFieldOptions()): FieldOptions {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FieldOptions", end);
+  const last = enterMessage(reader, "google.protobuf.FieldOptions", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1: {
-        const value: FieldOptions_CType = reader.enum();
+        const value: FieldOptions_CType = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -1387,15 +1392,15 @@ export function decodeFieldOptions(reader: MessageReader, end: number, message: 
             message.ctype = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 2:
-        message.packed = reader.bool();
+        message.packed = readBool(reader);
         break;
       case 6: {
-        const value: FieldOptions_JSType = reader.enum();
+        const value: FieldOptions_JSType = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -1403,27 +1408,27 @@ export function decodeFieldOptions(reader: MessageReader, end: number, message: 
             message.jstype = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 5:
-        message.lazy = reader.bool();
+        message.lazy = readBool(reader);
         break;
       case 15:
-        message.unverifiedLazy = reader.bool();
+        message.unverifiedLazy = readBool(reader);
         break;
       case 3:
-        message.deprecated = reader.bool();
+        message.deprecated = readBool(reader);
         break;
       case 10:
-        message.weak = reader.bool();
+        message.weak = readBool(reader);
         break;
       case 16:
-        message.debugRedact = reader.bool();
+        message.debugRedact = readBool(reader);
         break;
       case 17: {
-        const value: FieldOptions_OptionRetention = reader.enum();
+        const value: FieldOptions_OptionRetention = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -1431,35 +1436,35 @@ export function decodeFieldOptions(reader: MessageReader, end: number, message: 
             message.retention = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 19:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.targets.push(reader.enum());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.targets.push(readEnum(reader));
         } else {
-          message.targets.push(reader.enum());
+          message.targets.push(readEnum(reader));
         }
         break;
       case 20:
-        message.editionDefaults.push(decodeFieldOptions_EditionDefault(reader, reader.end()));
+        message.editionDefaults.push(decodeFieldOptions_EditionDefault(reader, readEndOffset(reader)));
         break;
       case 21:
-        message.features = decodeFeatureSet(reader, reader.end(), message.features);
+        message.features = decodeFeatureSet(reader, readEndOffset(reader), message.features);
         break;
       case 22:
-        message.featureSupport = decodeFieldOptions_FeatureSupport(reader, reader.end(), message.featureSupport);
+        message.featureSupport = decodeFieldOptions_FeatureSupport(reader, readEndOffset(reader), message.featureSupport);
         break;
       case 999:
-        message.uninterpretedOption.push(decodeUninterpretedOption(reader, reader.end()));
+        message.uninterpretedOption.push(decodeUninterpretedOption(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1491,22 +1496,22 @@ export const FieldOptionsCodec: MessageCodec<FieldOptions> = /*@__PURE__*/ creat
 
 /** Writes a google.protobuf.FieldOptions.EditionDefault. */
 export function encodeFieldOptions_EditionDefault(writer: MessageWriter, message: FieldOptions_EditionDefault): void {
-  writer.check(message, "google.protobuf.FieldOptions.EditionDefault");
-  if (Object.hasOwn(message, "value") && message.value !== undefined) writer.string(18, message.value);
-  if (Object.hasOwn(message, "edition") && message.edition !== undefined) writer.int32(24, message.edition);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.FieldOptions.EditionDefault");
+  if (Object.hasOwn(message, "value") && message.value !== undefined) writeString(writer, 18, message.value);
+  if (Object.hasOwn(message, "edition") && message.edition !== undefined) writeInt32(writer, 24, message.edition);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FieldOptions.EditionDefault up to an offset, or a group to its end. */
 export function decodeFieldOptions_EditionDefault(reader: MessageReader, end: number, message: FieldOptions_EditionDefault = newFieldOptions_EditionDefault()): FieldOptions_EditionDefault {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FieldOptions.EditionDefault", end);
+  const last = enterMessage(reader, "google.protobuf.FieldOptions.EditionDefault", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 3: {
-        const value: Edition = reader.enum();
+        const value: Edition = readEnum(reader);
         switch (value) {
           case 0:
           case 900:
@@ -1525,19 +1530,19 @@ export function decodeFieldOptions_EditionDefault(reader: MessageReader, end: nu
             message.edition = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 2:
-        message.value = reader.lenientString();
+        message.value = readLenientString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1559,25 +1564,25 @@ export const FieldOptions_EditionDefaultCodec: MessageCodec<FieldOptions_Edition
 
 /** Writes a google.protobuf.FieldOptions.FeatureSupport. */
 export function encodeFieldOptions_FeatureSupport(writer: MessageWriter, message: FieldOptions_FeatureSupport): void {
-  writer.check(message, "google.protobuf.FieldOptions.FeatureSupport");
-  if (Object.hasOwn(message, "editionIntroduced") && message.editionIntroduced !== undefined) writer.int32(8, message.editionIntroduced);
-  if (Object.hasOwn(message, "editionDeprecated") && message.editionDeprecated !== undefined) writer.int32(16, message.editionDeprecated);
-  if (Object.hasOwn(message, "deprecationWarning") && message.deprecationWarning !== undefined) writer.string(26, message.deprecationWarning);
-  if (Object.hasOwn(message, "editionRemoved") && message.editionRemoved !== undefined) writer.int32(32, message.editionRemoved);
-  if (Object.hasOwn(message, "removalError") && message.removalError !== undefined) writer.string(42, message.removalError);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.FieldOptions.FeatureSupport");
+  if (Object.hasOwn(message, "editionIntroduced") && message.editionIntroduced !== undefined) writeInt32(writer, 8, message.editionIntroduced);
+  if (Object.hasOwn(message, "editionDeprecated") && message.editionDeprecated !== undefined) writeInt32(writer, 16, message.editionDeprecated);
+  if (Object.hasOwn(message, "deprecationWarning") && message.deprecationWarning !== undefined) writeString(writer, 26, message.deprecationWarning);
+  if (Object.hasOwn(message, "editionRemoved") && message.editionRemoved !== undefined) writeInt32(writer, 32, message.editionRemoved);
+  if (Object.hasOwn(message, "removalError") && message.removalError !== undefined) writeString(writer, 42, message.removalError);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FieldOptions.FeatureSupport up to an offset, or a group to its end. */
 export function decodeFieldOptions_FeatureSupport(reader: MessageReader, end: number, message: FieldOptions_FeatureSupport = newFieldOptions_FeatureSupport()): FieldOptions_FeatureSupport {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FieldOptions.FeatureSupport", end);
+  const last = enterMessage(reader, "google.protobuf.FieldOptions.FeatureSupport", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1: {
-        const value: Edition = reader.enum();
+        const value: Edition = readEnum(reader);
         switch (value) {
           case 0:
           case 900:
@@ -1596,12 +1601,12 @@ export function decodeFieldOptions_FeatureSupport(reader: MessageReader, end: nu
             message.editionIntroduced = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 2: {
-        const value: Edition = reader.enum();
+        const value: Edition = readEnum(reader);
         switch (value) {
           case 0:
           case 900:
@@ -1620,15 +1625,15 @@ export function decodeFieldOptions_FeatureSupport(reader: MessageReader, end: nu
             message.editionDeprecated = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 3:
-        message.deprecationWarning = reader.lenientString();
+        message.deprecationWarning = readLenientString(reader);
         break;
       case 4: {
-        const value: Edition = reader.enum();
+        const value: Edition = readEnum(reader);
         switch (value) {
           case 0:
           case 900:
@@ -1647,19 +1652,19 @@ export function decodeFieldOptions_FeatureSupport(reader: MessageReader, end: nu
             message.editionRemoved = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 5:
-        message.removalError = reader.lenientString();
+        message.removalError = readLenientString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1684,40 +1689,40 @@ export const FieldOptions_FeatureSupportCodec: MessageCodec<FieldOptions_Feature
 
 /** Writes a google.protobuf.OneofOptions. */
 export function encodeOneofOptions(writer: MessageWriter, message: OneofOptions): void {
-  writer.check(message, "google.protobuf.OneofOptions");
+  checkType(message, "google.protobuf.OneofOptions");
   if (message.features !== undefined) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeFeatureSet(writer, message.features);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.uninterpretedOption) {
-    const start = writer.fork(7994);
+    const start = beginField(writer, 7994);
     encodeUninterpretedOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.OneofOptions up to an offset, or a group to its end. */
 export function decodeOneofOptions(reader: MessageReader, end: number, message: OneofOptions = newOneofOptions()): OneofOptions {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.OneofOptions", end);
+  const last = enterMessage(reader, "google.protobuf.OneofOptions", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.features = decodeFeatureSet(reader, reader.end(), message.features);
+        message.features = decodeFeatureSet(reader, readEndOffset(reader), message.features);
         break;
       case 999:
-        message.uninterpretedOption.push(decodeUninterpretedOption(reader, reader.end()));
+        message.uninterpretedOption.push(decodeUninterpretedOption(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1737,52 +1742,52 @@ export const OneofOptionsCodec: MessageCodec<OneofOptions> = /*@__PURE__*/ creat
 
 /** Writes a google.protobuf.EnumOptions. */
 export function encodeEnumOptions(writer: MessageWriter, message: EnumOptions): void {
-  writer.check(message, "google.protobuf.EnumOptions");
-  if (Object.hasOwn(message, "allowAlias") && message.allowAlias !== undefined) writer.bool(16, message.allowAlias);
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(24, message.deprecated);
-  if (Object.hasOwn(message, "deprecatedLegacyJsonFieldConflicts") && message.deprecatedLegacyJsonFieldConflicts !== undefined) writer.bool(48, message.deprecatedLegacyJsonFieldConflicts);
+  checkType(message, "google.protobuf.EnumOptions");
+  if (Object.hasOwn(message, "allowAlias") && message.allowAlias !== undefined) writeBool(writer, 16, message.allowAlias);
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writeBool(writer, 24, message.deprecated);
+  if (Object.hasOwn(message, "deprecatedLegacyJsonFieldConflicts") && message.deprecatedLegacyJsonFieldConflicts !== undefined) writeBool(writer, 48, message.deprecatedLegacyJsonFieldConflicts);
   if (message.features !== undefined) {
-    const start = writer.fork(58);
+    const start = beginField(writer, 58);
     encodeFeatureSet(writer, message.features);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.uninterpretedOption) {
-    const start = writer.fork(7994);
+    const start = beginField(writer, 7994);
     encodeUninterpretedOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.EnumOptions up to an offset, or a group to its end. */
 export function decodeEnumOptions(reader: MessageReader, end: number, message: EnumOptions = newEnumOptions()): EnumOptions {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.EnumOptions", end);
+  const last = enterMessage(reader, "google.protobuf.EnumOptions", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 2:
-        message.allowAlias = reader.bool();
+        message.allowAlias = readBool(reader);
         break;
       case 3:
-        message.deprecated = reader.bool();
+        message.deprecated = readBool(reader);
         break;
       case 6:
-        message.deprecatedLegacyJsonFieldConflicts = reader.bool();
+        message.deprecatedLegacyJsonFieldConflicts = readBool(reader);
         break;
       case 7:
-        message.features = decodeFeatureSet(reader, reader.end(), message.features);
+        message.features = decodeFeatureSet(reader, readEndOffset(reader), message.features);
         break;
       case 999:
-        message.uninterpretedOption.push(decodeUninterpretedOption(reader, reader.end()));
+        message.uninterpretedOption.push(decodeUninterpretedOption(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1806,56 +1811,56 @@ export const EnumOptionsCodec: MessageCodec<EnumOptions> = /*@__PURE__*/ createM
 
 /** Writes a google.protobuf.EnumValueOptions. */
 export function encodeEnumValueOptions(writer: MessageWriter, message: EnumValueOptions): void {
-  writer.check(message, "google.protobuf.EnumValueOptions");
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(8, message.deprecated);
+  checkType(message, "google.protobuf.EnumValueOptions");
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writeBool(writer, 8, message.deprecated);
   if (message.features !== undefined) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeFeatureSet(writer, message.features);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (Object.hasOwn(message, "debugRedact") && message.debugRedact !== undefined) writer.bool(24, message.debugRedact);
+  if (Object.hasOwn(message, "debugRedact") && message.debugRedact !== undefined) writeBool(writer, 24, message.debugRedact);
   if (message.featureSupport !== undefined) {
-    const start = writer.fork(34);
+    const start = beginField(writer, 34);
     encodeFieldOptions_FeatureSupport(writer, message.featureSupport);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.uninterpretedOption) {
-    const start = writer.fork(7994);
+    const start = beginField(writer, 7994);
     encodeUninterpretedOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.EnumValueOptions up to an offset, or a group to its end. */
 export function decodeEnumValueOptions(reader: MessageReader, end: number, message: EnumValueOptions = newEnumValueOptions()): EnumValueOptions {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.EnumValueOptions", end);
+  const last = enterMessage(reader, "google.protobuf.EnumValueOptions", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.deprecated = reader.bool();
+        message.deprecated = readBool(reader);
         break;
       case 2:
-        message.features = decodeFeatureSet(reader, reader.end(), message.features);
+        message.features = decodeFeatureSet(reader, readEndOffset(reader), message.features);
         break;
       case 3:
-        message.debugRedact = reader.bool();
+        message.debugRedact = readBool(reader);
         break;
       case 4:
-        message.featureSupport = decodeFieldOptions_FeatureSupport(reader, reader.end(), message.featureSupport);
+        message.featureSupport = decodeFieldOptions_FeatureSupport(reader, readEndOffset(reader), message.featureSupport);
         break;
       case 999:
-        message.uninterpretedOption.push(decodeUninterpretedOption(reader, reader.end()));
+        message.uninterpretedOption.push(decodeUninterpretedOption(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1878,44 +1883,44 @@ export const EnumValueOptionsCodec: MessageCodec<EnumValueOptions> = /*@__PURE__
 
 /** Writes a google.protobuf.ServiceOptions. */
 export function encodeServiceOptions(writer: MessageWriter, message: ServiceOptions): void {
-  writer.check(message, "google.protobuf.ServiceOptions");
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(264, message.deprecated);
+  checkType(message, "google.protobuf.ServiceOptions");
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writeBool(writer, 264, message.deprecated);
   if (message.features !== undefined) {
-    const start = writer.fork(274);
+    const start = beginField(writer, 274);
     encodeFeatureSet(writer, message.features);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.uninterpretedOption) {
-    const start = writer.fork(7994);
+    const start = beginField(writer, 7994);
     encodeUninterpretedOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.ServiceOptions up to an offset, or a group to its end. */
 export function decodeServiceOptions(reader: MessageReader, end: number, message: ServiceOptions = newServiceOptions()): ServiceOptions {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.ServiceOptions", end);
+  const last = enterMessage(reader, "google.protobuf.ServiceOptions", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 34:
-        message.features = decodeFeatureSet(reader, reader.end(), message.features);
+        message.features = decodeFeatureSet(reader, readEndOffset(reader), message.features);
         break;
       case 33:
-        message.deprecated = reader.bool();
+        message.deprecated = readBool(reader);
         break;
       case 999:
-        message.uninterpretedOption.push(decodeUninterpretedOption(reader, reader.end()));
+        message.uninterpretedOption.push(decodeUninterpretedOption(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -1937,35 +1942,35 @@ export const ServiceOptionsCodec: MessageCodec<ServiceOptions> = /*@__PURE__*/ c
 
 /** Writes a google.protobuf.MethodOptions. */
 export function encodeMethodOptions(writer: MessageWriter, message: MethodOptions): void {
-  writer.check(message, "google.protobuf.MethodOptions");
-  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writer.bool(264, message.deprecated);
-  if (Object.hasOwn(message, "idempotencyLevel") && message.idempotencyLevel !== undefined) writer.int32(272, message.idempotencyLevel);
+  checkType(message, "google.protobuf.MethodOptions");
+  if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writeBool(writer, 264, message.deprecated);
+  if (Object.hasOwn(message, "idempotencyLevel") && message.idempotencyLevel !== undefined) writeInt32(writer, 272, message.idempotencyLevel);
   if (message.features !== undefined) {
-    const start = writer.fork(282);
+    const start = beginField(writer, 282);
     encodeFeatureSet(writer, message.features);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.uninterpretedOption) {
-    const start = writer.fork(7994);
+    const start = beginField(writer, 7994);
     encodeUninterpretedOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.MethodOptions up to an offset, or a group to its end. */
 export function decodeMethodOptions(reader: MessageReader, end: number, message: MethodOptions = newMethodOptions()): MethodOptions {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.MethodOptions", end);
+  const last = enterMessage(reader, "google.protobuf.MethodOptions", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 33:
-        message.deprecated = reader.bool();
+        message.deprecated = readBool(reader);
         break;
       case 34: {
-        const value: MethodOptions_IdempotencyLevel = reader.enum();
+        const value: MethodOptions_IdempotencyLevel = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -1973,22 +1978,22 @@ export function decodeMethodOptions(reader: MessageReader, end: number, message:
             message.idempotencyLevel = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 35:
-        message.features = decodeFeatureSet(reader, reader.end(), message.features);
+        message.features = decodeFeatureSet(reader, readEndOffset(reader), message.features);
         break;
       case 999:
-        message.uninterpretedOption.push(decodeUninterpretedOption(reader, reader.end()));
+        message.uninterpretedOption.push(decodeUninterpretedOption(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2011,56 +2016,56 @@ export const MethodOptionsCodec: MessageCodec<MethodOptions> = /*@__PURE__*/ cre
 
 /** Writes a google.protobuf.UninterpretedOption. */
 export function encodeUninterpretedOption(writer: MessageWriter, message: UninterpretedOption): void {
-  writer.check(message, "google.protobuf.UninterpretedOption");
+  checkType(message, "google.protobuf.UninterpretedOption");
   for (const item of message.name) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeUninterpretedOption_NamePart(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (Object.hasOwn(message, "identifierValue") && message.identifierValue !== undefined) writer.string(26, message.identifierValue);
-  if (Object.hasOwn(message, "positiveIntValue") && message.positiveIntValue !== undefined) writer.uint64(32, message.positiveIntValue);
-  if (Object.hasOwn(message, "negativeIntValue") && message.negativeIntValue !== undefined) writer.int64(40, message.negativeIntValue);
-  if (Object.hasOwn(message, "doubleValue") && message.doubleValue !== undefined) writer.double(49, message.doubleValue);
-  if (Object.hasOwn(message, "stringValue") && message.stringValue !== undefined) writer.data(58, message.stringValue);
-  if (Object.hasOwn(message, "aggregateValue") && message.aggregateValue !== undefined) writer.string(66, message.aggregateValue);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (Object.hasOwn(message, "identifierValue") && message.identifierValue !== undefined) writeString(writer, 26, message.identifierValue);
+  if (Object.hasOwn(message, "positiveIntValue") && message.positiveIntValue !== undefined) writeUint64(writer, 32, message.positiveIntValue);
+  if (Object.hasOwn(message, "negativeIntValue") && message.negativeIntValue !== undefined) writeInt64(writer, 40, message.negativeIntValue);
+  if (Object.hasOwn(message, "doubleValue") && message.doubleValue !== undefined) writeDouble(writer, 49, message.doubleValue);
+  if (Object.hasOwn(message, "stringValue") && message.stringValue !== undefined) writeBytes(writer, 58, message.stringValue);
+  if (Object.hasOwn(message, "aggregateValue") && message.aggregateValue !== undefined) writeString(writer, 66, message.aggregateValue);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.UninterpretedOption up to an offset, or a group to its end. */
 export function decodeUninterpretedOption(reader: MessageReader, end: number, message: UninterpretedOption = newUninterpretedOption()): UninterpretedOption {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.UninterpretedOption", end);
+  const last = enterMessage(reader, "google.protobuf.UninterpretedOption", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 2:
-        message.name.push(decodeUninterpretedOption_NamePart(reader, reader.end()));
+        message.name.push(decodeUninterpretedOption_NamePart(reader, readEndOffset(reader)));
         break;
       case 3:
-        message.identifierValue = reader.lenientString();
+        message.identifierValue = readLenientString(reader);
         break;
       case 4:
-        message.positiveIntValue = reader.uint64();
+        message.positiveIntValue = readUint64(reader);
         break;
       case 5:
-        message.negativeIntValue = reader.int64();
+        message.negativeIntValue = readInt64(reader);
         break;
       case 6:
-        message.doubleValue = reader.double();
+        message.doubleValue = readDouble(reader);
         break;
       case 7:
-        message.stringValue = reader.data();
+        message.stringValue = readBytes(reader);
         break;
       case 8:
-        message.aggregateValue = reader.lenientString();
+        message.aggregateValue = readLenientString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2087,34 +2092,34 @@ export const UninterpretedOptionCodec: MessageCodec<UninterpretedOption> = /*@__
 
 /** Writes a google.protobuf.UninterpretedOption.NamePart. */
 export function encodeUninterpretedOption_NamePart(writer: MessageWriter, message: UninterpretedOption_NamePart): void {
-  writer.check(message, "google.protobuf.UninterpretedOption.NamePart");
-  if (Object.hasOwn(message, "namePart") && message.namePart !== undefined) writer.string(10, message.namePart);
-  else writer.missing("google.protobuf.UninterpretedOption.NamePart.name_part");
-  if (Object.hasOwn(message, "isExtension") && message.isExtension !== undefined) writer.bool(16, message.isExtension);
-  else writer.missing("google.protobuf.UninterpretedOption.NamePart.is_extension");
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.UninterpretedOption.NamePart");
+  if (Object.hasOwn(message, "namePart") && message.namePart !== undefined) writeString(writer, 10, message.namePart);
+  else requiredField("google.protobuf.UninterpretedOption.NamePart.name_part");
+  if (Object.hasOwn(message, "isExtension") && message.isExtension !== undefined) writeBool(writer, 16, message.isExtension);
+  else requiredField("google.protobuf.UninterpretedOption.NamePart.is_extension");
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.UninterpretedOption.NamePart up to an offset, or a group to its end. */
 export function decodeUninterpretedOption_NamePart(reader: MessageReader, end: number, message: UninterpretedOption_NamePart = newUninterpretedOption_NamePart()): UninterpretedOption_NamePart {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.UninterpretedOption.NamePart", end);
+  const last = enterMessage(reader, "google.protobuf.UninterpretedOption.NamePart", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.namePart = reader.lenientString();
+        message.namePart = readLenientString(reader);
         break;
       case 2:
-        message.isExtension = reader.bool();
+        message.isExtension = readBool(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2136,29 +2141,29 @@ export const UninterpretedOption_NamePartCodec: MessageCodec<UninterpretedOption
 
 /** Writes a google.protobuf.FeatureSet. */
 export function encodeFeatureSet(writer: MessageWriter, message: FeatureSet): void {
-  writer.check(message, "google.protobuf.FeatureSet");
-  if (Object.hasOwn(message, "fieldPresence") && message.fieldPresence !== undefined) writer.int32(8, message.fieldPresence);
-  if (Object.hasOwn(message, "enumType") && message.enumType !== undefined) writer.int32(16, message.enumType);
-  if (Object.hasOwn(message, "repeatedFieldEncoding") && message.repeatedFieldEncoding !== undefined) writer.int32(24, message.repeatedFieldEncoding);
-  if (Object.hasOwn(message, "utf8Validation") && message.utf8Validation !== undefined) writer.int32(32, message.utf8Validation);
-  if (Object.hasOwn(message, "messageEncoding") && message.messageEncoding !== undefined) writer.int32(40, message.messageEncoding);
-  if (Object.hasOwn(message, "jsonFormat") && message.jsonFormat !== undefined) writer.int32(48, message.jsonFormat);
-  if (Object.hasOwn(message, "enforceNamingStyle") && message.enforceNamingStyle !== undefined) writer.int32(56, message.enforceNamingStyle);
-  if (Object.hasOwn(message, "defaultSymbolVisibility") && message.defaultSymbolVisibility !== undefined) writer.int32(64, message.defaultSymbolVisibility);
-  if (Object.hasOwn(message, "enforceProtoLimits") && message.enforceProtoLimits !== undefined) writer.int32(72, message.enforceProtoLimits);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.FeatureSet");
+  if (Object.hasOwn(message, "fieldPresence") && message.fieldPresence !== undefined) writeInt32(writer, 8, message.fieldPresence);
+  if (Object.hasOwn(message, "enumType") && message.enumType !== undefined) writeInt32(writer, 16, message.enumType);
+  if (Object.hasOwn(message, "repeatedFieldEncoding") && message.repeatedFieldEncoding !== undefined) writeInt32(writer, 24, message.repeatedFieldEncoding);
+  if (Object.hasOwn(message, "utf8Validation") && message.utf8Validation !== undefined) writeInt32(writer, 32, message.utf8Validation);
+  if (Object.hasOwn(message, "messageEncoding") && message.messageEncoding !== undefined) writeInt32(writer, 40, message.messageEncoding);
+  if (Object.hasOwn(message, "jsonFormat") && message.jsonFormat !== undefined) writeInt32(writer, 48, message.jsonFormat);
+  if (Object.hasOwn(message, "enforceNamingStyle") && message.enforceNamingStyle !== undefined) writeInt32(writer, 56, message.enforceNamingStyle);
+  if (Object.hasOwn(message, "defaultSymbolVisibility") && message.defaultSymbolVisibility !== undefined) writeInt32(writer, 64, message.defaultSymbolVisibility);
+  if (Object.hasOwn(message, "enforceProtoLimits") && message.enforceProtoLimits !== undefined) writeInt32(writer, 72, message.enforceProtoLimits);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FeatureSet up to an offset, or a group to its end. */
 export function decodeFeatureSet(reader: MessageReader, end: number, message: FeatureSet = newFeatureSet()): FeatureSet {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FeatureSet", end);
+  const last = enterMessage(reader, "google.protobuf.FeatureSet", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1: {
-        const value: FeatureSet_FieldPresence = reader.enum();
+        const value: FeatureSet_FieldPresence = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -2167,12 +2172,12 @@ export function decodeFeatureSet(reader: MessageReader, end: number, message: Fe
             message.fieldPresence = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 2: {
-        const value: FeatureSet_EnumType = reader.enum();
+        const value: FeatureSet_EnumType = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -2180,12 +2185,12 @@ export function decodeFeatureSet(reader: MessageReader, end: number, message: Fe
             message.enumType = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 3: {
-        const value: FeatureSet_RepeatedFieldEncoding = reader.enum();
+        const value: FeatureSet_RepeatedFieldEncoding = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -2193,12 +2198,12 @@ export function decodeFeatureSet(reader: MessageReader, end: number, message: Fe
             message.repeatedFieldEncoding = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 4: {
-        const value: FeatureSet_Utf8Validation = reader.enum();
+        const value: FeatureSet_Utf8Validation = readEnum(reader);
         switch (value) {
           case 0:
           case 2:
@@ -2206,12 +2211,12 @@ export function decodeFeatureSet(reader: MessageReader, end: number, message: Fe
             message.utf8Validation = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 5: {
-        const value: FeatureSet_MessageEncoding = reader.enum();
+        const value: FeatureSet_MessageEncoding = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -2219,12 +2224,12 @@ export function decodeFeatureSet(reader: MessageReader, end: number, message: Fe
             message.messageEncoding = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 6: {
-        const value: FeatureSet_JsonFormat = reader.enum();
+        const value: FeatureSet_JsonFormat = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -2232,12 +2237,12 @@ export function decodeFeatureSet(reader: MessageReader, end: number, message: Fe
             message.jsonFormat = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 7: {
-        const value: FeatureSet_EnforceNamingStyle = reader.enum();
+        const value: FeatureSet_EnforceNamingStyle = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -2246,12 +2251,12 @@ export function decodeFeatureSet(reader: MessageReader, end: number, message: Fe
             message.enforceNamingStyle = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 8: {
-        const value: FeatureSet_VisibilityFeature_DefaultSymbolVisibility = reader.enum();
+        const value: FeatureSet_VisibilityFeature_DefaultSymbolVisibility = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -2261,12 +2266,12 @@ export function decodeFeatureSet(reader: MessageReader, end: number, message: Fe
             message.defaultSymbolVisibility = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 9: {
-        const value: FeatureSet_ProtoLimitsFeature_EnforceProtoLimits = reader.enum();
+        const value: FeatureSet_ProtoLimitsFeature_EnforceProtoLimits = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -2274,16 +2279,16 @@ export function decodeFeatureSet(reader: MessageReader, end: number, message: Fe
             message.enforceProtoLimits = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2312,23 +2317,23 @@ export const FeatureSetCodec: MessageCodec<FeatureSet> = /*@__PURE__*/ createMes
 
 /** Writes a google.protobuf.FeatureSet.VisibilityFeature. */
 export function encodeFeatureSet_VisibilityFeature(writer: MessageWriter, message: FeatureSet_VisibilityFeature): void {
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FeatureSet.VisibilityFeature up to an offset, or a group to its end. */
 export function decodeFeatureSet_VisibilityFeature(reader: MessageReader, end: number, message: FeatureSet_VisibilityFeature = newFeatureSet_VisibilityFeature()): FeatureSet_VisibilityFeature {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FeatureSet.VisibilityFeature", end);
+  const last = enterMessage(reader, "google.protobuf.FeatureSet.VisibilityFeature", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2347,23 +2352,23 @@ export const FeatureSet_VisibilityFeatureCodec: MessageCodec<FeatureSet_Visibili
 
 /** Writes a google.protobuf.FeatureSet.ProtoLimitsFeature. */
 export function encodeFeatureSet_ProtoLimitsFeature(writer: MessageWriter, message: FeatureSet_ProtoLimitsFeature): void {
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FeatureSet.ProtoLimitsFeature up to an offset, or a group to its end. */
 export function decodeFeatureSet_ProtoLimitsFeature(reader: MessageReader, end: number, message: FeatureSet_ProtoLimitsFeature = newFeatureSet_ProtoLimitsFeature()): FeatureSet_ProtoLimitsFeature {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FeatureSet.ProtoLimitsFeature", end);
+  const last = enterMessage(reader, "google.protobuf.FeatureSet.ProtoLimitsFeature", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2382,30 +2387,30 @@ export const FeatureSet_ProtoLimitsFeatureCodec: MessageCodec<FeatureSet_ProtoLi
 
 /** Writes a google.protobuf.FeatureSetDefaults. */
 export function encodeFeatureSetDefaults(writer: MessageWriter, message: FeatureSetDefaults): void {
-  writer.check(message, "google.protobuf.FeatureSetDefaults");
+  checkType(message, "google.protobuf.FeatureSetDefaults");
   for (const item of message.defaults) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeFeatureSetDefaults_FeatureSetEditionDefault(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (Object.hasOwn(message, "minimumEdition") && message.minimumEdition !== undefined) writer.int32(32, message.minimumEdition);
-  if (Object.hasOwn(message, "maximumEdition") && message.maximumEdition !== undefined) writer.int32(40, message.maximumEdition);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (Object.hasOwn(message, "minimumEdition") && message.minimumEdition !== undefined) writeInt32(writer, 32, message.minimumEdition);
+  if (Object.hasOwn(message, "maximumEdition") && message.maximumEdition !== undefined) writeInt32(writer, 40, message.maximumEdition);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FeatureSetDefaults up to an offset, or a group to its end. */
 export function decodeFeatureSetDefaults(reader: MessageReader, end: number, message: FeatureSetDefaults = newFeatureSetDefaults()): FeatureSetDefaults {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FeatureSetDefaults", end);
+  const last = enterMessage(reader, "google.protobuf.FeatureSetDefaults", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.defaults.push(decodeFeatureSetDefaults_FeatureSetEditionDefault(reader, reader.end()));
+        message.defaults.push(decodeFeatureSetDefaults_FeatureSetEditionDefault(reader, readEndOffset(reader)));
         break;
       case 4: {
-        const value: Edition = reader.enum();
+        const value: Edition = readEnum(reader);
         switch (value) {
           case 0:
           case 900:
@@ -2424,12 +2429,12 @@ export function decodeFeatureSetDefaults(reader: MessageReader, end: number, mes
             message.minimumEdition = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 5: {
-        const value: Edition = reader.enum();
+        const value: Edition = readEnum(reader);
         switch (value) {
           case 0:
           case 900:
@@ -2448,16 +2453,16 @@ export function decodeFeatureSetDefaults(reader: MessageReader, end: number, mes
             message.maximumEdition = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2480,31 +2485,31 @@ export const FeatureSetDefaultsCodec: MessageCodec<FeatureSetDefaults> = /*@__PU
 
 /** Writes a google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault. */
 export function encodeFeatureSetDefaults_FeatureSetEditionDefault(writer: MessageWriter, message: FeatureSetDefaults_FeatureSetEditionDefault): void {
-  writer.check(message, "google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault");
-  if (Object.hasOwn(message, "edition") && message.edition !== undefined) writer.int32(24, message.edition);
+  checkType(message, "google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault");
+  if (Object.hasOwn(message, "edition") && message.edition !== undefined) writeInt32(writer, 24, message.edition);
   if (message.overridableFeatures !== undefined) {
-    const start = writer.fork(34);
+    const start = beginField(writer, 34);
     encodeFeatureSet(writer, message.overridableFeatures);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.fixedFeatures !== undefined) {
-    const start = writer.fork(42);
+    const start = beginField(writer, 42);
     encodeFeatureSet(writer, message.fixedFeatures);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault up to an offset, or a group to its end. */
 export function decodeFeatureSetDefaults_FeatureSetEditionDefault(reader: MessageReader, end: number, message: FeatureSetDefaults_FeatureSetEditionDefault = newFeatureSetDefaults_FeatureSetEditionDefault()): FeatureSetDefaults_FeatureSetEditionDefault {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault", end);
+  const last = enterMessage(reader, "google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 3: {
-        const value: Edition = reader.enum();
+        const value: Edition = readEnum(reader);
         switch (value) {
           case 0:
           case 900:
@@ -2523,22 +2528,22 @@ export function decodeFeatureSetDefaults_FeatureSetEditionDefault(reader: Messag
             message.edition = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       case 4:
-        message.overridableFeatures = decodeFeatureSet(reader, reader.end(), message.overridableFeatures);
+        message.overridableFeatures = decodeFeatureSet(reader, readEndOffset(reader), message.overridableFeatures);
         break;
       case 5:
-        message.fixedFeatures = decodeFeatureSet(reader, reader.end(), message.fixedFeatures);
+        message.fixedFeatures = decodeFeatureSet(reader, readEndOffset(reader), message.fixedFeatures);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2559,32 +2564,32 @@ export const FeatureSetDefaults_FeatureSetEditionDefaultCodec: MessageCodec<Feat
 
 /** Writes a google.protobuf.SourceCodeInfo. */
 export function encodeSourceCodeInfo(writer: MessageWriter, message: SourceCodeInfo): void {
-  writer.check(message, "google.protobuf.SourceCodeInfo");
+  checkType(message, "google.protobuf.SourceCodeInfo");
   for (const item of message.location) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeSourceCodeInfo_Location(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.SourceCodeInfo up to an offset, or a group to its end. */
 export function decodeSourceCodeInfo(reader: MessageReader, end: number, message: SourceCodeInfo = newSourceCodeInfo()): SourceCodeInfo {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.SourceCodeInfo", end);
+  const last = enterMessage(reader, "google.protobuf.SourceCodeInfo", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.location.push(decodeSourceCodeInfo_Location(reader, reader.end()));
+        message.location.push(decodeSourceCodeInfo_Location(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2604,60 +2609,60 @@ export const SourceCodeInfoCodec: MessageCodec<SourceCodeInfo> = /*@__PURE__*/ c
 
 /** Writes a google.protobuf.SourceCodeInfo.Location. */
 export function encodeSourceCodeInfo_Location(writer: MessageWriter, message: SourceCodeInfo_Location): void {
-  writer.check(message, "google.protobuf.SourceCodeInfo.Location");
+  checkType(message, "google.protobuf.SourceCodeInfo.Location");
   if (message.path.length > 0) {
-    const start = writer.fork(10);
-    for (const item of message.path) writer.int32(0, item);
-    writer.join(start);
+    const start = beginField(writer, 10);
+    for (const item of message.path) writeInt32(writer, 0, item);
+    endField(writer, start);
   }
   if (message.span.length > 0) {
-    const start = writer.fork(18);
-    for (const item of message.span) writer.int32(0, item);
-    writer.join(start);
+    const start = beginField(writer, 18);
+    for (const item of message.span) writeInt32(writer, 0, item);
+    endField(writer, start);
   }
-  if (Object.hasOwn(message, "leadingComments") && message.leadingComments !== undefined) writer.string(26, message.leadingComments);
-  if (Object.hasOwn(message, "trailingComments") && message.trailingComments !== undefined) writer.string(34, message.trailingComments);
-  for (const item of message.leadingDetachedComments) writer.string(50, item);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (Object.hasOwn(message, "leadingComments") && message.leadingComments !== undefined) writeString(writer, 26, message.leadingComments);
+  if (Object.hasOwn(message, "trailingComments") && message.trailingComments !== undefined) writeString(writer, 34, message.trailingComments);
+  for (const item of message.leadingDetachedComments) writeString(writer, 50, item);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.SourceCodeInfo.Location up to an offset, or a group to its end. */
 export function decodeSourceCodeInfo_Location(reader: MessageReader, end: number, message: SourceCodeInfo_Location = newSourceCodeInfo_Location()): SourceCodeInfo_Location {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.SourceCodeInfo.Location", end);
+  const last = enterMessage(reader, "google.protobuf.SourceCodeInfo.Location", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.path.push(reader.int32());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.path.push(readInt32(reader));
         } else {
-          message.path.push(reader.int32());
+          message.path.push(readInt32(reader));
         }
         break;
       case 2:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.span.push(reader.int32());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.span.push(readInt32(reader));
         } else {
-          message.span.push(reader.int32());
+          message.span.push(readInt32(reader));
         }
         break;
       case 3:
-        message.leadingComments = reader.lenientString();
+        message.leadingComments = readLenientString(reader);
         break;
       case 4:
-        message.trailingComments = reader.lenientString();
+        message.trailingComments = readLenientString(reader);
         break;
       case 6:
-        message.leadingDetachedComments.push(reader.lenientString());
+        message.leadingDetachedComments.push(readLenientString(reader));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2682,32 +2687,32 @@ export const SourceCodeInfo_LocationCodec: MessageCodec<SourceCodeInfo_Location>
 
 /** Writes a google.protobuf.GeneratedCodeInfo. */
 export function encodeGeneratedCodeInfo(writer: MessageWriter, message: GeneratedCodeInfo): void {
-  writer.check(message, "google.protobuf.GeneratedCodeInfo");
+  checkType(message, "google.protobuf.GeneratedCodeInfo");
   for (const item of message.annotation) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeGeneratedCodeInfo_Annotation(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.GeneratedCodeInfo up to an offset, or a group to its end. */
 export function decodeGeneratedCodeInfo(reader: MessageReader, end: number, message: GeneratedCodeInfo = newGeneratedCodeInfo()): GeneratedCodeInfo {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.GeneratedCodeInfo", end);
+  const last = enterMessage(reader, "google.protobuf.GeneratedCodeInfo", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.annotation.push(decodeGeneratedCodeInfo_Annotation(reader, reader.end()));
+        message.annotation.push(decodeGeneratedCodeInfo_Annotation(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -2727,45 +2732,45 @@ export const GeneratedCodeInfoCodec: MessageCodec<GeneratedCodeInfo> = /*@__PURE
 
 /** Writes a google.protobuf.GeneratedCodeInfo.Annotation. */
 export function encodeGeneratedCodeInfo_Annotation(writer: MessageWriter, message: GeneratedCodeInfo_Annotation): void {
-  writer.check(message, "google.protobuf.GeneratedCodeInfo.Annotation");
+  checkType(message, "google.protobuf.GeneratedCodeInfo.Annotation");
   if (message.path.length > 0) {
-    const start = writer.fork(10);
-    for (const item of message.path) writer.int32(0, item);
-    writer.join(start);
+    const start = beginField(writer, 10);
+    for (const item of message.path) writeInt32(writer, 0, item);
+    endField(writer, start);
   }
-  if (Object.hasOwn(message, "sourceFile") && message.sourceFile !== undefined) writer.string(18, message.sourceFile);
-  if (Object.hasOwn(message, "begin") && message.begin !== undefined) writer.int32(24, message.begin);
-  if (Object.hasOwn(message, "end") && message.end !== undefined) writer.int32(32, message.end);
-  if (Object.hasOwn(message, "semantic") && message.semantic !== undefined) writer.int32(40, message.semantic);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (Object.hasOwn(message, "sourceFile") && message.sourceFile !== undefined) writeString(writer, 18, message.sourceFile);
+  if (Object.hasOwn(message, "begin") && message.begin !== undefined) writeInt32(writer, 24, message.begin);
+  if (Object.hasOwn(message, "end") && message.end !== undefined) writeInt32(writer, 32, message.end);
+  if (Object.hasOwn(message, "semantic") && message.semantic !== undefined) writeInt32(writer, 40, message.semantic);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.GeneratedCodeInfo.Annotation up to an offset, or a group to its end. */
 export function decodeGeneratedCodeInfo_Annotation(reader: MessageReader, end: number, message: GeneratedCodeInfo_Annotation = newGeneratedCodeInfo_Annotation()): GeneratedCodeInfo_Annotation {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.GeneratedCodeInfo.Annotation", end);
+  const last = enterMessage(reader, "google.protobuf.GeneratedCodeInfo.Annotation", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.path.push(reader.int32());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.path.push(readInt32(reader));
         } else {
-          message.path.push(reader.int32());
+          message.path.push(readInt32(reader));
         }
         break;
       case 2:
-        message.sourceFile = reader.lenientString();
+        message.sourceFile = readLenientString(reader);
         break;
       case 3:
-        message.begin = reader.int32();
+        message.begin = readInt32(reader);
         break;
       case 4:
-        message.end = reader.int32();
+        message.end = readInt32(reader);
         break;
       case 5: {
-        const value: GeneratedCodeInfo_Annotation_Semantic = reader.enum();
+        const value: GeneratedCodeInfo_Annotation_Semantic = readEnum(reader);
         switch (value) {
           case 0:
           case 1:
@@ -2773,16 +2778,16 @@ export function decodeGeneratedCodeInfo_Annotation(reader: MessageReader, end: n
             message.semantic = value;
             break;
           default:
-            message.$unknown = reader.unknownEnum(message.$unknown, tag, value);
+            message.$unknown = unknownEnum(message.$unknown, tag, value);
         }
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

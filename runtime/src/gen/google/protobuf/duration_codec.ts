@@ -4,36 +4,39 @@
 
 import type { Duration } from "@bufbuild/protobuf/wkt/google/protobuf/duration_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
-import { createMessageCodec } from "../../../codec/binary/generated.ts";
+import {
+  checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readInt32, readInt64, readTag, readUnknown,
+  writeInt32, writeInt64, writeUnknown,
+} from "../../../codec/binary/generated.ts";
 
 /** Writes a google.protobuf.Duration. */
 export function encodeDuration(writer: MessageWriter, message: Duration): void {
-  writer.check(message, "google.protobuf.Duration");
-  if (message.seconds != 0n) writer.int64(8, message.seconds);
-  if (message.nanos != 0) writer.int32(16, message.nanos);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.Duration");
+  if (message.seconds != 0n) writeInt64(writer, 8, message.seconds);
+  if (message.nanos != 0) writeInt32(writer, 16, message.nanos);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Duration up to an offset, or a group to its end. */
 export function decodeDuration(reader: MessageReader, end: number, message: Duration = newDuration()): Duration {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Duration", end);
+  const last = enterMessage(reader, "google.protobuf.Duration", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.seconds = reader.int64();
+        message.seconds = readInt64(reader);
         break;
       case 2:
-        message.nanos = reader.int32();
+        message.nanos = readInt32(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

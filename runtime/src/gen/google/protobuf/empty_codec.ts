@@ -4,27 +4,29 @@
 
 import type { Empty } from "@bufbuild/protobuf/wkt/google/protobuf/empty_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
-import { createMessageCodec } from "../../../codec/binary/generated.ts";
+import {
+  createMessageCodec, endsGroup, enterMessage, leaveMessage, readTag, readUnknown, writeUnknown,
+} from "../../../codec/binary/generated.ts";
 
 /** Writes a google.protobuf.Empty. */
 export function encodeEmpty(writer: MessageWriter, message: Empty): void {
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Empty up to an offset, or a group to its end. */
 export function decodeEmpty(reader: MessageReader, end: number, message: Empty = newEmpty()): Empty {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Empty", end);
+  const last = enterMessage(reader, "google.protobuf.Empty", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

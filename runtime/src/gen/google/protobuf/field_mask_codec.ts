@@ -4,32 +4,35 @@
 
 import type { FieldMask } from "@bufbuild/protobuf/wkt/google/protobuf/field_mask_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
-import { createMessageCodec } from "../../../codec/binary/generated.ts";
+import {
+  checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readString, readTag, readUnknown, writeString,
+  writeUnknown,
+} from "../../../codec/binary/generated.ts";
 
 /** Writes a google.protobuf.FieldMask. */
 export function encodeFieldMask(writer: MessageWriter, message: FieldMask): void {
-  writer.check(message, "google.protobuf.FieldMask");
-  for (const item of message.paths) writer.string(10, item);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.FieldMask");
+  for (const item of message.paths) writeString(writer, 10, item);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FieldMask up to an offset, or a group to its end. */
 export function decodeFieldMask(reader: MessageReader, end: number, message: FieldMask = newFieldMask()): FieldMask {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FieldMask", end);
+  const last = enterMessage(reader, "google.protobuf.FieldMask", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.paths.push(reader.string());
+        message.paths.push(readString(reader));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

@@ -4,32 +4,35 @@
 
 import type { SourceContext } from "@bufbuild/protobuf/wkt/google/protobuf/source_context_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
-import { createMessageCodec } from "../../../codec/binary/generated.ts";
+import {
+  checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readString, readTag, readUnknown, writeString,
+  writeUnknown,
+} from "../../../codec/binary/generated.ts";
 
 /** Writes a google.protobuf.SourceContext. */
 export function encodeSourceContext(writer: MessageWriter, message: SourceContext): void {
-  writer.check(message, "google.protobuf.SourceContext");
-  if (message.fileName !== "") writer.string(10, message.fileName);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.SourceContext");
+  if (message.fileName !== "") writeString(writer, 10, message.fileName);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.SourceContext up to an offset, or a group to its end. */
 export function decodeSourceContext(reader: MessageReader, end: number, message: SourceContext = newSourceContext()): SourceContext {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.SourceContext", end);
+  const last = enterMessage(reader, "google.protobuf.SourceContext", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.fileName = reader.string();
+        message.fileName = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

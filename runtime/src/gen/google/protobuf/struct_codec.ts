@@ -4,57 +4,61 @@
 
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt/google/protobuf/struct_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
-import { createMessageCodec, setEntry } from "../../../codec/binary/generated.ts";
+import {
+  beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBool, readDouble,
+  readEndOffset, readEnum, readKey, readString, readTag, readUnknown, setEntry, skipField, writeBool, writeDouble,
+  writeInt32, writeString, writeUnknown,
+} from "../../../codec/binary/generated.ts";
 
 /** Writes a google.protobuf.Struct. */
 export function encodeStruct(writer: MessageWriter, message: Struct): void {
-  writer.check(message, "google.protobuf.Struct");
+  checkType(message, "google.protobuf.Struct");
   for (const key in message.fields) {
     if (!Object.hasOwn(message.fields, key)) continue;
     const value = message.fields[key]!;
-    const start = writer.fork(10);
-    writer.string(10, key);
-    const valueStart = writer.fork(18);
+    const start = beginField(writer, 10);
+    writeString(writer, 10, key);
+    const valueStart = beginField(writer, 18);
     encodeValue(writer, value);
-    writer.join(valueStart);
-    writer.join(start);
+    endField(writer, valueStart);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Struct up to an offset, or a group to its end. */
 export function decodeStruct(reader: MessageReader, end: number, message: Struct = newStruct()): Struct {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Struct", end);
+  const last = enterMessage(reader, "google.protobuf.Struct", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1: {
         let key = "";
         let value: Value | undefined = undefined;
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.key();
+              key = readKey(reader);
               break;
             case 2:
-              value = decodeValue(reader, reader.end(), value);
+              value = decodeValue(reader, readEndOffset(reader), value);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         setEntry(message.fields, key, value ?? newValue());
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -71,56 +75,56 @@ export const StructCodec: MessageCodec<Struct> = /*@__PURE__*/ createMessageCode
 
 /** Writes a google.protobuf.Value. */
 export function encodeValue(writer: MessageWriter, message: Value): void {
-  writer.check(message, "google.protobuf.Value");
-  if (message.kind.case === "nullValue") writer.int32(8, message.kind.value);
-  if (message.kind.case === "numberValue") writer.double(17, message.kind.value);
-  if (message.kind.case === "stringValue") writer.string(26, message.kind.value);
-  if (message.kind.case === "boolValue") writer.bool(32, message.kind.value);
+  checkType(message, "google.protobuf.Value");
+  if (message.kind.case === "nullValue") writeInt32(writer, 8, message.kind.value);
+  if (message.kind.case === "numberValue") writeDouble(writer, 17, message.kind.value);
+  if (message.kind.case === "stringValue") writeString(writer, 26, message.kind.value);
+  if (message.kind.case === "boolValue") writeBool(writer, 32, message.kind.value);
   if (message.kind.case === "structValue") {
-    const start = writer.fork(42);
+    const start = beginField(writer, 42);
     encodeStruct(writer, message.kind.value);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.kind.case === "listValue") {
-    const start = writer.fork(50);
+    const start = beginField(writer, 50);
     encodeListValue(writer, message.kind.value);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Value up to an offset, or a group to its end. */
 export function decodeValue(reader: MessageReader, end: number, message: Value = newValue()): Value {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Value", end);
+  const last = enterMessage(reader, "google.protobuf.Value", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.kind = { case: "nullValue", value: reader.enum() };
+        message.kind = { case: "nullValue", value: readEnum(reader) };
         break;
       case 2:
-        message.kind = { case: "numberValue", value: reader.double() };
+        message.kind = { case: "numberValue", value: readDouble(reader) };
         break;
       case 3:
-        message.kind = { case: "stringValue", value: reader.string() };
+        message.kind = { case: "stringValue", value: readString(reader) };
         break;
       case 4:
-        message.kind = { case: "boolValue", value: reader.bool() };
+        message.kind = { case: "boolValue", value: readBool(reader) };
         break;
       case 5:
-        message.kind = { case: "structValue", value: decodeStruct(reader, reader.end(), message.kind.case === "structValue" ? message.kind.value : undefined) };
+        message.kind = { case: "structValue", value: decodeStruct(reader, readEndOffset(reader), message.kind.case === "structValue" ? message.kind.value : undefined) };
         break;
       case 6:
-        message.kind = { case: "listValue", value: decodeListValue(reader, reader.end(), message.kind.case === "listValue" ? message.kind.value : undefined) };
+        message.kind = { case: "listValue", value: decodeListValue(reader, readEndOffset(reader), message.kind.case === "listValue" ? message.kind.value : undefined) };
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -137,32 +141,32 @@ export const ValueCodec: MessageCodec<Value> = /*@__PURE__*/ createMessageCodec(
 
 /** Writes a google.protobuf.ListValue. */
 export function encodeListValue(writer: MessageWriter, message: ListValue): void {
-  writer.check(message, "google.protobuf.ListValue");
+  checkType(message, "google.protobuf.ListValue");
   for (const item of message.values) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeValue(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.ListValue up to an offset, or a group to its end. */
 export function decodeListValue(reader: MessageReader, end: number, message: ListValue = newListValue()): ListValue {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.ListValue", end);
+  const last = enterMessage(reader, "google.protobuf.ListValue", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.values.push(decodeValue(reader, reader.end()));
+        message.values.push(decodeValue(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

@@ -4,70 +4,73 @@
 
 import type { Enum, EnumValue, Field, Option, Type } from "@bufbuild/protobuf/wkt/google/protobuf/type_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
-import { createMessageCodec } from "../../../codec/binary/generated.ts";
+import {
+  beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBool, readEndOffset,
+  readEnum, readInt32, readString, readTag, readUnknown, writeBool, writeInt32, writeString, writeUnknown,
+} from "../../../codec/binary/generated.ts";
 import { decodeAny, encodeAny } from "./any_codec.ts";
 import { decodeSourceContext, encodeSourceContext } from "./source_context_codec.ts";
 
 /** Writes a google.protobuf.Type. */
 export function encodeType(writer: MessageWriter, message: Type): void {
-  writer.check(message, "google.protobuf.Type");
-  if (message.name !== "") writer.string(10, message.name);
+  checkType(message, "google.protobuf.Type");
+  if (message.name !== "") writeString(writer, 10, message.name);
   for (const item of message.fields) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeField(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  for (const item of message.oneofs) writer.string(26, item);
+  for (const item of message.oneofs) writeString(writer, 26, item);
   for (const item of message.options) {
-    const start = writer.fork(34);
+    const start = beginField(writer, 34);
     encodeOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.sourceContext !== undefined) {
-    const start = writer.fork(42);
+    const start = beginField(writer, 42);
     encodeSourceContext(writer, message.sourceContext);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.syntax !== 0) writer.int32(48, message.syntax);
-  if (message.edition !== "") writer.string(58, message.edition);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.syntax !== 0) writeInt32(writer, 48, message.syntax);
+  if (message.edition !== "") writeString(writer, 58, message.edition);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Type up to an offset, or a group to its end. */
 export function decodeType(reader: MessageReader, end: number, message: Type = newType()): Type {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Type", end);
+  const last = enterMessage(reader, "google.protobuf.Type", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 2:
-        message.fields.push(decodeField(reader, reader.end()));
+        message.fields.push(decodeField(reader, readEndOffset(reader)));
         break;
       case 3:
-        message.oneofs.push(reader.string());
+        message.oneofs.push(readString(reader));
         break;
       case 4:
-        message.options.push(decodeOption(reader, reader.end()));
+        message.options.push(decodeOption(reader, readEndOffset(reader)));
         break;
       case 5:
-        message.sourceContext = decodeSourceContext(reader, reader.end(), message.sourceContext);
+        message.sourceContext = decodeSourceContext(reader, readEndOffset(reader), message.sourceContext);
         break;
       case 6:
-        message.syntax = reader.enum();
+        message.syntax = readEnum(reader);
         break;
       case 7:
-        message.edition = reader.string();
+        message.edition = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -89,68 +92,68 @@ export const TypeCodec: MessageCodec<Type> = /*@__PURE__*/ createMessageCodec(en
 
 /** Writes a google.protobuf.Field. */
 export function encodeField(writer: MessageWriter, message: Field): void {
-  writer.check(message, "google.protobuf.Field");
-  if (message.kind !== 0) writer.int32(8, message.kind);
-  if (message.cardinality !== 0) writer.int32(16, message.cardinality);
-  if (message.number != 0) writer.int32(24, message.number);
-  if (message.name !== "") writer.string(34, message.name);
-  if (message.typeUrl !== "") writer.string(50, message.typeUrl);
-  if (message.oneofIndex != 0) writer.int32(56, message.oneofIndex);
-  if (message.packed !== false) writer.bool(64, message.packed);
+  checkType(message, "google.protobuf.Field");
+  if (message.kind !== 0) writeInt32(writer, 8, message.kind);
+  if (message.cardinality !== 0) writeInt32(writer, 16, message.cardinality);
+  if (message.number != 0) writeInt32(writer, 24, message.number);
+  if (message.name !== "") writeString(writer, 34, message.name);
+  if (message.typeUrl !== "") writeString(writer, 50, message.typeUrl);
+  if (message.oneofIndex != 0) writeInt32(writer, 56, message.oneofIndex);
+  if (message.packed !== false) writeBool(writer, 64, message.packed);
   for (const item of message.options) {
-    const start = writer.fork(74);
+    const start = beginField(writer, 74);
     encodeOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.jsonName !== "") writer.string(82, message.jsonName);
-  if (message.defaultValue !== "") writer.string(90, message.defaultValue);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.jsonName !== "") writeString(writer, 82, message.jsonName);
+  if (message.defaultValue !== "") writeString(writer, 90, message.defaultValue);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Field up to an offset, or a group to its end. */
 export function decodeField(reader: MessageReader, end: number, message: Field = newField()): Field {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Field", end);
+  const last = enterMessage(reader, "google.protobuf.Field", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.kind = reader.enum();
+        message.kind = readEnum(reader);
         break;
       case 2:
-        message.cardinality = reader.enum();
+        message.cardinality = readEnum(reader);
         break;
       case 3:
-        message.number = reader.int32();
+        message.number = readInt32(reader);
         break;
       case 4:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 6:
-        message.typeUrl = reader.string();
+        message.typeUrl = readString(reader);
         break;
       case 7:
-        message.oneofIndex = reader.int32();
+        message.oneofIndex = readInt32(reader);
         break;
       case 8:
-        message.packed = reader.bool();
+        message.packed = readBool(reader);
         break;
       case 9:
-        message.options.push(decodeOption(reader, reader.end()));
+        message.options.push(decodeOption(reader, readEndOffset(reader)));
         break;
       case 10:
-        message.jsonName = reader.string();
+        message.jsonName = readString(reader);
         break;
       case 11:
-        message.defaultValue = reader.string();
+        message.defaultValue = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -176,60 +179,60 @@ export const FieldCodec: MessageCodec<Field> = /*@__PURE__*/ createMessageCodec(
 
 /** Writes a google.protobuf.Enum. */
 export function encodeEnum(writer: MessageWriter, message: Enum): void {
-  writer.check(message, "google.protobuf.Enum");
-  if (message.name !== "") writer.string(10, message.name);
+  checkType(message, "google.protobuf.Enum");
+  if (message.name !== "") writeString(writer, 10, message.name);
   for (const item of message.enumvalue) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeEnumValue(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.options) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.sourceContext !== undefined) {
-    const start = writer.fork(34);
+    const start = beginField(writer, 34);
     encodeSourceContext(writer, message.sourceContext);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.syntax !== 0) writer.int32(40, message.syntax);
-  if (message.edition !== "") writer.string(50, message.edition);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.syntax !== 0) writeInt32(writer, 40, message.syntax);
+  if (message.edition !== "") writeString(writer, 50, message.edition);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Enum up to an offset, or a group to its end. */
 export function decodeEnum(reader: MessageReader, end: number, message: Enum = newEnum()): Enum {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Enum", end);
+  const last = enterMessage(reader, "google.protobuf.Enum", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 2:
-        message.enumvalue.push(decodeEnumValue(reader, reader.end()));
+        message.enumvalue.push(decodeEnumValue(reader, readEndOffset(reader)));
         break;
       case 3:
-        message.options.push(decodeOption(reader, reader.end()));
+        message.options.push(decodeOption(reader, readEndOffset(reader)));
         break;
       case 4:
-        message.sourceContext = decodeSourceContext(reader, reader.end(), message.sourceContext);
+        message.sourceContext = decodeSourceContext(reader, readEndOffset(reader), message.sourceContext);
         break;
       case 5:
-        message.syntax = reader.enum();
+        message.syntax = readEnum(reader);
         break;
       case 6:
-        message.edition = reader.string();
+        message.edition = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -250,40 +253,40 @@ export const EnumCodec: MessageCodec<Enum> = /*@__PURE__*/ createMessageCodec(en
 
 /** Writes a google.protobuf.EnumValue. */
 export function encodeEnumValue(writer: MessageWriter, message: EnumValue): void {
-  writer.check(message, "google.protobuf.EnumValue");
-  if (message.name !== "") writer.string(10, message.name);
-  if (message.number != 0) writer.int32(16, message.number);
+  checkType(message, "google.protobuf.EnumValue");
+  if (message.name !== "") writeString(writer, 10, message.name);
+  if (message.number != 0) writeInt32(writer, 16, message.number);
   for (const item of message.options) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeOption(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.EnumValue up to an offset, or a group to its end. */
 export function decodeEnumValue(reader: MessageReader, end: number, message: EnumValue = newEnumValue()): EnumValue {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.EnumValue", end);
+  const last = enterMessage(reader, "google.protobuf.EnumValue", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 2:
-        message.number = reader.int32();
+        message.number = readInt32(reader);
         break;
       case 3:
-        message.options.push(decodeOption(reader, reader.end()));
+        message.options.push(decodeOption(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -302,36 +305,36 @@ export const EnumValueCodec: MessageCodec<EnumValue> = /*@__PURE__*/ createMessa
 
 /** Writes a google.protobuf.Option. */
 export function encodeOption(writer: MessageWriter, message: Option): void {
-  writer.check(message, "google.protobuf.Option");
-  if (message.name !== "") writer.string(10, message.name);
+  checkType(message, "google.protobuf.Option");
+  if (message.name !== "") writeString(writer, 10, message.name);
   if (message.value !== undefined) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeAny(writer, message.value);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Option up to an offset, or a group to its end. */
 export function decodeOption(reader: MessageReader, end: number, message: Option = newOption()): Option {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Option", end);
+  const last = enterMessage(reader, "google.protobuf.Option", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 2:
-        message.value = decodeAny(reader, reader.end(), message.value);
+        message.value = decodeAny(reader, readEndOffset(reader), message.value);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

@@ -6,32 +6,36 @@ import type {
   BoolValue, BytesValue, DoubleValue, FloatValue, Int32Value, Int64Value, StringValue, UInt32Value, UInt64Value,
 } from "@bufbuild/protobuf/wkt/google/protobuf/wrappers_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
-import { EMPTY_BYTES, createMessageCodec } from "../../../codec/binary/generated.ts";
+import {
+  EMPTY_BYTES, checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readBool, readBytes, readDouble,
+  readFloat, readInt32, readInt64, readString, readTag, readUint64, readUnknown, readVarint32, writeBool, writeBytes,
+  writeDouble, writeFloat, writeInt32, writeInt64, writeString, writeUint64, writeUnknown, writeVarint32,
+} from "../../../codec/binary/generated.ts";
 
 /** Writes a google.protobuf.DoubleValue. */
 export function encodeDoubleValue(writer: MessageWriter, message: DoubleValue): void {
-  writer.check(message, "google.protobuf.DoubleValue");
-  if (!Object.is(message.value, 0)) writer.double(9, message.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.DoubleValue");
+  if (!Object.is(message.value, 0)) writeDouble(writer, 9, message.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.DoubleValue up to an offset, or a group to its end. */
 export function decodeDoubleValue(reader: MessageReader, end: number, message: DoubleValue = newDoubleValue()): DoubleValue {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.DoubleValue", end);
+  const last = enterMessage(reader, "google.protobuf.DoubleValue", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.value = reader.double();
+        message.value = readDouble(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -48,28 +52,28 @@ export const DoubleValueCodec: MessageCodec<DoubleValue> = /*@__PURE__*/ createM
 
 /** Writes a google.protobuf.FloatValue. */
 export function encodeFloatValue(writer: MessageWriter, message: FloatValue): void {
-  writer.check(message, "google.protobuf.FloatValue");
-  if (!Object.is(message.value, 0)) writer.float(13, message.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.FloatValue");
+  if (!Object.is(message.value, 0)) writeFloat(writer, 13, message.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.FloatValue up to an offset, or a group to its end. */
 export function decodeFloatValue(reader: MessageReader, end: number, message: FloatValue = newFloatValue()): FloatValue {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.FloatValue", end);
+  const last = enterMessage(reader, "google.protobuf.FloatValue", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.value = reader.float();
+        message.value = readFloat(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -86,28 +90,28 @@ export const FloatValueCodec: MessageCodec<FloatValue> = /*@__PURE__*/ createMes
 
 /** Writes a google.protobuf.Int64Value. */
 export function encodeInt64Value(writer: MessageWriter, message: Int64Value): void {
-  writer.check(message, "google.protobuf.Int64Value");
-  if (message.value != 0n) writer.int64(8, message.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.Int64Value");
+  if (message.value != 0n) writeInt64(writer, 8, message.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Int64Value up to an offset, or a group to its end. */
 export function decodeInt64Value(reader: MessageReader, end: number, message: Int64Value = newInt64Value()): Int64Value {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Int64Value", end);
+  const last = enterMessage(reader, "google.protobuf.Int64Value", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.value = reader.int64();
+        message.value = readInt64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -124,28 +128,28 @@ export const Int64ValueCodec: MessageCodec<Int64Value> = /*@__PURE__*/ createMes
 
 /** Writes a google.protobuf.UInt64Value. */
 export function encodeUInt64Value(writer: MessageWriter, message: UInt64Value): void {
-  writer.check(message, "google.protobuf.UInt64Value");
-  if (message.value != 0n) writer.uint64(8, message.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.UInt64Value");
+  if (message.value != 0n) writeUint64(writer, 8, message.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.UInt64Value up to an offset, or a group to its end. */
 export function decodeUInt64Value(reader: MessageReader, end: number, message: UInt64Value = newUInt64Value()): UInt64Value {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.UInt64Value", end);
+  const last = enterMessage(reader, "google.protobuf.UInt64Value", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.value = reader.uint64();
+        message.value = readUint64(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -162,28 +166,28 @@ export const UInt64ValueCodec: MessageCodec<UInt64Value> = /*@__PURE__*/ createM
 
 /** Writes a google.protobuf.Int32Value. */
 export function encodeInt32Value(writer: MessageWriter, message: Int32Value): void {
-  writer.check(message, "google.protobuf.Int32Value");
-  if (message.value != 0) writer.int32(8, message.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.Int32Value");
+  if (message.value != 0) writeInt32(writer, 8, message.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.Int32Value up to an offset, or a group to its end. */
 export function decodeInt32Value(reader: MessageReader, end: number, message: Int32Value = newInt32Value()): Int32Value {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.Int32Value", end);
+  const last = enterMessage(reader, "google.protobuf.Int32Value", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.value = reader.int32();
+        message.value = readInt32(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -200,28 +204,28 @@ export const Int32ValueCodec: MessageCodec<Int32Value> = /*@__PURE__*/ createMes
 
 /** Writes a google.protobuf.UInt32Value. */
 export function encodeUInt32Value(writer: MessageWriter, message: UInt32Value): void {
-  writer.check(message, "google.protobuf.UInt32Value");
-  if (message.value != 0) writer.uint32(8, message.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.UInt32Value");
+  if (message.value != 0) writeVarint32(writer, 8, message.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.UInt32Value up to an offset, or a group to its end. */
 export function decodeUInt32Value(reader: MessageReader, end: number, message: UInt32Value = newUInt32Value()): UInt32Value {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.UInt32Value", end);
+  const last = enterMessage(reader, "google.protobuf.UInt32Value", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.value = reader.uint32();
+        message.value = readVarint32(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -238,28 +242,28 @@ export const UInt32ValueCodec: MessageCodec<UInt32Value> = /*@__PURE__*/ createM
 
 /** Writes a google.protobuf.BoolValue. */
 export function encodeBoolValue(writer: MessageWriter, message: BoolValue): void {
-  writer.check(message, "google.protobuf.BoolValue");
-  if (message.value !== false) writer.bool(8, message.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.BoolValue");
+  if (message.value !== false) writeBool(writer, 8, message.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.BoolValue up to an offset, or a group to its end. */
 export function decodeBoolValue(reader: MessageReader, end: number, message: BoolValue = newBoolValue()): BoolValue {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.BoolValue", end);
+  const last = enterMessage(reader, "google.protobuf.BoolValue", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.value = reader.bool();
+        message.value = readBool(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -276,28 +280,28 @@ export const BoolValueCodec: MessageCodec<BoolValue> = /*@__PURE__*/ createMessa
 
 /** Writes a google.protobuf.StringValue. */
 export function encodeStringValue(writer: MessageWriter, message: StringValue): void {
-  writer.check(message, "google.protobuf.StringValue");
-  if (message.value !== "") writer.string(10, message.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.StringValue");
+  if (message.value !== "") writeString(writer, 10, message.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.StringValue up to an offset, or a group to its end. */
 export function decodeStringValue(reader: MessageReader, end: number, message: StringValue = newStringValue()): StringValue {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.StringValue", end);
+  const last = enterMessage(reader, "google.protobuf.StringValue", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.value = reader.string();
+        message.value = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -314,28 +318,28 @@ export const StringValueCodec: MessageCodec<StringValue> = /*@__PURE__*/ createM
 
 /** Writes a google.protobuf.BytesValue. */
 export function encodeBytesValue(writer: MessageWriter, message: BytesValue): void {
-  writer.check(message, "google.protobuf.BytesValue");
-  if (message.value.byteLength !== 0) writer.data(10, message.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.BytesValue");
+  if (message.value.byteLength !== 0) writeBytes(writer, 10, message.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.BytesValue up to an offset, or a group to its end. */
 export function decodeBytesValue(reader: MessageReader, end: number, message: BytesValue = newBytesValue()): BytesValue {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.BytesValue", end);
+  const last = enterMessage(reader, "google.protobuf.BytesValue", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.value = reader.data();
+        message.value = readBytes(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

@@ -6,47 +6,50 @@ import type {
   CodeGeneratorRequest, CodeGeneratorResponse, CodeGeneratorResponse_File, Version,
 } from "@bufbuild/protobuf/wkt/google/protobuf/compiler/plugin_pb.js";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../../codec/binary/generated.ts";
-import { createMessageCodec } from "../../../../codec/binary/generated.ts";
+import {
+  beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readEndOffset, readInt32,
+  readLenientString, readTag, readUint64, readUnknown, writeInt32, writeString, writeUint64, writeUnknown,
+} from "../../../../codec/binary/generated.ts";
 import {
   decodeFileDescriptorProto, decodeGeneratedCodeInfo, encodeFileDescriptorProto, encodeGeneratedCodeInfo,
 } from "../descriptor_codec.ts";
 
 /** Writes a google.protobuf.compiler.Version. */
 export function encodeVersion(writer: MessageWriter, message: Version): void {
-  writer.check(message, "google.protobuf.compiler.Version");
-  if (Object.hasOwn(message, "major") && message.major !== undefined) writer.int32(8, message.major);
-  if (Object.hasOwn(message, "minor") && message.minor !== undefined) writer.int32(16, message.minor);
-  if (Object.hasOwn(message, "patch") && message.patch !== undefined) writer.int32(24, message.patch);
-  if (Object.hasOwn(message, "suffix") && message.suffix !== undefined) writer.string(34, message.suffix);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "google.protobuf.compiler.Version");
+  if (Object.hasOwn(message, "major") && message.major !== undefined) writeInt32(writer, 8, message.major);
+  if (Object.hasOwn(message, "minor") && message.minor !== undefined) writeInt32(writer, 16, message.minor);
+  if (Object.hasOwn(message, "patch") && message.patch !== undefined) writeInt32(writer, 24, message.patch);
+  if (Object.hasOwn(message, "suffix") && message.suffix !== undefined) writeString(writer, 34, message.suffix);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.compiler.Version up to an offset, or a group to its end. */
 export function decodeVersion(reader: MessageReader, end: number, message: Version = newVersion()): Version {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.compiler.Version", end);
+  const last = enterMessage(reader, "google.protobuf.compiler.Version", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.major = reader.int32();
+        message.major = readInt32(reader);
         break;
       case 2:
-        message.minor = reader.int32();
+        message.minor = readInt32(reader);
         break;
       case 3:
-        message.patch = reader.int32();
+        message.patch = readInt32(reader);
         break;
       case 4:
-        message.suffix = reader.lenientString();
+        message.suffix = readLenientString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -70,56 +73,56 @@ export const VersionCodec: MessageCodec<Version> = /*@__PURE__*/ createMessageCo
 
 /** Writes a google.protobuf.compiler.CodeGeneratorRequest. */
 export function encodeCodeGeneratorRequest(writer: MessageWriter, message: CodeGeneratorRequest): void {
-  writer.check(message, "google.protobuf.compiler.CodeGeneratorRequest");
-  for (const item of message.fileToGenerate) writer.string(10, item);
-  if (Object.hasOwn(message, "parameter") && message.parameter !== undefined) writer.string(18, message.parameter);
+  checkType(message, "google.protobuf.compiler.CodeGeneratorRequest");
+  for (const item of message.fileToGenerate) writeString(writer, 10, item);
+  if (Object.hasOwn(message, "parameter") && message.parameter !== undefined) writeString(writer, 18, message.parameter);
   if (message.compilerVersion !== undefined) {
-    const start = writer.fork(26);
+    const start = beginField(writer, 26);
     encodeVersion(writer, message.compilerVersion);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.protoFile) {
-    const start = writer.fork(122);
+    const start = beginField(writer, 122);
     encodeFileDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
   for (const item of message.sourceFileDescriptors) {
-    const start = writer.fork(138);
+    const start = beginField(writer, 138);
     encodeFileDescriptorProto(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.compiler.CodeGeneratorRequest up to an offset, or a group to its end. */
 export function decodeCodeGeneratorRequest(reader: MessageReader, end: number, message: CodeGeneratorRequest = newCodeGeneratorRequest()): CodeGeneratorRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.compiler.CodeGeneratorRequest", end);
+  const last = enterMessage(reader, "google.protobuf.compiler.CodeGeneratorRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.fileToGenerate.push(reader.lenientString());
+        message.fileToGenerate.push(readLenientString(reader));
         break;
       case 2:
-        message.parameter = reader.lenientString();
+        message.parameter = readLenientString(reader);
         break;
       case 15:
-        message.protoFile.push(decodeFileDescriptorProto(reader, reader.end()));
+        message.protoFile.push(decodeFileDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 17:
-        message.sourceFileDescriptors.push(decodeFileDescriptorProto(reader, reader.end()));
+        message.sourceFileDescriptors.push(decodeFileDescriptorProto(reader, readEndOffset(reader)));
         break;
       case 3:
-        message.compilerVersion = decodeVersion(reader, reader.end(), message.compilerVersion);
+        message.compilerVersion = decodeVersion(reader, readEndOffset(reader), message.compilerVersion);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -143,48 +146,48 @@ export const CodeGeneratorRequestCodec: MessageCodec<CodeGeneratorRequest> = /*@
 
 /** Writes a google.protobuf.compiler.CodeGeneratorResponse. */
 export function encodeCodeGeneratorResponse(writer: MessageWriter, message: CodeGeneratorResponse): void {
-  writer.check(message, "google.protobuf.compiler.CodeGeneratorResponse");
-  if (Object.hasOwn(message, "error") && message.error !== undefined) writer.string(10, message.error);
-  if (Object.hasOwn(message, "supportedFeatures") && message.supportedFeatures !== undefined) writer.uint64(16, message.supportedFeatures);
-  if (Object.hasOwn(message, "minimumEdition") && message.minimumEdition !== undefined) writer.int32(24, message.minimumEdition);
-  if (Object.hasOwn(message, "maximumEdition") && message.maximumEdition !== undefined) writer.int32(32, message.maximumEdition);
+  checkType(message, "google.protobuf.compiler.CodeGeneratorResponse");
+  if (Object.hasOwn(message, "error") && message.error !== undefined) writeString(writer, 10, message.error);
+  if (Object.hasOwn(message, "supportedFeatures") && message.supportedFeatures !== undefined) writeUint64(writer, 16, message.supportedFeatures);
+  if (Object.hasOwn(message, "minimumEdition") && message.minimumEdition !== undefined) writeInt32(writer, 24, message.minimumEdition);
+  if (Object.hasOwn(message, "maximumEdition") && message.maximumEdition !== undefined) writeInt32(writer, 32, message.maximumEdition);
   for (const item of message.file) {
-    const start = writer.fork(122);
+    const start = beginField(writer, 122);
     encodeCodeGeneratorResponse_File(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.compiler.CodeGeneratorResponse up to an offset, or a group to its end. */
 export function decodeCodeGeneratorResponse(reader: MessageReader, end: number, message: CodeGeneratorResponse = newCodeGeneratorResponse()): CodeGeneratorResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.compiler.CodeGeneratorResponse", end);
+  const last = enterMessage(reader, "google.protobuf.compiler.CodeGeneratorResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.error = reader.lenientString();
+        message.error = readLenientString(reader);
         break;
       case 2:
-        message.supportedFeatures = reader.uint64();
+        message.supportedFeatures = readUint64(reader);
         break;
       case 3:
-        message.minimumEdition = reader.int32();
+        message.minimumEdition = readInt32(reader);
         break;
       case 4:
-        message.maximumEdition = reader.int32();
+        message.maximumEdition = readInt32(reader);
         break;
       case 15:
-        message.file.push(decodeCodeGeneratorResponse_File(reader, reader.end()));
+        message.file.push(decodeCodeGeneratorResponse_File(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -209,44 +212,44 @@ export const CodeGeneratorResponseCodec: MessageCodec<CodeGeneratorResponse> = /
 
 /** Writes a google.protobuf.compiler.CodeGeneratorResponse.File. */
 export function encodeCodeGeneratorResponse_File(writer: MessageWriter, message: CodeGeneratorResponse_File): void {
-  writer.check(message, "google.protobuf.compiler.CodeGeneratorResponse.File");
-  if (Object.hasOwn(message, "name") && message.name !== undefined) writer.string(10, message.name);
-  if (Object.hasOwn(message, "insertionPoint") && message.insertionPoint !== undefined) writer.string(18, message.insertionPoint);
-  if (Object.hasOwn(message, "content") && message.content !== undefined) writer.string(122, message.content);
+  checkType(message, "google.protobuf.compiler.CodeGeneratorResponse.File");
+  if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
+  if (Object.hasOwn(message, "insertionPoint") && message.insertionPoint !== undefined) writeString(writer, 18, message.insertionPoint);
+  if (Object.hasOwn(message, "content") && message.content !== undefined) writeString(writer, 122, message.content);
   if (message.generatedCodeInfo !== undefined) {
-    const start = writer.fork(130);
+    const start = beginField(writer, 130);
     encodeGeneratedCodeInfo(writer, message.generatedCodeInfo);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a google.protobuf.compiler.CodeGeneratorResponse.File up to an offset, or a group to its end. */
 export function decodeCodeGeneratorResponse_File(reader: MessageReader, end: number, message: CodeGeneratorResponse_File = newCodeGeneratorResponse_File()): CodeGeneratorResponse_File {
   let unknown = message.$unknown;
-  const last = reader.enter("google.protobuf.compiler.CodeGeneratorResponse.File", end);
+  const last = enterMessage(reader, "google.protobuf.compiler.CodeGeneratorResponse.File", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.lenientString();
+        message.name = readLenientString(reader);
         break;
       case 2:
-        message.insertionPoint = reader.lenientString();
+        message.insertionPoint = readLenientString(reader);
         break;
       case 15:
-        message.content = reader.lenientString();
+        message.content = readLenientString(reader);
         break;
       case 16:
-        message.generatedCodeInfo = decodeGeneratedCodeInfo(reader, reader.end(), message.generatedCodeInfo);
+        message.generatedCodeInfo = decodeGeneratedCodeInfo(reader, readEndOffset(reader), message.generatedCodeInfo);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

@@ -19,33 +19,36 @@
 /* eslint-disable */
 
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../../stub.ts";
-import { createMessageCodec, setEntry } from "../../../../stub.ts";
+import {
+  beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readEndOffset, readEnum,
+  readKey, readString, readTag, readUnknown, setEntry, skipField, writeInt32, writeString, writeUnknown,
+} from "../../../../stub.ts";
 import type { HealthCheckRequest, HealthCheckResponse, HealthListRequest, HealthListResponse } from "./health_pb.ts";
 
 /** Writes a grpc.health.v1.HealthCheckRequest. */
 export function encodeHealthCheckRequest(writer: MessageWriter, message: HealthCheckRequest): void {
-  writer.check(message, "grpc.health.v1.HealthCheckRequest");
-  if (message.service !== "") writer.string(10, message.service);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "grpc.health.v1.HealthCheckRequest");
+  if (message.service !== "") writeString(writer, 10, message.service);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.health.v1.HealthCheckRequest up to an offset, or a group to its end. */
 export function decodeHealthCheckRequest(reader: MessageReader, end: number, message: HealthCheckRequest = newHealthCheckRequest()): HealthCheckRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.health.v1.HealthCheckRequest", end);
+  const last = enterMessage(reader, "grpc.health.v1.HealthCheckRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.service = reader.string();
+        message.service = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -62,28 +65,28 @@ export const HealthCheckRequestCodec: MessageCodec<HealthCheckRequest> = /*@__PU
 
 /** Writes a grpc.health.v1.HealthCheckResponse. */
 export function encodeHealthCheckResponse(writer: MessageWriter, message: HealthCheckResponse): void {
-  writer.check(message, "grpc.health.v1.HealthCheckResponse");
-  if (message.status !== 0) writer.int32(8, message.status);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "grpc.health.v1.HealthCheckResponse");
+  if (message.status !== 0) writeInt32(writer, 8, message.status);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.health.v1.HealthCheckResponse up to an offset, or a group to its end. */
 export function decodeHealthCheckResponse(reader: MessageReader, end: number, message: HealthCheckResponse = newHealthCheckResponse()): HealthCheckResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.health.v1.HealthCheckResponse", end);
+  const last = enterMessage(reader, "grpc.health.v1.HealthCheckResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.status = reader.enum();
+        message.status = readEnum(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -100,23 +103,23 @@ export const HealthCheckResponseCodec: MessageCodec<HealthCheckResponse> = /*@__
 
 /** Writes a grpc.health.v1.HealthListRequest. */
 export function encodeHealthListRequest(writer: MessageWriter, message: HealthListRequest): void {
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.health.v1.HealthListRequest up to an offset, or a group to its end. */
 export function decodeHealthListRequest(reader: MessageReader, end: number, message: HealthListRequest = newHealthListRequest()): HealthListRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.health.v1.HealthListRequest", end);
+  const last = enterMessage(reader, "grpc.health.v1.HealthListRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -132,53 +135,53 @@ export const HealthListRequestCodec: MessageCodec<HealthListRequest> = /*@__PURE
 
 /** Writes a grpc.health.v1.HealthListResponse. */
 export function encodeHealthListResponse(writer: MessageWriter, message: HealthListResponse): void {
-  writer.check(message, "grpc.health.v1.HealthListResponse");
+  checkType(message, "grpc.health.v1.HealthListResponse");
   for (const key in message.statuses) {
     if (!Object.hasOwn(message.statuses, key)) continue;
     const value = message.statuses[key]!;
-    const start = writer.fork(10);
-    writer.string(10, key);
-    const valueStart = writer.fork(18);
+    const start = beginField(writer, 10);
+    writeString(writer, 10, key);
+    const valueStart = beginField(writer, 18);
     encodeHealthCheckResponse(writer, value);
-    writer.join(valueStart);
-    writer.join(start);
+    endField(writer, valueStart);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.health.v1.HealthListResponse up to an offset, or a group to its end. */
 export function decodeHealthListResponse(reader: MessageReader, end: number, message: HealthListResponse = newHealthListResponse()): HealthListResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.health.v1.HealthListResponse", end);
+  const last = enterMessage(reader, "grpc.health.v1.HealthListResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1: {
         let key = "";
         let value: HealthCheckResponse | undefined = undefined;
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.key();
+              key = readKey(reader);
               break;
             case 2:
-              value = decodeHealthCheckResponse(reader, reader.end(), value);
+              value = decodeHealthCheckResponse(reader, readEndOffset(reader), value);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         setEntry(message.statuses, key, value ?? newHealthCheckResponse());
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

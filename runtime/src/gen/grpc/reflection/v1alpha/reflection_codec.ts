@@ -20,7 +20,10 @@
 /* eslint-disable */
 
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../../stub.ts";
-import { createMessageCodec } from "../../../../stub.ts";
+import {
+  beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBytes, readEndOffset,
+  readInt32, readString, readTag, readUnknown, writeBytes, writeInt32, writeString, writeUnknown,
+} from "../../../../stub.ts";
 import type {
   ErrorResponse, ExtensionNumberResponse, ExtensionRequest, FileDescriptorResponse, ListServiceResponse,
   ServerReflectionRequest, ServerReflectionResponse, ServiceResponse,
@@ -28,52 +31,52 @@ import type {
 
 /** Writes a grpc.reflection.v1alpha.ServerReflectionRequest. */
 export function encodeServerReflectionRequest(writer: MessageWriter, message: ServerReflectionRequest): void {
-  writer.check(message, "grpc.reflection.v1alpha.ServerReflectionRequest");
-  if (message.host !== "") writer.string(10, message.host);
-  if (message.messageRequest.case === "fileByFilename") writer.string(26, message.messageRequest.value);
-  if (message.messageRequest.case === "fileContainingSymbol") writer.string(34, message.messageRequest.value);
+  checkType(message, "grpc.reflection.v1alpha.ServerReflectionRequest");
+  if (message.host !== "") writeString(writer, 10, message.host);
+  if (message.messageRequest.case === "fileByFilename") writeString(writer, 26, message.messageRequest.value);
+  if (message.messageRequest.case === "fileContainingSymbol") writeString(writer, 34, message.messageRequest.value);
   if (message.messageRequest.case === "fileContainingExtension") {
-    const start = writer.fork(42);
+    const start = beginField(writer, 42);
     encodeExtensionRequest(writer, message.messageRequest.value);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.messageRequest.case === "allExtensionNumbersOfType") writer.string(50, message.messageRequest.value);
-  if (message.messageRequest.case === "listServices") writer.string(58, message.messageRequest.value);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.messageRequest.case === "allExtensionNumbersOfType") writeString(writer, 50, message.messageRequest.value);
+  if (message.messageRequest.case === "listServices") writeString(writer, 58, message.messageRequest.value);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.reflection.v1alpha.ServerReflectionRequest up to an offset, or a group to its end. */
 export function decodeServerReflectionRequest(reader: MessageReader, end: number, message: ServerReflectionRequest = newServerReflectionRequest()): ServerReflectionRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.reflection.v1alpha.ServerReflectionRequest", end);
+  const last = enterMessage(reader, "grpc.reflection.v1alpha.ServerReflectionRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.host = reader.string();
+        message.host = readString(reader);
         break;
       case 3:
-        message.messageRequest = { case: "fileByFilename", value: reader.string() };
+        message.messageRequest = { case: "fileByFilename", value: readString(reader) };
         break;
       case 4:
-        message.messageRequest = { case: "fileContainingSymbol", value: reader.string() };
+        message.messageRequest = { case: "fileContainingSymbol", value: readString(reader) };
         break;
       case 5:
-        message.messageRequest = { case: "fileContainingExtension", value: decodeExtensionRequest(reader, reader.end(), message.messageRequest.case === "fileContainingExtension" ? message.messageRequest.value : undefined) };
+        message.messageRequest = { case: "fileContainingExtension", value: decodeExtensionRequest(reader, readEndOffset(reader), message.messageRequest.case === "fileContainingExtension" ? message.messageRequest.value : undefined) };
         break;
       case 6:
-        message.messageRequest = { case: "allExtensionNumbersOfType", value: reader.string() };
+        message.messageRequest = { case: "allExtensionNumbersOfType", value: readString(reader) };
         break;
       case 7:
-        message.messageRequest = { case: "listServices", value: reader.string() };
+        message.messageRequest = { case: "listServices", value: readString(reader) };
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -91,32 +94,32 @@ export const ServerReflectionRequestCodec: MessageCodec<ServerReflectionRequest>
 
 /** Writes a grpc.reflection.v1alpha.ExtensionRequest. */
 export function encodeExtensionRequest(writer: MessageWriter, message: ExtensionRequest): void {
-  writer.check(message, "grpc.reflection.v1alpha.ExtensionRequest");
-  if (message.containingType !== "") writer.string(10, message.containingType);
-  if (message.extensionNumber != 0) writer.int32(16, message.extensionNumber);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "grpc.reflection.v1alpha.ExtensionRequest");
+  if (message.containingType !== "") writeString(writer, 10, message.containingType);
+  if (message.extensionNumber != 0) writeInt32(writer, 16, message.extensionNumber);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.reflection.v1alpha.ExtensionRequest up to an offset, or a group to its end. */
 export function decodeExtensionRequest(reader: MessageReader, end: number, message: ExtensionRequest = newExtensionRequest()): ExtensionRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.reflection.v1alpha.ExtensionRequest", end);
+  const last = enterMessage(reader, "grpc.reflection.v1alpha.ExtensionRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.containingType = reader.string();
+        message.containingType = readString(reader);
         break;
       case 2:
-        message.extensionNumber = reader.int32();
+        message.extensionNumber = readInt32(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -134,68 +137,68 @@ export const ExtensionRequestCodec: MessageCodec<ExtensionRequest> = /*@__PURE__
 
 /** Writes a grpc.reflection.v1alpha.ServerReflectionResponse. */
 export function encodeServerReflectionResponse(writer: MessageWriter, message: ServerReflectionResponse): void {
-  writer.check(message, "grpc.reflection.v1alpha.ServerReflectionResponse");
-  if (message.validHost !== "") writer.string(10, message.validHost);
+  checkType(message, "grpc.reflection.v1alpha.ServerReflectionResponse");
+  if (message.validHost !== "") writeString(writer, 10, message.validHost);
   if (message.originalRequest !== undefined) {
-    const start = writer.fork(18);
+    const start = beginField(writer, 18);
     encodeServerReflectionRequest(writer, message.originalRequest);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.messageResponse.case === "fileDescriptorResponse") {
-    const start = writer.fork(34);
+    const start = beginField(writer, 34);
     encodeFileDescriptorResponse(writer, message.messageResponse.value);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.messageResponse.case === "allExtensionNumbersResponse") {
-    const start = writer.fork(42);
+    const start = beginField(writer, 42);
     encodeExtensionNumberResponse(writer, message.messageResponse.value);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.messageResponse.case === "listServicesResponse") {
-    const start = writer.fork(50);
+    const start = beginField(writer, 50);
     encodeListServiceResponse(writer, message.messageResponse.value);
-    writer.join(start);
+    endField(writer, start);
   }
   if (message.messageResponse.case === "errorResponse") {
-    const start = writer.fork(58);
+    const start = beginField(writer, 58);
     encodeErrorResponse(writer, message.messageResponse.value);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.reflection.v1alpha.ServerReflectionResponse up to an offset, or a group to its end. */
 export function decodeServerReflectionResponse(reader: MessageReader, end: number, message: ServerReflectionResponse = newServerReflectionResponse()): ServerReflectionResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.reflection.v1alpha.ServerReflectionResponse", end);
+  const last = enterMessage(reader, "grpc.reflection.v1alpha.ServerReflectionResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.validHost = reader.string();
+        message.validHost = readString(reader);
         break;
       case 2:
-        message.originalRequest = decodeServerReflectionRequest(reader, reader.end(), message.originalRequest);
+        message.originalRequest = decodeServerReflectionRequest(reader, readEndOffset(reader), message.originalRequest);
         break;
       case 4:
-        message.messageResponse = { case: "fileDescriptorResponse", value: decodeFileDescriptorResponse(reader, reader.end(), message.messageResponse.case === "fileDescriptorResponse" ? message.messageResponse.value : undefined) };
+        message.messageResponse = { case: "fileDescriptorResponse", value: decodeFileDescriptorResponse(reader, readEndOffset(reader), message.messageResponse.case === "fileDescriptorResponse" ? message.messageResponse.value : undefined) };
         break;
       case 5:
-        message.messageResponse = { case: "allExtensionNumbersResponse", value: decodeExtensionNumberResponse(reader, reader.end(), message.messageResponse.case === "allExtensionNumbersResponse" ? message.messageResponse.value : undefined) };
+        message.messageResponse = { case: "allExtensionNumbersResponse", value: decodeExtensionNumberResponse(reader, readEndOffset(reader), message.messageResponse.case === "allExtensionNumbersResponse" ? message.messageResponse.value : undefined) };
         break;
       case 6:
-        message.messageResponse = { case: "listServicesResponse", value: decodeListServiceResponse(reader, reader.end(), message.messageResponse.case === "listServicesResponse" ? message.messageResponse.value : undefined) };
+        message.messageResponse = { case: "listServicesResponse", value: decodeListServiceResponse(reader, readEndOffset(reader), message.messageResponse.case === "listServicesResponse" ? message.messageResponse.value : undefined) };
         break;
       case 7:
-        message.messageResponse = { case: "errorResponse", value: decodeErrorResponse(reader, reader.end(), message.messageResponse.case === "errorResponse" ? message.messageResponse.value : undefined) };
+        message.messageResponse = { case: "errorResponse", value: decodeErrorResponse(reader, readEndOffset(reader), message.messageResponse.case === "errorResponse" ? message.messageResponse.value : undefined) };
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -213,28 +216,28 @@ export const ServerReflectionResponseCodec: MessageCodec<ServerReflectionRespons
 
 /** Writes a grpc.reflection.v1alpha.FileDescriptorResponse. */
 export function encodeFileDescriptorResponse(writer: MessageWriter, message: FileDescriptorResponse): void {
-  writer.check(message, "grpc.reflection.v1alpha.FileDescriptorResponse");
-  for (const item of message.fileDescriptorProto) writer.data(10, item);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "grpc.reflection.v1alpha.FileDescriptorResponse");
+  for (const item of message.fileDescriptorProto) writeBytes(writer, 10, item);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.reflection.v1alpha.FileDescriptorResponse up to an offset, or a group to its end. */
 export function decodeFileDescriptorResponse(reader: MessageReader, end: number, message: FileDescriptorResponse = newFileDescriptorResponse()): FileDescriptorResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.reflection.v1alpha.FileDescriptorResponse", end);
+  const last = enterMessage(reader, "grpc.reflection.v1alpha.FileDescriptorResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.fileDescriptorProto.push(reader.data());
+        message.fileDescriptorProto.push(readBytes(reader));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -251,40 +254,40 @@ export const FileDescriptorResponseCodec: MessageCodec<FileDescriptorResponse> =
 
 /** Writes a grpc.reflection.v1alpha.ExtensionNumberResponse. */
 export function encodeExtensionNumberResponse(writer: MessageWriter, message: ExtensionNumberResponse): void {
-  writer.check(message, "grpc.reflection.v1alpha.ExtensionNumberResponse");
-  if (message.baseTypeName !== "") writer.string(10, message.baseTypeName);
+  checkType(message, "grpc.reflection.v1alpha.ExtensionNumberResponse");
+  if (message.baseTypeName !== "") writeString(writer, 10, message.baseTypeName);
   if (message.extensionNumber.length > 0) {
-    const start = writer.fork(18);
-    for (const item of message.extensionNumber) writer.int32(0, item);
-    writer.join(start);
+    const start = beginField(writer, 18);
+    for (const item of message.extensionNumber) writeInt32(writer, 0, item);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.reflection.v1alpha.ExtensionNumberResponse up to an offset, or a group to its end. */
 export function decodeExtensionNumberResponse(reader: MessageReader, end: number, message: ExtensionNumberResponse = newExtensionNumberResponse()): ExtensionNumberResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.reflection.v1alpha.ExtensionNumberResponse", end);
+  const last = enterMessage(reader, "grpc.reflection.v1alpha.ExtensionNumberResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.baseTypeName = reader.string();
+        message.baseTypeName = readString(reader);
         break;
       case 2:
         if ((tag & 7) === 2) {
-          for (const packed = reader.end(); reader.pos < packed; ) message.extensionNumber.push(reader.int32());
+          for (const packed = readEndOffset(reader); reader.pos < packed; ) message.extensionNumber.push(readInt32(reader));
         } else {
-          message.extensionNumber.push(reader.int32());
+          message.extensionNumber.push(readInt32(reader));
         }
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -302,32 +305,32 @@ export const ExtensionNumberResponseCodec: MessageCodec<ExtensionNumberResponse>
 
 /** Writes a grpc.reflection.v1alpha.ListServiceResponse. */
 export function encodeListServiceResponse(writer: MessageWriter, message: ListServiceResponse): void {
-  writer.check(message, "grpc.reflection.v1alpha.ListServiceResponse");
+  checkType(message, "grpc.reflection.v1alpha.ListServiceResponse");
   for (const item of message.service) {
-    const start = writer.fork(10);
+    const start = beginField(writer, 10);
     encodeServiceResponse(writer, item);
-    writer.join(start);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.reflection.v1alpha.ListServiceResponse up to an offset, or a group to its end. */
 export function decodeListServiceResponse(reader: MessageReader, end: number, message: ListServiceResponse = newListServiceResponse()): ListServiceResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.reflection.v1alpha.ListServiceResponse", end);
+  const last = enterMessage(reader, "grpc.reflection.v1alpha.ListServiceResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.service.push(decodeServiceResponse(reader, reader.end()));
+        message.service.push(decodeServiceResponse(reader, readEndOffset(reader)));
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -344,28 +347,28 @@ export const ListServiceResponseCodec: MessageCodec<ListServiceResponse> = /*@__
 
 /** Writes a grpc.reflection.v1alpha.ServiceResponse. */
 export function encodeServiceResponse(writer: MessageWriter, message: ServiceResponse): void {
-  writer.check(message, "grpc.reflection.v1alpha.ServiceResponse");
-  if (message.name !== "") writer.string(10, message.name);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "grpc.reflection.v1alpha.ServiceResponse");
+  if (message.name !== "") writeString(writer, 10, message.name);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.reflection.v1alpha.ServiceResponse up to an offset, or a group to its end. */
 export function decodeServiceResponse(reader: MessageReader, end: number, message: ServiceResponse = newServiceResponse()): ServiceResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.reflection.v1alpha.ServiceResponse", end);
+  const last = enterMessage(reader, "grpc.reflection.v1alpha.ServiceResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
@@ -382,32 +385,32 @@ export const ServiceResponseCodec: MessageCodec<ServiceResponse> = /*@__PURE__*/
 
 /** Writes a grpc.reflection.v1alpha.ErrorResponse. */
 export function encodeErrorResponse(writer: MessageWriter, message: ErrorResponse): void {
-  writer.check(message, "grpc.reflection.v1alpha.ErrorResponse");
-  if (message.errorCode != 0) writer.int32(8, message.errorCode);
-  if (message.errorMessage !== "") writer.string(18, message.errorMessage);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "grpc.reflection.v1alpha.ErrorResponse");
+  if (message.errorCode != 0) writeInt32(writer, 8, message.errorCode);
+  if (message.errorMessage !== "") writeString(writer, 18, message.errorMessage);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a grpc.reflection.v1alpha.ErrorResponse up to an offset, or a group to its end. */
 export function decodeErrorResponse(reader: MessageReader, end: number, message: ErrorResponse = newErrorResponse()): ErrorResponse {
   let unknown = message.$unknown;
-  const last = reader.enter("grpc.reflection.v1alpha.ErrorResponse", end);
+  const last = enterMessage(reader, "grpc.reflection.v1alpha.ErrorResponse", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.errorCode = reader.int32();
+        message.errorCode = readInt32(reader);
         break;
       case 2:
-        message.errorMessage = reader.string();
+        message.errorMessage = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 

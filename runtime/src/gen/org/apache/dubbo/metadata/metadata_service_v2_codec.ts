@@ -6,37 +6,40 @@
 /* eslint-disable */
 
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../../../stub.ts";
-import { createMessageCodec, setEntry } from "../../../../../stub.ts";
+import {
+  beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readEndOffset, readInt32,
+  readKey, readString, readTag, readUnknown, setEntry, skipField, writeInt32, writeString, writeUnknown,
+} from "../../../../../stub.ts";
 import type { MetadataInfoV2, MetadataRequest, ServiceInfoV2 } from "./metadata_service_v2_pb.ts";
 
 /** Writes a org.apache.dubbo.metadata.MetadataRequest. */
 export function encodeMetadataRequest(writer: MessageWriter, message: MetadataRequest): void {
-  writer.check(message, "org.apache.dubbo.metadata.MetadataRequest");
-  if (message.revision !== "") writer.string(10, message.revision);
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  checkType(message, "org.apache.dubbo.metadata.MetadataRequest");
+  if (message.revision !== "") writeString(writer, 10, message.revision);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a org.apache.dubbo.metadata.MetadataRequest up to an offset, or a group to its end. */
 export function decodeMetadataRequest(reader: MessageReader, end: number, message: MetadataRequest = newMetadataRequest()): MetadataRequest {
   let unknown = message.$unknown;
-  const last = reader.enter("org.apache.dubbo.metadata.MetadataRequest", end);
+  const last = enterMessage(reader, "org.apache.dubbo.metadata.MetadataRequest", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.revision = reader.string();
+        message.revision = readString(reader);
         break;
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a org.apache.dubbo.metadata.MetadataRequest without any field set. */
+/** Creates a org.apache.dubbo.metadata.MetadataRequest without any field set. */
 export function newMetadataRequest(): MetadataRequest {
   return {
     $typeName: "org.apache.dubbo.metadata.MetadataRequest",
@@ -49,64 +52,65 @@ export const MetadataRequestCodec: MessageCodec<MetadataRequest> = /*@__PURE__*/
 
 /** Writes a org.apache.dubbo.metadata.MetadataInfoV2. */
 export function encodeMetadataInfoV2(writer: MessageWriter, message: MetadataInfoV2): void {
-  writer.check(message, "org.apache.dubbo.metadata.MetadataInfoV2");
-  if (message.app !== "") writer.string(10, message.app);
-  if (message.version !== "") writer.string(18, message.version);
-  for (const key of Object.keys(message.services)) {
+  checkType(message, "org.apache.dubbo.metadata.MetadataInfoV2");
+  if (message.app !== "") writeString(writer, 10, message.app);
+  if (message.version !== "") writeString(writer, 18, message.version);
+  for (const key in message.services) {
+    if (!Object.hasOwn(message.services, key)) continue;
     const value = message.services[key]!;
-    const start = writer.fork(26);
-    writer.string(10, key);
-    const valueStart = writer.fork(18);
+    const start = beginField(writer, 26);
+    writeString(writer, 10, key);
+    const valueStart = beginField(writer, 18);
     encodeServiceInfoV2(writer, value);
-    writer.join(valueStart);
-    writer.join(start);
+    endField(writer, valueStart);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a org.apache.dubbo.metadata.MetadataInfoV2 up to an offset, or a group to its end. */
 export function decodeMetadataInfoV2(reader: MessageReader, end: number, message: MetadataInfoV2 = newMetadataInfoV2()): MetadataInfoV2 {
   let unknown = message.$unknown;
-  const last = reader.enter("org.apache.dubbo.metadata.MetadataInfoV2", end);
+  const last = enterMessage(reader, "org.apache.dubbo.metadata.MetadataInfoV2", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.app = reader.string();
+        message.app = readString(reader);
         break;
       case 2:
-        message.version = reader.string();
+        message.version = readString(reader);
         break;
       case 3: {
         let key = "";
         let value: ServiceInfoV2 | undefined = undefined;
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.string();
+              key = readKey(reader);
               break;
             case 2:
-              value = decodeServiceInfoV2(reader, reader.end(), value);
+              value = decodeServiceInfoV2(reader, readEndOffset(reader), value);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         setEntry(message.services, key, value ?? newServiceInfoV2());
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a org.apache.dubbo.metadata.MetadataInfoV2 without any field set. */
+/** Creates a org.apache.dubbo.metadata.MetadataInfoV2 without any field set. */
 export function newMetadataInfoV2(): MetadataInfoV2 {
   return {
     $typeName: "org.apache.dubbo.metadata.MetadataInfoV2",
@@ -121,78 +125,79 @@ export const MetadataInfoV2Codec: MessageCodec<MetadataInfoV2> = /*@__PURE__*/ c
 
 /** Writes a org.apache.dubbo.metadata.ServiceInfoV2. */
 export function encodeServiceInfoV2(writer: MessageWriter, message: ServiceInfoV2): void {
-  writer.check(message, "org.apache.dubbo.metadata.ServiceInfoV2");
-  if (message.name !== "") writer.string(10, message.name);
-  if (message.group !== "") writer.string(18, message.group);
-  if (message.version !== "") writer.string(26, message.version);
-  if (message.protocol !== "") writer.string(34, message.protocol);
-  if (message.port !== 0) writer.int32(40, message.port);
-  if (message.path !== "") writer.string(50, message.path);
-  for (const key of Object.keys(message.params)) {
+  checkType(message, "org.apache.dubbo.metadata.ServiceInfoV2");
+  if (message.name !== "") writeString(writer, 10, message.name);
+  if (message.group !== "") writeString(writer, 18, message.group);
+  if (message.version !== "") writeString(writer, 26, message.version);
+  if (message.protocol !== "") writeString(writer, 34, message.protocol);
+  if (message.port != 0) writeInt32(writer, 40, message.port);
+  if (message.path !== "") writeString(writer, 50, message.path);
+  for (const key in message.params) {
+    if (!Object.hasOwn(message.params, key)) continue;
     const value = message.params[key]!;
-    const start = writer.fork(58);
-    writer.string(10, key);
-    writer.string(18, value);
-    writer.join(start);
+    const start = beginField(writer, 58);
+    writeString(writer, 10, key);
+    writeString(writer, 18, value);
+    endField(writer, start);
   }
-  if (message.$unknown !== undefined) writer.unknown(message.$unknown);
+  if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
 /** Reads a org.apache.dubbo.metadata.ServiceInfoV2 up to an offset, or a group to its end. */
 export function decodeServiceInfoV2(reader: MessageReader, end: number, message: ServiceInfoV2 = newServiceInfoV2()): ServiceInfoV2 {
   let unknown = message.$unknown;
-  const last = reader.enter("org.apache.dubbo.metadata.ServiceInfoV2", end);
+  const last = enterMessage(reader, "org.apache.dubbo.metadata.ServiceInfoV2", end);
   while (reader.pos < last) {
-    const tag = reader.tag();
-    if (end < 0 && reader.endsGroup(tag, -end)) break;
+    const tag = readTag(reader);
+    if (end < 0 && endsGroup(reader, tag, -end)) break;
     switch (tag >>> 3) {
       case 1:
-        message.name = reader.string();
+        message.name = readString(reader);
         break;
       case 2:
-        message.group = reader.string();
+        message.group = readString(reader);
         break;
       case 3:
-        message.version = reader.string();
+        message.version = readString(reader);
         break;
       case 4:
-        message.protocol = reader.string();
+        message.protocol = readString(reader);
         break;
       case 5:
-        message.port = reader.int32();
+        message.port = readInt32(reader);
         break;
       case 6:
-        message.path = reader.string();
+        message.path = readString(reader);
         break;
       case 7: {
         let key = "";
         let value = "";
-        for (const entry = reader.end(); reader.pos < entry; ) {
-          const part = reader.tag();
+        for (const entry = readEndOffset(reader); reader.pos < entry; ) {
+          const part = readTag(reader);
           switch (part >>> 3) {
             case 1:
-              key = reader.string();
+              key = readKey(reader);
               break;
             case 2:
-              value = reader.string();
+              value = readString(reader);
               break;
             default:
-              reader.skip(part);
+              skipField(reader, part);
           }
         }
         setEntry(message.params, key, value);
         break;
       }
       default:
-        unknown = reader.unknown(unknown, tag);
+        unknown = readUnknown(reader, unknown, tag);
     }
   }
   if (unknown !== undefined) message.$unknown = unknown;
-  reader.leave(end);
+  leaveMessage(reader, end);
   return message;
 }
 
-/** Makes a org.apache.dubbo.metadata.ServiceInfoV2 without any field set. */
+/** Creates a org.apache.dubbo.metadata.ServiceInfoV2 without any field set. */
 export function newServiceInfoV2(): ServiceInfoV2 {
   return {
     $typeName: "org.apache.dubbo.metadata.ServiceInfoV2",

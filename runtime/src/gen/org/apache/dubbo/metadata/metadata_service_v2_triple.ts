@@ -66,7 +66,7 @@ export const MetadataServiceV2Def: ServiceDef<MetadataServiceV2Client, MetadataS
   },
 };
 
-/** Makes a client of org.apache.dubbo.metadata.MetadataServiceV2. */
+/** Creates a client of org.apache.dubbo.metadata.MetadataServiceV2. */
 export function createMetadataServiceV2Client(transport: Transport, defaults?: CallDefaults): MetadataServiceV2Client {
   return createClient(MetadataServiceV2Def, transport, defaults);
 }
