@@ -67,28 +67,28 @@ const LONG_TYPES: ReadonlySet<ScalarType | undefined> = new Set([
 ]);
 
 /** Maximum number of characters in a 64-bit integer: many more than it has digits, but zeros may precede them. */
-const MAX_DIGITS = 1_000;
+const MAX_LONG_DIGITS = 1_000;
 
 /** Throws for 64-bit integers with so many digits that their conversion would take a second. */
 export function checkDigits(field: DescField, value: JsonValue): void {
   if (field.fieldKind === "map" && LONG_TYPES.has(field.mapKey) && isObject(value)) {
-    for (const key in value) if (key.length > MAX_DIGITS) throw tooManyDigits(field);
+    for (const key in value) if (key.length > MAX_LONG_DIGITS) throw tooManyDigits(field);
   }
   const { scalar } = field;
   if (!LONG_TYPES.has(scalar)) return;
-  if (typeof value === "string" && value.length > MAX_DIGITS) throw tooManyDigits(field);
+  if (typeof value === "string" && value.length > MAX_LONG_DIGITS) throw tooManyDigits(field);
   if (field.fieldKind === "list" && Array.isArray(value)) {
-    for (const item of value) if (typeof item === "string" && item.length > MAX_DIGITS) throw tooManyDigits(field);
+    for (const item of value) if (typeof item === "string" && item.length > MAX_LONG_DIGITS) throw tooManyDigits(field);
   } else if (field.fieldKind === "map" && isObject(value)) {
     for (const key in value) {
       const item = value[key];
-      if (typeof item === "string" && item.length > MAX_DIGITS) throw tooManyDigits(field);
+      if (typeof item === "string" && item.length > MAX_LONG_DIGITS) throw tooManyDigits(field);
     }
   }
 }
 
 function tooManyDigits({ jsonName }: DescField): Error {
-  return new Error(`field "${jsonName}" has an integer of more than ${MAX_DIGITS} digits, which is out of range`);
+  return new Error(`field "${jsonName}" has an integer of more than ${MAX_LONG_DIGITS} digits, which is out of range`);
 }
 
 function estimateValue(type: DescMessage | undefined, value: JsonValue): number {

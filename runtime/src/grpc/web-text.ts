@@ -16,7 +16,7 @@ import { type Body, streamBody, wholeBody } from "../http/body.ts";
 const SLICE_BYTES = 8 * 1024;
 
 /** Bytes of text that are decoded in one step. */
-const STEP_BYTES = 32 * 1024;
+const TEXT_STEP_BYTES = 32 * 1024;
 
 /** Encodes a body in base64. A body that is whole remains whole. */
 export function encodeBase64Body(body: Body): Body {
@@ -40,10 +40,10 @@ function encodeChunks(body: Body): AsyncIterable<Uint8Array> {
 async function* decodeChunks(body: Body): AsyncGenerator<Uint8Array, void> {
   let rest = "";
   for await (const chunk of body) {
-    for (let start = 0; start < chunk.byteLength; start += STEP_BYTES) {
+    for (let start = 0; start < chunk.byteLength; start += TEXT_STEP_BYTES) {
       const turn = start === 0 ? undefined : nextStep();
       if (turn !== undefined) await turn;
-      const text = rest + fromBytes(chunk.subarray(start, start + STEP_BYTES));
+      const text = rest + fromBytes(chunk.subarray(start, start + TEXT_STEP_BYTES));
       const usable = text.length - (text.length % 4);
       rest = text.slice(usable);
       // Each run of base64 ends with its padding.

@@ -84,7 +84,7 @@ export function* parseForm(text: string, maxValues: number): Steps<NamedValue<st
 }
 
 /** Characters of a name or value that are decoded in one step. */
-const STEP_CHARACTERS = 64 * 1024;
+const FORM_STEP_CHARACTERS = 64 * 1024;
 
 /** An escaped byte that continues a character of UTF-8: 10xxxxxx. */
 const CONTINUATION = /^%[89AaBb][0-9A-Fa-f]$/;
@@ -107,7 +107,7 @@ function* decodePair(text: string): Steps<string> {
 //     character = 1*4( "%" 2HEXDIG )
 /** Returns the end of the part of the text that is decoded next, which does not divide an encoded character. */
 function endOfStep(text: string, start: number): number {
-  let end = Math.min(start + STEP_CHARACTERS, text.length);
+  let end = Math.min(start + FORM_STEP_CHARACTERS, text.length);
   if (end === text.length) return end;
   if (text[end - 1] === "%") end -= 1;
   else if (text[end - 2] === "%") end -= 2;

@@ -97,7 +97,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /** Bytes that are decoded in one step. */
-const STEP_BYTES = 64 * 1024;
+const CHARSET_STEP_BYTES = 64 * 1024;
 
 /**
  * Decodes text in a charset, UTF-8 by default, and removes its byte order mark.
@@ -109,9 +109,9 @@ export function* decodeText(bytes: Uint8Array, charset = "utf-8"): Steps<string>
   const known = ALIASES[label] ?? label;
   const decode = OWN_CHARSETS[known] ?? createDecoder(known === "utf-16" ? detectUtf16(bytes) : label, charset);
   let text = "";
-  for (let start = 0; start === 0 || start < bytes.length; start += STEP_BYTES) {
+  for (let start = 0; start === 0 || start < bytes.length; start += CHARSET_STEP_BYTES) {
     if (start > 0) yield undefined;
-    const end = start + STEP_BYTES;
+    const end = start + CHARSET_STEP_BYTES;
     text += decode(bytes.subarray(start, end), start, end < bytes.length);
   }
   return text;

@@ -21,7 +21,7 @@ import { encodeXml, XML_RESULTS } from "./xml-writer.ts";
 const MAX_XML_DEPTH = 100;
 
 /** Characters that are parsed in one step. */
-const STEP_CHARACTERS = 16 * 1024;
+const XML_STEP_CHARACTERS = 16 * 1024;
 
 type XmlContent = Extract<BodyContent, { shape: "element" }>;
 
@@ -132,9 +132,9 @@ export function* parseXml(bytes: Uint8Array, charset: string | undefined, maxEle
   });
   parser.on("text", append);
   parser.on("cdata", append);
-  for (let start = 0; start < text.length; start += STEP_CHARACTERS) {
+  for (let start = 0; start < text.length; start += XML_STEP_CHARACTERS) {
     if (start > 0) yield undefined;
-    parser.write(text.slice(start, start + STEP_CHARACTERS));
+    parser.write(text.slice(start, start + XML_STEP_CHARACTERS));
   }
   parser.close();
   return top.children[0] as OpenElement;
