@@ -13,6 +13,7 @@ export { roundRobin } from "./discovery/policy/round-robin.ts";
 export type {
   Instance,
   InstanceChange,
+  InstanceConnection,
   OfferedService,
   Registration,
   RegistrationEvent,
@@ -20,6 +21,7 @@ export type {
   RegistrationMode,
   Registry,
   ServiceKey,
+  ServiceResolverOptions,
 } from "./discovery/registry.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";
 export { type DnsOptions, dns } from "./node/dns.ts";

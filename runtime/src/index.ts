@@ -48,6 +48,7 @@ export { createDetail } from "./call/error-detail.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
 export type * from "./call/method.ts";
 export type { Peer, PeerCertificate, PeerConnection, PeerTls } from "./call/peer.ts";
+export type { Steps } from "./call/steps.ts";
 export type { RetryEvent, RetryOptions } from "./client/attempt-policy.ts";
 export {
   type BidiStreamingFunction,

@@ -27,6 +27,7 @@ export type { Balancer, Picker, Random, ReadyEndpoint } from "./discovery/balanc
 export type { EjectionOptions } from "./discovery/ejection.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export type { EndpointState } from "./discovery/member.ts";
+export type * from "./discovery/registry.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";
 export type { ClientTlsOptions, ConnectionOptions, ConnectOptions } from "./node/client/connector.ts";
 export type { DiscoveryOptions } from "./node/client/target-connector.ts";
