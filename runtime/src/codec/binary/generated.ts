@@ -26,6 +26,7 @@ export {
 export { MessageWriter } from "./slab.ts";
 export { structFromJson, structToJson } from "./struct.ts";
 export type { UnknownField } from "./unknown.ts";
+export type { Long } from "./writer.ts";
 export {
   beginField,
   checkType,

@@ -15,7 +15,7 @@ const MAX_TAG = 5;
 /** Maximum length of a varint: that of a negative or 64-bit number. */
 const MAX_VARINT = 10;
 
-type Long = bigint | string | number;
+export type Long = bigint | string | number;
 
 const text = new TextEncoder();
 
