@@ -1,11 +1,13 @@
 #!/bin/sh
-# Installs the registries that tests start: registries.sh FOLDER [etcd] [zookeeper]
-# etcd comes from Debian's package, without its installation; ZooKeeper from Maven Central.
+# Installs the registries that tests start: registries.sh FOLDER [etcd] [zookeeper] [nacos]
+# etcd comes from Debian's package, without its installation; ZooKeeper and Nacos from Maven Central, Nacos as
+# the project JeecgBoot publishes it: Nacos itself publishes no server there.
 set -eu
 mkdir -p "$1"
 cache=$(cd "$1" && pwd)
 shift
 zookeeper=3.9.3
+nacos=2.3.2
 
 install_etcd() {
   if command -v etcd >/dev/null || [ -x "$cache/etcd/usr/bin/etcd" ]; then return; fi
@@ -21,19 +23,28 @@ dependency() {
   echo "<dependency><groupId>$1</groupId><artifactId>$2</artifactId><version>$3</version></dependency>"
 }
 
-install_zookeeper() {
-  if [ -d "$cache/zookeeper-$zookeeper" ]; then return; fi
+# install_jars NAME DEPENDENCIES: the jars of the dependencies, into the folder NAME
+install_jars() {
+  if [ -d "$cache/$1" ]; then return; fi
   new=$(mktemp -d)
   cat >"$new/pom.xml" <<POM
-<project><modelVersion>4.0.0</modelVersion><groupId>triple-es</groupId><artifactId>zookeeper</artifactId><version>1</version>
-<packaging>pom</packaging><dependencies>$(dependency org.apache.zookeeper zookeeper "$zookeeper")
-$(dependency org.xerial.snappy snappy-java 1.1.10.5)$(dependency io.dropwizard.metrics metrics-core 4.1.12.1)</dependencies></project>
+<project><modelVersion>4.0.0</modelVersion><groupId>triple-es</groupId><artifactId>$1</artifactId><version>1</version>
+<packaging>pom</packaging><dependencies>$2</dependencies></project>
 POM
   (cd "$new" && mvn --batch-mode --quiet org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
     -DincludeScope=runtime -DoutputDirectory="$new/jars" >/dev/null)
-  rm -rf "$cache/zookeeper-$zookeeper"
-  mv "$new/jars" "$cache/zookeeper-$zookeeper"
+  rm -rf "${cache:?}/$1"
+  mv "$new/jars" "$cache/$1"
   rm -rf "$new"
+}
+
+install_zookeeper() {
+  install_jars "zookeeper-$zookeeper" "$(dependency org.apache.zookeeper zookeeper "$zookeeper")
+$(dependency org.xerial.snappy snappy-java 1.1.10.5)$(dependency io.dropwizard.metrics metrics-core 4.1.12.1)"
+}
+
+install_nacos() {
+  install_jars "nacos-$nacos" "$(dependency org.jeecgframework.nacos nacos-console "$nacos")"
 }
 
 for name in "$@"; do "install_$name"; done

@@ -2,18 +2,23 @@
  * A provider in a process of its own, which can be killed and stopped: `provider.ts KIND ADDRESS APPLICATION`. It prints its
  * port when it is registered, and answers with its port.
  */
-import { register } from "triple-es/discovery";
+import { type Registry, register } from "triple-es/discovery";
 import { etcd } from "triple-es/etcd";
+import { nacos } from "triple-es/nacos";
 import { createServer } from "triple-es/node";
 import { zookeeper } from "triple-es/zookeeper";
 import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 
 const [kind, address = "", application = ""] = process.argv.slice(2);
 
-const registry =
-  kind === "etcd"
-    ? etcd({ servers: [address], ttlMs: 1_000 })
-    : zookeeper({ servers: [address], sessionTimeoutMs: 1_000 });
+const servers = [address];
+const connect: Readonly<Record<string, () => Registry>> = {
+  etcd: () => etcd({ servers, ttlMs: 1_000 }),
+  nacos: () => nacos({ servers }),
+  zookeeper: () => zookeeper({ servers, sessionTimeoutMs: 1_000 }),
+};
+const registry = connect[kind ?? ""]?.();
+if (registry === undefined) throw new Error(`there is no registry ${kind}`);
 
 const unused = (): never => {
   throw new Error("only greet is called");

@@ -34,9 +34,12 @@ export interface Publisher<S extends Session> {
   readonly withdraw: (session: S, instance: Instance) => Promise<void>;
 }
 
-/** The first and the longest delay before another attempt, in milliseconds. */
+/**
+ * The first and the longest delay before another attempt, in milliseconds. The longest is less than the time after which
+ * consumers believe an empty list: a registry that has lost its data is filled before.
+ */
 const FIRST_RETRY_MS = 200;
-const LONGEST_RETRY_MS = 10_000;
+const LONGEST_RETRY_MS = 3_000;
 const DEFAULT_GRACE_MS = 5_000;
 
 /** Keeps an instance registered. The returned promise of `ready` need not be handled. */

@@ -3,6 +3,12 @@
  */
 import { parseAddress } from "../discovery/endpoint.ts";
 
+/** The identity of a client. */
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;

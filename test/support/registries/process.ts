@@ -26,7 +26,7 @@ export interface RegistryProcess {
 }
 
 /** Installs a registry if it is not installed yet. Returns false where that is impossible. */
-export function installRegistry(name: "etcd" | "zookeeper"): boolean {
+export function installRegistry(name: "etcd" | "zookeeper" | "nacos"): boolean {
   const script = join(ROOT, "scripts", "registries.sh");
   return spawnSync("sh", [script, REGISTRIES, name], { stdio: "ignore", timeout: 300_000 }).status === 0;
 }

@@ -39,16 +39,22 @@ export function serviceParameters(application: string, offered: OfferedService):
   };
 }
 
-/** Writes the provider URL of a service, not encoded. */
-export function writeProviderUrl(instance: Instance, offered: OfferedService): string {
-  const { application, host, port, weight = 100, since, attributes } = instance;
-  const parameters: Record<string, string> = {
+/** Returns the parameters of a provider: those of the service and those of the instance. */
+export function providerParameters(instance: Instance, offered: OfferedService): Record<string, string> {
+  const { application, weight = 100, since, attributes } = instance;
+  return {
     ...attributes,
     ...serviceParameters(application, offered),
     dynamic: "true",
     ...(since !== undefined && { timestamp: String(since) }),
     weight: String(weight),
   };
+}
+
+/** Writes the provider URL of a service, not encoded. */
+export function writeProviderUrl(instance: Instance, offered: OfferedService): string {
+  const { host, port } = instance;
+  const parameters = providerParameters(instance, offered);
   const query = Object.keys(parameters)
     .sort()
     .map((name) => `${name}=${parameters[name]}`);

@@ -16,14 +16,10 @@ import {
   type LeaseClient,
   type WatchClient,
 } from "../../gen/etcd/rpc_triple.ts";
+import type { Credentials } from "../servers.ts";
 
 /** Time limit of a request, in milliseconds. */
 export const REQUEST_TIMEOUT_MS = 5_000;
-
-export interface Credentials {
-  readonly username: string;
-  readonly password: string;
-}
 
 /** The services of a cluster that a registry calls. */
 export interface EtcdClient {

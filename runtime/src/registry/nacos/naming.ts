@@ -1,0 +1,161 @@
+/**
+ * Instances of services in Nacos: subscriptions, which the server answers with the whole list after each change, and the
+ * registration of instances.
+ */
+import { onAbort } from "../../call/timer.ts";
+import { type StopWatch, startWatch, type Watcher } from "../watch.ts";
+import type { NacosClient } from "./client.ts";
+import type { NacosConnection } from "./connection.ts";
+
+/** An instance of a service. */
+export interface NacosInstance {
+  readonly ip: string;
+  readonly port: number;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** An instance as the server writes it. */
+interface Host extends Partial<NacosInstance> {
+  readonly healthy?: boolean;
+  readonly enabled?: boolean;
+}
+
+interface ServiceInfo {
+  readonly name?: string;
+  readonly groupName?: string;
+  readonly hosts?: readonly Host[] | null;
+  /** The time of the list, by the server's clock. */
+  readonly lastRefTime?: number;
+}
+
+/** The names that select a service, other than its own. */
+export interface NamingScope {
+  /** The id of the namespace; empty for the default one. */
+  readonly namespace: string;
+  readonly group: string;
+}
+
+/** The id of the default namespace in requests about instances. */
+const PUBLIC = "public";
+
+/** The subscription of a connection to a service, which any number of watches share. */
+interface Subscription {
+  readonly listeners: Set<(instances: readonly NacosInstance[]) => void>;
+  last: readonly NacosInstance[] | undefined;
+  time: number;
+}
+
+export class Naming {
+  readonly #client: NacosClient;
+  readonly #scope: NamingScope;
+  readonly #subscriptions = new WeakMap<NacosConnection, Map<string, Subscription>>();
+
+  constructor(client: NacosClient, scope: NamingScope) {
+    this.#client = client;
+    this.#scope = scope;
+  }
+
+  /** Watches the instances of a service that are healthy and enabled. Fails when the connection is lost. */
+  watch(service: string, watcher: Watcher<readonly NacosInstance[]>): StopWatch {
+    return startWatch(watcher, async (report, signal) => {
+      const connection = await this.#client.connected();
+      if (signal.aborted) return;
+      const all = this.#subscriptionsOf(connection);
+      const isFirst = !all.has(service);
+      const subscription: Subscription = all.get(service) ?? { listeners: new Set(), last: undefined, time: 0 };
+      all.set(service, subscription);
+      subscription.listeners.add(report);
+      if (subscription.last !== undefined) report(subscription.last);
+      try {
+        if (isFirst) await this.#subscribe(connection, service, subscription);
+        await lostOrEnded(connection, signal);
+      } finally {
+        subscription.listeners.delete(report);
+        if (subscription.listeners.size === 0 && all.get(service) === subscription) {
+          all.delete(service);
+          this.#request(connection, "SubscribeServiceRequest", service, UNSUBSCRIBE).catch(() => {});
+        }
+      }
+    });
+  }
+
+  /** Registers an instance, or replaces the one that the connection has registered for the service. */
+  async register(connection: NacosConnection, service: string, instance: NacosInstance): Promise<void> {
+    await this.#send(connection, "registerInstance", service, instance);
+  }
+
+  async deregister(connection: NacosConnection, service: string, instance: NacosInstance): Promise<void> {
+    await this.#send(connection, "deregisterInstance", service, instance);
+  }
+
+  #send(connection: NacosConnection, type: string, service: string, instance: NacosInstance): Promise<unknown> {
+    const written = {
+      ...instance,
+      serviceName: service,
+      clusterName: "DEFAULT",
+      weight: 1,
+      healthy: true,
+      enabled: true,
+      ephemeral: true,
+    };
+    return this.#request(connection, "InstanceRequest", service, { type, instance: written });
+  }
+
+  #request(connection: NacosConnection, type: string, serviceName: string, fields: object) {
+    const { namespace, group: groupName } = this.#scope;
+    return connection.request(type, { namespace: namespace || PUBLIC, serviceName, groupName, ...fields });
+  }
+
+  #subscriptionsOf(connection: NacosConnection): Map<string, Subscription> {
+    const known = this.#subscriptions.get(connection);
+    if (known !== undefined) return known;
+    const all = new Map<string, Subscription>();
+    this.#subscriptions.set(connection, all);
+    connection.on("NotifySubscriberRequest", ({ serviceInfo }) => {
+      const info = (serviceInfo ?? {}) as ServiceInfo;
+      const subscription = all.get(nameOf(info));
+      if (subscription !== undefined) apply(subscription, info);
+    });
+    return all;
+  }
+
+  async #subscribe(connection: NacosConnection, service: string, subscription: Subscription): Promise<void> {
+    const { serviceInfo } = await this.#request(connection, "SubscribeServiceRequest", service, SUBSCRIBE);
+    apply(subscription, (serviceInfo ?? {}) as ServiceInfo);
+  }
+}
+
+const SUBSCRIBE = { subscribe: true, clusters: "" };
+const UNSUBSCRIBE = { subscribe: false, clusters: "" };
+
+/** Returns the name of a service without its group, which some versions write before it: `GROUP@@NAME`. */
+function nameOf({ name = "" }: ServiceInfo): string {
+  const end = name.indexOf("@@");
+  return end < 0 ? name : name.slice(end + 2);
+}
+
+/** Applies a list, unless it is older than the last one: a notification may precede the response to a subscription. */
+function apply(subscription: Subscription, { hosts, lastRefTime = 0 }: ServiceInfo): void {
+  if (subscription.last !== undefined && lastRefTime < subscription.time) return;
+  subscription.time = lastRefTime;
+  const usable = (hosts ?? []).filter(({ healthy, enabled }) => healthy !== false && enabled !== false);
+  const last = usable.map(({ ip = "", port = 0, metadata }) => ({ ip, port, metadata: metadata ?? {} }));
+  subscription.last = last;
+  for (const listener of [...subscription.listeners]) listener(last);
+}
+
+/** Resolves when the signal fires, and rejects when the connection is lost. */
+export function lostOrEnded({ lost }: NacosConnection, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let unlink = (): void => {};
+    const stop = onAbort(signal, () => {
+      unlink();
+      resolve();
+    });
+    unlink = onAbort(lost, (error) => {
+      stop();
+      reject(error);
+    });
+    if (signal.aborted) unlink();
+  });
+}
