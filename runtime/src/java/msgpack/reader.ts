@@ -105,7 +105,8 @@ class Reader {
 
   /** Throws for more items than there are bytes: an item takes at least one. */
   #announce(items: number): void {
-    if (items > this.#bytes.byteLength - this.#offset) throw new Error("the data announces more values than it contains");
+    if (items > this.#bytes.byteLength - this.#offset)
+      throw new Error("the data announces more values than it contains");
   }
 
   //     nil 0xc0, false 0xc2, true 0xc3; fixint 0x00-0x7f, 0xe0-0xff; fixstr 0xa0-0xbf; str 0xd9-0xdb; bin 0xc4-0xc6;
