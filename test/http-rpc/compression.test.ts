@@ -108,9 +108,9 @@ describe("a body", () => {
 
   it.each<[string, Fields]>([
     ["nothing", {}],
-    ["identity before all", { "accept-encoding": "identity, gzip;q=0.5" }],
-    ["only what there is not", { "accept-encoding": "lzma" }],
-  ])("is not compressed for a client that wishes %s", async (_wish, headers) => {
+    ["identity before all others", { "accept-encoding": "identity, gzip;q=0.5" }],
+    ["only an unsupported compression", { "accept-encoding": "lzma" }],
+  ])("is not compressed for a client that accepts %s", async (_accepted, headers) => {
     expect((await exchange(rpcRequest({ headers }))).headers.has("content-encoding")).toBe(false);
   });
 });

@@ -69,9 +69,9 @@ const TRANSPORTS = {
   "http-rpc in JSON": overNode({ protocol: "http-rpc", codec: "json" }),
   "grpc in memory": inMemory("grpc"),
   "http-rpc in memory": inMemory("http-rpc"),
-  "the door proto": async (handlers: ReturnType<typeof keeping>) =>
+  "triple-es/proto": async (handlers: ReturnType<typeof keeping>) =>
     createProtoTransport({ baseUrl: await listen(handlers) }),
-  "the door fetch": async (handlers: ReturnType<typeof keeping>) =>
+  "triple-es/fetch": async (handlers: ReturnType<typeof keeping>) =>
     createFetchTransport({ baseUrl: await listen(handlers), codec: "proto" }),
 };
 

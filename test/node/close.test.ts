@@ -265,8 +265,8 @@ describe("closing a server", () => {
     expect(started).toBe(1);
     // The caller of the other call can tell that it may be retried: it was refused, or is above the last stream.
     const refused = connection.received.find(({ type, stream }) => type === Type.reset && stream === 3);
-    const goodbyes = connection.received.filter(({ type }) => type === Type.goaway);
-    const last = goodbyes.at(-1)?.payload.readUInt32BE(0) ?? 0;
+    const goaways = connection.received.filter(({ type }) => type === Type.goaway);
+    const last = goaways.at(-1)?.payload.readUInt32BE(0) ?? 0;
     expect(refused === undefined ? last : 3).toBe(refused === undefined ? 1 : 3);
     if (refused !== undefined) expect(refused.payload).toEqual(words(Reset.refused));
     expect(await within(SOON_MS, closed)).toBe(true);

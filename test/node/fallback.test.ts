@@ -250,7 +250,7 @@ it("receives the address that a trusted proxy reports, in the shape of fetch", a
   }
 });
 
-it("serves the probes of a router in servers of others, and passes other paths on", async () => {
+it("serves the probes of a router that is mounted in Express, and passes other paths on", async () => {
   const router = createRouter().add(GreetServiceDef, greeter);
   addHealth(router, { probes: { live: "/live", ready: "/ready" } });
   const app = express()

@@ -117,7 +117,7 @@ const ROWS: Row[] = [
     "Ada",
   ],
   [
-    "trailers with a failure, and details that are none",
+    "trailers with a failure, and details that cannot be decoded",
     (stream) => {
       answer(stream);
       headers(stream, END, ["grpc-status", "9"], ["grpc-status-details-bin", "AAAA////"]);

@@ -63,7 +63,7 @@ describe("negotiation", () => {
     expect(choose(wishes)).toBe(expected);
   });
 
-  it("answers a peer that wishes nothing without compression", () => {
+  it("does not compress for a peer that accepts no compression", () => {
     expect(choose(undefined)).toBeUndefined();
   });
 

@@ -322,14 +322,14 @@ describe("an interceptor of a server that throws when the handler has begun", ()
   });
 });
 
-describe.each(["grpc", "http-rpc"] as const)("an error of a call further on (%s)", (protocol) => {
+describe.each(["grpc", "http-rpc"] as const)("an error of a downstream call (%s)", (protocol) => {
   const foreign = new RpcError(Code.NotFound, "no such user", {
     headers: { "x-foreign": "leading" },
     trailers: { "x-told": "trailing" },
     status: Status.BadRequest,
   });
 
-  it("keeps from an interceptor of a server what is for the caller, and loses the rest", async () => {
+  it("keeps its code, message and trailers when a server's interceptor throws it, and loses its headers and status", async () => {
     const asking: Interceptor = () => () => Promise.reject(foreign);
     const error = await failureOf(connect({ protocol, server: [asking] }).greet({}));
     expect([error.code, error.rawMessage, error.trailers.get("x-told")]).toEqual([
@@ -341,7 +341,7 @@ describe.each(["grpc", "http-rpc"] as const)("an error of a call further on (%s)
     expect(error.status).not.toBe(Status.BadRequest);
   });
 
-  it("keeps from an interceptor of a server its code, and loses its status, if it has nothing else", async () => {
+  it("keeps its code and message and loses its status when a server's interceptor throws it without metadata", async () => {
     const asking: Interceptor = () => () =>
       Promise.reject(new RpcError(Code.NotFound, "no such user", { status: Status.BadRequest }));
     const error = await failureOf(connect({ protocol, server: [asking] }).greet({}));

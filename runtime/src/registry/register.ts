@@ -56,7 +56,7 @@ export interface RegisterOptions {
   readonly onRegistration?: RegistrationHook | undefined;
 }
 
-/** Services that every server may have and that nobody looks for in a registry. */
+/** Services that every server may have and that consumers do not look up in a registry. */
 const UNREGISTERED =
   /^(?:grpc\.health\.v1\.Health|grpc\.reflection\.v1(?:alpha)?\.ServerReflection|org\.apache\.dubbo\.metadata\..+)$/;
 

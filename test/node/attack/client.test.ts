@@ -83,7 +83,7 @@ const ROWS: Row[] = [
       ["empty data", (id) => frame(Type.data, 0, id)],
       ["priorities", (id) => frame(Type.priority, 0, id, Buffer.alloc(5))],
       ["frames of no known type", () => frame(0xbe, 0, 0)],
-      ["goodbyes that change nothing", () => frame(Type.goaway, 0, 0, words(2 ** 31 - 1, 0))],
+      ["GOAWAY frames that change nothing", () => frame(Type.goaway, 0, 0, words(2 ** 31 - 1, 0))],
     ] satisfies [name: string, make: (id: number) => Uint8Array][]
   ).map(
     ([name, make]): Row => [

@@ -53,7 +53,7 @@ interface Shared {
   readonly listeners: Set<(isReady: boolean) => void>;
 }
 
-/** Makes connections that are shared by address. They are closed when nobody uses them any more. */
+/** Makes connections that are shared by address. They are closed when their last user has released them. */
 export function shareConnections(connect: ConnectEndpoint): ConnectEndpoint {
   const byAddress = new Map<string, Shared>();
   return (endpoint, onReadiness) => {

@@ -8,7 +8,7 @@ import { request as requestHttps } from "node:https";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 
-/** How the API server is reached. */
+/** The address and credentials of the API server. */
 export interface KubernetesApi {
   /** The URL of the API server. Default: the one that pods find in `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`. */
   readonly server?: string | undefined;

@@ -201,7 +201,7 @@ export class ZooKeeperClient {
     for (const listener of [...this.#outageListeners]) listener(reason);
   }
 
-  /** Waits for the backoff, or until somebody wants a connection. */
+  /** Waits for the backoff, or until a connection is requested. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const stop = startBackgroundTimer(ms, resolve);
