@@ -372,6 +372,25 @@ describe("documents", () => {
     expect(links.filter((link) => !/^https:|^#/.test(link))).toEqual([]);
   });
 
+  it("in the package of the runtime name every entry point that users import", () => {
+    const { exports } = JSON.parse(readFileSync(`${ROOT}runtime/package.json`, "utf8"));
+    const internal = [".", "./codec", "./wkt", "./package.json"];
+    const entryPoints = Object.keys(exports).filter((key) => !internal.includes(key));
+    const readme = readDocument("runtime/README.md");
+    expect(entryPoints.length).toBeGreaterThan(10);
+    expect(entryPoints.filter((key) => !readme.includes(`\`triple-es${key.slice(1)}\``))).toEqual([]);
+  });
+
+  it.each(DOCUMENTS)("%s has a separator below the first row of each table", (document) => {
+    const lines = readDocument(document)
+      .replaceAll(/^```.*?^```$/gms, "")
+      .split("\n");
+    const isRow = (index: number): boolean => lines[index]?.startsWith("|") === true;
+    const heads = [...lines.keys()].filter((index) => isRow(index) && !isRow(index - 1));
+    const isSeparated = (index: number): boolean => /^\| ?---/.test(lines[index + 1] ?? "");
+    expect(heads.filter((index) => !isSeparated(index)).map((index) => lines[index])).toEqual([]);
+  });
+
   it("mention every script of package.json that is meant to be called", () => {
     const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
     const contributing = readDocument("CONTRIBUTING.md");
