@@ -1,3 +1,6 @@
 /** Entry point `triple-es/nacos`: the registry in Nacos, as Dubbo uses it. */
-export type { Registry } from "./discovery/registry.ts";
+export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
+export type * from "./discovery/registry.ts";
+export type { ClientTlsOptions } from "./node/client/connector.ts";
+export type { Levels } from "./registry/dubbo/resolver.ts";
 export { type NacosOptions, nacos } from "./registry/nacos/registry.ts";
