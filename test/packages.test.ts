@@ -218,12 +218,17 @@ describe("a tarball", () => {
 describe("an installation", () => {
   const servers: ChildProcess[] = [];
   afterAll(async () => {
-    for (const server of servers) if (server.exitCode === null && server.kill()) await once(server, "exit");
+    for (const server of servers) {
+      if (server.exitCode !== null || server.pid === undefined) continue;
+      // A server that npx starts is a process of its own, in the same group.
+      process.kill(-server.pid);
+      if (server.signalCode === null) await once(server, "exit");
+    }
   });
 
   function serve(command: string): ChildProcess {
     const [program = "", ...args] = command.split(" ");
-    const server = spawn(program, args, { cwd: project, stdio: ["ignore", "pipe", "inherit"] });
+    const server = spawn(program, args, { cwd: project, stdio: ["ignore", "pipe", "inherit"], detached: true });
     servers.push(server);
     return server;
   }
