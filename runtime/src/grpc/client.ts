@@ -3,10 +3,9 @@
  */
 import { markCommitted } from "../call/attempt.ts";
 import { concat } from "../call/bytes.ts";
-import type { Call, CallContext, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
+import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
-import { iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
 import { responseCountError } from "../call/outcome.ts";
@@ -16,7 +15,6 @@ import { type Body, cancelBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
-import { localError } from "../protocol/local-error.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { VERSION } from "../version.ts";
@@ -30,8 +28,9 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
-import { inflate, internalError, ReceivedMessages } from "./messages.ts";
-import { httpStatusError, isReceived, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
+import { inflate, internalError, type ReceivedMessages } from "./messages.ts";
+import { cancelledUnread, failure, receiveMessages } from "./response.ts";
+import { httpStatusError, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** The header with a request's message type, for servers and proxies that cannot derive it from the path. */
 const MESSAGE_TYPE = "grpc-message-type";
@@ -195,22 +194,8 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     compression: Compression | undefined,
     trailers: Metadata,
   ): ReceivedMessages {
-    const headers = userMetadata(response.headers);
-    let hasBody = false;
-    return new ReceivedMessages(response.body, {
-      compression,
-      options,
-      decode(bytes) {
-        hasBody = true;
-        return decode(method, bytes);
-      },
-      failed: (reason) => failure(statusIfReceived(response, headers) ?? reason, response, context),
-      ended() {
-        const error = readEnd(response, headers, hasBody);
-        if (error !== undefined) throw error;
-        trailers.appendAll(userMetadata(response.trailers));
-      },
-    });
+    const decodeBytes = (bytes: Uint8Array): object | Promise<object> => decode(method, bytes);
+    return receiveMessages(response, response.body, { compression, options, decode: decodeBytes, context, trailers });
   }
 
   /** Reads a streamed response that must be one message, with the checks of a unary response. */
@@ -304,27 +289,4 @@ function throwTrailersOnly(response: HttpResponse): void {
   if (error === undefined) return;
   cancelBody(response.body);
   throw error;
-}
-
-/** Returns the error of a call unchanged if the server sent it; adds a status to a local error. */
-export function failure(reason: unknown, response: HttpResponse | undefined, { timeoutMs }: CallContext): RpcError {
-  if (isReceived(reason)) return RpcError.from(reason);
-  const error = localError(reason, response === undefined ? Status.ClientError : Status.BadResponse);
-  // A server that enforces the deadline resets the stream with CANCEL, which may arrive before this side's timer fires.
-  if (error.code !== Code.Canceled || timeoutMs() !== 0) return error;
-  return localError(new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: error }));
-}
-
-/** Wraps messages so that their body is cancelled if the reader leaves before the first message. */
-export function cancelledUnread(messages: AsyncIterableIterator<object, undefined>, body: Body): AsyncIterable<object> {
-  let begun = false;
-  const next = (): Promise<IteratorResult<object, undefined>> => {
-    begun = true;
-    return messages.next();
-  };
-  const leave = (): Promise<unknown> | undefined => {
-    if (!begun) cancelBody(body);
-    return messages.return?.();
-  };
-  return iteration(next, leave);
 }

@@ -15,11 +15,11 @@ import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
-import { cancelledUnread, failure } from "./client.ts";
 import { encodeEnvelope } from "./envelope.ts";
 import { formatTimeout } from "./headers.ts";
-import { internalError, ReceivedMessages } from "./messages.ts";
-import { httpStatusError, readEnd, statusIfReceived, userMetadata } from "./status.ts";
+import { internalError, type ReceivedMessages } from "./messages.ts";
+import { cancelledUnread, failure, receiveMessages } from "./response.ts";
+import { httpStatusError, userMetadata } from "./status.ts";
 import { splitTrailers } from "./web-framing.ts";
 
 /** Creates the client half of gRPC-Web. `schemas` is the payload of methods whose messages have a schema. */
@@ -32,7 +32,7 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
       response = await exchange(httpRequest(request, payload, await encode(request, payload)));
       const headers = userMetadata(response.headers);
       const trailers = new Metadata();
-      const messages = decodeEach(request, payload, checkResponse(response, payload), headers, trailers);
+      const messages = decodeEach(request, payload, checkResponse(response, payload), trailers);
       if (request.stream)
         return { stream: true, messages: cancelledUnread(messages, response.body), headers, trailers };
       const message = await onlyMessage(messages, (received) => responseCountError(method, received));
@@ -75,29 +75,18 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
     { method, context }: CallRequest,
     payload: HttpRpcPayload,
     response: HttpResponse,
-    headers: Metadata,
     trailers: Metadata,
   ): ReceivedMessages {
-    let hasBody = false;
-    return new ReceivedMessages(streamBody(splitTrailers(response.body, response.trailers)), {
-      compression: undefined,
-      options,
-      async decode(bytes) {
-        hasBody = true;
-        try {
-          return await payload.decodeResponse(method, bytes);
-        } catch (cause) {
-          const wanted = method.output?.typeName ?? `the result of ${method.path}`;
-          throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
-        }
-      },
-      failed: (reason) => failure(statusIfReceived(response, headers) ?? reason, response, context),
-      ended() {
-        const error = readEnd(response, headers, hasBody);
-        if (error !== undefined) throw error;
-        trailers.appendAll(userMetadata(response.trailers));
-      },
-    });
+    async function decode(bytes: Uint8Array): Promise<object> {
+      try {
+        return await payload.decodeResponse(method, bytes);
+      } catch (cause) {
+        const wanted = method.output?.typeName ?? `the result of ${method.path}`;
+        throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
+      }
+    }
+    const body = streamBody(splitTrailers(response.body, response.trailers));
+    return receiveMessages(response, body, { compression: undefined, options, decode, context, trailers });
   }
 }
 

@@ -1,0 +1,67 @@
+/**
+ * Responses of sub-protocol B, as both framings receive them: over HTTP/2 and as gRPC-Web.
+ */
+import type { CallContext } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { iteration } from "../call/message-stream.ts";
+import type { Metadata } from "../call/metadata.ts";
+import { type Body, cancelBody } from "../http/body.ts";
+import type { HttpResponse } from "../http/exchange.ts";
+import { localError } from "../protocol/local-error.ts";
+import { type MessageReading, ReceivedMessages } from "./messages.ts";
+import { isReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
+
+/** How the messages of a response are read. */
+export interface ResponseReading extends Pick<MessageReading, "compression" | "options" | "decode"> {
+  readonly context: CallContext;
+  /** Receives the user's trailers after the last message. */
+  readonly trailers: Metadata;
+}
+
+/** Reads the messages of a response and then its status. An error of the server takes precedence over a failed body. */
+export function receiveMessages(
+  response: HttpResponse,
+  body: Body,
+  { compression, options, decode, context, trailers }: ResponseReading,
+): ReceivedMessages {
+  const headers = userMetadata(response.headers);
+  let hasBody = false;
+  return new ReceivedMessages(body, {
+    compression,
+    options,
+    decode(bytes) {
+      hasBody = true;
+      return decode(bytes);
+    },
+    failed: (reason) => failure(statusIfReceived(response, headers) ?? reason, response, context),
+    ended() {
+      const error = readEnd(response, headers, hasBody);
+      if (error !== undefined) throw error;
+      trailers.appendAll(userMetadata(response.trailers));
+    },
+  });
+}
+
+/** Returns the error of a call unchanged if the server sent it; adds a status to a local error. */
+export function failure(reason: unknown, response: HttpResponse | undefined, { timeoutMs }: CallContext): RpcError {
+  if (isReceived(reason)) return RpcError.from(reason);
+  const error = localError(reason, response === undefined ? Status.ClientError : Status.BadResponse);
+  // A server that enforces the deadline resets the stream with CANCEL, which may arrive before this side's timer fires.
+  if (error.code !== Code.Canceled || timeoutMs() !== 0) return error;
+  return localError(new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: error }));
+}
+
+/** Wraps messages so that their body is cancelled if the reader leaves before the first message. */
+export function cancelledUnread(messages: AsyncIterableIterator<object, undefined>, body: Body): AsyncIterable<object> {
+  let begun = false;
+  const next = (): Promise<IteratorResult<object, undefined>> => {
+    begun = true;
+    return messages.next();
+  };
+  const leave = (): Promise<unknown> | undefined => {
+    if (!begun) cancelBody(body);
+    return messages.return?.();
+  };
+  return iteration(next, leave);
+}
