@@ -26,8 +26,7 @@ export function encodeCostly(writer: MessageWriter, message: Costly): void {
     encodeWide(writer, item);
     endField(writer, start);
   }
-  for (const key in message.byName) {
-    if (!Object.hasOwn(message.byName, key)) continue;
+  for (const key of Object.keys(message.byName)) {
     const value = message.byName[key]!;
     const start = beginField(writer, 34);
     writeString(writer, 10, key);
@@ -93,8 +92,7 @@ export function encodeCostly(writer: MessageWriter, message: Costly): void {
     for (const item of message.colors) writeInt32(writer, 0, item);
     endField(writer, start);
   }
-  for (const key in message.labels) {
-    if (!Object.hasOwn(message.labels, key)) continue;
+  for (const key of Object.keys(message.labels)) {
     const value = message.labels[key]!;
     const start = beginField(writer, 138);
     writeString(writer, 10, key);
@@ -112,8 +110,7 @@ export function encodeCostly(writer: MessageWriter, message: Costly): void {
     encodeInt64Value(writer, item);
     endField(writer, start);
   }
-  for (const key in message.byLong) {
-    if (!Object.hasOwn(message.byLong, key)) continue;
+  for (const key of Object.keys(message.byLong)) {
     const value = message.byLong[key]!;
     const start = beginField(writer, 170);
     writeInt64(writer, 8, key);
@@ -326,8 +323,7 @@ export function encodeWide(writer: MessageWriter, message: Wide): void {
     for (const item of message.f) writeInt32(writer, 0, item);
     endField(writer, start);
   }
-  for (const key in message.g) {
-    if (!Object.hasOwn(message.g, key)) continue;
+  for (const key of Object.keys(message.g)) {
     const value = message.g[key]!;
     const start = beginField(writer, 58);
     writeString(writer, 10, key);

@@ -165,16 +165,14 @@ export function encodeOrder(writer: MessageWriter, message: Order): void {
     encodeLine(writer, item);
     endField(writer, start);
   }
-  for (const key in message.labels) {
-    if (!Object.hasOwn(message.labels, key)) continue;
+  for (const key of Object.keys(message.labels)) {
     const value = message.labels[key]!;
     const start = beginField(writer, 34);
     writeString(writer, 10, key);
     writeString(writer, 18, value);
     endField(writer, start);
   }
-  for (const key in message.stock) {
-    if (!Object.hasOwn(message.stock, key)) continue;
+  for (const key of Object.keys(message.stock)) {
     const value = message.stock[key]!;
     const start = beginField(writer, 42);
     writeString(writer, 10, key);

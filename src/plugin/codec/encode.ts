@@ -139,9 +139,7 @@ function encodeMap(field: MapField, names: CodecNames): string[] {
   const head = isNumeric
     ? [`for (const [key, value] of Object.entries(${map})) {`]
     : [
-        // V8 reads properties by the keys of `for … in` several times faster than by those of `Object.keys`.
-        `for (const key in ${map}) {`,
-        `  if (!Object.hasOwn(${map}, key)) continue;`,
+        `for (const key of Object.keys(${map})) {`,
         `  const value = ${map}[key]${names.typed("!")};`,
       ];
   const type = field.mapKind === "message" ? undefined : field.mapKind === "enum" ? ScalarType.INT32 : field.scalar;

@@ -18,6 +18,7 @@ const MAX_VARINT = 10;
 export type Long = bigint | string | number;
 
 const text = new TextEncoder();
+const utf8Write = nodeText?.utf8Write;
 
 /** Throws if the message is of another type. */
 export function checkType(message: { readonly $typeName: string }, typeName: string): void {
@@ -43,8 +44,13 @@ export function beginField(writer: MessageWriter, tag: number): number {
 /** Ends the field of the matching {@link beginField}: writes its length, and moves its content if the length needs more than one byte. */
 export function endField(writer: MessageWriter, start: number): void {
   const length = writer.pos - writer.start - start;
-  if (length < 0x80) writer.bytes[writer.start + start - 1] = length;
-  else putLength(writer, start, 1);
+  const more = varintSize(length) - 1;
+  if (more > 0) reserve(writer, more);
+  const from = writer.start + start;
+  if (more > 0) writer.bytes.copyWithin(from + more, from, writer.pos);
+  writer.pos = from - 1;
+  put32(writer, length);
+  writer.pos += length;
 }
 
 export function writeVarint32(writer: MessageWriter, tag: number, value: number): void {
@@ -116,19 +122,19 @@ export function writeBytes(writer: MessageWriter, tag: number, value: Uint8Array
 }
 
 export function writeString(writer: MessageWriter, tag: number, value: string): void {
-  // protobuf-es converts values that are not strings. Those have no length, or no characters.
-  const length = (value as string | undefined)?.length as number;
-  if (!(length <= SHORT_STRING)) {
+  // protobuf-es converts values that are not strings.
+  if (typeof value !== "string" || value.length > SHORT_STRING) {
     putText(writer, tag, String(value));
     return;
   }
+  const { length } = value;
   begin(writer, tag, 1 + 3 * SHORT_STRING);
   const { bytes } = writer;
   let pos = writer.pos + 1;
   for (let index = 0; index < length; index++) {
-    const code = value.charCodeAt?.(index);
-    if (!(code < 0x80)) {
-      putText(writer, 0, String(value));
+    const code = value.charCodeAt(index);
+    if (code > 0x7f) {
+      putText(writer, 0, value);
       return;
     }
     bytes[pos++] = code;
@@ -168,22 +174,12 @@ function fixed(writer: MessageWriter, tag: number, size: number): DataView {
 /** Writes text after a length of the size that ASCII text has. The text is moved if its length needs more bytes. */
 function putText(writer: MessageWriter, tag: number, value: string): void {
   begin(writer, tag, MAX_VARINT + 3 * value.length);
-  const { bytes } = writer;
-  const size = varintSize(value.length);
-  const from = writer.pos + size;
-  writer.pos =
-    from + (nodeText?.utf8Write.call(bytes, value, from) ?? text.encodeInto(value, bytes.subarray(from)).written);
-  putLength(writer, from - writer.start, size);
-}
-
-/** Writes the length of what has been written since `start`, before it, where `reserved` bytes were left out for it. */
-function putLength(writer: MessageWriter, start: number, reserved: number): void {
-  reserve(writer, MAX_TAG);
-  const from = writer.start + start;
-  const length = writer.pos - from;
-  const more = varintSize(length) - reserved;
-  if (more > 0) writer.bytes.copyWithin(from + more, from, writer.pos);
-  writer.pos = from - reserved;
+  const { bytes, pos } = writer;
+  const guessed = varintSize(value.length);
+  const from = pos + guessed;
+  const length = utf8Write?.call(bytes, value, from) ?? text.encodeInto(value, bytes.subarray(from)).written;
+  const size = varintSize(length);
+  if (size > guessed) bytes.copyWithin(pos + size, from, from + length);
   put32(writer, length);
   writer.pos += length;
 }

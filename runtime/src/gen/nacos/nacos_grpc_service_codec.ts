@@ -16,8 +16,7 @@ import type { Content, Metadata, Payload } from "./nacos_grpc_service_pb.ts";
 export function encodeMetadata(writer: MessageWriter, message: Metadata): void {
   checkType(message, "Metadata");
   if (message.type !== "") writeString(writer, 26, message.type);
-  for (const key in message.headers) {
-    if (!Object.hasOwn(message.headers, key)) continue;
+  for (const key of Object.keys(message.headers)) {
     const value = message.headers[key]!;
     const start = beginField(writer, 58);
     writeString(writer, 10, key);

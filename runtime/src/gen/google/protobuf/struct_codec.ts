@@ -13,8 +13,7 @@ import {
 /** Writes a google.protobuf.Struct. */
 export function encodeStruct(writer: MessageWriter, message: Struct): void {
   checkType(message, "google.protobuf.Struct");
-  for (const key in message.fields) {
-    if (!Object.hasOwn(message.fields, key)) continue;
+  for (const key of Object.keys(message.fields)) {
     const value = message.fields[key]!;
     const start = beginField(writer, 10);
     writeString(writer, 10, key);

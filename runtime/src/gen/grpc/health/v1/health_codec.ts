@@ -136,8 +136,7 @@ export const HealthListRequestCodec: MessageCodec<HealthListRequest> = /*@__PURE
 /** Writes a grpc.health.v1.HealthListResponse. */
 export function encodeHealthListResponse(writer: MessageWriter, message: HealthListResponse): void {
   checkType(message, "grpc.health.v1.HealthListResponse");
-  for (const key in message.statuses) {
-    if (!Object.hasOwn(message.statuses, key)) continue;
+  for (const key of Object.keys(message.statuses)) {
     const value = message.statuses[key]!;
     const start = beginField(writer, 10);
     writeString(writer, 10, key);

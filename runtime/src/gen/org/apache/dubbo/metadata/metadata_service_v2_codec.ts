@@ -55,8 +55,7 @@ export function encodeMetadataInfoV2(writer: MessageWriter, message: MetadataInf
   checkType(message, "org.apache.dubbo.metadata.MetadataInfoV2");
   if (message.app !== "") writeString(writer, 10, message.app);
   if (message.version !== "") writeString(writer, 18, message.version);
-  for (const key in message.services) {
-    if (!Object.hasOwn(message.services, key)) continue;
+  for (const key of Object.keys(message.services)) {
     const value = message.services[key]!;
     const start = beginField(writer, 26);
     writeString(writer, 10, key);
@@ -132,8 +131,7 @@ export function encodeServiceInfoV2(writer: MessageWriter, message: ServiceInfoV
   if (message.protocol !== "") writeString(writer, 34, message.protocol);
   if (message.port != 0) writeInt32(writer, 40, message.port);
   if (message.path !== "") writeString(writer, 50, message.path);
-  for (const key in message.params) {
-    if (!Object.hasOwn(message.params, key)) continue;
+  for (const key of Object.keys(message.params)) {
     const value = message.params[key]!;
     const start = beginField(writer, 58);
     writeString(writer, 10, key);
