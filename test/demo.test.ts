@@ -40,7 +40,7 @@ describe("the demo", () => {
       ":path: /greet.v1.GreetService/GreetOnArrival",
       '> DATA      0000000007 0a05447562626f  {"name":"Dubbo"}',
       "< TRAILERS  grpc-status: 0",
-      '< {"status":70,"message":"the name is empty"}',
+      '< {"status":70,"message":"the name is empty","code":"invalid_argument"}',
       "grpc-message: the name is empty",
       "grpc-timeout: ",
       "seal-bin: AQL/",

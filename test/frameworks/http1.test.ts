@@ -201,6 +201,7 @@ describe("middleware before the handler", () => {
     expect(await response.json()).toEqual({
       status: 80,
       message: expect.stringContaining("mount the handler before body parsers such as express.json()"),
+      code: "internal",
     });
   });
 

@@ -59,7 +59,9 @@ describe.skipIf(spawnSync("curl", ["--version"]).status !== 0)("curl (needs curl
       },
     });
     const output = await curl(...about, ...JSON_TYPE, "-d", "[{}]", baseUrl + PATH);
-    expect(output.toString()).toBe('{"status":70,"message":"not you"}\n1.1 403 application/json');
+    expect(output.toString()).toBe(
+      '{"status":70,"message":"not you","code":"permission_denied"}\n1.1 403 application/json',
+    );
   });
 
   it("gets errors for an unknown path and for a verb other than POST", async () => {

@@ -115,7 +115,12 @@ describe.each(FETCH_SERVERS)("the handler in %s", (name) => {
     const response = await send(init, path);
     expect([response.status, await response.json()]).toEqual([
       status,
-      { status: expect.any(Number), message: expect.any(String), ...(status === 405 && { code: "unimplemented" }) },
+      {
+        status: expect.any(Number),
+        message: expect.any(String),
+        code: expect.any(String),
+        ...(status === 405 && { code: "unimplemented" }),
+      },
     ]);
     expect((await send({ method: "POST", headers: json, body: '[{"name":"Ada"}]' })).status).toBe(200);
   });

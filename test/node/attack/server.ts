@@ -58,6 +58,8 @@ export function attackServer(certificates?: Certificates): void {
   beforeAll(async () => {
     child = fork(fileURLToPath(new URL("victim.ts", import.meta.url)), {
       execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],
+      // glibc returns freed memory to the system. Otherwise it keeps more of it after each large allocation.
+      env: { ...process.env, MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "131072" },
     });
     child.send({ tls: certificates?.server } satisfies Orders);
     [port] = (await once(child, "message")) as [number];
