@@ -284,6 +284,9 @@ const PARALLEL_NAMES = ["createRouter", "createTransport"];
 /** A number, a calculation with numbers, a string, or a regular expression. */
 const LITERAL = /^(?:[\d_.e*+/ -]+|"[^"]*"|\/.+\/[a-z]*)$/;
 
+/** The name of a constant. */
+const UPPER_CASE = /^[A-Z][A-Z0-9_]*$/;
+
 describe("names", () => {
   /** Exported declarations by package and name. */
   function declaringFiles(): ReadonlyMap<string, string[]> {
@@ -307,28 +310,36 @@ describe("names", () => {
     expect(shared).toHaveLength(PARALLEL_NAMES.length);
   });
 
-  /** Constants of modules with a literal value, by name and value. `http2/` imports nothing, so it has its own. */
-  function constantsIn(sources: readonly SourceFile[]): ReadonlyMap<string, string[]> {
+  /** Names of the constants that several modules declare, whatever their values: those in upper case, and literals. */
+  function sharedConstants(sources: readonly SourceFile[]): ReadonlyMap<string, string[]> {
     const found = new Map<string, string[]>();
     for (const file of sources) {
       for (const declaration of file.getVariableDeclarations()) {
-        const value = declaration.getInitializer()?.getText() ?? "";
-        if (!LITERAL.test(value)) continue;
-        const key = `${declaration.getName()} = ${value}`;
-        found.set(key, [...(found.get(key) ?? []), nameOf(file)]);
+        const name = declaration.getName();
+        if (!UPPER_CASE.test(name) && !LITERAL.test(declaration.getInitializer()?.getText() ?? "")) continue;
+        found.set(name, [...(found.get(name) ?? []), nameOf(file)]);
       }
     }
     return new Map([...found].filter(([, files]) => files.length > 1));
   }
 
-  it("of constants stand for one value in one module", () => {
+  it("of constants are declared in one module each, `http2/` included", () => {
     const runtime = project.getSourceFiles().filter((file) => nameOf(file).startsWith(RUNTIME));
-    expect([...constantsIn(runtime.filter((file) => folderOf(nameOf(file)) !== "http2/"))]).toEqual([]);
-    const planted = ["a", "b"].map((name) =>
-      project.createSourceFile(join(ROOT, `runtime/src/${name}.ts`), "const MAX_BYTES = 4 * 1024;"),
-    );
-    expect([...constantsIn(planted).keys()]).toEqual(["MAX_BYTES = 4 * 1024"]);
+    expect(runtime.some((file) => folderOf(nameOf(file)) === "http2/")).toBe(true);
+    expect([...sharedConstants(runtime)]).toEqual([]);
+  });
+
+  it.each([
+    ["one value", "MAX_BYTES", "const MAX_BYTES = 4 * 1024;", "export const MAX_BYTES: number = 4 * 1024;"],
+    ["different values", "MAX_BYTES", "const MAX_BYTES = 4 * 1024;", "const MAX_BYTES = 64 * 1024;"],
+    ["a literal and a calculated value", "ANY", 'export const ANY = "any";', "const ANY = Math.max(1, 2);"],
+    ["tables", "CODES", "const CODES = { 404: 5 };", "const CODES = { 404: 12 };"],
+    ["literals in lower case", "product", 'const product = "a";', 'const product = "b";'],
+  ])("of constants that two modules share are found: %s", (_what, name, ...texts) => {
+    const planted = texts.map((text, i) => project.createSourceFile(join(ROOT, `runtime/src/planted-${i}.ts`), text));
+    const found = [...sharedConstants(planted)];
     for (const file of planted) project.removeSourceFile(file);
+    expect(found).toEqual([[name, ["runtime/src/planted-0.ts", "runtime/src/planted-1.ts"]]]);
   });
 });
 

@@ -32,7 +32,7 @@ export class OpenContext implements CallContext {
   #ended: RpcError | undefined;
   #onEnded: ((error: RpcError) => void) | undefined;
   #controller: AbortController | undefined;
-  #release: (() => void)[] = NOTHING;
+  #release: (() => void)[] = NOTHING_TO_RELEASE;
 
   constructor(options: ContextOptions) {
     this.#options = options;
@@ -104,7 +104,7 @@ export class OpenContext implements CallContext {
    */
   close(): void {
     for (const release of this.#release) release();
-    this.#release = NOTHING;
+    this.#release = NOTHING_TO_RELEASE;
   }
 
   /** True if a deadline or the caller's signal can end the call early. */
@@ -157,7 +157,7 @@ export class StreamContext extends OpenContext {
   }
 }
 
-const NOTHING: (() => void)[] = [];
+const NOTHING_TO_RELEASE: (() => void)[] = [];
 
 /**
  * Reasons why calls wait, by signal: an error, or the name of the event that they wait for. If the deadline of a waiting call

@@ -31,7 +31,7 @@ export interface RpcErrorOptions {
   readonly method?: string | undefined;
 }
 
-const BRAND = Symbol.for("triple-es.RpcError");
+const RPC_ERROR_BRAND = Symbol.for("triple-es.RpcError");
 
 /**
  * The error of a failed call (spec: Errors). Clients throw it; handlers throw it to choose the error that the caller
@@ -73,12 +73,12 @@ export class RpcError extends Error {
     this.headers = new Metadata(options.headers);
     this.status = options.status;
     this.method = options.method;
-    Object.defineProperty(this, BRAND, { value: true });
+    Object.defineProperty(this, RPC_ERROR_BRAND, { value: true });
   }
 
   /** Recognizes an `RpcError` of any copy of this package: a program may have several copies installed. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return typeof value === "object" && value !== null && BRAND in value;
+    return typeof value === "object" && value !== null && RPC_ERROR_BRAND in value;
   }
 
   /**

@@ -47,7 +47,7 @@ function changesContext({ timeoutMs, waitForReady }: MethodConfig, { context }: 
 }
 
 async function callWithin(next: Call, request: CallRequest, config: MethodConfig): Promise<CallResponse> {
-  const options = contextOptions(request, config);
+  const options = configuredOptions(request, config);
   if (!request.stream) {
     const context = new OpenContext(options);
     try {
@@ -66,7 +66,7 @@ async function callWithin(next: Call, request: CallRequest, config: MethodConfig
   }
 }
 
-function contextOptions({ context }: CallRequest, config: MethodConfig): ContextOptions {
+function configuredOptions({ context }: CallRequest, config: MethodConfig): ContextOptions {
   const left = context.timeoutMs();
   const { timeoutMs = left, waitForReady } = config;
   return {

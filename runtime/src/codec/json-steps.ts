@@ -31,12 +31,10 @@ import {
 } from "./json-estimate.ts";
 import { isLargeJson, membersInParts } from "./json-parts.ts";
 import { Memory, STEP_BYTES, tooMuchMemory } from "./memory.ts";
-import { emptyMessage } from "./proto-estimate.ts";
+import { emptyMessage, type MessageFields } from "./proto-estimate.ts";
 
 /** Merges a JSON value into a message: the fields that the value contains are added to it. */
 export type MergeJson = (type: DescMessage, message: Message, value: JsonValue) => void;
-
-type Fields = Message & Record<string, unknown>;
 
 /**
  * Decodes a value in steps. Throws `resource_exhausted` before the memory of the message, by estimate, exceeds
@@ -50,7 +48,7 @@ export async function decodeJsonInSteps(
   stepBytes: number = STEP_BYTES,
 ): Promise<Message> {
   const message = create(type);
-  await new JsonSteps(maxDecodedBytes, mergeJson, stepBytes).merge(type, message as Fields, value);
+  await new JsonSteps(maxDecodedBytes, mergeJson, stepBytes).merge(type, message as MessageFields, value);
   return message;
 }
 
@@ -66,7 +64,7 @@ class JsonSteps {
     this.#stepBytes = stepBytes;
   }
 
-  async merge(type: DescMessage, message: Fields, value: JsonValue): Promise<void> {
+  async merge(type: DescMessage, message: MessageFields, value: JsonValue): Promise<void> {
     const { typeName } = type;
     if (typeName === StructSchema.typeName && isObject(value)) {
       const { fields } = message as unknown as Struct;
@@ -124,7 +122,7 @@ class JsonSteps {
     return known;
   }
 
-  async #field(type: DescMessage, message: Fields, key: string, value: JsonValue): Promise<void> {
+  async #field(type: DescMessage, message: MessageFields, key: string, value: JsonValue): Promise<void> {
     const field = jsonShape(type).fields.get(key);
     const mergePart = (part: JsonValue): void => {
       if (field !== undefined) checkDigits(field, part);
@@ -134,7 +132,7 @@ class JsonSteps {
       const { message: inside, localName } = field;
       const set = async (name: string, one: JsonValue): Promise<void> => {
         // An entry with an empty value is merged to find out how protobuf-es converts the key.
-        const entry = create(type) as Fields;
+        const entry = create(type) as MessageFields;
         this.#mergeJson(type, entry, { [key]: { [name]: Array.isArray(one) ? [] : {} } });
         const [known = name] = Object.keys(entry[localName] as object);
         setEntry(message[localName] as Record<string, unknown>, known, await this.#message(inside as DescMessage, one));
@@ -161,7 +159,7 @@ class JsonSteps {
       return;
     }
     message[localName] ??= create(inside);
-    await this.merge(inside, message[localName] as Fields, value);
+    await this.merge(inside, message[localName] as MessageFields, value);
   }
 
   /** Reports whether a value is large enough to be decoded in steps of its own. */
@@ -178,7 +176,7 @@ class JsonSteps {
    */
   async #message(type: DescMessage, value: JsonValue): Promise<unknown> {
     const message = create(type);
-    await this.merge(type, message as Fields, value);
+    await this.merge(type, message as MessageFields, value);
     return type.typeName === StructSchema.typeName ? value : message;
   }
 
@@ -187,7 +185,7 @@ class JsonSteps {
     const made = create(ValueSchema);
     const isList = Array.isArray(value);
     const inside = create(isList ? ListValueSchema : StructSchema);
-    await this.merge(isList ? ListValueSchema : StructSchema, inside as unknown as Fields, value);
+    await this.merge(isList ? ListValueSchema : StructSchema, inside as unknown as MessageFields, value);
     // Inside a `google.protobuf.Value` a struct is a message; as a field it is plain JSON.
     made.kind = { case: isList ? "listValue" : "structValue", value: inside } as Value["kind"];
     return made;

@@ -25,7 +25,7 @@ import { Memory, tooMuchMemory } from "./memory.ts";
  * Bytes that are parsed in one step, and up to twice as many if a part ends with a large element. A step takes a few
  * milliseconds.
  */
-const PART_BYTES = 16 * 1024;
+const PARSE_PART_BYTES = 16 * 1024;
 /** Bytes that are scanned in one step. */
 const SCAN_BYTES = 64 * 1024;
 
@@ -43,7 +43,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export async function parseJsonInSteps(
   bytes: Uint8Array,
   maxDecodedBytes: number,
-  partBytes: number = PART_BYTES,
+  partBytes: number = PARSE_PART_BYTES,
   parse: (text: string) => JsonValue = JSON.parse,
 ): Promise<JsonValue> {
   const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;

@@ -3,7 +3,7 @@
  * necessary because two bytes may encode an object of many fields. Like protobuf-es, it reads a value by the type of its
  * field, even if the wire type is different.
  */
-import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { Memory } from "./memory.ts";
 
@@ -27,6 +27,9 @@ interface FieldShape {
   /** The declared values of a closed enum. */
   readonly known: ReadonlySet<number> | undefined;
 }
+
+/** A message as an object with its fields by name. */
+export type MessageFields = Message & Record<string, unknown>;
 
 /** The properties of a message type that determine its memory. */
 export interface MessageShape {

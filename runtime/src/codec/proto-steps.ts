@@ -9,7 +9,6 @@ import {
   type DescMessage,
   fromBinary,
   type JsonObject,
-  type Message,
   mergeFromBinary,
 } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -19,10 +18,8 @@ import { nextStep } from "../call/time-slice.ts";
 import { valueToJson } from "./binary/struct.ts";
 import { plainBytes } from "./codec.ts";
 import { STEP_BYTES, tooMuchMemory } from "./memory.ts";
-import { isVarint, type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts";
+import { isVarint, type MessageFields, type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts";
 
-/** A message as an object with its fields by name. */
-type Fields = Message & Record<string, unknown>;
 type MapField = DescField & { readonly fieldKind: "map"; readonly message: DescMessage };
 
 interface StepOptions {
@@ -46,12 +43,12 @@ export function decodeProtoInSteps(
   const estimate = new ProtoEstimator(bytes, maxDecodedBytes).fields(shapeOf(type), bytes.length);
   if (estimate > maxDecodedBytes) throw tooMuchMemory(estimate, maxDecodedBytes);
   if (estimate <= stepBytes) return generated?.decode(bytes) ?? fromBinary(type, bytes);
-  const message = create(type) as Fields;
+  const message = create(type) as MessageFields;
   return merge(message, type, bytes, stepBytes, generated).then(() => message);
 }
 
 async function merge(
-  message: Fields,
+  message: MessageFields,
   type: DescMessage,
   bytes: Uint8Array,
   stepBytes: number,
@@ -174,7 +171,7 @@ interface Part extends LargeField {
   readonly stepBytes: number;
 }
 
-async function mergeField(message: Fields, type: DescMessage, part: Part): Promise<void> {
+async function mergeField(message: MessageFields, type: DescMessage, part: Part): Promise<void> {
   const { field } = part;
   const { localName } = field;
   if (field.fieldKind === "map") return mergeEntry(message, type, field as MapField, part);
@@ -198,7 +195,7 @@ async function mergeValue({ field, contents, stepBytes }: Part, known: unknown):
   // protobuf-es represents a field of type Struct as plain JSON, except in google.protobuf.Value.
   const isJson = type.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value";
   const message = (isJson ? undefined : known) ?? create(type);
-  await merge(message as Fields, type, contents, stepBytes);
+  await merge(message as MessageFields, type, contents, stepBytes);
   return isJson ? mergeJson((known ?? {}) as JsonObject, message as Struct) : message;
 }
 
@@ -212,7 +209,7 @@ async function mergeJson(object: JsonObject, { fields }: Struct): Promise<JsonOb
 }
 
 /** Merges a map entry whose value is large. The entry may have its key and the parts of its value in any order. */
-async function mergeEntry(message: Fields, type: DescMessage, field: MapField, part: Part): Promise<void> {
+async function mergeEntry(message: MessageFields, type: DescMessage, field: MapField, part: Part): Promise<void> {
   const { contents: entry } = part;
   const shape = shapeOf(type).fields.get(field.number)?.child as MessageShape;
   const estimator = new ProtoEstimator(entry, Number.POSITIVE_INFINITY);
@@ -228,7 +225,7 @@ async function mergeEntry(message: Fields, type: DescMessage, field: MapField, p
       value = await mergeValue({ ...part, contents: lengthDelimited(entry, reader) }, value);
     } else writer.raw(entry.subarray(position, estimator.position));
   }
-  const alone = fromBinary(type, writer.join().finish()) as Fields;
+  const alone = fromBinary(type, writer.join().finish()) as MessageFields;
   const [[key, none] = [""]] = Object.entries(alone[field.localName] as object);
   setOwn(message[field.localName] as object, key, value ?? none);
 }

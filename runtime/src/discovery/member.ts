@@ -23,7 +23,7 @@ export interface SlowStart {
 }
 
 /** The smallest share of its weight that a new endpoint has. */
-const MIN_SHARE = 0.01;
+const MIN_WARM_UP_SHARE = 0.01;
 
 export class Member implements ReadyEndpoint {
   endpoint: Endpoint;
@@ -73,7 +73,7 @@ export class Member implements ReadyEndpoint {
     const { weight = DEFAULT_WEIGHT, since } = this.endpoint;
     const warm = since === undefined || warmUpMs === 0 ? 1 : (wallClock - since) / warmUpMs;
     const started = slowStartMs === 0 ? 1 : (now - this.readySince) / slowStartMs;
-    const share = Math.min(1, Math.max(MIN_SHARE, Math.min(warm, started)));
+    const share = Math.min(1, Math.max(MIN_WARM_UP_SHARE, Math.min(warm, started)));
     this.weight = weight * share;
     return share < 1;
   }

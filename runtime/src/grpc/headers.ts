@@ -11,14 +11,14 @@ import { checkHeaders, type RequestHeaders } from "../protocol/headers.ts";
 import type { ClientProtocolOptions, ProtocolOptions, ServerProtocolOptions } from "../protocol/options.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
-const CONTENT_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
+const GRPC_MEDIA_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
 
 /**
  * Returns the codec's name in a gRPC content type, `proto` if the type names none, or `undefined` for other content
  * types.
  */
 export function codecNameOf(contentType: string | undefined): string | undefined {
-  const match = contentType === undefined ? null : CONTENT_TYPE.exec(contentType);
+  const match = contentType === undefined ? null : GRPC_MEDIA_TYPE.exec(contentType);
   return match === null ? undefined : (match[1]?.toLowerCase() ?? "proto");
 }
 

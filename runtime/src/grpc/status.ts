@@ -17,7 +17,7 @@ import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers
  * gRPC's mapping of HTTP statuses for responses without `grpc-status`, as the conformance suite tests it. Sub-protocol
  * A has a different table.
  */
-const CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
+const GRPC_CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
   400: Code.Internal,
   401: Code.Unauthenticated,
   403: Code.PermissionDenied,
@@ -32,7 +32,7 @@ const CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
 export function httpStatusError(httpStatus: number, contentType: string | undefined): RpcError {
   const type = contentType === undefined ? "no content type" : `content type ${contentType}`;
   return new RpcError(
-    CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown,
+    GRPC_CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown,
     `the server answered with HTTP status ${httpStatus} and ${type} instead of a gRPC response`,
     { status: Status.BadResponse },
   );

@@ -91,13 +91,13 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
 }
 
 //     Content-Type → "application/grpc-web" [ "+" codec ] [ ";" parameters ]
-const CONTENT_TYPE = /^application\/grpc-web(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
+const WEB_RESPONSE_TYPE = /^application\/grpc-web(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
 
 /** Throws for a response that is not gRPC-Web or has a codec other than the request's. */
 function checkResponse(response: HttpResponse, { name }: HttpRpcPayload): HttpResponse {
   const { status, headers } = response;
   const contentType = headers.get("content-type");
-  const match = CONTENT_TYPE.exec(contentType ?? "");
+  const match = WEB_RESPONSE_TYPE.exec(contentType ?? "");
   const isOurs = match !== null && (status === 200 || headers.has("grpc-status"));
   // A plain application/grpc-web does not name the codec.
   if (isOurs && (match[1] ?? name).toLowerCase() === name) return response;

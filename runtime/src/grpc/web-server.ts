@@ -18,7 +18,7 @@ import { encodeTrailers } from "./web-framing.ts";
 import { decodeBase64Body, encodeBase64Body } from "./web-text.ts";
 
 //     Content-Type → "application/grpc-web" [ "-text" ] [ "+" codec ] [ ";" parameters ]
-const CONTENT_TYPE = /^application\/grpc-web(-text)?(\+[^;\s]+)?\s*(?:;.*)?$/i;
+const WEB_REQUEST_TYPE = /^application\/grpc-web(-text)?(\+[^;\s]+)?\s*(?:;.*)?$/i;
 
 /** Creates the server half of gRPC-Web. */
 export function createGrpcWebServer(options: ServerProtocolOptions): ServerProtocol {
@@ -29,14 +29,14 @@ export function createGrpcWebServer(options: ServerProtocolOptions): ServerProto
   async function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
     if (request.method !== "POST") return refuseMethod();
     const contentType = request.headers.get("content-type") ?? "";
-    const [, text = "", suffix = ""] = CONTENT_TYPE.exec(contentType.toLowerCase()) ?? [];
+    const [, text = "", suffix = ""] = WEB_REQUEST_TYPE.exec(contentType.toLowerCase()) ?? [];
     const isText = text !== "";
     const response = await grpc.serve(new WebRequest(request, `application/grpc${suffix}`, isText), handler);
     if (!isGrpcContentType(response.headers.get("content-type") ?? "")) return refuseType(contentType, supported);
     return toWebResponse(response, `application/grpc-web${text}${suffix}`, isText);
   }
 
-  return { accepts: (contentType) => CONTENT_TYPE.test(contentType), serve };
+  return { accepts: (contentType) => WEB_REQUEST_TYPE.test(contentType), serve };
 }
 
 function supportedTypes({ codecs }: Pick<ServerProtocolOptions, "codecs">): string {

@@ -13,7 +13,7 @@ import { type Body, streamBody, wholeBody } from "../http/body.ts";
  * Maximum number of bytes that are converted to characters in one call, because the arguments of a function are on the
  * stack.
  */
-const SLICE_BYTES = 8 * 1024;
+const MAX_ARGUMENT_BYTES = 8 * 1024;
 
 /** Bytes of text that are decoded in one step. */
 const TEXT_STEP_BYTES = 32 * 1024;
@@ -71,8 +71,8 @@ function fromBase64(text: string): Uint8Array {
 /** Converts each byte to a character. */
 function fromBytes(bytes: Uint8Array): string {
   let text = "";
-  for (let i = 0; i < bytes.byteLength; i += SLICE_BYTES) {
-    text += String.fromCharCode(...bytes.subarray(i, i + SLICE_BYTES));
+  for (let i = 0; i < bytes.byteLength; i += MAX_ARGUMENT_BYTES) {
+    text += String.fromCharCode(...bytes.subarray(i, i + MAX_ARGUMENT_BYTES));
   }
   return text;
 }

@@ -16,7 +16,7 @@ export interface MediaType {
 //     media-type    = type "/" subtype *( OWS ";" OWS [ parameter ] )
 //     parameter     = token "=" ( token / quoted-string )
 // Like browsers and servers, it accepts spaces around "=". Other deviations from the grammar are errors.
-const NAME = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)\s*(?=;|$)/i;
+const MEDIA_TYPE_NAME = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)\s*(?=;|$)/i;
 const PARAMETER =
   /\s*;\s*(?:([!#$%&'*+.^_`|~0-9a-z-]+)\s*=\s*(?:([!#$%&'*+.^_`|~0-9a-z-]+)|"((?:[^"\\]|\\.)*)")\s*)?/iy;
 
@@ -26,7 +26,7 @@ const MAX_LENGTH = 1_000;
 /** Parses a content type. Returns `undefined` if it is malformed. If a parameter is repeated, the first one applies. */
 export function parseMediaType(contentType: string): MediaType | undefined {
   if (contentType.length > MAX_LENGTH) return undefined;
-  const name = NAME.exec(contentType);
+  const name = MEDIA_TYPE_NAME.exec(contentType);
   if (name === null) return undefined;
   const parameters = new Map<string, string>();
   for (let position = name[0].length; position < contentType.length; ) {

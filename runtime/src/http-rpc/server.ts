@@ -108,7 +108,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const compressed = compressing === undefined ? undefined : await compressing;
     const fields = responseHeaders(call.responseFormat, response, compressed && responseCompression, limits);
     context.answered();
-    return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: NO_TRAILERS };
+    return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
   }
 
   /**
@@ -187,7 +187,7 @@ function decodeError(typeName: string, cause: unknown): RpcError {
 }
 
 /** Trailing metadata is sent as headers, so there are no trailers. */
-const NO_TRAILERS = new Metadata().freeze();
+const EMPTY_TRAILERS = new Metadata().freeze();
 const ERROR_FIELDS = responseFields("application/json");
 /**
  * The fields of responses with status 415. A peer that sent another protocol's content type could interpret a plain
@@ -214,7 +214,7 @@ function failure(error: RpcError, registry: Registry | undefined): HttpResponse 
     status,
     headers,
     body: wholeBody(encodeErrorBody(error, registry)),
-    trailers: NO_TRAILERS,
+    trailers: EMPTY_TRAILERS,
   };
 }
 

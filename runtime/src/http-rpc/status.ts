@@ -51,7 +51,7 @@ export function codeOfHttpStatus(httpStatus: number): Code {
 }
 
 /** The members of an error body, in the variants of all known servers. */
-interface ErrorBody {
+interface ReceivedErrorBody {
   readonly status?: unknown;
   readonly code?: unknown;
   readonly message?: unknown;
@@ -73,9 +73,9 @@ export function readErrorResponse(
 }
 
 /** Parses an error body. A malformed body has no members. */
-function parseErrorBody(bytes: Uint8Array): ErrorBody {
+function parseErrorBody(bytes: Uint8Array): ReceivedErrorBody {
   try {
-    return (parseJson(bytes) ?? {}) as ErrorBody;
+    return (parseJson(bytes) ?? {}) as ReceivedErrorBody;
   } catch {
     return {};
   }

@@ -16,20 +16,20 @@ interface FrameRule {
   readonly unit: number;
 }
 
-const ANY = DEFAULT_MAX_FRAME_SIZE;
+const ANY_LENGTH = DEFAULT_MAX_FRAME_SIZE;
 
 /** The rules by frame type. */
 const RULES: readonly FrameRule[] = [
-  /* 6.1  */ { name: "DATA", scope: "stream", min: 0, max: ANY, unit: 1 },
-  /* 6.2  */ { name: "HEADERS", scope: "stream", min: 0, max: ANY, unit: 1 },
+  /* 6.1  */ { name: "DATA", scope: "stream", min: 0, max: ANY_LENGTH, unit: 1 },
+  /* 6.2  */ { name: "HEADERS", scope: "stream", min: 0, max: ANY_LENGTH, unit: 1 },
   /* 6.3  */ { name: "PRIORITY", scope: "stream", min: 5, max: 5, unit: 1 },
   /* 6.4  */ { name: "RST_STREAM", scope: "stream", min: 4, max: 4, unit: 1 },
-  /* 6.5  */ { name: "SETTINGS", scope: "connection", min: 0, max: ANY, unit: 6 },
-  /* 6.6  */ { name: "PUSH_PROMISE", scope: "stream", min: 4, max: ANY, unit: 1 },
+  /* 6.5  */ { name: "SETTINGS", scope: "connection", min: 0, max: ANY_LENGTH, unit: 6 },
+  /* 6.6  */ { name: "PUSH_PROMISE", scope: "stream", min: 4, max: ANY_LENGTH, unit: 1 },
   /* 6.7  */ { name: "PING", scope: "connection", min: 8, max: 8, unit: 1 },
-  /* 6.8  */ { name: "GOAWAY", scope: "connection", min: 8, max: ANY, unit: 1 },
+  /* 6.8  */ { name: "GOAWAY", scope: "connection", min: 8, max: ANY_LENGTH, unit: 1 },
   /* 6.9  */ { name: "WINDOW_UPDATE", scope: "either", min: 4, max: 4, unit: 1 },
-  /* 6.10 */ { name: "CONTINUATION", scope: "stream", min: 0, max: ANY, unit: 1 },
+  /* 6.10 */ { name: "CONTINUATION", scope: "stream", min: 0, max: ANY_LENGTH, unit: 1 },
 ];
 
 /**

@@ -69,13 +69,13 @@ const NAME_KINDS: ReadonlyMap<string, number> = new Map([
 ]);
 
 // Visible ASCII without capital letters. The colon is reserved for pseudo-header fields (RFC 9113, section 8.2.1).
-const NAME = /^[!-9;-@[-~]+$/;
+const FIELD_NAME = /^[!-9;-@[-~]+$/;
 const METHOD = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*$/;
 // Codes above 599 are invalid, and treated like 5xx (RFC 9110, section 15).
 const STATUS = /^[1-9][0-9][0-9]$/;
 // No spaces, control characters or characters outside ASCII.
-const PATH = /^(?:\/[!-~]*|\*)$/;
+const REQUEST_PATH = /^(?:\/[!-~]*|\*)$/;
 // No userinfo (RFC 9113, section 8.3.1).
 const AUTHORITY = /^[!-?A-~]*$/;
 const DIGITS = /^[0-9]{1,16}$/;
@@ -99,7 +99,7 @@ function isContentLength(value: string): boolean {
 
 /** The rules of RFC 9113, sections 8.2 and 8.3, for single fields. */
 export const MESSAGE_RULES: FieldRules = {
-  nameKind: (name) => NAME_KINDS.get(name) ?? (NAME.test(name) ? Kind.Plain : Kind.Malformed),
+  nameKind: (name) => NAME_KINDS.get(name) ?? (FIELD_NAME.test(name) ? Kind.Plain : Kind.Malformed),
   fieldKind(nameKind, value) {
     switch (nameKind) {
       case Kind.Plain:
@@ -109,7 +109,7 @@ export const MESSAGE_RULES: FieldRules = {
       case Kind.Method:
         return METHOD.test(value) ? nameKind : Kind.Malformed;
       case Kind.Path:
-        return PATH.test(value) ? nameKind : Kind.Malformed;
+        return REQUEST_PATH.test(value) ? nameKind : Kind.Malformed;
       case Kind.Authority:
         return AUTHORITY.test(value) ? nameKind : Kind.Malformed;
       case Kind.Scheme:
@@ -146,14 +146,14 @@ export function checkOutgoing(fields: readonly string[]): void {
 /** Throws a `TypeError` for a request line that must not be sent. */
 export function checkRequestLine(method: string, path: string): void {
   if (!METHOD.test(method)) throw new TypeError(`the method ${JSON.stringify(method)} is not a token`);
-  if (!PATH.test(path))
+  if (!REQUEST_PATH.test(path))
     throw new TypeError(`the path ${JSON.stringify(path)} must start with "/" and be visible ASCII`);
 }
 
-const NO_FIELDS: readonly string[] = [];
+const NO_FIELD_LINES: readonly string[] = [];
 const NO_COOKIES: string[] = [];
 /** Cookies of larger blocks are not joined. */
-const MAX_JOINED_BYTES: number = 16 * 1024;
+const MAX_COOKIE_BYTES: number = 16 * 1024;
 
 /** Makes header blocks of decoded fields, one after another. */
 export class BlockBuilder implements FieldSink {
@@ -227,7 +227,7 @@ export class BlockBuilder implements FieldSink {
     else if (this.#blockKind === BlockKind.Response) this.#checkResponse();
     this.#finishCookies(size);
     return {
-      fields: this.#fields.length === 0 ? NO_FIELDS : this.#fields,
+      fields: this.#fields.length === 0 ? NO_FIELD_LINES : this.#fields,
       method: this.#method,
       path: this.#path,
       authority: this.#authority,
@@ -246,7 +246,7 @@ export class BlockBuilder implements FieldSink {
   #finishCookies(size: number): void {
     if (this.#cookies.length === 0) return;
     // Cookies of large blocks stay separate: the limit on the number of fields then counts each of them, and thousands cannot pass as one.
-    if (size <= MAX_JOINED_BYTES) this.#fields.push("cookie", this.#cookies.join("; "));
+    if (size <= MAX_COOKIE_BYTES) this.#fields.push("cookie", this.#cookies.join("; "));
     else for (const cookie of this.#cookies) this.#fields.push("cookie", cookie);
   }
 

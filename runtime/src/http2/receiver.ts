@@ -31,14 +31,14 @@ export const PREFACE: Uint8Array = Uint8Array.from("PRI * HTTP/2.0\r\n\r\nSM\r\n
 
 const Phase = { Preface: 0, Header: 1, Payload: 2, PadLength: 3, Data: 4, Padding: 5 } as const;
 
-const NO_BYTES = new Uint8Array(0);
+const NO_OCTETS = new Uint8Array(0);
 
 export class Receiver {
   readonly #handler: FrameHandler;
   #phase: number;
   /** The received part of an incomplete frame: its nine-byte header, then its payload. */
   readonly #header = new Uint8Array(FRAME_HEADER_BYTES);
-  #held: Uint8Array = NO_BYTES;
+  #held: Uint8Array = NO_OCTETS;
   /** Received bytes of the preface, the header or the payload. */
   #got = 0;
   #type = 0;
@@ -53,7 +53,7 @@ export class Receiver {
   #blockStreamId = 0;
   #blockIsEnd = false;
   #blockDependsOn = -1;
-  #block: Uint8Array = NO_BYTES;
+  #block: Uint8Array = NO_OCTETS;
   #continuations = 0;
   /** Number of complete frames and header blocks. */
   completed = 0;
@@ -221,7 +221,7 @@ export class Receiver {
   #finishIfEmpty(): void {
     if (this.#phase !== Phase.Payload || this.#got < this.#length) return;
     const payload = this.#held;
-    this.#held = NO_BYTES;
+    this.#held = NO_OCTETS;
     this.#got = 0;
     this.#phase = Phase.Header;
     this.#onPayload(payload, 0, this.#length);
@@ -276,7 +276,7 @@ export class Receiver {
     if ((this.#flags & Flag.EndHeaders) === 0) return;
     const streamId = this.#blockStreamId;
     this.#blockStreamId = 0;
-    this.#block = NO_BYTES;
+    this.#block = NO_OCTETS;
     this.completed++;
     this.#handler.onHeaders(streamId, this.#blockIsEnd, block, 0, block.length, this.#blockDependsOn);
   }

@@ -162,7 +162,7 @@ export const NO_SINK: StreamSink = {
   onClosed() {},
 };
 
-const NO_CHUNKS: Uint8Array[] = [];
+const EMPTY_QUEUE: Uint8Array[] = [];
 
 /** One exchange. Its methods may be called at any time: on a closed stream they do nothing. */
 export class Stream {
@@ -186,7 +186,7 @@ export class Stream {
   /** True if it is in the list of streams whose windows are to be announced. */
   isAnnouncing = false;
   /** Chunks that wait to be sent, and the number of bytes of the first one that have been sent. */
-  queue: Uint8Array[] = NO_CHUNKS;
+  queue: Uint8Array[] = EMPTY_QUEUE;
   queueOffset = 0;
   /** True if it is in the ring of the scheduler; `next` is its successor. */
   isQueued = false;

@@ -7,7 +7,7 @@ import { RpcError, type RpcErrorOptions } from "../call/error.ts";
 /** Longest message of the `RpcError`, in characters. `detailMessage` contains the whole text. */
 const MAX_TEXT = 4096;
 
-const BRAND = Symbol.for("triple-es.JavaException");
+const JAVA_EXCEPTION_BRAND = Symbol.for("triple-es.JavaException");
 
 export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | "trailers"> {
   /** Fields of the class in addition to the message, by name. Default: none. */
@@ -40,11 +40,11 @@ export class JavaException extends RpcError {
     this.detailMessage = detailMessage;
     this.fields = fields;
     this.trace = trace;
-    Object.defineProperty(this, BRAND, { value: true });
+    Object.defineProperty(this, JAVA_EXCEPTION_BRAND, { value: true });
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return typeof value === "object" && value !== null && BRAND in value;
+    return typeof value === "object" && value !== null && JAVA_EXCEPTION_BRAND in value;
   }
 }
 

@@ -22,7 +22,7 @@ export class ExactNumber {
 const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
 const BARE_KEY = /[{,]\s*-?[0-9]+\s*:/;
 const NUMBER_CHARACTERS = /[0-9.eE+-]*/y;
-const QUOTE = '"';
+const QUOTATION_MARK = '"';
 /** Marks that tell strings from exact numbers while both are strings. */
 const STRING_MARK = "'";
 const NUMBER_MARK = "#";
@@ -85,17 +85,17 @@ function quoteKeys(text: string, exact: boolean): string | undefined {
   };
   for (let i = 0; i < text.length; i += 1) {
     const character = text[i] as string;
-    if (character === QUOTE) {
+    if (character === QUOTATION_MARK) {
       const end = closingQuote(text, i);
-      if (exact && !isKey(text, end + 1)) replace(i, i + 1, QUOTE + STRING_MARK);
+      if (exact && !isKey(text, end + 1)) replace(i, i + 1, QUOTATION_MARK + STRING_MARK);
       i = end;
     } else if (character === "-" || (character >= "0" && character <= "9")) {
       const end = endOfNumber(text, i);
       const number = text.slice(i, end);
-      if (isKey(text, end)) replace(i, end, QUOTE + number + QUOTE);
+      if (isKey(text, end)) replace(i, end, QUOTATION_MARK + number + QUOTATION_MARK);
       else if (isNumber(number) && losesDigits(number)) {
         if (!exact) return undefined;
-        replace(i, end, QUOTE + NUMBER_MARK + number + QUOTE);
+        replace(i, end, QUOTATION_MARK + NUMBER_MARK + number + QUOTATION_MARK);
       }
       i = end - 1;
     }
@@ -144,7 +144,7 @@ function endOfNumber(text: string, start: number): number {
 /** The position of the closing quote of a string, or the end of the text. */
 function closingQuote(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i += 1) {
-    if (text[i] === QUOTE) return i;
+    if (text[i] === QUOTATION_MARK) return i;
     if (text[i] === "\\") i += 1;
   }
   return text.length;

@@ -19,7 +19,7 @@ import type { JavaPrimitive, JavaType } from "./signature.ts";
 import { isBytes, nameOf, scalarOf, show, toDate, toScalar } from "./type.ts";
 
 /** Wrapper messages of Protocol Buffers for scalars. */
-const WRAPPERS: Readonly<Partial<Record<JavaPrimitive, DescMessage>>> = {
+const WRAPPER_OF_PRIMITIVE: Readonly<Partial<Record<JavaPrimitive, DescMessage>>> = {
   boolean: BoolValueSchema,
   byte: Int32ValueSchema,
   short: Int32ValueSchema,
@@ -40,7 +40,7 @@ export function createProtobufSerialization(messages: Readonly<Record<string, De
 
   function schemaOf(type: JavaType): DescMessage {
     const scalar = scalarOf(type);
-    const wrapper = scalar === undefined ? undefined : WRAPPERS[scalar];
+    const wrapper = scalar === undefined ? undefined : WRAPPER_OF_PRIMITIVE[scalar];
     if (wrapper !== undefined) return wrapper;
     if (isBytes(type)) return BytesValueSchema;
     if (type === "java.lang.String") return StringValueSchema;

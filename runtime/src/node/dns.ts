@@ -192,14 +192,14 @@ class Query {
 const NO_ADDRESSES: Addresses = { hosts: [], ttlMs: UNKNOWN_TTL_MS };
 
 /** Codes of c-ares and getaddrinfo for a name without records. All other codes are failures of the DNS. */
-const NOTHING: ReadonlySet<string | undefined> = new Set(["ENOTFOUND", "ENODATA"]);
+const NOT_FOUND_CODES: ReadonlySet<string | undefined> = new Set(["ENOTFOUND", "ENODATA"]);
 
 async function answerOf<Record>(records: Promise<Record[]>, name: string): Promise<Record[]> {
   try {
     return await records;
   } catch (cause) {
     const { code } = cause as { readonly code?: string };
-    if (NOTHING.has(code)) return [];
+    if (NOT_FOUND_CODES.has(code)) return [];
     throw new RpcError(Code.Unavailable, `the DNS does not answer for ${name}: ${code ?? cause}`, { cause });
   }
 }

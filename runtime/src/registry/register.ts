@@ -57,7 +57,7 @@ export interface RegisterOptions {
 }
 
 /** Services that every server may have and that consumers do not look up in a registry. */
-const UNREGISTERED =
+const UNREGISTERED_SERVICES =
   /^(?:grpc\.health\.v1\.Health|grpc\.reflection\.v1(?:alpha)?\.ServerReflection|org\.apache\.dubbo\.metadata\..+)$/;
 
 /**
@@ -110,7 +110,7 @@ export function register(server: RegisteredServer, registry: Registry, options: 
 }
 
 function offeredService({ service, selector: { group, version } }: AddedService): OfferedService[] {
-  if (UNREGISTERED.test(service.typeName)) return [];
+  if (UNREGISTERED_SERVICES.test(service.typeName)) return [];
   const isInterface = Object.values(service.methods).some(({ payload }) => payload !== undefined);
   // Consumers in Java take the first serialization that they know. Methods with a proto file need none.
   const parameters = isInterface ? { "prefer.serialization": "hessian2" } : undefined;

@@ -6,7 +6,8 @@
  *     /dubbo/metadata/APP/REVISION       the services of an application, if it stores them in the registry
  *     /services/APP/HOST:PORT            application level
  */
-import { reasonOf } from "../call/error.ts";
+import { Code } from "../call/code.ts";
+import { RpcError, reasonOf } from "../call/error.ts";
 import type { Instance, Registry, ServiceKey } from "../discovery/registry.ts";
 import { addToMapping, parseMapping } from "./dubbo/mapping.ts";
 import { parseMetadata } from "./dubbo/metadata.ts";
@@ -21,6 +22,9 @@ import type { StopWatch, Watcher } from "./watch.ts";
 
 /** Maximum number of attempts to change an entry that other clients change at the same time. */
 export const MAX_TRIES = 100;
+
+/** The error of requests after the registry was closed. */
+export const REGISTRY_CLOSED: RpcError = new RpcError(Code.Canceled, "the registry is closed");
 
 /** A session that holds entries. They are removed when it ends. */
 export interface TreeSession extends Session {

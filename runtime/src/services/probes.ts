@@ -25,7 +25,7 @@ type StatusOf = (service: string) => "unknown" | "serving" | "not_serving" | und
  */
 export function createProbes(statusOf: StatusOf, { live = "/healthz", ready = "/readyz" }: ProbePaths): Resource {
   for (const path of [live, ready]) {
-    if (typeof path !== "string" || !PATH.test(path)) {
+    if (typeof path !== "string" || !PROBE_PATH.test(path)) {
       throw new TypeError(`the path of a probe must start with / and have no query, unlike ${JSON.stringify(path)}`);
     }
   }
@@ -44,4 +44,4 @@ export function createProbes(statusOf: StatusOf, { live = "/healthz", ready = "/
 }
 
 /** A path that `URL` does not change. */
-const PATH = /^(?:\/[\w.~-]+)+$/;
+const PROBE_PATH = /^(?:\/[\w.~-]+)+$/;

@@ -3,7 +3,7 @@
  */
 
 /** Matches are looked for inside parts of this many bytes, so that every distance fits into two. */
-const PART_BYTES = 65_536;
+const MATCH_PART_BYTES = 65_536;
 const HASH_BITS = 14;
 /**
  * The bound of the reference implementation: a back-reference never takes more bytes than it replaces, and a literal takes a
@@ -22,8 +22,8 @@ const COPY_2 = 2;
 export function compressBlock(bytes: Uint8Array): Uint8Array {
   const writer = new BlockWriter(bytes);
   const table = new Uint16Array(1 << HASH_BITS);
-  for (let start = 0; start < bytes.byteLength; start += PART_BYTES) {
-    compressPart(writer, start, Math.min(start + PART_BYTES, bytes.byteLength), table.fill(0));
+  for (let start = 0; start < bytes.byteLength; start += MATCH_PART_BYTES) {
+    compressPart(writer, start, Math.min(start + MATCH_PART_BYTES, bytes.byteLength), table.fill(0));
   }
   return writer.written;
 }

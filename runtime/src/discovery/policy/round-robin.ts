@@ -6,7 +6,7 @@ import { type Balancer, isEven, type Random, type ReadyEndpoint } from "../balan
 
 const MAX_WEIGHT = 65_535;
 /** The smallest weight relative to the largest. It bounds the number of endpoints that a pick may skip. */
-const MIN_SHARE = 1 / 64;
+const MIN_RELATIVE_WEIGHT = 1 / 64;
 
 /** Makes the policy. Each set of endpoints starts at a random place, so that clients do not all start with the same endpoint. */
 export function roundRobin(options: { readonly random?: Random | undefined } = {}): Balancer {
@@ -21,7 +21,10 @@ export function roundRobin(options: { readonly random?: Random | undefined } = {
       };
     }
     const largest = ready.reduce((most, { weight }) => Math.max(most, weight), 0);
-    const scaled = Uint16Array.from(ready, ({ weight }) => Math.max(weight / largest, MIN_SHARE) * MAX_WEIGHT);
+    const scaled = Uint16Array.from(
+      ready,
+      ({ weight }) => Math.max(weight / largest, MIN_RELATIVE_WEIGHT) * MAX_WEIGHT,
+    );
     let round = 0;
     return () => {
       for (;;) {

@@ -36,7 +36,7 @@ export function findField(type: DescMessage, name: string): DescField | undefine
  * as in JSON. Otherwise values are bound by position. A message that wraps one scalar is a single parameter.
  */
 export function bindParameters<V>(type: DescMessage, values: readonly NamedValue<V>[]): FieldValue<V>[] {
-  if (isTextual(type) && !WRAPPERS.has(type.typeName)) {
+  if (isTextual(type) && !WRAPPED_SCALARS.has(type.typeName)) {
     const problem = `the parameter is one ${type.typeName}, and the values of this content type are for several`;
     throw new Refusal(415, Code.Internal, `${problem}; send it as application/json`);
   }
@@ -96,7 +96,7 @@ export function* messageFrom(
 
 /** Decodes a message from its JSON members. The JSON of a message that wraps a scalar is the scalar. */
 function* fromMembers(json: BodyJson, type: DescMessage, members: ReadonlyMap<string, JsonValue>): Steps<object> {
-  if (!WRAPPERS.has(type.typeName)) return yield* json.fromValue(type, Object.fromEntries(members));
+  if (!WRAPPED_SCALARS.has(type.typeName)) return yield* json.fromValue(type, Object.fromEntries(members));
   const boxed = members.get("value");
   return boxed === undefined ? create(type) : yield* json.fromValue(type, boxed);
 }
@@ -144,7 +144,7 @@ const TEXT_TYPES = new Set(["Timestamp", "Duration", "FieldMask"].map((name) => 
 const JSON_TYPES = new Set(["Struct", "Value", "ListValue", "Any"].map((name) => `google.protobuf.${name}`));
 
 /** Messages that wrap one scalar. */
-const WRAPPERS: ReadonlyMap<string, ScalarType> = new Map(
+const WRAPPED_SCALARS: ReadonlyMap<string, ScalarType> = new Map(
   Object.entries({
     Double: ScalarType.DOUBLE,
     Float: ScalarType.FLOAT,
@@ -165,7 +165,7 @@ export function holdsBytes({ fieldKind, scalar, message }: DescField): boolean {
 
 /** Reports whether a message can be given as one text: it is a string or scalar in JSON, or any JSON. */
 export function isTextual({ typeName }: DescMessage): boolean {
-  return WRAPPERS.has(typeName) || TEXT_TYPES.has(typeName) || JSON_TYPES.has(typeName);
+  return WRAPPED_SCALARS.has(typeName) || TEXT_TYPES.has(typeName) || JSON_TYPES.has(typeName);
 }
 
 /** Reports whether the text of a message is parsed as JSON. */
@@ -197,7 +197,7 @@ export function* parseItem(
 
 /** Parses a text as a message: as JSON, unless the JSON of the message is itself a string or scalar. */
 export function* parseMessageText(json: BodyJson, type: DescMessage, text: string): Steps<JsonValue | undefined> {
-  const wrapped = WRAPPERS.get(type.typeName);
+  const wrapped = WRAPPED_SCALARS.get(type.typeName);
   if (wrapped !== undefined) return parseScalar(wrapped, text);
   return TEXT_TYPES.has(type.typeName) ? text.trim() || undefined : yield* parseJson(json, text);
 }

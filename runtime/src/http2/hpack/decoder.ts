@@ -33,7 +33,7 @@ export interface DecoderLimits {
 /** The maximum number of size updates at the start of a block (RFC 7541, section 4.2). */
 const MAX_SIZE_UPDATES = 2;
 /** Strings up to this length are decoded byte by byte, which is faster than calling the platform's decoder. */
-const SHORT_STRING = 12;
+const MAX_BYTEWISE_LENGTH = 12;
 
 const staticEntries = new WeakMap<FieldRules, readonly Entry[]>();
 
@@ -184,7 +184,7 @@ export class Decoder {
   }
 
   #text(bytes: Uint8Array, start: number, end: number): string {
-    if (end - start > SHORT_STRING) return this.#latin1(bytes, start, end);
+    if (end - start > MAX_BYTEWISE_LENGTH) return this.#latin1(bytes, start, end);
     let text = "";
     for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i] as number);
     return text;

@@ -55,7 +55,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   #refs = 0;
   #isClosing = false;
   /** The last two lists of fields: most responses have the headers and trailers of the previous one. */
-  #known: readonly Metadata[] = [NO_FIELDS, NO_FIELDS];
+  #known: readonly Metadata[] = [NO_KNOWN_FIELDS, NO_KNOWN_FIELDS];
   readonly #closed: Promise<void>;
   #onClosed!: () => void;
   /** The pending calls of {@link ping}, which share the PING in flight. */
@@ -265,5 +265,5 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 }
 
-const NO_FIELDS: Metadata = new Metadata().freeze();
+const NO_KNOWN_FIELDS: Metadata = new Metadata().freeze();
 const NO_HTTP2 = new Error("the server does not speak HTTP/2");

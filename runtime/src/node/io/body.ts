@@ -14,7 +14,7 @@ import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 export const MAX_JOINED_BYTES: number = 16 * 1024;
 
 /** Backpressure: the stream is paused while more than this many bytes wait to be read. */
-const HIGH_WATER_BYTES = 64 * 1024;
+const MAX_UNREAD_BYTES = 64 * 1024;
 
 export interface ReadableBodyOptions {
   /** Returns the error of a stream that closed before it had ended. */
@@ -240,7 +240,7 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
       if (this.#memory?.take(chunk.byteLength) === false) return this.#drop(outOfMemory());
       this.#chunks.push(chunk);
       this.#waitingBytes += chunk.byteLength;
-      if (this.#waitingBytes > HIGH_WATER_BYTES) stream.pause();
+      if (this.#waitingBytes > MAX_UNREAD_BYTES) stream.pause();
       this.#wake?.();
     });
     stream.once("end", () => {
@@ -272,7 +272,7 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
       if (chunk !== undefined) {
         this.#waitingBytes -= chunk.byteLength;
         this.#memory?.release(chunk.byteLength);
-        if (this.#waitingBytes <= HIGH_WATER_BYTES && this.#stream.isPaused()) this.#stream.resume();
+        if (this.#waitingBytes <= MAX_UNREAD_BYTES && this.#stream.isPaused()) this.#stream.resume();
         return { done: false, value: chunk };
       }
       if (this.#ended) return { done: true, value: undefined };

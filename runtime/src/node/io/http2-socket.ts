@@ -8,7 +8,7 @@ import type { OutputOwner, Segments } from "../../http2/events.ts";
 import type { Latin1Decoder } from "../../http2/hpack/decoder.ts";
 
 /** Bytes of unsent output that a socket may hold. Beyond this limit no more DATA is framed (backpressure). */
-const HIGH_WATER_BYTES = 128 * 1024;
+const MAX_FRAMED_BYTES = 128 * 1024;
 /** Bytes of unsent output beyond which nothing is read from the peer either, because its frames would cause more output. */
 const MAX_UNSENT_BYTES = 1024 * 1024;
 const SLAB_BYTES = 64 * 1024;
@@ -109,11 +109,11 @@ export class Http2Socket implements OutputOwner {
     const { socket } = this;
     const connection = this.#connection;
     if (connection === undefined || socket.destroyed || socket.writableEnded) return;
-    const segments = connection.take(HIGH_WATER_BYTES - socket.writableLength);
+    const segments = connection.take(MAX_FRAMED_BYTES - socket.writableLength);
     if (segments.bytes > 0) this.#write(segments);
     this.#account();
     // A socket that applies backpressure emits "drain". This one does not: the next round runs after other callbacks of the event loop.
-    if (connection.hasMore && socket.writableLength < HIGH_WATER_BYTES && !socket.writableNeedDrain) {
+    if (connection.hasMore && socket.writableLength < MAX_FRAMED_BYTES && !socket.writableNeedDrain) {
       this.#isScheduled = true;
       setImmediate(this.#flush);
     } else if (this.#ends && !connection.hasMore) this.#finish();

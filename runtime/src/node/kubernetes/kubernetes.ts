@@ -20,7 +20,7 @@ export interface KubernetesOptions extends KubernetesApi {
 const WATCH_SECONDS = 300;
 /** Time between two watches, in milliseconds. */
 const PAUSE_MS = 1_000;
-const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+const RESOURCE_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /**
  * Creates the resolver for a service of Kubernetes. It lists the EndpointSlices and watches them. The pod's service account
@@ -30,7 +30,7 @@ const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 export function kubernetes(service: string, options: KubernetesOptions = {}): Resolver {
   const { namespace = podNamespace(), port } = options;
   for (const [what, name] of Object.entries({ service, namespace })) {
-    if (typeof name !== "string" || !NAME.test(name)) {
+    if (typeof name !== "string" || !RESOURCE_NAME.test(name)) {
       throw new TypeError(`kubernetes: ${what} ${JSON.stringify(name)} must be a name of Kubernetes, such as "greet"`);
     }
   }

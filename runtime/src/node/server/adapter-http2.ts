@@ -13,7 +13,7 @@ import { peerOf } from "./peer.ts";
 import type { ExchangeSignals } from "./signals.ts";
 
 /** Options for reading a request body. Before its response, a stream closes only by a reset, whatever the error code. */
-const REQUEST_BODY: ReadableBodyOptions = {
+const HTTP2_BODY_OPTIONS: ReadableBodyOptions = {
   lost: clientGone,
   cancel: () => {},
   cutOff: (stream) => (stream as ServerHttp2Stream).closed,
@@ -37,7 +37,7 @@ export class Http2Request implements HttpRequest {
     this.path = path;
     this.authority = headers[":authority"];
     this.headers = readFields(rawHeaders);
-    this.body = new ReadableBody(stream, REQUEST_BODY);
+    this.body = new ReadableBody(stream, HTTP2_BODY_OPTIONS);
     // A closed stream has no session.
     this.peer = stream.session && peerOf(stream.session.socket, "h2");
     this.#stream = stream;

@@ -7,7 +7,7 @@ import { startTimer } from "../../call/timer.ts";
 
 export type CloseHook = () => unknown;
 
-const NAME = "the hook onClose";
+const HOOK_NAME = "the hook onClose";
 
 export class CloseHooks {
   readonly #hooks = new Set<CloseHook>();
@@ -32,10 +32,10 @@ export class CloseHooks {
 /** Calls a callback. Returns its promise, if there is one, which never rejects. */
 function call(hook: CloseHook): Promise<void> | undefined {
   let result: unknown;
-  callHook(NAME, () => {
+  callHook(HOOK_NAME, () => {
     result = hook();
   });
-  return result instanceof Promise ? result.catch((reason: unknown) => reportFailure(NAME, reason)) : undefined;
+  return result instanceof Promise ? result.catch((reason: unknown) => reportFailure(HOOK_NAME, reason)) : undefined;
 }
 
 /** Resolves when the promise does, or after the given time in milliseconds. */

@@ -85,12 +85,12 @@ function toResponse(response: Response, { method, path }: HttpRequest, onError: 
     status,
     headers: Metadata.fromRaw(withoutConnectionFields([...headers].flat())),
     // A whole body would get a content-length, which a response to HEAD takes from its own headers.
-    body: streamBody(hasBody ? reporting(body, (reason) => onError(reason, path)) : NO_CHUNKS),
+    body: streamBody(hasBody ? reporting(body, (reason) => onError(reason, path)) : EMPTY_STREAM),
     trailers: new Metadata(),
   };
 }
 
-const NO_CHUNKS: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
+const EMPTY_STREAM: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
 
 /** Yields the chunks of a body, and reports its error. */
 async function* reporting(body: ReadableStream<Uint8Array>, report: (reason: unknown) => void) {

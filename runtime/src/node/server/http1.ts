@@ -30,10 +30,10 @@ const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
  * Size of the slices, in bytes, in which larger bodies are written. TLS copies the data that is written to it, so it then
  * holds a copy of one slice only.
  */
-const SLICE_BYTES = 128 * 1024;
+const TLS_SLICE_BYTES = 128 * 1024;
 
 /** Options for reading a request body. The part that is not read is discarded. */
-const REQUEST_BODY: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };
+const HTTP1_BODY_OPTIONS: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };
 
 /**
  * Bytes beyond the header fields, whose size the protocols limit: the request line, and part of a field that exceeds the
@@ -208,7 +208,7 @@ export class Http1Request implements HttpRequest {
     this.method = incoming.method ?? "";
     this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, REQUEST_BODY, memory);
+    this.body = new ReadableBody(incoming, HTTP1_BODY_OPTIONS, memory);
     this.incoming = incoming;
     this.outgoing = outgoing;
     this.#signals = signals;
@@ -271,7 +271,7 @@ export function writeBody(
 ): undefined | Promise<void> {
   const { whole } = body;
   if (whole === undefined) return pump(body, outgoing, memory).then(() => dropRest(incoming));
-  if (whole.byteLength > SLICE_BYTES && outgoing.socket instanceof TLSSocket) writeSlices(outgoing, whole);
+  if (whole.byteLength > TLS_SLICE_BYTES && outgoing.socket instanceof TLSSocket) writeSlices(outgoing, whole);
   else if (whole.byteLength > MAX_JOINED_BYTES) outgoing.end(whole);
   else outgoing.end(Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString("latin1"), "latin1");
   dropRest(incoming);
@@ -282,9 +282,9 @@ export function writeBody(
 function writeSlices(outgoing: ServerResponse, bytes: Uint8Array): void {
   let offset = 0;
   const write = (): void => {
-    while (offset + SLICE_BYTES < bytes.byteLength) {
-      const slice = bytes.subarray(offset, offset + SLICE_BYTES);
-      offset += SLICE_BYTES;
+    while (offset + TLS_SLICE_BYTES < bytes.byteLength) {
+      const slice = bytes.subarray(offset, offset + TLS_SLICE_BYTES);
+      offset += TLS_SLICE_BYTES;
       if (!outgoing.write(slice)) return;
     }
     outgoing.off("drain", write);

@@ -19,7 +19,7 @@ const MAX_ASKED = 3;
 /** Time limit of one question, in milliseconds. */
 const READ_TIMEOUT_MS = 2_000;
 /** Time until a revision whose instances have not answered is asked for again, in milliseconds. */
-const RETRY_MS = 30_000;
+const REVISION_RETRY_MS = 30_000;
 
 interface Entry {
   readonly loaded: Promise<void>;
@@ -62,7 +62,7 @@ export class MetadataCache {
     const entry: Entry = {
       loaded: this.#inTurn(async () => {
         const services = await this.#ask(instances, open);
-        if (services === undefined) entry.expiresAt = performance.now() + RETRY_MS;
+        if (services === undefined) entry.expiresAt = performance.now() + REVISION_RETRY_MS;
         else entry.services = services;
       }),
       services: this.#entries.get(key)?.services,

@@ -19,7 +19,7 @@ import {
 import type { Credentials } from "../servers.ts";
 
 /** Time limit of a request, in milliseconds. */
-export const REQUEST_TIMEOUT_MS = 5_000;
+export const ETCD_TIMEOUT_MS = 5_000;
 
 /** The services of a cluster that a registry calls. */
 export interface EtcdClient {
@@ -37,7 +37,7 @@ export function createEtcdClient(
   const transport: ClosableTransport = connect(
     credentials === undefined ? [] : [withToken(() => createAuthClient(transport), credentials)],
   );
-  const defaults = { timeoutMs: REQUEST_TIMEOUT_MS };
+  const defaults = { timeoutMs: ETCD_TIMEOUT_MS };
   return {
     kv: createKVClient(transport, defaults),
     watch: createWatchClient(transport),
@@ -52,7 +52,7 @@ function withToken(auth: () => AuthClient, credentials: Credentials): Intercepto
 
   async function authenticate(): Promise<string> {
     const { username: name, password } = credentials;
-    return (await auth().authenticate({ name, password }, { timeoutMs: REQUEST_TIMEOUT_MS })).token;
+    return (await auth().authenticate({ name, password }, { timeoutMs: ETCD_TIMEOUT_MS })).token;
   }
 
   function forget(used: Promise<string>): void {

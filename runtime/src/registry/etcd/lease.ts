@@ -5,12 +5,12 @@
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { delayInBackground } from "../delay.ts";
-import type { TreeSession } from "../tree.ts";
-import { type EtcdClient, REQUEST_TIMEOUT_MS } from "./client.ts";
+import { REGISTRY_CLOSED, type TreeSession } from "../tree.ts";
+import { ETCD_TIMEOUT_MS, type EtcdClient } from "./client.ts";
 import type { Keys } from "./keys.ts";
 
 /** Time between attempts to renew a lease while the cluster is unreachable, in milliseconds. */
-const RETRY_MS = 500;
+const LEASE_RETRY_MS = 500;
 
 export class LeaseHolder {
   readonly #client: EtcdClient;
@@ -27,7 +27,7 @@ export class LeaseHolder {
 
   /** Returns the session of the current lease. Grants one if there is none. */
   async session(signal: AbortSignal): Promise<TreeSession> {
-    if (this.#isClosed) throw CLOSED;
+    if (this.#isClosed) throw REGISTRY_CLOSED;
     this.#current ??= this.#grant(signal);
     const current = this.#current;
     try {
@@ -50,7 +50,7 @@ export class LeaseHolder {
 
   async #grant(signal: AbortSignal): Promise<Lease> {
     const ttl = BigInt(Math.ceil(this.#ttlMs / 1_000));
-    const granted = await this.#client.lease.leaseGrant({ TTL: ttl }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
+    const granted = await this.#client.lease.leaseGrant({ TTL: ttl }, { signal, timeoutMs: ETCD_TIMEOUT_MS });
     if (granted.error !== "") throw new RpcError(Code.Unavailable, granted.error);
     return new Lease(this.#client, this.#keys, granted.ID, Number(granted.TTL) * 1_000);
   }
@@ -94,7 +94,7 @@ class Lease implements TreeSession {
   async end(): Promise<void> {
     if (this.#lost.signal.aborted) return;
     this.#lose("the lease was revoked");
-    await this.#client.lease.leaseRevoke({ ID: this.#id }, { timeoutMs: REQUEST_TIMEOUT_MS }).catch(() => {});
+    await this.#client.lease.leaseRevoke({ ID: this.#id }, { timeoutMs: ETCD_TIMEOUT_MS }).catch(() => {});
   }
 
   #lose(reason: string): void {
@@ -119,9 +119,7 @@ class Lease implements TreeSession {
       } catch {
         // The next attempt tells whether the lease is still there.
       }
-      await delayInBackground(RETRY_MS, lost);
+      await delayInBackground(LEASE_RETRY_MS, lost);
     }
   }
 }
-
-const CLOSED = new RpcError(Code.Canceled, "the registry is closed");

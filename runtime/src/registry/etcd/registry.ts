@@ -34,7 +34,7 @@ export interface EtcdOptions extends DubboOptions {
 }
 
 /** The largest message, in bytes: a page of instances, or many changes at once. */
-const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+const MAX_ETCD_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** Interval of PINGs on the connection, in milliseconds: etcd refuses more than one in 5 s. */
 const PING_INTERVAL_MS = 10_000;
 
@@ -62,7 +62,7 @@ export function etcd(options: EtcdOptions): Registry {
         connectTimeoutMs,
         maxBackoffMs: 1_000,
         maxConnections: 1,
-        maxMessageBytes: MAX_MESSAGE_BYTES,
+        maxMessageBytes: MAX_ETCD_MESSAGE_BYTES,
         pingIntervalMs: PING_INTERVAL_MS,
         ejection: { failures: 0 },
       }),

@@ -42,14 +42,14 @@ export interface NacosConnectionOptions {
   readonly token: (signal: AbortSignal) => Promise<string | undefined>;
 }
 
-const REQUEST_TIMEOUT_MS = 3_000;
+const NACOS_TIMEOUT_MS = 3_000;
 const HEALTH_CHECK_MS = 5_000;
 /** The time for the server's acknowledgement of the setup, in milliseconds. */
 const SETUP_MS = 3_000;
 /** The time after which the setup is complete on servers that do not acknowledge it (Nacos before 2.3), in milliseconds. */
 const UNCONFIRMED_SETUP_MS = 200;
 /** The error code for a connection that the server does not know. */
-const UNREGISTERED = 301;
+const UNKNOWN_CONNECTION = 301;
 /** The error code for a token that is missing or expired. */
 const FORBIDDEN = 403;
 
@@ -71,7 +71,7 @@ export class NacosConnection {
 
   constructor(transport: ClosableTransport, options: NacosConnectionOptions) {
     this.#transport = transport;
-    this.#client = createRequestClient(transport, { timeoutMs: REQUEST_TIMEOUT_MS });
+    this.#client = createRequestClient(transport, { timeoutMs: NACOS_TIMEOUT_MS });
     this.#options = options;
   }
 
@@ -116,7 +116,8 @@ export class NacosConnection {
     this.lost.throwIfAborted();
     const payload = await this.#payload(type, { ...fields, requestId: String(++this.#lastId) });
     const response = readBody(await this.#client.request(payload, { signal: this.lost }));
-    if (response.errorCode === UNREGISTERED) this.end(new RpcError(Code.Unavailable, "the server lost the connection"));
+    if (response.errorCode === UNKNOWN_CONNECTION)
+      this.end(new RpcError(Code.Unavailable, "the server lost the connection"));
     return response;
   }
 

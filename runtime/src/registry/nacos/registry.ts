@@ -51,7 +51,7 @@ export interface NacosOptions {
 }
 
 /** The largest message, in bytes: Nacos sends no larger one. */
-const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+const MAX_NACOS_MESSAGE_BYTES = 10 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 3_000;
 
 /**
@@ -149,7 +149,7 @@ function openTransport(address: string, tls: ClientTlsOptions | undefined): Clos
     baseUrl: `${tls === undefined ? "http" : "https"}://${address}`,
     tls,
     maxConnections: 1,
-    maxMessageBytes: MAX_MESSAGE_BYTES,
+    maxMessageBytes: MAX_NACOS_MESSAGE_BYTES,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     maxBackoffMs: 0,
   });

@@ -11,6 +11,7 @@ import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { startBackgroundTimer } from "../../call/timer.ts";
 import { RetryDelay } from "../retry-delay.ts";
+import { REGISTRY_CLOSED } from "../tree.ts";
 import { ZooKeeperConnection } from "./connection.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
 import { NEW_SESSION, type NodeEvent, Op, type SessionState } from "./protocol.ts";
@@ -73,7 +74,7 @@ export class ZooKeeperClient {
 
   /** Resolves with the connection once there is one. Rejects if the ensemble is unreachable. */
   connected(): Promise<ZooKeeperConnection> {
-    if (this.#isClosed) return Promise.reject(CLOSED);
+    if (this.#isClosed) return Promise.reject(REGISTRY_CLOSED);
     if (this.#connection !== undefined) return Promise.resolve(this.#connection);
     return new Promise((resolve, reject) => {
       this.#waiters.add({ resolve, reject });
@@ -119,9 +120,9 @@ export class ZooKeeperClient {
         .catch(() => {});
       await Promise.race([ended, timeout]);
     }
-    this.#current?.destroy(CLOSED);
-    this.#reject(CLOSED);
-    this.#session.abort(CLOSED);
+    this.#current?.destroy(REGISTRY_CLOSED);
+    this.#reject(REGISTRY_CLOSED);
+    this.#session.abort(REGISTRY_CLOSED);
   }
 
   async #run(): Promise<void> {
@@ -160,7 +161,7 @@ export class ZooKeeperClient {
     const earlier = this.#state;
     try {
       const state = await connection.open(earlier, this.#lastZxid);
-      if (this.#isClosed) throw CLOSED;
+      if (this.#isClosed) throw REGISTRY_CLOSED;
       if (state.timeoutMs <= 0) {
         connection.destroy(new Error("the session has expired"));
         this.#expire();
@@ -214,6 +215,5 @@ export class ZooKeeperClient {
   }
 }
 
-const CLOSED = new RpcError(Code.Canceled, "the registry is closed");
 /** Time for the server to confirm the end of a session, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 1_000;
