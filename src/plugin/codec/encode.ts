@@ -138,10 +138,7 @@ function encodeMap(field: MapField, names: CodecNames): string[] {
   const isNumeric = keyIsNumber(field.mapKey);
   const head = isNumeric
     ? [`for (const [key, value] of Object.entries(${map})) {`]
-    : [
-        `for (const key of Object.keys(${map})) {`,
-        `  const value = ${map}[key]${names.typed("!")};`,
-      ];
+    : [`for (const key of Object.keys(${map})) {`, `  const value = ${map}[key]${names.typed("!")};`];
   const type = field.mapKind === "message" ? undefined : field.mapKind === "enum" ? ScalarType.INT32 : field.scalar;
   const value =
     field.mapKind === "message" || type === undefined
