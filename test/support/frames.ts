@@ -96,6 +96,9 @@ export function request(method = "Greet", ...more: [name: string, value: string]
   );
 }
 
+/** The identifier of the setting of the initial window of streams. */
+const INITIAL_WINDOW_SIZE = 4;
+
 /** One end of a connection, which does not enforce any rules of HTTP/2. */
 export class RawConnection {
   readonly socket: Socket;
@@ -154,6 +157,29 @@ export class RawConnection {
         }
       }
     }
+  }
+
+  /** Writes a whole number of batches of frames with `batchBytes` bytes of data each, within the windows that the peer has opened. */
+  async sendWithinWindow(stream: number, batch: Uint8Array, batchBytes: number, count: number): Promise<void> {
+    for (let sent = 0; sent < count * batchBytes; sent += batchBytes) {
+      while (!this.closed && Math.min(this.#windowOf(0), this.#windowOf(stream)) - sent < batchBytes)
+        await this.#next();
+      this.write(batch);
+    }
+  }
+
+  /** Returns the bytes of data that the peer has allowed so far, on a stream or on the connection (0). */
+  #windowOf(stream: number): number {
+    let initial = 65_535;
+    let updates = 0;
+    for (const frame of this.received) {
+      if (frame.type === Type.settings && stream !== 0) {
+        for (let at = 0; at < frame.payload.length; at += 6) {
+          if (frame.payload.readUInt16BE(at) === INITIAL_WINDOW_SIZE) initial = frame.payload.readUInt32BE(at + 2);
+        }
+      } else if (frame.type === Type.windowUpdate && frame.stream === stream) updates += frame.payload.readUInt32BE(0);
+    }
+    return initial + updates;
   }
 
   onFrame(listener: (frame: Frame) => void): void {
