@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
     it("of 10,000 messages, and the handler produces no more than the page and the buffers accept", async () => {
       let made = 0;
       const streams = await startStreams(async function* () {
-        while (made < 10_000) yield { greeting: `${++made}`.padEnd(10_000, ".") };
+        while (made < 10_000) yield { greeting: `${++made}`.padEnd(20_000, ".") };
       });
       await inPage("open", urlOf(streams), "Ada");
       expect(await inPage("read", 1)).toEqual({ read: 1 });

@@ -32,8 +32,10 @@ describe.skipIf(!hasNacos)("nacos", () => {
     const provider = await startProvider(open(), { application: "shop", attributes: { "dubbo.tag": "gray" } });
     await provider.registration.ready;
     await timeUntil(async () => (await addressesOf("shop")).includes(provider.address), 10_000);
-    expect(await addressesOf(`providers:${SERVICE}::`)).toEqual([provider.address]);
-    expect(await server.api(`/v1/cs/configs?dataId=${SERVICE}&group=mapping`)).toBe("shop");
+    await timeUntil(async () => (await addressesOf(`providers:${SERVICE}::`))[0] === provider.address, 10_000);
+    // The API answers with the earlier content for a moment.
+    const mapping = (): Promise<string> => server.api(`/v1/cs/configs?dataId=${SERVICE}&group=mapping`);
+    await timeUntil(async () => (await mapping()) === "shop", 10_000);
     const consumer = openConsumer(open());
     expect(await consumer.client.greet({ name: "x" })).toMatchObject({ greeting: provider.address });
     const weighed = timeUntil(() => consumer.transport.endpoints()[0]?.weight === 7, 10_000);
@@ -42,7 +44,7 @@ describe.skipIf(!hasNacos)("nacos", () => {
     expect(await addressesOf("shop")).toEqual([provider.address]);
     const gone = timeUntil(async () => (await addressesOf("shop")).length === 0, 10_000);
     await Promise.all([provider.server.close(), gone]);
-    expect(await addressesOf(`providers:${SERVICE}::`)).toEqual([]);
+    await timeUntil(async () => (await addressesOf(`providers:${SERVICE}::`)).length === 0, 10_000);
   });
 
   it.each(["instance", "interface"] as const)(
