@@ -1,6 +1,6 @@
 /**
- * What a request of 4 MiB costs its server, for each format and for bodies that are made to cost much: the longest block of the
- * event loop, and the most live memory in multiples of the limit on a message.
+ * The cost of decoding a request of 4 MiB, for each format and for bodies that are made to be expensive: the longest block of
+ * the event loop, and the peak of live memory in multiples of the limit on a message.
  *
  *     npm run bench:attack -- decode [--only TEXT] [--all]
  *

@@ -1,5 +1,5 @@
 /**
- * The memory of a server under responses that nobody reads: resident memory at its peak beside the budget, and the longest
+ * The memory of a server under unread responses: resident memory at its peak beside the budget, and the longest
  * block of the event loop. Each attack has a separate server with default options.
  *
  *     npm run bench:attack -- memory [--seconds 5]

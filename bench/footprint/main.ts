@@ -1,6 +1,6 @@
 /**
- * What a server holds, and what an import takes: heap and external memory of an open stream, resident memory of an idle
- * connection, and the time to import the package, beside peers in one run.
+ * The footprint of a server: heap and external memory of an open stream, resident memory of an idle connection, and the time
+ * to import the package, beside peers in one run.
  *
  *     npm run bench:footprint
  */

@@ -24,7 +24,7 @@ import type { Running } from "../interop/program.ts";
 import { CONFIGURATION_HEADER } from "./proxy.ts";
 
 export interface ServerEnd extends Running {
-  /** How often the handler was called with each name. */
+  /** The number of calls of the handler, by name of the greeted. */
   readonly runs: ReadonlyMap<string, number>;
 }
 

@@ -88,7 +88,7 @@ function faultsOf(outcome: Outcome, lost: number): string[] {
   const all = [...answered.values()].reduce((sum, count) => sum + count, 0) + failed;
   const faults: string[] = [];
   if (all !== calls) faults.push(`${calls - all} calls have not ended`);
-  if (notRun > 0) faults.push(`${notRun} calls were answered by nobody`);
+  if (notRun > 0) faults.push(`${notRun} calls did not reach the handler`);
   if (runTwice > 0) faults.push(`${runTwice} calls ran more than once`);
   if (!answered.has("1") || !answered.has("2")) faults.push("the configuration did not change during the calls");
   if (failed > lost) faults.push(`${failed} calls failed, and ${lost} with grpc-js at both ends`);

@@ -23,7 +23,7 @@ export interface RegistryUnderTest {
   connect(address: string, options?: DubboOptions): Registry;
   /** The paths of ephemeral entries, as the registry's own tools report them. */
   ephemeral(server: RegistryProcess): Promise<string[]>;
-  /** Writes an entry that nobody removes. */
+  /** Writes a persistent entry. */
   write(server: RegistryProcess, path: string, content: string): Promise<void>;
   /** Writes many empty entries at once. */
   writeAll(server: RegistryProcess, paths: readonly string[]): Promise<void>;

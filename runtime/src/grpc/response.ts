@@ -12,7 +12,7 @@ import { localError } from "../protocol/local-error.ts";
 import { type MessageReading, ReceivedMessages } from "./messages.ts";
 import { isReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
-/** How the messages of a response are read. */
+/** Settings for reading the messages of a response. */
 export interface ResponseReading extends Pick<MessageReading, "compression" | "options" | "decode"> {
   readonly context: CallContext;
   /** Receives the user's trailers after the last message. */

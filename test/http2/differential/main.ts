@@ -17,7 +17,7 @@ import { CACHE, goVersion } from "../../support/go.ts";
 import { ACK, type Frame, frame, PREFACE, parseFrames, settings } from "../support/frames.ts";
 import { hasSkipped, isMalformed, PROBE, probe, sequence } from "./sequences.ts";
 
-/** How a server took a sequence, by the connection and by the first stream. */
+/** The outcome of a sequence on a server, for the connection and for the first stream. */
 type Outcome = "served" | "stream error" | "open" | "connection error" | "silent";
 
 interface Peer {

@@ -95,7 +95,7 @@ const first = fc.oneof(
   },
 );
 
-/** What a client sends after its preface and SETTINGS. */
+/** The frames that a client sends after its preface and SETTINGS. */
 export const sequence: fc.Arbitrary<Buffer[]> = fc
   .tuple(
     fc.option(first, { freq: 9, nil: undefined }),

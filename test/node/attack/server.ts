@@ -345,7 +345,7 @@ export function attackServer(certificates?: Certificates): void {
       });
     });
 
-    it("an upload that nobody reads is answered, discarded up to a limit and reset without an error", async () => {
+    it("an upload that the handler does not read is answered, discarded up to a limit and reset without an error", async () => {
       const during = await attack(async (connection) => {
         connection.write(open(1, "None"), ...Array.from({ length: 15 }, () => full(1)));
         expect((await connection.frame(Type.reset, 1)).payload.readUInt32BE()).toBe(0);
