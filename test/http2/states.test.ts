@@ -46,6 +46,7 @@ const SERVER: Readonly<Record<keyof typeof State, () => Scene>> = {
     side.bytes();
     return { side, id: 1 };
   },
+  Skipped: () => ({ ...served(headers(5, REQUEST)), id: 1 }),
 };
 
 function served(bytes: Uint8Array, act: (side: RecordedServer) => void = () => {}): Scene {
@@ -78,6 +79,8 @@ const CLIENT: Readonly<Record<keyof typeof State, () => Scene>> = {
     }
     return { side, id: 1 };
   },
+  // A client knows the ids that it has used.
+  Skipped: () => CLIENT.Forgotten(),
 };
 
 function called(isEnd: boolean, bytes: Uint8Array): Scene {
@@ -119,7 +122,7 @@ describe.each([
   ["client", CLIENT],
 ] as const)("a %s", (role, scenes) => {
   it.each(cells)("that receives %s on a stream that is %s: %s", (type, state, action, send) => {
-    if (role === "server" && state === "HalfLocal") return;
+    if ((role === "server" && state === "HalfLocal") || (role === "client" && state === "Skipped")) return;
     const { side, id } = scenes[state]();
     side.receive(send(id));
     // A block that opens a stream is a request; a client receives no trailers without a response.
@@ -129,6 +132,7 @@ describe.each([
       return;
     }
     expect(side.over?.code).toBe(OUTCOMES[action]);
+    if (action === "Reset") expect(resets(side)).toEqual([[id, ErrorCode.StreamClosed]]);
     if (action !== "Accept") return;
     if (type === "RST_STREAM") expect(side.connection.streams).toBe(0);
     else expect(resets(side)).toEqual([]);
@@ -204,6 +208,29 @@ function resets(side: RecordedServer | RecordedClient): number[][] {
     .filter(({ type }) => type === FrameType.RstStream)
     .map(({ streamId, payload }) => [streamId, Buffer.from(payload).readUInt32BE()]);
 }
+
+describe("a stream that was reset", () => {
+  const malformed = [...REQUEST, "", "x"];
+
+  it.each([
+    ["a malformed request", [headers(1, malformed, END_HEADERS | END_STREAM)]],
+    ["malformed trailers", [headers(1, REQUEST), headers(1, ["", "x"], END_HEADERS | END_STREAM)]],
+    ["too little data", [headers(1, [...REQUEST, "content-length", "4"]), data(1, "abc", END_STREAM)]],
+    ["too much data", [headers(1, [...REQUEST, "content-length", "2"]), data(1, "abc", END_STREAM)]],
+  ] as const)("accepts no data after the end of %s", (_, frames) => {
+    const side = new RecordedServer();
+    side.receive(...frames);
+    expect(resets(side)).toEqual([[1, ErrorCode.ProtocolError]]);
+    side.receive(data(1, "abc"));
+    expect(side.over?.code).toBe(ErrorCode.StreamClosed);
+  });
+
+  it("ignores data that was sent before the client received the reset", () => {
+    const side = new RecordedServer();
+    side.receive(headers(1, malformed), data(1, "abc"), data(1, "abc", END_STREAM));
+    expect([resets(side), side.over]).toEqual([[[1, ErrorCode.ProtocolError]], undefined]);
+  });
+});
 
 describe("stream ids", () => {
   it("are odd and increasing for clients (section 5.1.1)", () => {

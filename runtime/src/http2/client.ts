@@ -210,7 +210,7 @@ export class ClientConnection extends EngineConnection {
         throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on an idle stream");
       case Action.Closed:
         throw new ConnectionError(ErrorCode.StreamClosed, "HEADERS on a stream that has ended");
-      case Action.Forgotten:
+      case Action.IgnoreGlitch:
         this.exceed(this.meters.glitch(Glitch.DeadStream));
         this.read(bytes, start, end, BlockKind.Ignored);
         break;
@@ -221,8 +221,8 @@ export class ClientConnection extends EngineConnection {
 
   #onTrailers(stream: Stream, isEnd: boolean, bytes: Uint8Array, start: number, end: number): void {
     const { fields } = this.read(bytes, start, end, BlockKind.Trailers);
-    if (this.problem === "too large") this.failStream(stream, ErrorCode.EnhanceYourCalm);
-    else if (!isEnd || this.problem !== undefined) this.failStream(stream, ErrorCode.ProtocolError);
+    if (this.problem === "too large") this.failStream(stream, ErrorCode.EnhanceYourCalm, isEnd);
+    else if (!isEnd || this.problem !== undefined) this.failStream(stream, ErrorCode.ProtocolError, isEnd);
     else this.endRemote(stream, fields);
   }
 
@@ -230,11 +230,11 @@ export class ClientConnection extends EngineConnection {
     const block = this.read(bytes, start, end, BlockKind.Response);
     const { status } = block;
     if (this.problem === "too large") {
-      this.failStream(stream, ErrorCode.EnhanceYourCalm);
+      this.failStream(stream, ErrorCode.EnhanceYourCalm, isEnd);
       return;
     }
     if (this.problem !== undefined || (status < 200 && isEnd)) {
-      this.failStream(stream, ErrorCode.ProtocolError);
+      this.failStream(stream, ErrorCode.ProtocolError, isEnd);
       return;
     }
     if (status < 200) {

@@ -34,6 +34,11 @@ export abstract class DataStreams extends Streams {
         this.ignoredBytes += length;
         if (this.ignoredBytes > STREAM_WINDOW_BYTES) this.exceed(this.meters.glitch(Glitch.DeadStream));
         break;
+      case Action.Reset:
+        this.closedStreams.add(streamId, State.WeReset);
+        this.sendReset(streamId, ErrorCode.StreamClosed);
+        this.exceed(this.meters.reset());
+        break;
       default:
         this.exceed(this.meters.glitch(Glitch.DeadStream));
     }
@@ -46,7 +51,7 @@ export abstract class DataStreams extends Streams {
     if (stream !== undefined) {
       stream.received += length;
       if (!this.mayReceiveData(stream) || (stream.expected >= 0 && stream.received > stream.expected)) {
-        this.failStream(stream, ErrorCode.ProtocolError);
+        this.failStream(stream, ErrorCode.ProtocolError, isEnd);
         this.#dataStream = undefined;
         stream = undefined;
       }
@@ -82,7 +87,7 @@ export abstract class DataStreams extends Streams {
   /** Handles the end of a stream by the peer (half-closed, remote). */
   protected endRemote(stream: Stream, trailers: readonly string[] | undefined): void {
     if (stream.expected >= 0 && stream.received !== stream.expected) {
-      this.failStream(stream, ErrorCode.ProtocolError);
+      this.failStream(stream, ErrorCode.ProtocolError, true);
       return;
     }
     stream.ended = true;

@@ -91,10 +91,9 @@ export class ServerConnection extends EngineConnection {
         break;
       case Action.Closed:
         throw new ConnectionError(ErrorCode.StreamClosed, "HEADERS on a stream that has ended");
-      case Action.Forgotten:
-        if (!this.closedStreams.hasForgotten) {
-          throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on a stream that was skipped");
-        }
+      case Action.Protocol:
+        throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on a stream that was skipped");
+      case Action.IgnoreGlitch:
         this.exceed(this.meters.glitch(Glitch.DeadStream));
         this.read(bytes, start, end, BlockKind.Ignored);
         break;
@@ -105,9 +104,9 @@ export class ServerConnection extends EngineConnection {
 
   #onTrailers(stream: Stream, isEnd: boolean, bytes: Uint8Array, start: number, end: number, dependsOn: number): void {
     const { fields } = this.read(bytes, start, end, BlockKind.Trailers);
-    if (this.problem === "too large") this.failStream(stream, ErrorCode.EnhanceYourCalm);
+    if (this.problem === "too large") this.failStream(stream, ErrorCode.EnhanceYourCalm, isEnd);
     else if (!isEnd || this.problem !== undefined || dependsOn === stream.id) {
-      this.failStream(stream, ErrorCode.ProtocolError);
+      this.failStream(stream, ErrorCode.ProtocolError, isEnd);
     } else this.endRemote(stream, fields);
   }
 
@@ -121,14 +120,14 @@ export class ServerConnection extends EngineConnection {
     }
     if (this.problem !== undefined || dependsOn === streamId) {
       this.exceed(this.meters.reset());
-      this.#refuse(streamId, this.problem === "too large" ? ErrorCode.EnhanceYourCalm : ErrorCode.ProtocolError);
+      this.#refuse(streamId, this.problem === "too large" ? ErrorCode.EnhanceYourCalm : ErrorCode.ProtocolError, isEnd);
       return;
     }
     if (this.live.size >= this.#limits.maxStreams || this.buffered > MAX_BUFFERED_BYTES) {
       // A client that has not received our settings may not know the limit.
       const weight = this.settingsOwed > 0 ? Glitch.RefusedEarly : Glitch.Refused;
       this.exceed(this.meters.glitch(weight));
-      this.#refuse(streamId, ErrorCode.RefusedStream);
+      this.#refuse(streamId, ErrorCode.RefusedStream, isEnd);
       return;
     }
     const stream = new Stream(this, streamId, NO_SINK, this.peer.windowSize, STREAM_WINDOW_BYTES);
@@ -146,8 +145,8 @@ export class ServerConnection extends EngineConnection {
   }
 
   /** Refuses a request by a reset, without making a stream for it. */
-  #refuse(streamId: number, code: number): void {
-    this.closedStreams.add(streamId, State.WeReset);
+  #refuse(streamId: number, code: number, isEnd: boolean): void {
+    this.closedStreams.add(streamId, isEnd ? State.Ended : State.WeReset);
     if (!this.isOver) this.sendReset(streamId, code);
   }
 

@@ -25,6 +25,8 @@ export const State = {
   WeReset: 5,
   PeerReset: 6,
   Forgotten: 7,
+  /** The peer has skipped the id, which closes the stream (section 5.1.1). Known as long as no closed stream is forgotten. */
+  Skipped: 8,
 } as const;
 export type State = (typeof State)[keyof typeof State];
 
@@ -45,40 +47,29 @@ export const Action = {
   Ignore: 4,
   /** Minimal processing, and the frame counts as a glitch. */
   IgnoreGlitch: 5,
-  /** For a header block: a connection error as long as every closed stream is remembered, otherwise `IgnoreGlitch`. */
-  Forgotten: 6,
+  /** Stream error STREAM_CLOSED (section 6.1). */
+  Reset: 6,
 } as const;
 export type Action = (typeof Action)[keyof typeof Action];
 
-const { Accept, Open, Protocol, Closed, Ignore, IgnoreGlitch, Forgotten } = Action;
+const { Accept, Open, Protocol, Closed, Ignore, IgnoreGlitch, Reset } = Action;
 
-/**
- * RFC 9113, section 5.1, by the state of the stream.
- *
- *                                              idle      open    half-rem. half-loc. ended   we reset  peer reset    forgotten
- */
-export const ON_HEADERS: readonly Action[] = [Open, Accept, Closed, Accept, Closed, Ignore, Closed, Forgotten];
-export const ON_DATA: readonly Action[] = [Protocol, Accept, Closed, Accept, Closed, Ignore, Closed, IgnoreGlitch];
-export const ON_RESET: readonly Action[] = [
-  Protocol,
-  Accept,
-  Accept,
-  Accept,
-  Ignore,
-  Ignore,
-  IgnoreGlitch,
-  IgnoreGlitch,
+/** By the state of the stream (RFC 9113, section 5.1): the reactions to HEADERS, to DATA, and to RST_STREAM and WINDOW_UPDATE. */
+const REACTIONS: readonly (readonly [headers: Action, data: Action, control: Action])[] = [
+  [Open, Protocol, Protocol], // idle
+  [Accept, Accept, Accept], // open
+  [Closed, Closed, Accept], // half-closed (remote)
+  [Accept, Accept, Accept], // half-closed (local)
+  [Closed, Closed, Ignore], // ended
+  [Ignore, Ignore, Ignore], // we reset
+  [Closed, Closed, IgnoreGlitch], // peer reset
+  [IgnoreGlitch, IgnoreGlitch, IgnoreGlitch], // forgotten
+  [Protocol, Reset, IgnoreGlitch], // skipped
 ];
-export const ON_WINDOW: readonly Action[] = [
-  Protocol,
-  Accept,
-  Accept,
-  Accept,
-  Ignore,
-  Ignore,
-  IgnoreGlitch,
-  IgnoreGlitch,
-];
+export const ON_HEADERS: readonly Action[] = REACTIONS.map(([headers]) => headers);
+export const ON_DATA: readonly Action[] = REACTIONS.map(([, data]) => data);
+export const ON_RESET: readonly Action[] = REACTIONS.map(([, , control]) => control);
+export const ON_WINDOW: readonly Action[] = ON_RESET;
 
 /**
  * Numbers of closed streams that are remembered: those that this side has reset, on which well-behaved peers may still send,
@@ -117,10 +108,6 @@ export class ClosedStreams {
   /** Ids, negative where the peer has reset the stream. */
   readonly #others = new IdRing(REMEMBERED_OTHERS);
 
-  get hasForgotten(): boolean {
-    return this.#resets.hasForgotten || this.#others.hasForgotten;
-  }
-
   add(id: number, state: State): void {
     if (state === State.WeReset) this.#resets.add(id);
     else this.#others.add(state === State.PeerReset ? -id : id);
@@ -129,7 +116,8 @@ export class ClosedStreams {
   stateOf(id: number): State {
     if (this.#resets.has(id)) return State.WeReset;
     if (this.#others.has(id)) return State.Ended;
-    return this.#others.has(-id) ? State.PeerReset : State.Forgotten;
+    if (this.#others.has(-id)) return State.PeerReset;
+    return this.#resets.hasForgotten || this.#others.hasForgotten ? State.Forgotten : State.Skipped;
   }
 }
 

@@ -127,22 +127,28 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.exceed(this.meters.owe());
   }
 
-  /** Resets a stream because of the peer's behaviour: a stream error (RFC 9113, section 5.4.2). */
-  protected failStream(stream: Stream, code: number): void {
+  /**
+   * Resets a stream because of the peer's behaviour: a stream error (RFC 9113, section 5.4.2). `isEnd` is true if the peer has
+   * ended its side.
+   */
+  protected failStream(stream: Stream, code: number, isEnd: boolean = stream.ended): void {
     this.exceed(this.meters.reset());
     if (stream.closed) return;
     this.sendReset(stream.id, code);
     stream.sink.onReset(code, "engine", false);
-    this.close(stream, State.WeReset);
+    this.close(stream, State.WeReset, isEnd);
   }
 
-  /** Closes a stream and releases its resources. */
-  protected close(stream: Stream, state: State): void {
+  /**
+   * Closes a stream and releases its resources. `isEnd` is true if the peer has ended its side: it can then have sent nothing
+   * that crossed our reset.
+   */
+  protected close(stream: Stream, state: State, isEnd: boolean = stream.ended): void {
     if (stream.closed) return;
     stream.closed = true;
     stream.state = state;
     this.live.delete(stream.id);
-    this.closedStreams.add(stream.id, state);
+    this.closedStreams.add(stream.id, state === State.WeReset && isEnd ? State.Ended : state);
     this.scheduler.drop(stream);
     this.blockBytes -= stream.blockSize;
     // A complete body may still be read; the body of a stream that was reset will not be.

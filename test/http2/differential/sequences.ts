@@ -110,17 +110,6 @@ export function isMalformed(frames: readonly Buffer[]): boolean {
   return frames.some((one) => one[3] === FrameType.Headers && !VALID.some((valid) => valid.equals(one)));
 }
 
-/** Reports whether a sequence has DATA on a stream without a HEADERS frame before it. */
-export function hasSkipped(frames: readonly Buffer[]): boolean {
-  const opened = new Set<number>();
-  for (const one of frames) {
-    const streamId = one.readUInt32BE(5);
-    if (one[3] === FrameType.Headers) opened.add(streamId);
-    if (one[3] === FrameType.Data && !opened.has(streamId)) return true;
-  }
-  return false;
-}
-
 /** The stream of the request that tells whether the connection still serves. */
 export const PROBE = 1_001;
 export const probe: Buffer = headers(PROBE, FIELDS, END);
