@@ -7,7 +7,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
 import { FrameType } from "../../../runtime/src/http2/codes.ts";
@@ -37,9 +37,11 @@ const NODE = [process.execPath, "--conditions=triple-source", "--import", "tsx"]
 const X_NET = "v0.48.0";
 /** Debian's Python, because its packages are available only there. */
 const PYTHON = "/usr/bin/python3";
-/** Time without an answer after which a server counts as silent, and that of the second try of what may be a finding. */
+/** Time without a frame after which a server may be silent, or may not answer the first stream. Others must be served then. */
 const SILENCE_MS = 1_000;
-const LONG_SILENCE_MS = 10_000;
+const SETTLED_MS = 20;
+/** Tries of a sequence that all have to differ for a finding, and requests of others that are served meanwhile, by try. */
+const ROUNDS: readonly number[] = [1, 5, 20];
 const PARALLEL = 16;
 /** Exit status of a judge that is not there. */
 const CANNOT_RUN = 3;
@@ -94,44 +96,81 @@ function startPython(): Promise<Peer> {
   return start("h2", [PYTHON, join(HERE, "peer.py")]);
 }
 
-/** Sends a sequence and a request behind it, and returns how the server took it. */
-function ask({ port }: Peer, frames: readonly Buffer[], silenceMs: number): Promise<Answer> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-    let bytes = Buffer.alloc(0);
+/** Sends frames to a server on a new connection. Returns the socket. */
+function converse({ port }: Peer, frames: readonly Buffer[], onFrame: (frame: Frame) => void): Socket {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  let bytes = Buffer.alloc(0);
+  socket.on("error", () => {});
+  socket.on("data", (chunk) => {
+    bytes = Buffer.concat([bytes, chunk]);
+    let at = 0;
+    while (bytes.length - at >= 9 && bytes.length - at >= 9 + bytes.readUIntBE(at, 3)) {
+      const length = 9 + bytes.readUIntBE(at, 3);
+      for (const one of parseFrames(bytes.subarray(at, at + length))) {
+        const isGreeting = one.type === FrameType.Settings && (one.flags & ACK) === 0;
+        if (isGreeting) socket.write(frame(FrameType.Settings, ACK, 0, []));
+        onFrame(one);
+      }
+      at += length;
+    }
+    bytes = bytes.subarray(at);
+  });
+  socket.write(Buffer.concat([PREFACE, settings(), ...frames]));
+  return socket;
+}
+
+/** Makes a valid request on a new connection, and waits for its response, however long a busy machine takes for it. */
+function serveAnother(peer: Peer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let isServed = false;
+    const socket = converse(peer, [probe], ({ type, streamId }) => {
+      if (streamId !== PROBE || type !== FrameType.Headers) return;
+      isServed = true;
+      socket.destroy();
+    });
+    socket.on("close", () => (isServed ? resolve() : reject(new Error(`${peer.name} does not serve a valid request`))));
+  });
+}
+
+/**
+ * Sends a sequence and a request behind it, and returns how the server took it. A server that does not react has decided so
+ * if it has served the given number of requests of other connections meanwhile: time alone proves nothing on a busy machine.
+ */
+function ask(peer: Peer, frames: readonly Buffer[], rounds: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
     let first: Outcome = "open";
     let hasReset = false;
-    let isOver = false;
+    let isProbeAnswered = false;
+    let received = 0;
     const end = (outcome: Outcome): void => {
-      if (isOver) return;
-      isOver = true;
       clearTimeout(timer);
       socket.destroy();
       resolve({ outcome, hasReset });
     };
-    const onFrame = ({ type, flags, streamId, payload }: Frame): void => {
-      if (type === FrameType.Settings && (flags & ACK) === 0) socket.write(frame(FrameType.Settings, ACK, 0, []));
-      if (type === FrameType.GoAway && Buffer.from(payload).readUInt32BE(4) !== 0) end("connection error");
+    const settle = async (): Promise<void> => {
+      const before = received;
+      for (let round = 0; round < rounds; round++) await serveAnother(peer);
+      if (received === before) end(isProbeAnswered ? first : "silent");
+      else wait();
+    };
+    const wait = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => settle().catch(reject), isProbeAnswered ? SETTLED_MS : SILENCE_MS);
+    };
+    let timer: NodeJS.Timeout | undefined;
+    const socket = converse(peer, [...frames, probe], ({ type, streamId, payload }) => {
+      received++;
+      if (type === FrameType.GoAway && Buffer.from(payload).readUInt32BE(4) !== 0) return end("connection error");
       if (type === FrameType.RstStream) hasReset = true;
       if (streamId === 1 && type === FrameType.Headers && first === "open") first = "served";
       if (streamId === 1 && type === FrameType.RstStream && first === "open") first = "stream error";
-      // The answers of handlers that run concurrently come in any order.
-      if (streamId === PROBE && type !== FrameType.WindowUpdate) setTimeout(() => end(first), 20);
-    };
-    const timer = setTimeout(() => end("silent"), silenceMs);
-    socket.on("error", () => {});
-    socket.on("close", () => end("connection error"));
-    socket.on("data", (chunk) => {
-      bytes = Buffer.concat([bytes, chunk]);
-      let at = 0;
-      while (bytes.length - at >= 9 && bytes.length - at >= 9 + bytes.readUIntBE(at, 3)) {
-        const length = 9 + bytes.readUIntBE(at, 3);
-        parseFrames(bytes.subarray(at, at + length)).forEach(onFrame);
-        at += length;
-      }
-      bytes = bytes.subarray(at);
+      if (streamId === PROBE && type !== FrameType.WindowUpdate) isProbeAnswered = true;
+      // The responses of handlers that run concurrently come in any order.
+      if (isProbeAnswered && first !== "open") end(first);
+      else wait();
     });
-    socket.write(Buffer.concat([PREFACE, settings(), ...frames, probe]));
+    socket.on("close", () => end("connection error"));
+    wait();
   });
 }
 
@@ -150,10 +189,10 @@ async function main(): Promise<number> {
   const findings: string[] = [];
   const sequences = fc.sample(sequence, { numRuns: total, seed });
   let next = 0;
-  const judge = async (frames: readonly Buffer[], silenceMs: number): Promise<{ kind: string; isFinding: boolean }> => {
+  const judge = async (frames: readonly Buffer[], rounds: number): Promise<{ kind: string; isFinding: boolean }> => {
     const [{ outcome: ours }, theirs] = await Promise.all([
-      ask(own, frames, silenceMs),
-      Promise.all(others.map((peer) => ask(peer, frames, silenceMs))),
+      ask(own, frames, rounds),
+      Promise.all(others.map((peer) => ask(peer, frames, rounds))),
     ]);
     const outcomes = new Set(theirs.map(({ outcome }) => outcome));
     const isSame = outcomes.has(ours);
@@ -163,9 +202,8 @@ async function main(): Promise<number> {
   const work = async (): Promise<void> => {
     while (next < sequences.length) {
       const frames = sequences[next++] as Buffer[];
-      const first = await judge(frames, SILENCE_MS);
-      // A machine that is busy makes servers silent.
-      const { kind, isFinding } = first.isFinding ? await judge(frames, LONG_SILENCE_MS) : first;
+      let { kind, isFinding } = await judge(frames, ROUNDS[0] as number);
+      for (const rounds of ROUNDS.slice(1)) if (isFinding) ({ kind, isFinding } = await judge(frames, rounds));
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
       if (isFinding) findings.push(`${kind}: ${frames.map((one) => one.toString("hex")).join(" ")}`);
     }
