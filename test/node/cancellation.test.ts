@@ -1,5 +1,5 @@
 /** Calls that end early, over sockets: by a deadline, by the caller, or by a reader that stops. */
-import { Code, type RpcError, Status } from "triple-es";
+import { type CallOptions, Code, type RpcError, Status } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Http1Connection, Http2Connection } from "../support/connection.ts";
@@ -10,6 +10,7 @@ import {
   connectGreeter,
   failureOf,
   greetings,
+  missDeadline,
   openTransport,
   signalled,
   startServer,
@@ -37,15 +38,17 @@ async function* noneBefore(promise: Promise<unknown>): AsyncGenerator<{ name: st
 
 describe.each(TRANSPORTS)("a unary call over $protocol, HTTP/$httpVersion", (options) => {
   it("fails with deadline_exceeded when its time is up, and the handler's signal fires", async () => {
+    const running = signalled();
     const reason = signalled<unknown>();
     const { baseUrl } = await startServer({
       greet: async (_, { signal }) => {
+        running.resolve();
         reason.resolve(await aborted(signal));
         return {};
       },
     });
-    const { code } = await failureOf(connectGreeter(baseUrl, options).greet({}, { timeoutMs: 300 }));
-    expect(code).toBe(Code.DeadlineExceeded);
+    const greeter = connectGreeter(baseUrl, options);
+    await missDeadline(running.promise, (timeout) => failureOf(greeter.greet({}, timeout)));
     expect([Code.DeadlineExceeded, Code.Canceled]).toContain(((await reason.promise) as { code: Code }).code);
   });
 
@@ -217,16 +220,22 @@ describe("a deadline on the server alone", () => {
   });
 
   it("ends a stream that is under way", async () => {
+    let hasBegun = false;
     const { baseUrl } = await startServer({
       async *greetEach(_, { signal }) {
+        hasBegun = !signal.aborted;
         yield { greeting: "first" };
         await aborted(signal);
         throw signal.reason;
       },
     });
-    const headers = { "content-type": "application/grpc+json", "grpc-timeout": "30m" };
     const body = Buffer.concat([Uint8Array.of(0, 0, 0, 0, 2), Buffer.from("{}")]);
-    const answer = await new Http2Connection(baseUrl).post("/greet.v1.GreetService/GreetEach", headers, body);
+    const ask = (milliseconds: number): ReturnType<Http2Connection["post"]> => {
+      const headers = { "content-type": "application/grpc+json", "grpc-timeout": `${milliseconds}m` };
+      return new Http2Connection(baseUrl).post("/greet.v1.GreetService/GreetEach", headers, body);
+    };
+    let answer = await ask(50);
+    for (let timeoutMs = 100; !hasBegun; timeoutMs *= 2) answer = await ask(timeoutMs);
     expect(answer.body.toString()).toContain("first");
     expect(answer.trailers["grpc-status"]).toBe("4");
   });
@@ -270,15 +279,18 @@ describe("a stream", () => {
     });
     const controller = new AbortController();
     const never = signalled();
-    const options = means === "signal" ? { signal: controller.signal } : { timeoutMs: 100 };
+    const begun = signalled();
+    const greeter = connectGreeter(baseUrl);
     const received: string[] = [];
-    const call = (async () => {
-      for await (const { greeting } of connectGreeter(baseUrl).greetOnArrival(noneBefore(never.promise), options)) {
+    const call = async (options: CallOptions): Promise<void> => {
+      for await (const { greeting } of greeter.greetOnArrival(noneBefore(never.promise), options)) {
         received.push(greeting);
+        begun.resolve();
         controller.abort();
       }
-    })();
-    expect((await failureOf(call)).code).toBe(means === "signal" ? Code.Canceled : Code.DeadlineExceeded);
+    };
+    if (means === "signal") expect((await failureOf(call({ signal: controller.signal }))).code).toBe(Code.Canceled);
+    else await missDeadline(begun.promise, (options) => failureOf(call(options)));
     expect(received).toEqual(["Hello!"]);
     await closed.promise;
     expect([Code.Canceled, Code.DeadlineExceeded]).toContain(((await reason.promise) as { code: Code }).code);
@@ -386,12 +398,14 @@ describe("a stream", () => {
           }
         },
       });
-      const controller = new AbortController();
-      const options = means === "signal" ? { signal: controller.signal } : { timeoutMs: 50 };
-      const call = failureOf(connectGreeter(baseUrl).greetEach({}, options));
-      await running.promise;
-      controller.abort();
-      await call;
+      const greeter = connectGreeter(baseUrl);
+      if (means === "signal") {
+        const controller = new AbortController();
+        const call = failureOf(greeter.greetEach({}, { signal: controller.signal }));
+        await running.promise;
+        controller.abort();
+        await call;
+      } else await missDeadline(running.promise, (options) => failureOf(greeter.greetEach({}, options)));
       await new Promise((resolve) => setTimeout(resolve, 20));
       gate.resolve();
       await closed.promise;

@@ -10,7 +10,7 @@ import {
   type TLSSocket,
   type TlsOptions,
 } from "node:tls";
-import { type CallDefaults, type ClosableTransport, type ErrorHook, RpcError } from "triple-es";
+import { type CallDefaults, type ClosableTransport, Code, type ErrorHook, RpcError } from "triple-es";
 import {
   createServer,
   createTransport,
@@ -106,6 +106,25 @@ export async function failureOf(call: Promise<unknown> | AsyncIterable<unknown>)
     return error as RpcError;
   }
   throw new Error("the call was expected to fail");
+}
+
+/**
+ * Makes a call whose deadline passes after the given event, such as the start of its handler. If a busy machine is too slow
+ * for that, the call is made again with twice the time. Returns its error.
+ */
+export async function missDeadline(
+  event: Promise<unknown>,
+  call: (options: { timeoutMs: number }) => Promise<RpcError>,
+): Promise<RpcError> {
+  let hasHappened = false;
+  void event.then(() => {
+    hasHappened = true;
+  });
+  for (let timeoutMs = 50; ; timeoutMs *= 2) {
+    const failure = await call({ timeoutMs });
+    expect(failure.code).toBe(Code.DeadlineExceeded);
+    if (hasHappened) return failure;
+  }
 }
 
 /** A promise with its resolve function, for tests that wait for an event on the other side. */
