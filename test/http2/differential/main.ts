@@ -15,7 +15,7 @@ import { MissingPeer, unlessMissing } from "../../interop/peer.ts";
 import { installDebianPackages, outputOf } from "../../interop/program.ts";
 import { CACHE, goVersion } from "../../support/go.ts";
 import { ACK, type Frame, frame, PREFACE, parseFrames, settings } from "../support/frames.ts";
-import { isMalformed, PROBE, probe, sequence } from "./sequences.ts";
+import { isAcknowledgement, isMalformed, PROBE, probe, sequence } from "./sequences.ts";
 
 /** The outcome of a sequence on a server, for the connection and for the first stream. */
 type Outcome = "served" | "stream error" | "open" | "connection error" | "silent";
@@ -28,7 +28,10 @@ interface Answer {
 
 interface Peer {
   readonly name: string;
-  readonly port: number;
+  /** The port of the process that runs now. */
+  port: Promise<number>;
+  /** The number of processes that have ended before their time: their memory is not safe from every sequence. */
+  crashes: number;
   stop(): void;
 }
 
@@ -50,12 +53,13 @@ const CANNOT_RUN = 3;
  * The intended differences. A stream error that no honest peer causes is a connection error, because resets that a client
  * provokes cost more than it pays (MadeYouReset, CVE-2025-8671). A malformed request is a stream error, as RFC 9113, section
  * 8.1.1, requires; others close the connection, answer 400 or ignore it. Requests after a GOAWAY of the client are served:
- * section 6.8 forbids them to its receiver only.
+ * section 6.8 forbids them to its receiver only. An acknowledgement of no SETTINGS is counted and has no other
+ * effect, because section 6.5.3 defines no error for it.
  */
 function isIntended(own: Outcome, others: readonly Answer[], frames: readonly Buffer[]): boolean {
   if (own === "connection error") return others.some(({ hasReset }) => hasReset);
   if (own === "stream error") return isMalformed(frames);
-  return frames.some((one) => one[3] === FrameType.GoAway);
+  return frames.some((one) => one[3] === FrameType.GoAway || isAcknowledgement(one));
 }
 
 const [total = 10_000, seed = Date.now() & 0x3fff_ffff] = process.argv.slice(2).map(Number);
@@ -65,12 +69,28 @@ async function start(
   command: readonly string[],
   portOf: (line: string) => number = Number,
 ): Promise<Peer> {
-  const child: ChildProcess = spawn(command[0] as string, command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
-  const line = await new Promise<string>((resolve, reject) => {
-    child.stdout?.once("data", (chunk) => resolve(String(chunk)));
-    child.once("exit", () => reject(new Error(`${name} does not start`)));
-  });
-  return { name, port: portOf(line), stop: () => child.kill("SIGKILL") };
+  let child: ChildProcess;
+  let isStopped = false;
+  const run = async (): Promise<number> => {
+    child = spawn(command[0] as string, command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
+    const line = await new Promise<string>((resolve, reject) => {
+      child.stdout?.once("data", (chunk) => resolve(String(chunk)));
+      child.once("exit", () => reject(new Error(`${name} does not start`)));
+    });
+    child.once("exit", () => {
+      if (isStopped) return;
+      peer.crashes++;
+      peer.port = run();
+    });
+    return portOf(line);
+  };
+  const stop = (): void => {
+    isStopped = true;
+    child.kill("SIGKILL");
+  };
+  const peer: Peer = { name, port: run(), crashes: 0, stop };
+  await peer.port;
+  return peer;
 }
 
 function startGo(): Promise<Peer> {
@@ -97,7 +117,7 @@ function startPython(): Promise<Peer> {
 }
 
 /** Sends frames to a server on a new connection. Returns the socket. */
-function converse({ port }: Peer, frames: readonly Buffer[], onFrame: (frame: Frame) => void): Socket {
+function converse(port: number, frames: readonly Buffer[], onFrame: (frame: Frame) => void): Socket {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   let bytes = Buffer.alloc(0);
   socket.on("error", () => {});
@@ -120,29 +140,38 @@ function converse({ port }: Peer, frames: readonly Buffer[], onFrame: (frame: Fr
 }
 
 /** Makes a valid request on a new connection, and waits for its response, however long a busy machine takes for it. */
-function serveAnother(peer: Peer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let isServed = false;
-    const socket = converse(peer, [probe], ({ type, streamId }) => {
-      if (streamId !== PROBE || type !== FrameType.Headers) return;
-      isServed = true;
-      socket.destroy();
+async function serveAnother(peer: Peer): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = await peer.port;
+    const isServed = await new Promise<boolean>((resolve) => {
+      const socket = converse(port, [probe], ({ type, streamId }) => {
+        if (streamId === PROBE && type === FrameType.Headers) resolve(true);
+        if (streamId === PROBE) socket.destroy();
+      });
+      socket.on("close", () => resolve(false));
     });
-    socket.on("close", () => (isServed ? resolve() : reject(new Error(`${peer.name} does not serve a valid request`))));
-  });
+    if (isServed) return;
+    // The process may have crashed.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`${peer.name} does not serve a valid request`);
 }
 
 /**
  * Sends a sequence and a request behind it, and returns how the server took it. A server that does not react has decided so
  * if it has served the given number of requests of other connections meanwhile: time alone proves nothing on a busy machine.
  */
-function ask(peer: Peer, frames: readonly Buffer[], rounds: number): Promise<Answer> {
-  return new Promise((resolve, reject) => {
+async function ask(peer: Peer, frames: readonly Buffer[], rounds: number, tries = 3): Promise<Answer> {
+  const port = await peer.port;
+  const { crashes } = peer;
+  const answer = await new Promise<Answer>((resolve, reject) => {
     let first: Outcome = "open";
     let hasReset = false;
     let isProbeAnswered = false;
     let received = 0;
+    let isOver = false;
     const end = (outcome: Outcome): void => {
+      isOver = true;
       clearTimeout(timer);
       socket.destroy();
       resolve({ outcome, hasReset });
@@ -150,6 +179,7 @@ function ask(peer: Peer, frames: readonly Buffer[], rounds: number): Promise<Ans
     const settle = async (): Promise<void> => {
       const before = received;
       for (let round = 0; round < rounds; round++) await serveAnother(peer);
+      if (isOver) return;
       if (received === before) end(isProbeAnswered ? first : "silent");
       else wait();
     };
@@ -158,7 +188,8 @@ function ask(peer: Peer, frames: readonly Buffer[], rounds: number): Promise<Ans
       timer = setTimeout(() => settle().catch(reject), isProbeAnswered ? SETTLED_MS : SILENCE_MS);
     };
     let timer: NodeJS.Timeout | undefined;
-    const socket = converse(peer, [...frames, probe], ({ type, streamId, payload }) => {
+    const socket = converse(port, [...frames, probe], ({ type, streamId, payload }) => {
+      if (isOver) return;
       received++;
       if (type === FrameType.GoAway && Buffer.from(payload).readUInt32BE(4) !== 0) return end("connection error");
       if (type === FrameType.RstStream) hasReset = true;
@@ -169,9 +200,14 @@ function ask(peer: Peer, frames: readonly Buffer[], rounds: number): Promise<Ans
       if (isProbeAnswered && first !== "open") end(first);
       else wait();
     });
-    socket.on("close", () => end("connection error"));
+    socket.on("close", () => {
+      if (isOver) return;
+      // The end of a connection says nothing if the process has crashed.
+      serveAnother(peer).then(() => end("connection error"), reject);
+    });
     wait();
   });
+  return peer.crashes === crashes || tries === 1 ? answer : ask(peer, frames, rounds, tries - 1);
 }
 
 async function main(): Promise<number> {
@@ -213,9 +249,10 @@ async function main(): Promise<number> {
   console.log(`${total} sequences with the seed ${seed} to ours, ${others.map(({ name }) => name).join(", ")}`);
   for (const [kind, count] of counts) console.log(`${String(count).padStart(8)}  ${kind}`);
   for (const finding of findings.slice(0, 30)) console.log(`FINDING ${finding}`);
+  for (const { name, crashes } of [own, ...others]) if (crashes > 0) console.log(`${name} crashed ${crashes} times`);
   for (const line of skipped) console.log(line);
   console.log(`${total - findings.length} passed, ${findings.length} failed, ${skipped.length} peers skipped`);
-  return findings.length > 0 ? 1 : others.length === 0 ? CANNOT_RUN : 0;
+  return findings.length > 0 || own.crashes > 0 ? 1 : others.length === 0 ? CANNOT_RUN : 0;
 }
 
 process.exitCode = await main();

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { FrameType, Setting } from "../../../runtime/src/http2/codes.ts";
 import {
+  ACK,
   block,
   data,
   END_HEADERS,
@@ -108,6 +109,13 @@ const VALID = [headers(1, FIELDS), headers(1, FIELDS, END), headers(3, FIELDS), 
 /** Reports whether a sequence has a HEADERS frame that is not one of the valid ones. */
 export function isMalformed(frames: readonly Buffer[]): boolean {
   return frames.some((one) => one[3] === FrameType.Headers && !VALID.some((valid) => valid.equals(one)));
+}
+
+/** Reports whether a frame is a valid acknowledgement of SETTINGS. A sequence follows no SETTINGS that it could be for. */
+export function isAcknowledgement(one: Buffer): boolean {
+  return (
+    one[3] === FrameType.Settings && ((one[4] as number) & ACK) !== 0 && one.length === 9 && one.readUInt32BE(5) === 0
+  );
 }
 
 /** The stream of the request that tells whether the connection still serves. */
