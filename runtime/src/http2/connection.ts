@@ -25,7 +25,11 @@ export interface EngineOptions {
 }
 
 /** First bytes of our PINGs, by kind. */
-const PING_MARKS: Readonly<Record<PingKind, number>> = { keepalive: 0x74726b61, shutdown: 0x74727364 };
+const PING_MARKS: Readonly<Record<PingKind, number>> = {
+  keepalive: 0x74726b61,
+  shutdown: 0x74727364,
+  receipt: 0x74727263,
+};
 
 export abstract class EngineConnection extends DataStreams implements FrameHandler {
   state: "open" | "leaving" | "over" = "open";

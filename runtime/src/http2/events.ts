@@ -5,7 +5,7 @@
 import type { HeaderBlock } from "./messages.ts";
 import type { Stream } from "./stream.ts";
 
-export type PingKind = "keepalive" | "shutdown";
+export type PingKind = "keepalive" | "shutdown" | "receipt";
 
 /** Rare events of a connection. */
 export type ConnectionEvent =

@@ -23,12 +23,18 @@ import { discard } from "../io/pump.ts";
 import type { SwapList } from "../io/swap-list.ts";
 import { OUT_OF_MEMORY } from "./engine.ts";
 import type { WatchedRequest } from "./http2-guard.ts";
+import type { Receipts } from "./http2-receipt.ts";
 
 /**
  * Size limit, in bytes, of bodies that do not count towards the memory budget if they are received with the header block:
  * they need less memory than the objects of their requests.
  */
 const UNCOUNTED_BYTES = 1024;
+/**
+ * Time limit, in milliseconds, for a client to receive an early response. A client that is not scheduled for that long reads
+ * the response together with its end.
+ */
+const RECEIPT_MS = 2_000;
 
 /** The connection of a request. */
 export interface RequestOwner {
@@ -37,6 +43,7 @@ export interface RequestOwner {
   readonly peer: PeerConnection;
   readonly collecting: Collecting;
   readonly requests: SwapList<ServedRequest>;
+  readonly receipts: Receipts;
   /** The reason why the server aborts its requests; `undefined` before that. */
   readonly aborted: RpcError | undefined;
   /** Fires when the server begins to close. */
@@ -72,6 +79,8 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
   #discarding: NodeJS.Timeout | undefined;
   /** True if the end of the response is sent after the rest of the request has been discarded. */
   #endsLater = false;
+  /** Withdraws the request for a confirmation that the client has received the response. */
+  #withdraw: (() => void) | undefined;
 
   constructor(owner: RequestOwner, stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]) {
     this.#owner = owner;
@@ -238,7 +247,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
 
   onEnd(): void {
     this.incoming?.end();
-    if (this.#discarding !== undefined) this.#onDiscarded();
+    if (this.#discarding !== undefined) this.#endDiscarded();
   }
 
   onReset(code: number, by: ResetBy): void {
@@ -262,17 +271,34 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
     this.#discarding = setTimeout(() => this.#onDiscarded(), DISCARD_MS).unref();
   }
 
-  /** Ends the stream after the request has ended, or after the time limit for discarding it. */
+  /**
+   * Resets the stream after the time limit for discarding. If the end of the response was delayed, it is sent when the client
+   * has received the response: no fixed time is enough for a process that the operating system does not schedule.
+   */
   #onDiscarded(): void {
-    clearTimeout(this.#discarding);
-    this.#discarding = undefined;
+    if (!this.#endsLater) {
+      this.#endDiscarded();
+      return;
+    }
+    this.#withdraw = this.#owner.receipts.request(() => this.#endDiscarded());
+    this.#discarding = setTimeout(() => this.#endDiscarded(), RECEIPT_MS).unref();
+  }
+
+  #endDiscarded(): void {
+    this.#stopDiscarding();
     if (this.#endsLater) this.stream.sendData(NO_BYTES, true);
     else this.stream.reset(ErrorCode.NoError);
   }
 
-  onClosed(): void {
+  #stopDiscarding(): void {
     clearTimeout(this.#discarding);
     this.#discarding = undefined;
+    this.#withdraw?.();
+    this.#withdraw = undefined;
+  }
+
+  onClosed(): void {
+    this.#stopDiscarding();
     this.#owner.requests.delete(this);
     if (!this.stream.ended) this.incoming?.fail(clientGone());
     this.#outgoing?.onClosed();

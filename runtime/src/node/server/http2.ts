@@ -21,6 +21,7 @@ import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { errorResponse, OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
 import { hasOneHost } from "./host.ts";
 import { ConnectionGuard } from "./http2-guard.ts";
+import { Receipts } from "./http2-receipt.ts";
 import { type RequestOwner, ServedRequest } from "./http2-request.ts";
 import { type Limits, sweepIntervalMs } from "./limits.ts";
 import { peerOf } from "./peer.ts";
@@ -98,6 +99,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   /** The number of bytes of output that are taken from the memory budget. */
   #heldOutput = 0;
   #stopTimer: (() => void) | undefined;
+  #receipts: Receipts | undefined;
   #isGone = false;
   /** The reason of {@link abort}, if this connection alone was aborted. */
   #aborted: RpcError | undefined;
@@ -141,6 +143,11 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     return this.#service.draining;
   }
 
+  get receipts(): Receipts {
+    this.#receipts ??= new Receipts(this.connection);
+    return this.#receipts;
+  }
+
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void {
     const request = new ServedRequest(this, stream, block, early);
     stream.sink = request;
@@ -172,6 +179,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
       diagnostics.write?.(`connection from ${this.#name} ended with HTTP/2 code ${event.code}: ${event.text}`);
       this.#socket.end();
     } else if (event.type === "pong" && event.kind === "shutdown") this.#finishLeaving();
+    else if (event.type === "pong" && event.kind === "receipt") this.#receipts?.onPong();
     else if (event.type === "idle" && (this.#isGone || this.connection.state === "leaving")) this.#endIfIdle();
   }
 
