@@ -74,6 +74,32 @@ export function delay(delayMs: number, ...signals: (AbortSignal | undefined)[]):
   });
 }
 
+/** Resolves after a delay, in milliseconds, or early when the signal fires, without keeping the process running. */
+export function delayInBackground(delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    let unlink = (): void => {};
+    const stop = startBackgroundTimer(delayMs, () => {
+      unlink();
+      resolve();
+    });
+    unlink = onAbort(signal, () => {
+      stop();
+      resolve();
+    });
+  });
+}
+
+/** Waits for a promise that never rejects, at most for the given time in milliseconds. Resolves with false if it was not settled. */
+export function settledWithin(promise: Promise<unknown>, maxMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const stop = startTimer(maxMs, () => resolve(false));
+    void promise.then(() => {
+      stop();
+      resolve(true);
+    });
+  });
+}
+
 function runAll(this: AbortSignal): void {
   const all = callbacks.get(this);
   callbacks.delete(this);

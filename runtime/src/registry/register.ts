@@ -4,7 +4,7 @@
  */
 import { type AddressInfo, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
-import { startTimer } from "../call/timer.ts";
+import { delay } from "../call/timer.ts";
 import type {
   Instance,
   OfferedService,
@@ -96,7 +96,7 @@ export function register(server: RegisteredServer, registry: Registry, options: 
   const registration = registry.register(instance, options.onRegistration);
   server.onClose(async () => {
     await registration.close();
-    if (propagationMs > 0) await new Promise<void>((resolve) => void startTimer(propagationMs, resolve));
+    if (propagationMs > 0) await delay(propagationMs);
   });
   return {
     ready: registration.ready,

@@ -7,7 +7,7 @@
  */
 import { Code } from "../call/code.ts";
 import { callHook, RpcError } from "../call/error.ts";
-import { startTimer } from "../call/timer.ts";
+import { delayInBackground, settledWithin } from "../call/timer.ts";
 import type {
   Instance,
   InstanceChange,
@@ -15,7 +15,6 @@ import type {
   RegistrationEvent,
   RegistrationHook,
 } from "../discovery/registry.ts";
-import { delayInBackground } from "./delay.ts";
 import { RetryDelay } from "./retry-delay.ts";
 import { Changes } from "./watch.ts";
 
@@ -151,15 +150,4 @@ function deferred<T>(): Deferred<T> {
   });
   promise.catch(() => {});
   return { promise, resolve, reject };
-}
-
-/** Resolves when the promise does, or after the time in milliseconds. */
-function settledWithin(promise: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = startTimer(ms, resolve);
-    void promise.then(() => {
-      stop();
-      resolve();
-    });
-  });
 }

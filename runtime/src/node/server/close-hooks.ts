@@ -3,7 +3,7 @@
  * one of them, while it still answers the calls of clients that do not know this yet.
  */
 import { callHook, reportFailure } from "../../call/error.ts";
-import { startTimer } from "../../call/timer.ts";
+import { settledWithin } from "../../call/timer.ts";
 
 export type CloseHook = () => unknown;
 
@@ -21,11 +21,11 @@ export class CloseHooks {
    * Calls each callback once, and waits for their promises, at most for the given time in milliseconds. A second call waits
    * for the same promises. Never rejects: errors are printed.
    */
-  run(maxMs: number): Promise<void> | undefined {
+  run(maxMs: number): Promise<unknown> | undefined {
     const running = [...this.#hooks].flatMap((hook) => call(hook) ?? []);
     this.#hooks.clear();
     if (running.length > 0) this.#running = Promise.all([this.#running, ...running]).then(() => {});
-    return this.#running && atMost(maxMs, this.#running);
+    return this.#running && settledWithin(this.#running, maxMs);
   }
 }
 
@@ -36,15 +36,4 @@ function call(hook: CloseHook): Promise<void> | undefined {
     result = hook();
   });
   return result instanceof Promise ? result.catch((reason: unknown) => reportFailure(HOOK_NAME, reason)) : undefined;
-}
-
-/** Resolves when the promise does, or after the given time in milliseconds. */
-function atMost(maxMs: number, promise: Promise<void>): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = startTimer(maxMs, resolve);
-    void promise.then(() => {
-      stop();
-      resolve();
-    });
-  });
 }

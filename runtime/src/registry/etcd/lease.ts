@@ -4,7 +4,7 @@
  */
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { delayInBackground } from "../delay.ts";
+import { delayInBackground } from "../../call/timer.ts";
 import { REGISTRY_CLOSED, type TreeSession } from "../tree.ts";
 import { ETCD_TIMEOUT_MS, type EtcdClient } from "./client.ts";
 import type { Keys } from "./keys.ts";

@@ -7,9 +7,8 @@
  */
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError } from "../../call/error.ts";
-import { onAbort } from "../../call/timer.ts";
+import { delayInBackground, onAbort } from "../../call/timer.ts";
 import { Event_EventType as EventType } from "../../gen/etcd/rpc_pb.ts";
-import { delayInBackground } from "../delay.ts";
 import type { Tree } from "../tree.ts";
 import { startWatch } from "../watch.ts";
 import type { EtcdClient } from "./client.ts";

@@ -1,9 +1,9 @@
 /**
  * Configurations in Nacos, in which Dubbo keeps the mapping from services to applications and the metadata of applications.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
+import { delayInBackground } from "../../call/timer.ts";
 import { Changes, type StopWatch, startWatch, type Watcher } from "../watch.ts";
 import type { NacosClient } from "./client.ts";
 import type { NacosConnection } from "./connection.ts";
@@ -62,7 +62,7 @@ export class Configs {
           if (md5 !== last) report(content);
           last = md5;
           // The response names the configuration if it has changed since the query.
-          if (await this.#hasChanged(connection, key, md5, true)) await sleep(SETTLE_MS, undefined, { ref: false });
+          if (await this.#hasChanged(connection, key, md5, true)) await delayInBackground(SETTLE_MS, signal);
           else await unlessLate(changes, signal);
         }
       } finally {
@@ -87,7 +87,7 @@ export class Configs {
       const response = await connection.query("ConfigPublishRequest", fields);
       if (response.resultCode === 200) return;
       refusal = response.message ?? String(response.errorCode);
-      await sleep(Math.random() * MAX_PAUSE_MS, undefined, { ref: false });
+      await delayInBackground(Math.random() * MAX_PAUSE_MS);
     }
     throw new RpcError(Code.Aborted, `the configuration ${key.dataId} in ${key.group} cannot be changed: ${refusal}`);
   }

@@ -9,7 +9,7 @@
  */
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { startBackgroundTimer, startTimer } from "../../call/timer.ts";
+import { delayInBackground, settledWithin } from "../../call/timer.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import type { Payload } from "../../gen/nacos/nacos_grpc_service_pb.ts";
 import {
@@ -93,7 +93,10 @@ export class NacosConnection {
         abilityTable: {},
       });
       const isAcknowledged = check["supportAbilityNegotiation"] === true;
-      await unlessAborted(isAcknowledged ? within(acknowledged, SETUP_MS) : pause(UNCONFIRMED_SETUP_MS), signal);
+      if (!isAcknowledged) await unlessAborted(delayInBackground(UNCONFIRMED_SETUP_MS), signal);
+      else if (!(await unlessAborted(settledWithin(acknowledged, SETUP_MS), signal))) {
+        throw new RpcError(Code.Unavailable, "the server did not acknowledge the connection");
+      }
       this.lost.throwIfAborted();
     } catch (reason) {
       this.end(reason);
@@ -198,16 +201,3 @@ function readBody({ metadata, body }: Payload): NacosMessage {
     `a message of the server is malformed: ${metadata?.type ?? "no type"} is not JSON`,
   );
 }
-
-function within(promise: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const late = (): void => reject(new RpcError(Code.Unavailable, "the server did not acknowledge the connection"));
-    const stop = startTimer(ms, late);
-    void promise.then(() => {
-      stop();
-      resolve();
-    });
-  });
-}
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => void startBackgroundTimer(ms, resolve));

@@ -9,7 +9,7 @@
 import type { ConnectionOptions } from "node:tls";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { startBackgroundTimer } from "../../call/timer.ts";
+import { settledWithin, startBackgroundTimer } from "../../call/timer.ts";
 import { RetryDelay } from "../retry-delay.ts";
 import { REGISTRY_CLOSED } from "../tree.ts";
 import { ZooKeeperConnection } from "./connection.ts";
@@ -109,7 +109,6 @@ export class ZooKeeperClient {
     this.#wake();
     const connection = this.#connection;
     if (connection !== undefined) {
-      const timeout = new Promise<void>((resolve) => void startBackgroundTimer(CLOSE_TIMEOUT_MS, resolve));
       const ended = connection
         .request(
           Op.CloseSession,
@@ -118,7 +117,7 @@ export class ZooKeeperClient {
           () => {},
         )
         .catch(() => {});
-      await Promise.race([ended, timeout]);
+      await settledWithin(ended, CLOSE_TIMEOUT_MS);
     }
     this.#current?.destroy(REGISTRY_CLOSED);
     this.#reject(REGISTRY_CLOSED);
