@@ -2,6 +2,6 @@
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export type * from "./discovery/registry.ts";
 export type { ClientTlsOptions } from "./node/client/connector.ts";
-export type { Levels } from "./registry/dubbo/resolver.ts";
+export type { ConsumerOptions, Levels } from "./registry/dubbo/resolver.ts";
 export { type EtcdOptions, etcd } from "./registry/etcd/registry.ts";
 export type { DubboOptions } from "./registry/tree.ts";

@@ -2,5 +2,5 @@
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export type * from "./discovery/registry.ts";
 export type { ClientTlsOptions } from "./node/client/connector.ts";
-export type { Levels } from "./registry/dubbo/resolver.ts";
+export type { ConsumerOptions, Levels } from "./registry/dubbo/resolver.ts";
 export { type NacosOptions, nacos } from "./registry/nacos/registry.ts";

@@ -113,6 +113,10 @@ describe("options of registries", () => {
       'the username of zookeeper must not contain ":"',
       () => zookeeper({ servers: ["a:1"], auth: { username: "a:b", password: "" } }),
     ],
+    ["auth of nacos must be { username, password }", () => nacos({ servers: ["a:1"], auth: {} as never })],
+    ["auth of zookeeper must be", () => zookeeper({ servers: ["a:1"], auth: { username: "a" } as never })],
+    ['levels must be "all", "instance" or', () => nacos({ servers: ["a:1"], levels: "application" as never })],
+    ['levels must be "all", "instance" or', () => etcd({ servers: ["a:1"], levels: "application" as never })],
     ['root must be a path such as "dubbo"', () => etcd({ servers: ["a:1"], root: "a b" })],
   ])("throw an error that begins with %j", (message, open) => {
     expect(open).toThrow(message);

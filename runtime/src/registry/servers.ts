@@ -26,6 +26,12 @@ export function parseServers(registry: string, servers: readonly string[], defau
   });
 }
 
+/** Validates the option `auth`. Throws a `TypeError` if it is not a user and a password. */
+export function checkCredentials(registry: string, auth: Credentials | undefined): void {
+  if (auth === undefined || (typeof auth.username === "string" && typeof auth.password === "string")) return;
+  throw new TypeError(`auth of ${registry} must be { username, password }`);
+}
+
 /** Validates a duration in milliseconds. Throws a `RangeError` if it is out of range. */
 export function checkDuration(option: string, value: number, minMs: number, maxMs: number): number {
   if (Number.isInteger(value) && value >= minMs && value <= maxMs) return value;

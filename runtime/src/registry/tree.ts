@@ -11,9 +11,8 @@ import { RpcError, reasonOf } from "../call/error.ts";
 import type { Instance, Registry, ServiceKey } from "../discovery/registry.ts";
 import { addToMapping, parseMapping } from "./dubbo/mapping.ts";
 import { parseMetadata } from "./dubbo/metadata.ts";
-import { MetadataCache } from "./dubbo/metadata-cache.ts";
 import { decodeName, writeProviderUrl } from "./dubbo/provider-url.ts";
-import { createDubboResolver, type Levels, shorten } from "./dubbo/resolver.ts";
+import { type ConsumerOptions, createDubboResolvers, shorten } from "./dubbo/resolver.ts";
 import { parseInstance, type ServiceInstance } from "./dubbo/service-instance.ts";
 import { formatAddress } from "./dubbo/service-key.ts";
 import type { DubboSource, Warn } from "./dubbo/source.ts";
@@ -51,18 +50,11 @@ export interface Tree {
 }
 
 /** Options of registries of Dubbo. */
-export interface DubboOptions {
+export interface DubboOptions extends ConsumerOptions {
   /** The root of the interface level, of the mapping and of stored metadata. Default: `dubbo`. */
   readonly root?: string | undefined;
   /** The root of the application level. Default: `services`. */
   readonly servicesRoot?: string | undefined;
-  /**
-   * The levels that consumers read: the application level, the interface level (as Dubbo before 3.0), or both. Default:
-   * `all`.
-   */
-  readonly levels?: Levels | undefined;
-  /** The applications that provide a service, by its full name. Default: those of the mapping in the registry. */
-  readonly providedBy?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** Makes a registry of a tree. `writeInstance` writes the content of an instance. */
@@ -71,16 +63,10 @@ export function createTreeRegistry(
   writeInstance: (instance: Instance) => string,
   options: DubboOptions,
 ): Registry {
-  const { levels = "all", providedBy = {} } = options;
   const paths = new Paths(options.root ?? "dubbo", options.servicesRoot ?? "services");
-  const source = createSource(tree, paths);
-  const cache = new MetadataCache(source);
   const publisher = createPublisher(tree, paths, writeInstance);
   return {
-    resolver: (key, resolverOptions) => {
-      const own = Object.hasOwn(providedBy, key.service) ? providedBy[key.service] : undefined;
-      return createDubboResolver(source, key, cache, { ...resolverOptions, levels, providedBy: own });
-    },
+    resolver: createDubboResolvers(createSource(tree, paths), options),
     register: (instance, onEvent) => keepRegistered(publisher, instance, onEvent),
     close: () => tree.close(),
   };

@@ -12,9 +12,9 @@ import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import { onAbort, startBackgroundTimer } from "../../call/timer.ts";
 import type { Endpoint, Resolver } from "../../discovery/endpoint.ts";
-import type { DescribedService, ServiceKey, ServiceResolverOptions } from "../../discovery/registry.ts";
+import type { DescribedService, Registry, ServiceKey, ServiceResolverOptions } from "../../discovery/registry.ts";
 import { Changes, type StopWatch, type Watcher } from "../watch.ts";
-import type { MetadataCache } from "./metadata-cache.ts";
+import { MetadataCache } from "./metadata-cache.ts";
 import { type Provider, parseProvider } from "./provider-url.ts";
 import { endpointOfInstance, type ServiceInstance } from "./service-instance.ts";
 import { servesKey } from "./service-key.ts";
@@ -23,7 +23,18 @@ import type { DubboSource, Warn } from "./source.ts";
 /** Which levels consumers read. */
 export type Levels = "all" | "instance" | "interface";
 
-export interface DubboResolverOptions extends ServiceResolverOptions {
+/** Options of a registry for its consumers. */
+export interface ConsumerOptions {
+  /**
+   * The levels that consumers read: the application level, the interface level (as Dubbo before 3.0), or both. Default:
+   * `all`.
+   */
+  readonly levels?: Levels | undefined;
+  /** The applications that provide a service, by its full name. Default: those of the mapping in the registry. */
+  readonly providedBy?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+interface DubboResolverOptions extends ServiceResolverOptions {
   /** The applications that provide the service. `undefined`: those of the mapping. */
   readonly providedBy: readonly string[] | undefined;
   readonly levels: Levels;
@@ -37,11 +48,26 @@ interface ParsedInstance {
   readonly endpoint: Endpoint | undefined;
 }
 
+const LEVELS: ReadonlySet<Levels> = new Set<Levels>(["all", "instance", "interface"]);
+
 /** Maximum number of problems that a registry remembers, in order to report each of them once. */
 const MAX_PROBLEMS = 1_000;
 
+/** Makes the resolvers of a registry, which share the metadata that they read. Throws a `TypeError` for an invalid option. */
+export function createDubboResolvers(source: DubboSource, options: ConsumerOptions): Registry["resolver"] {
+  const { levels = "all", providedBy = {} } = options;
+  if (!LEVELS.has(levels)) {
+    throw new TypeError(`levels must be "all", "instance" or "interface", not ${JSON.stringify(levels)}`);
+  }
+  const cache = new MetadataCache(source);
+  return (key, resolverOptions) => {
+    const own = Object.hasOwn(providedBy, key.service) ? providedBy[key.service] : undefined;
+    return createDubboResolver(source, key, cache, { ...resolverOptions, levels, providedBy: own });
+  };
+}
+
 /** Makes the resolver of a service. */
-export function createDubboResolver(
+function createDubboResolver(
   source: DubboSource,
   key: ServiceKey,
   cache: MetadataCache,

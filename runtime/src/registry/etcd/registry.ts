@@ -10,7 +10,7 @@ import type { ClientTlsOptions } from "../../node/client/connector.ts";
 import { createNodeTransport } from "../../node/client/transport.ts";
 import { writeGoInstance } from "../dubbo/service-instance.ts";
 import { formatAddress } from "../dubbo/service-key.ts";
-import { checkDuration, parseServers } from "../servers.ts";
+import { checkCredentials, checkDuration, parseServers } from "../servers.ts";
 import { createTreeRegistry, type DubboOptions } from "../tree.ts";
 import { createEtcdClient } from "./client.ts";
 import { createEtcdTree } from "./tree.ts";
@@ -44,9 +44,7 @@ const PING_INTERVAL_MS = 10_000;
  */
 export function etcd(options: EtcdOptions): Registry {
   const { servers, auth, tls, authority } = options;
-  if (auth !== undefined && (typeof auth.username !== "string" || typeof auth.password !== "string")) {
-    throw new TypeError("auth of etcd must be { username, password }");
-  }
+  checkCredentials("etcd", auth);
   const addresses = parseServers("etcd", servers, 2379).map(({ host, port }) => formatAddress(host, port));
   const ttlMs = checkDuration("ttlMs", options.ttlMs ?? 15_000, 1_000, 86_400_000);
   const connectTimeoutMs = checkDuration("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000);

@@ -14,21 +14,20 @@ import type { ClientTlsOptions } from "../../node/client/connector.ts";
 import { createNodeTransport } from "../../node/client/transport.ts";
 import { addToMapping, parseMapping } from "../dubbo/mapping.ts";
 import { parseMetadata } from "../dubbo/metadata.ts";
-import { MetadataCache } from "../dubbo/metadata-cache.ts";
 import { providerParameters } from "../dubbo/provider-url.ts";
-import { createDubboResolver, type Levels } from "../dubbo/resolver.ts";
+import { type ConsumerOptions, createDubboResolvers } from "../dubbo/resolver.ts";
 import { instanceMetadata } from "../dubbo/service-instance.ts";
 import { formatAddress, TRIPLE } from "../dubbo/service-key.ts";
 import type { DubboSource } from "../dubbo/source.ts";
 import { keepRegistered, type Publisher } from "../registration.ts";
-import { parseServers } from "../servers.ts";
+import { checkCredentials, parseServers } from "../servers.ts";
 import { NacosClient } from "./client.ts";
 import { Configs } from "./configs.ts";
 import type { NacosConnection, NacosModule } from "./connection.ts";
 import { createTokenSource } from "./login.ts";
 import { type NacosInstance, Naming } from "./naming.ts";
 
-export interface NacosOptions {
+export interface NacosOptions extends ConsumerOptions {
   /** The servers of the cluster, each `host:port` with the port of HTTP, such as `127.0.0.1:8848`. */
   readonly servers: readonly string[];
   /** The port of gRPC on all servers. Default: the port of HTTP plus 1,000. */
@@ -41,13 +40,6 @@ export interface NacosOptions {
   readonly auth?: { readonly username: string; readonly password: string } | undefined;
   /** Encrypts connections, those of gRPC and the login over HTTP. Default: no TLS. */
   readonly tls?: ClientTlsOptions | undefined;
-  /**
-   * The levels that consumers read: the application level, the interface level (as Dubbo before 3.0), or both. Default:
-   * `all`.
-   */
-  readonly levels?: Levels | undefined;
-  /** The applications that provide a service, by its full name. Default: those of the mapping in the registry. */
-  readonly providedBy?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** The largest message, in bytes: Nacos sends no larger one. */
@@ -59,20 +51,16 @@ const CONNECT_TIMEOUT_MS = 3_000;
  * running. Throws a `TypeError` or `RangeError` for an invalid option.
  */
 export function nacos(options: NacosOptions): Registry {
-  const { levels = "all", providedBy = {}, namespace = "", group = "DEFAULT_GROUP" } = options;
+  const { namespace = "", group = "DEFAULT_GROUP" } = options;
   checkText("namespace", namespace, /^[^\s/?&]*$/);
   checkText("group", group, /^[\w.:-]+$/);
   const clients = new Clients(options);
   const configs = new Configs(clients.create("config"), namespace);
   const scope = { namespace, group };
   const source = createSource(new Naming(clients.create("naming"), scope), configs);
-  const cache = new MetadataCache(source);
   const registrations = new Set<Registration>();
   return {
-    resolver: (key, resolverOptions) => {
-      const own = Object.hasOwn(providedBy, key.service) ? providedBy[key.service] : undefined;
-      return createDubboResolver(source, key, cache, { ...resolverOptions, levels, providedBy: own });
-    },
+    resolver: createDubboResolvers(source, options),
     register(instance, onEvent) {
       // A connection has one instance of each service, so each registration has a connection of its own.
       const client = clients.create("naming");
@@ -111,9 +99,7 @@ class Clients {
     if (grpcPort !== undefined && !(Number.isInteger(grpcPort) && grpcPort >= 1 && grpcPort <= 65_535)) {
       throw new RangeError(`grpcPort must be an integer between 1 and 65,535, not ${grpcPort}`);
     }
-    if (auth !== undefined && (typeof auth.username !== "string" || typeof auth.password !== "string")) {
-      throw new TypeError("auth of nacos must be { username, password }");
-    }
+    checkCredentials("nacos", auth);
     const token = auth === undefined ? async () => undefined : createTokenSource(servers, auth, tls);
     this.#make = (module) =>
       new NacosClient({

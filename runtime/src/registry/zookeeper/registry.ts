@@ -5,7 +5,7 @@
 import type { Registry } from "../../discovery/registry.ts";
 import type { ClientTlsOptions } from "../../node/client/connector.ts";
 import { writeCuratorInstance } from "../dubbo/service-instance.ts";
-import { checkDuration, parseServers } from "../servers.ts";
+import { checkCredentials, checkDuration, parseServers } from "../servers.ts";
 import { createTreeRegistry, type DubboOptions } from "../tree.ts";
 import { ZooKeeperClient } from "./client.ts";
 import { createZooKeeperTree } from "./tree.ts";
@@ -15,7 +15,7 @@ export interface ZooKeeperOptions extends DubboOptions {
   readonly servers: readonly string[];
   /**
    * User and password for the scheme `digest`. The nodes that are created are then accessible with the same credentials
-   * only. Default: none, and nodes are open to everybody.
+   * only. Default: none, and every client may change the nodes.
    */
   readonly auth?: { readonly username: string; readonly password: string } | undefined;
   /** Encrypts connections, for the servers' `secureClientPort`. Default: no TLS. */
@@ -36,9 +36,7 @@ export interface ZooKeeperOptions extends DubboOptions {
  */
 export function zookeeper(options: ZooKeeperOptions): Registry {
   const { servers, auth, tls } = options;
-  if (auth !== undefined && (typeof auth.username !== "string" || typeof auth.password !== "string")) {
-    throw new TypeError("auth of zookeeper must be { username, password }");
-  }
+  checkCredentials("zookeeper", auth);
   if (auth?.username.includes(":")) throw new TypeError(`the username of zookeeper must not contain ":"`);
   const addresses = parseServers("zookeeper", servers, 2181);
   const client = new ZooKeeperClient({
