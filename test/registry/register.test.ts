@@ -2,6 +2,7 @@
 import { type Instance, type RegisterOptions, type Registration, type Registry, register } from "triple-es/discovery";
 import { etcd } from "triple-es/etcd";
 import { addHealth } from "triple-es/health";
+import { nacos } from "triple-es/nacos";
 import { createServer, createTransport } from "triple-es/node";
 import { zookeeper } from "triple-es/zookeeper";
 import { describe, expect, it, onTestFinished } from "vitest";

@@ -5,7 +5,7 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { anyIs, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { CallRequest } from "./call.ts";
-import { Code, codeFromNumber, codeName, type Status } from "./code.ts";
+import { Code, codeFromNumber, codeName, Status } from "./code.ts";
 import { Metadata, type MetadataInit } from "./metadata.ts";
 
 /** A typed detail of an error: a `google.protobuf.Any`, as `anyPack` of protobuf-es creates it. */
@@ -217,4 +217,9 @@ export function findDetails<Desc extends DescMessage>(error: RpcError, type: Des
       return [];
     }
   });
+}
+
+/** The error of a call over a transport that was closed. */
+export function transportClosed(): RpcError {
+  return new RpcError(Code.Unavailable, "the transport is closed", { status: Status.ChannelInactive });
 }

@@ -124,7 +124,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     const key = name.toLowerCase();
     // Engines store fields in plain objects, in which this name would set the prototype.
     if (!HEADER_NAME.test(key) || key === "__proto__") {
-      throw new TypeError(`metadata name ${JSON.stringify(name)} must consist of the characters 0-9 a-z _ - .`);
+      throw new TypeError(`the name of metadata ${JSON.stringify(name)} has other characters than 0-9 a-z _ - .`);
     }
     return this.#push(key, encodeValue(key, value));
   }
@@ -220,7 +220,7 @@ function encodeValue(name: string, value: string | Uint8Array): string {
   }
   if (ASCII_VALUE.test(value)) return value;
   throw new TypeError(
-    `metadata "${name}" must be non-empty printable ASCII without space at either end; other values need a name ending in "-bin"`,
+    `metadata "${name}" must be printable ASCII, not empty, without space at either end; others need a name ending in -bin`,
   );
 }
 

@@ -2,9 +2,8 @@
  * Graceful shutdown of a transport: refuses new calls, waits for running calls, then closes the connections.
  */
 import type { Call } from "../call/call.ts";
-import { Code, Status } from "../call/code.ts";
 import { gracePeriod } from "../call/context.ts";
-import { RpcError } from "../call/error.ts";
+import { transportClosed } from "../call/error.ts";
 import { startTimer } from "../call/timer.ts";
 import type { Connections } from "../http/exchange.ts";
 import type { ClosableTransport } from "./client.ts";
@@ -28,7 +27,7 @@ export function closableTransport(call: Call, connections: Connections): Closabl
 
   return {
     call(request) {
-      if (closing !== undefined) return Promise.reject(closedError());
+      if (closing !== undefined) return Promise.reject(transportClosed());
       running += 1;
       try {
         const response = call(request);
@@ -51,7 +50,7 @@ export function closableTransport(call: Call, connections: Connections): Closabl
     let stopTimer = (): void => {};
     const graceOver = new Promise<void>((resolve) => {
       stopTimer = startTimer(graceMs, () => {
-        connections.destroy(closedError());
+        connections.destroy(transportClosed());
         resolve();
       });
     });
@@ -66,8 +65,4 @@ export function closableTransport(call: Call, connections: Connections): Closabl
       onNoneRunning = resolve;
     });
   }
-}
-
-function closedError(): RpcError {
-  return new RpcError(Code.Unavailable, "the transport is closed", { status: Status.ChannelInactive });
 }

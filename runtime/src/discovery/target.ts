@@ -11,7 +11,7 @@
 
 import { Code } from "../call/code.ts";
 import { diagnostics } from "../call/diagnostics.ts";
-import { callHook, RpcError, reasonOf } from "../call/error.ts";
+import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
 import { startBackgroundTimer } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import type { Balancer, Picker } from "./balancer.ts";
@@ -147,7 +147,7 @@ export class TargetDriver {
 
   /** The reason why no call can be made: no endpoint is ready, and none will be ready soon. `undefined` while an endpoint is expected. */
   failure(): RpcError | undefined {
-    if (this.#isClosed) return new RpcError(Code.Unavailable, "the transport is closed");
+    if (this.#isClosed) return transportClosed();
     if (!this.#isResolved)
       return this.#resolverError && this.#unavailable(this.#resolverError.rawMessage, this.#resolverError);
     const members = [...this.#members.values()];

@@ -82,7 +82,7 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
         return await payload.decodeResponse(method, bytes);
       } catch (cause) {
         const wanted = method.output?.typeName ?? `the result of ${method.path}`;
-        throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
+        throw internalError(`the response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
       }
     }
     const body = streamBody(splitTrailers(response.body, response.trailers));
@@ -109,6 +109,6 @@ function checkResponse(response: HttpResponse, { name }: HttpRpcPayload): HttpRe
 function unsupported({ path, kind, payload }: Method): RpcError {
   const message = payload
     ? `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`
-    : `${path} is ${kind.replace("_", " ")}, which fetch cannot carry: use triple-es/node, or unary calls and server streaming`;
+    : `${path} is ${kind.replace("_", " ")}, which fetch cannot carry: use triple-es/node`;
   return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }

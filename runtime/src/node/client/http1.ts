@@ -9,17 +9,17 @@ import { markNotSent, markUnprocessed } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
-import { abortError, RpcError } from "../../call/error.ts";
+import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { MAX_JOINED_BYTES, ReadableBody } from "../io/body.ts";
 import { closedSilently, connectTimeout, exchangeError, isClosedByPeer } from "../io/error.ts";
+import { lowerNames } from "../io/http1-fields.ts";
 import { nodeLatin1 } from "../io/http2-socket.ts";
 import { pump } from "../io/pump.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
-import { lowerNames } from "../server/http1.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
 import { waitingExchange } from "./readiness.ts";
@@ -64,7 +64,7 @@ export function connectHttp1(
   const attempts = new ConnectionAttempts((signal) => probe(target, connectTimeoutMs, signal), backoff);
 
   const exchange: Exchange = ({ method, path, headers, body, signal }) => {
-    if (closed) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
+    if (closed) return Promise.reject(transportClosed());
     if (signal?.aborted) return Promise.reject(abortError(signal));
     return new Promise((resolve, reject) => {
       const fields = ["host", origin.host, ...headers.raw];
@@ -148,7 +148,7 @@ export function connectHttp1(
     connect: () => attempts.ready(undefined, false),
     async close() {
       closed = true;
-      attempts.abandon(new RpcError(Code.Unavailable, "the transport is closed"));
+      attempts.abandon(transportClosed());
       if (running.size === 0) agent.destroy();
     },
     destroy(reason) {

@@ -6,7 +6,7 @@
 import { isUnprocessed, markNotSent } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
-import { abortError, RpcError } from "../../call/error.ts";
+import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { delay, startBackgroundTimer } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
@@ -223,7 +223,7 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
 
   function exchange(request: HttpRequest): ReturnType<Exchange> {
     const { signal, body } = request;
-    if (closing !== undefined) return Promise.reject(new RpcError(Code.Unavailable, "the transport is closed"));
+    if (closing !== undefined) return Promise.reject(transportClosed());
     if (signal?.aborted) return Promise.reject(abortError(signal));
     waiting++;
     // A body that is already a ReplayBody is settled by the caller that created it.
@@ -278,7 +278,7 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
         onNoneWaiting = resolve;
       });
     }
-    attempts.abandon(new RpcError(Code.Unavailable, "the transport is closed"));
+    attempts.abandon(transportClosed());
     for (const { stopTimers } of pooled) stopTimers();
     // Without keepalive, a dead connection would never close.
     for (const connection of alive) void keepAlive(connection);

@@ -12,6 +12,7 @@ import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts
 import { clientGone } from "../../http/exchange.ts";
 import { MAX_JOINED_BYTES, ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
 import { ignore } from "../io/error.ts";
+import { lowerNames } from "../io/http1-fields.ts";
 import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
 import { ConnectionAge } from "./connection-age.ts";
@@ -302,14 +303,4 @@ function dropRest(incoming: IncomingMessage): void {
     bytes += chunk.byteLength;
     if (bytes > MAX_DISCARDED_BYTES) incoming.destroy();
   });
-}
-
-/** Converts the field names of HTTP/1.1 to lower case, as metadata requires. */
-export function lowerNames(raw: string[]): string[] {
-  const fields = new Array<string>(raw.length);
-  for (let i = 0; i < raw.length; i += 2) {
-    fields[i] = (raw[i] as string).toLowerCase();
-    fields[i + 1] = raw[i + 1] as string;
-  }
-  return fields;
 }
