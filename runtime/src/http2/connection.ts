@@ -14,7 +14,7 @@ import { DEFAULT_LIMITS, type EngineLimits, Glitch } from "./limits.ts";
 import type { BlockKind, HeaderBlock } from "./messages.ts";
 import { type FrameHandler, Receiver } from "./receiver.ts";
 import { PeerSettings } from "./settings.ts";
-import { Action, ON_RESET, ON_WINDOW, State, type Stream } from "./stream.ts";
+import { Action, ON_CONTROL, State, type Stream } from "./stream.ts";
 
 /** Options of a connection in either role. */
 export interface EngineOptions {
@@ -265,7 +265,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
 
   #onRstStream(streamId: number, code: number): void {
     const stream = this.live.get(streamId);
-    const action = ON_RESET[stream === undefined ? this.stateOf(streamId) : stream.state];
+    const action = ON_CONTROL[stream === undefined ? this.stateOf(streamId) : stream.state];
     if (action === Action.Protocol) throw new ConnectionError(ErrorCode.ProtocolError, "RST_STREAM on an idle stream");
     if (action === Action.IgnoreGlitch) this.exceed(this.meters.glitch(Glitch.DeadStream));
     if (stream !== undefined) this.onPeerReset(stream, code);
@@ -335,7 +335,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   #onWindowUpdate(streamId: number, increment: number): void {
     const stream = this.live.get(streamId);
     if (streamId !== 0) {
-      const action = ON_WINDOW[stream === undefined ? this.stateOf(streamId) : stream.state];
+      const action = ON_CONTROL[stream === undefined ? this.stateOf(streamId) : stream.state];
       if (action === Action.Protocol) {
         throw new ConnectionError(ErrorCode.ProtocolError, "WINDOW_UPDATE on an idle stream");
       }

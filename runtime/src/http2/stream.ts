@@ -68,8 +68,7 @@ const REACTIONS: readonly (readonly [headers: Action, data: Action, control: Act
 ];
 export const ON_HEADERS: readonly Action[] = REACTIONS.map(([headers]) => headers);
 export const ON_DATA: readonly Action[] = REACTIONS.map(([, data]) => data);
-export const ON_RESET: readonly Action[] = REACTIONS.map(([, , control]) => control);
-export const ON_WINDOW: readonly Action[] = ON_RESET;
+export const ON_CONTROL: readonly Action[] = REACTIONS.map(([, , control]) => control);
 
 /**
  * Numbers of closed streams that are remembered: those that this side has reset, on which well-behaved peers may still send,
