@@ -71,6 +71,7 @@ const JUDGES = [
   "registries",
   "interop:grpc",
   "interop:dubbo",
+  "interop:dubbo -- --registries",
   "proxies",
   "differential",
 ];

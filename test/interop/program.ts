@@ -1,9 +1,11 @@
 /**
  * Programs of peers: servers that run until they are stopped, and clients that run once.
  */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** A server of a peer, or a proxy in front of one. */
@@ -63,6 +65,45 @@ export async function runProgram(command: readonly string[]): Promise<string> {
   return Buffer.concat(printed).toString();
 }
 
+/** A program that answers lines on its input. */
+export interface Conversation {
+  /** Sends a line. Returns the lines of the answer, which the program ends with "done". */
+  ask(line: string): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+/** Starts a program that answers lines, and waits for the "done" that it prints when it is ready. */
+export async function startConversation(command: readonly string[]): Promise<Conversation> {
+  const { child, output } = launch(command, "pipe");
+  const lines = createInterface({ input: child.stdout as Readable })[Symbol.asyncIterator]();
+  const answer = async (): Promise<string[]> => {
+    const kill = setTimeout(() => child.kill("SIGKILL"), RUN_TIMEOUT_MS);
+    const read: string[] = [];
+    try {
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done) throw new Error(`${command[0]} has ended: ${output()}`);
+        if (value === "done") return read;
+        read.push(value);
+      }
+    } finally {
+      clearTimeout(kill);
+    }
+  };
+  await answer();
+  return {
+    ask(line) {
+      child.stdin?.write(`${line}\n`);
+      return answer();
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    },
+  };
+}
+
 /** Returns the output of a program; `undefined` if it is missing or fails. */
 export function outputOf(program: string, ...args: string[]): string | undefined {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
@@ -81,8 +122,15 @@ export function installDebianPackages(...packages: string[]): void {
   });
 }
 
-function launch([program = "", ...args]: readonly string[]): { child: ChildProcess; output: () => string } {
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+function launch(
+  [program = "", ...args]: readonly string[],
+  input: "ignore" | "pipe" = "ignore",
+): { child: ChildProcess; output: () => string } {
+  const child = spawn(program, args, { stdio: [input, "pipe", "pipe"] }) as ChildProcessByStdio<
+    null,
+    Readable,
+    Readable
+  >;
   let text = "";
   const add = (chunk: Buffer): void => {
     text = (text + chunk.toString()).slice(-4000);

@@ -31,7 +31,7 @@ const isWanted = (table: Table, column: Column): boolean =>
 
 async function main(): Promise<number> {
   if (options.has("--registries")) {
-    const failed = await runRegistries();
+    const failed = await runRegistries(words);
     return failed === undefined ? CANNOT_RUN : Math.min(failed, 1);
   }
   if (!hasOpenssl) throw new Error("openssl is needed for certificates, and is not on the PATH");

@@ -12,18 +12,7 @@ const PROTOC_GEN_GO = "v1.36.8";
 
 /** Builds the program, and creates a peer. Throws a {@link MissingPeer} if that is not possible. */
 export function setUpGo(): DubboPeer {
-  if (goVersion() === undefined) throw new MissingPeer("there is no go on the PATH");
-  if (outputOf("protoc", "--version") === undefined) throw new MissingPeer("there is no protoc on the PATH");
-  const plugin = installGoProgram("google.golang.org/protobuf/cmd/protoc-gen-go", PROTOC_GEN_GO);
-  const sources = filesIn(join(PEERS, "go"));
-  const folder = buildOnce(`dubbo-go-${VERSION}`, [...sources, PEER_PROTO, import.meta.filename], (building) => {
-    for (const source of sources) copyFileSync(source, join(building, basename(source)));
-    const generate = [`--plugin=protoc-gen-go=${plugin}`, "--go_out=.", "--go_opt=module=triple-es/interop/peer"];
-    step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);
-    fetchStep(building, "go", ["mod", "download"]);
-    step(building, "go", ["build", "-o", "peer", "."]);
-  });
-  const program = join(folder, "peer");
+  const program = goProgram();
   const at = ({ files }: Credentials): string[] => [files.cert, files.key];
   const runClient = async (services: "client" | "plain", { port, credentials }: Target) => {
     const tls = credentials === undefined ? [] : [credentials.files.ca, credentials.servername];
@@ -40,4 +29,20 @@ export function setUpGo(): DubboPeer {
     runClient: (target) => runClient("client", target),
     runPlainClient: (target) => runClient("plain", target),
   };
+}
+
+/** Returns the program. Builds it first, if needed. */
+export function goProgram(): string {
+  if (goVersion() === undefined) throw new MissingPeer("there is no go on the PATH");
+  if (outputOf("protoc", "--version") === undefined) throw new MissingPeer("there is no protoc on the PATH");
+  const plugin = installGoProgram("google.golang.org/protobuf/cmd/protoc-gen-go", PROTOC_GEN_GO);
+  const sources = filesIn(join(PEERS, "go"));
+  const folder = buildOnce(`dubbo-go-${VERSION}`, [...sources, PEER_PROTO, import.meta.filename], (building) => {
+    for (const source of sources) copyFileSync(source, join(building, basename(source)));
+    const generate = [`--plugin=protoc-gen-go=${plugin}`, "--go_out=.", "--go_opt=module=triple-es/interop/peer"];
+    step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);
+    fetchStep(building, "go", ["mod", "download"]);
+    step(building, "go", ["build", "-o", "peer", "."]);
+  });
+  return join(folder, "peer");
 }

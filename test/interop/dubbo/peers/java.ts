@@ -19,6 +19,8 @@ const PROTOBUF = "3.25.5";
 const JAXB = "2.3.9";
 /** Version of Curator, the client of ZooKeeper in Dubbo. */
 const CURATOR = "5.7.1";
+/** Version of Dubbo's client of Nacos. */
+const NACOS_CLIENT = "2.5.1";
 
 /** Programs that run for a few seconds need neither much memory nor the second compiler. */
 const JVM = [
@@ -99,6 +101,7 @@ function buildJava(dubbo: string, compiler: string): string {
       `com.google.protobuf:protobuf-java-util:${PROTOBUF}`,
       `org.glassfish.jaxb:jaxb-runtime:${JAXB}`,
       `org.apache.curator:curator-x-discovery:${CURATOR}`,
+      `com.alibaba.nacos:nacos-client:${NACOS_CLIENT}`,
     ]);
     const compilerJars = fetchJars(building, "compiler", [`org.apache.dubbo:dubbo-compiler:${compiler}`]);
     const plugin = join(building, "protoc-gen-dubbo");

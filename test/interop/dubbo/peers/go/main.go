@@ -1,9 +1,11 @@
-// Server and client of dubbo-go for the interop matrix, without a registry.
+// Server and client of dubbo-go for the interop matrix.
 //
 //	peer server PORT [CERT KEY]
 //	peer client PORT [CA SERVERNAME]   calls the service with a proto file
 //	peer plain PORT [CA SERVERNAME]    calls the one without
 //	peer http PORT
+//	peer provider REGISTRY PORT      registers at both levels
+//	peer consumer REGISTRY LEVEL     calls as the lines of its input say
 package main
 
 import (
@@ -24,8 +26,14 @@ func main() {
 }
 
 func run(args []string) error {
+	if len(args) == 3 && args[0] == "provider" {
+		return provide(args[1], args[2])
+	}
+	if len(args) == 3 && args[0] == "consumer" {
+		return consume(args[1], args[2])
+	}
 	if len(args) != 2 && len(args) != 4 {
-		return fmt.Errorf("usage: peer server PORT [CERT KEY] | client PORT [CA SERVERNAME] | plain PORT [CA SERVERNAME] | http PORT")
+		return fmt.Errorf("usage: peer server PORT [CERT KEY] | client PORT [CA SERVERNAME] | plain PORT [CA SERVERNAME] | http PORT | provider REGISTRY PORT | consumer REGISTRY LEVEL")
 	}
 	port, err := strconv.Atoi(args[1])
 	if err != nil {
