@@ -142,9 +142,11 @@ export class ZooKeeperClient {
       } catch (reason) {
         if (this.#isClosed) return;
         const outageMs = performance.now() - outageAt;
-        if (outageMs > sessionTimeoutMs && ++failures >= servers.length) this.#reject(reason as Error);
+        failures++;
+        if (outageMs > sessionTimeoutMs && failures >= servers.length) this.#reject(reason as Error);
         // A server that has lost its data refuses a client that has seen later transactions, and the session is over anyway.
         if (outageMs > 2 * sessionTimeoutMs && this.#state !== NEW_SESSION) this.#expire();
+        // Without a session, each server is tried before the first delay.
         if (failures < servers.length && this.#state === NEW_SESSION) continue;
         await this.#pause(retry.next());
       }
@@ -162,6 +164,7 @@ export class ZooKeeperClient {
       const state = await connection.open(earlier, this.#lastZxid);
       if (this.#isClosed) throw REGISTRY_CLOSED;
       if (state.timeoutMs <= 0) {
+        if (earlier === NEW_SESSION) throw new RpcError(Code.Unavailable, "the server refused to begin a session");
         connection.destroy(new Error("the session has expired"));
         this.#expire();
         return await this.#connect();

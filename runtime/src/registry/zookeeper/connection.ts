@@ -150,7 +150,14 @@ export class ZooKeeperConnection {
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#isClosed) return void this.closed.then(reject);
-      const onReply = (reader: JuteReader, failure: number): void => resolve(read(reader, failure));
+      const onReply = (reader: JuteReader, failure: number): void => {
+        try {
+          resolve(read(reader, failure));
+        } catch (reason) {
+          reject(reason);
+          throw reason;
+        }
+      };
       this.#pending.push({ path, onReply, accepts, onError: reject });
       // The process must not end while a reply is expected.
       this.#socket.ref();

@@ -57,26 +57,27 @@ export function createZooKeeperTree(client: ZooKeeperClient, name: string, hasAu
       ),
     watchContents: (path, watcher) =>
       startWatch(watcher, (report, signal) => {
-        let contents = new Map<string, string | undefined>();
+        // What was read last, also by a round that has failed: only nodes with an event are read again.
+        const contents = new Map<string, string | undefined>();
         return follow(signal, async (scope) => {
-          const names = (await nodes.children(path, scope.callback(path))) ?? [];
-          const next = new Map<string, string | undefined>();
-          const reading = names.map(async (child) => {
+          const names = new Set(await nodes.children(path, scope.callback(path)));
+          for (const child of contents.keys()) {
+            if (names.has(child)) continue;
+            contents.delete(child);
+            scope.drop(`${path}/${child}`);
+          }
+          const reading = [...names].map(async (child) => {
             const childPath = `${path}/${child}`;
-            // Without an event, a node that is watched has the content that was read last.
-            if (scope.isWatched(childPath) && contents.has(child)) return next.set(child, contents.get(child));
+            if (scope.isWatched(childPath) && contents.has(child)) return;
             try {
-              const node = await nodes.get(childPath, scope.callback(childPath));
-              return next.set(child, node?.content);
+              contents.set(child, (await nodes.get(childPath, scope.callback(childPath)))?.content);
             } catch (reason) {
               scope.drop(childPath);
               throw reason;
             }
           });
           await Promise.all(reading);
-          for (const child of contents.keys()) if (!next.has(child)) scope.drop(`${path}/${child}`);
-          contents = next;
-          report(new Map([...next].filter((entry): entry is [string, string] => entry[1] !== undefined)));
+          report(new Map([...contents].filter((entry): entry is [string, string] => entry[1] !== undefined)));
         });
       }),
     read: async (path) => (await nodes.get(path))?.content,
