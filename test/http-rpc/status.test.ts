@@ -120,6 +120,10 @@ describe("an error that a handler threw", () => {
     const basic = 'Basic realm="shop"';
     const refuse: Interceptor = () => () => Promise.reject(refusal({ "www-authenticate": basic }));
     expect(await fields(routeGreeter({}, { interceptors: [refuse] }))).toEqual([401, [basic]]);
+    const headers = { "www-authenticate": basic };
+    const throws = () => Promise.reject(new RpcError(Code.Unauthenticated, "who are you?", { headers }));
+    expect(await fields(routeGreeter({ greet: throws }))).toEqual([401, [basic]]);
+    expect(await fields(routeGreeter({}, { interceptors: [() => throws] }))).toEqual([401, [basic]]);
   });
 
   it("covers every code", () => {

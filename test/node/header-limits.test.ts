@@ -136,6 +136,8 @@ it.each([
   [{ request: { bytes: Number.NaN } }, "headerLimits.request.bytes must be an integer between 1 and 65536, not NaN"],
   [{ request: { size: 1 } }, 'headerLimits.request: "size" is not among: fields, bytes'],
   [{ bytes: 1 }, 'headerLimits: "bytes" is not among: request, response'],
+  [null, "headerLimits must be an object with some of: request, response"],
+  [{ response: null }, "headerLimits.response must be an object with some of: fields, bytes"],
 ])("%j is refused when it is set", (headerLimits, message) => {
   const options = { headerLimits } as object;
   expect(() => createServer(options)).toThrow(message);

@@ -128,9 +128,24 @@ describe("a thrown RpcError", () => {
     expect(errors).toEqual([]);
   });
 
-  it("does not pass on the status and leading metadata of a call that the handler made", async () => {
+  it.each(["grpc", "http-rpc"] as const)("has the headers that the handler gave it, over %s", async (protocol) => {
     const { client } = connect(
-      { greet: () => Promise.reject(new RpcError(Code.Unimplemented, "x", { status: 60, headers: { inner: "1" } })) },
+      {
+        greet: (_, { responseHeaders }) => {
+          responseHeaders.set("x-context", "2");
+          throw new RpcError(Code.NotFound, "x", { headers: { "x-own": "1" }, trailers: { "x-late": "3" } });
+        },
+      },
+      protocol,
+    );
+    const { headers, trailers } = await failureOf(client.greet({}));
+    expect([headers.get("x-own"), headers.get("x-context"), trailers.get("x-late")]).toEqual(["1", "2", "3"]);
+  });
+
+  it("does not pass on the status and headers of a call that the handler made", async () => {
+    const call = { status: Status.ServiceNotFound, method: "/a.B/C" };
+    const { client } = connect(
+      { greet: () => Promise.reject(new RpcError(Code.Unimplemented, "x", { ...call, headers: { inner: "1" } })) },
       "http-rpc",
     );
     const error = await failureOf(client.greet({}));

@@ -325,6 +325,7 @@ describe("an interceptor of a server that throws when the handler has begun", ()
 describe.each(["grpc", "http-rpc"] as const)("an error of a downstream call (%s)", (protocol) => {
   const foreign = new RpcError(Code.NotFound, "no such user", {
     headers: { "x-foreign": "leading" },
+    method: "/users.v1.UserService/Find",
     trailers: { "x-told": "trailing" },
     status: Status.BadRequest,
   });

@@ -156,8 +156,18 @@ it.each<[string, RouterOptions]>([
   ["half a limit", { bodyLimits: { formValues: 1.5 } }],
   ["a limit that is no number", { bodyLimits: { elements: Number.NaN } }],
   ["a limit of another name", { bodyLimits: { files: 1 } as object }],
+  ["null", { bodyLimits: null as unknown as object }],
 ])("a router refuses %s for bodies", (_what, options) => {
   expect(() => createRouter(options)).toThrow(/^bodyLimits/);
+});
+
+it.each<[string, object]>([
+  ['requireTe must be true or false, not "false"', { requireTe: "false" }],
+  ["requireProtocolVersion must be true or false, not 1", { requireProtocolVersion: 1 }],
+  ["compressMinBytes must be a number of bytes, at least 0, not -1", { compressMinBytes: -1 }],
+  ["compressMinBytes must be a number of bytes, at least 0, not NaN", { compressMinBytes: Number.NaN }],
+])("a router says that %s", (message, options) => {
+  expect(() => createRouter(options)).toThrow(message);
 });
 
 describe("with versionMatch fallback", () => {

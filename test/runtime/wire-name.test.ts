@@ -6,10 +6,12 @@ import {
   createJsonCodec,
   createRouter,
   jsonCodec,
+  protoCodec,
 } from "triple-es";
 import { createTransport as createFetchTransport } from "triple-es/fetch";
 import { createServer, createTransport, gzip } from "triple-es/node";
 import { describe, expect, it } from "vitest";
+import { routeGreeter, rpcRequest } from "../support/greeter.ts";
 
 const codecNamed = (name: unknown): Codec => ({ ...jsonCodec, name: name as string });
 const compressionNamed = (name: unknown): Compression => ({ ...gzip, name: name as string });
@@ -44,10 +46,23 @@ describe("a name", () => {
     expect(() => createServer({ compressions: [gzip, gzip] })).toThrow('compressions: the name "gzip" is given twice');
   });
 
-  it("is refused for a compression if it means no compression", () => {
-    const compressions = [compressionNamed("identity")];
-    expect(() => createRouter({ compressions })).toThrow('compressions: the name "identity" is reserved');
-    expect(() => createTransport({ baseUrl, compressions })).toThrow('compressions: the name "identity" is reserved');
+  it.each(["identity", "*"])("is refused for a compression if it means no compression or any: %s", (name) => {
+    const compressions = [compressionNamed(name)];
+    const message = `compressions: the name "${name}" is reserved`;
+    expect(() => createRouter({ compressions })).toThrow(message);
+    expect(() => createTransport({ baseUrl, compressions })).toThrow(message);
+  });
+
+  it.each([["before"], ["after"]])("that is an alias of proto selects its own codec, given %s proto", async (order) => {
+    const own: Codec = { ...protoCodec, name: "x-protobuf", encode: () => Uint8Array.of(0x0a, 3, 0x6f, 0x77, 0x6e) };
+    const codecs = order === "before" ? [own, protoCodec] : [protoCodec, own];
+    const { exchange } = routeGreeter({}, { codecs });
+    const greeting = async (type: string): Promise<string> => {
+      const { body } = await exchange(rpcRequest({ headers: { "content-type": type }, body: new Uint8Array() }));
+      return new TextDecoder().decode(await body.bytes(100));
+    };
+    expect(await greeting("application/x-protobuf")).toContain("own");
+    expect(await greeting("application/protobuf")).toContain("Hello");
   });
 
   it.each(["x-mine", "vnd.acme.thing+json", "json2", "!#$%&'*+.^_`|~"])("such as %j is taken", (name) => {

@@ -11,6 +11,17 @@ export function assertOneOf<Word extends string>(option: string, value: Word, kn
 
 type Given<Limits> = { readonly [Limit in keyof Limits]?: number | undefined };
 
+/** Throws a `TypeError` for a value that is not an object, or has a member that is not in the list of known names. */
+export function assertMembers(option: string, given: object, known: readonly string[]): void {
+  const names = known.join(", ");
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new TypeError(`${option} must be an object with some of: ${names}`);
+  }
+  for (const name of Object.keys(given)) {
+    if (!known.includes(name)) throw new TypeError(`${option}: "${name}" is not among: ${names}`);
+  }
+}
+
 /**
  * Fills in the defaults of a group of limits, each a positive integer up to its maximum. Throws a `TypeError` for an unknown
  * name and a `RangeError` for a value out of range.
@@ -21,11 +32,9 @@ export function resolveLimitGroup<Limits extends { readonly [Limit in keyof Limi
   given: Given<Limits> = {},
   maxima?: Limits,
 ): Limits {
+  assertMembers(option, given, Object.keys(defaults));
   const limits = { ...defaults };
   for (const [name, value] of Object.entries<number | undefined>(given)) {
-    if (!Object.hasOwn(defaults, name)) {
-      throw new TypeError(`${option}: "${name}" is not among: ${Object.keys(defaults).join(", ")}`);
-    }
     if (value === undefined) continue;
     const max = maxima?.[name as keyof Limits] ?? Number.MAX_SAFE_INTEGER;
     if (!Number.isSafeInteger(value) || value < 1 || value > max) {

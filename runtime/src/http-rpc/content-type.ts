@@ -51,7 +51,8 @@ export interface Formats {
 /** Prepares all formats, which do not depend on a request. */
 export function createFormats(options: ServerProtocolOptions): Formats {
   const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
-  const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec).map((name) => [name, codec])));
+  const ownNames = options.codecs.map(({ name }) => `application/${name}`);
+  const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec, ownNames).map((name) => [name, codec])));
   const requests = new Map(Array.from(codecs, ([name, codec]) => [name, codecFormat(name, codec, options)]));
   const openContext = (bytes: Uint8Array): BodyContext => ({
     json: createBodyJson(json, options, bytes.byteLength),
@@ -156,9 +157,10 @@ export function createFormats(options: ServerProtocolOptions): Formats {
 /** Names that other implementations use for `application/proto`. */
 const PROTO_ALIASES: readonly string[] = ["application/protobuf", "application/x-protobuf"];
 
-/** Returns the media types of a codec. */
-function namesOf({ name }: Codec): string[] {
-  return name === "proto" ? ["application/proto", ...PROTO_ALIASES] : [`application/${name}`];
+/** Returns the media types of a codec. An alias that is the name of another codec belongs to that codec. */
+function namesOf({ name }: Codec, ownNames: readonly string[]): string[] {
+  const aliases = name === "proto" ? PROTO_ALIASES.filter((alias) => !ownNames.includes(alias)) : [];
+  return [`application/${name}`, ...aliases];
 }
 
 function codecFormat(mediaType: string, codec: Codec, limits: DecodeLimits): RequestFormat {

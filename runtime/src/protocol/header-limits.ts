@@ -5,7 +5,7 @@
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
-import { resolveLimitGroup } from "../call/option.ts";
+import { assertMembers, resolveLimitGroup } from "../call/option.ts";
 import { cancelBody } from "../http/body.ts";
 import type { Exchange, HttpResponse } from "../http/exchange.ts";
 
@@ -48,8 +48,7 @@ export function resolveClientHeaderLimits(given: HeaderLimitsInit | undefined): 
 }
 
 function resolve(defaults: HeaderLimits, given: HeaderLimitsInit = {}): HeaderLimits {
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(defaults, name));
-  if (unknown !== undefined) throw new TypeError(`headerLimits: "${unknown}" is not among: request, response`);
+  assertMembers("headerLimits", given, Object.keys(defaults));
   const { request, response } = defaults;
   return {
     request: resolveLimitGroup("headerLimits.request", request, given.request, MAX_FIELD_LIMITS),

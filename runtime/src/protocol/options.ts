@@ -103,6 +103,9 @@ function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<Pro
 /** Fills in the defaults that clients and servers share. Entry points provide the defaults of codecs and compressions. */
 function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
   const { compressions, compressMinBytes = 1024 } = given;
+  if (typeof compressMinBytes !== "number" || !(compressMinBytes >= 0)) {
+    throw new RangeError(`compressMinBytes must be a number of bytes, at least 0, not ${compressMinBytes}`);
+  }
   return { compressions, compressMinBytes, maxMessageBytes: resolveLimit(given) };
 }
 
@@ -135,8 +138,11 @@ export function resolveServerOptions(
   },
 ): ServerProtocolOptions {
   const { codecs, requireProtocolVersion = false, requireTe = false, onError } = given;
+  for (const [name, value] of Object.entries({ requireProtocolVersion, requireTe })) {
+    if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false, not ${JSON.stringify(value)}`);
+  }
   checkWireNames("codecs", codecs);
-  checkWireNames("compressions", given.compressions, [IDENTITY]);
+  checkWireNames("compressions", given.compressions, [IDENTITY, "*"]);
   const options = resolveOptions(given);
   return {
     ...options,

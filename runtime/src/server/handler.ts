@@ -19,7 +19,7 @@ import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
-import { type HandlerOptions, interceptHandler } from "./interceptors.ts";
+import { type HandlerOptions, headersOf, interceptHandler } from "./interceptors.ts";
 
 /** The context of a call that its handler receives, with the metadata of the response. */
 export interface HandlerContext extends CallContext {
@@ -231,17 +231,18 @@ class OpenHandlerContext implements HandlerContext {
   }
   /**
    * Converts an error of the handler to one that the peer may see, and adds the metadata that the handler has set. If
-   * the error came from a call that the handler made, its leading metadata and status are removed.
+   * the error came from a call that the handler made, its headers and status are removed.
    */
   failure(reason: unknown, onError: ErrorHook): RpcError {
     const error = maskUnknownError(reason, this.#request, onError);
-    const { code, rawMessage, details, trailers: metadata, headers, status } = error;
-    const own = headers.size === 0 && status === undefined;
+    const { code, rawMessage, details, trailers, status } = error;
+    const headers = headersOf(error);
+    const own = headers === error.headers && status === undefined;
     if (own && this.responseHeaders.size + this.responseTrailers.size === 0) return error;
     return new RpcError(code, rawMessage, {
       details,
-      headers: this.responseHeaders,
-      trailers: new Metadata(metadata).appendAll(this.responseTrailers),
+      headers: new Metadata(headers).appendAll(this.responseHeaders),
+      trailers: new Metadata(trailers).appendAll(this.responseTrailers),
       cause: error,
     });
   }

@@ -11,6 +11,7 @@ import {
 } from "../call/call.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { endMessages } from "../call/message-stream.ts";
+import type { Metadata } from "../call/metadata.ts";
 
 export interface HandlerOptions {
   /** Interceptors of every call, the first one outermost. */
@@ -21,7 +22,7 @@ export interface HandlerOptions {
 /**
  * Wraps a handler's call in interceptors. If they drop a stream that the handler has begun, the stream is ended, so
  * that the handler's `finally` runs. Errors of interceptors are masked like those of handlers; an `RpcError` from a
- * call that an interceptor made loses its leading metadata and status. An error of the handler is passed on unchanged.
+ * call that an interceptor made loses its headers and status. An error of the handler is passed on unchanged.
  */
 export function interceptHandler(call: Call, { interceptors, onError }: HandlerOptions): Call {
   if (interceptors.length === 0) return call;
@@ -56,7 +57,16 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
 }
 
 function asOwn(error: RpcError): RpcError {
-  const { code, rawMessage, details, trailers: metadata, headers, status } = error;
-  if (headers.size === 0 && status === undefined) return error;
-  return new RpcError(code, rawMessage, { details, trailers: metadata, cause: error });
+  const { code, rawMessage, details, trailers, status } = error;
+  const headers = headersOf(error);
+  if (headers === error.headers && status === undefined) return error;
+  return new RpcError(code, rawMessage, { details, headers, trailers, cause: error });
+}
+
+/**
+ * Returns the headers that an error adds to the response: none if it came from a call to another server. Clients set the
+ * method of such errors.
+ */
+export function headersOf({ headers, method }: RpcError): Metadata | undefined {
+  return method === undefined || headers.size === 0 ? headers : undefined;
 }

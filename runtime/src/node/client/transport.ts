@@ -191,7 +191,7 @@ function resolveProtocolOptions(options: AnyOptions): ClientProtocolOptions {
   const { serializations, wrapperContentType = "application/grpc+proto", jsonBody = "array" } = options;
   assertOneOf("jsonBody", jsonBody, ["array", "object"]);
   assertOneOf("wrapperContentType", wrapperContentType, WRAPPER_CONTENT_TYPES);
-  checkWireNames("compressions", compressions, ["identity"]);
+  checkWireNames("compressions", compressions, ["identity", "*"]);
   if (protocol === "grpc" && options.accept !== undefined) throw new TypeError(`accept needs protocol "http-rpc"`);
   const general = resolveClientOptions({
     ...options,
