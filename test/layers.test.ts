@@ -28,6 +28,8 @@ const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
   ["node/server/fastify", "fastify"],
   ["java/msgpack/serialization", "@msgpack/msgpack"],
   ["observe/telemetry", "@opentelemetry/api"],
+  ["observe/retry-telemetry", "@opentelemetry/api"],
+  ["observe/discovery-telemetry", "@opentelemetry/api"],
 ]);
 
 /** Folders of engines, which transport exchanges and do not depend on methods. */

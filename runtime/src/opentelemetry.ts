@@ -1,7 +1,16 @@
 /**
- * Entry point `triple-es/opentelemetry`: traces and metrics by OpenTelemetry's semantic conventions for RPC. Requires the
+ * Entry point `triple-es/opentelemetry`: traces and metrics by OpenTelemetry's semantic conventions for RPC, and
+ * metrics of discovery by those of gRPC. Requires the
  * package `@opentelemetry/api`.
  */
+export {
+  createDiscoveryTelemetry,
+  type DiscoveryEvent,
+  type DiscoveryTelemetry,
+  type DiscoveryTelemetryOptions,
+  type ObservedEndpoints,
+} from "./observe/discovery-telemetry.ts";
+export type { ObservedRetry } from "./observe/retry-telemetry.ts";
 export {
   type ClientTelemetryOptions,
   createClientTelemetry,

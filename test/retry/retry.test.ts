@@ -278,9 +278,11 @@ describe("the hook onRetry", () => {
     expect((await settle(retrying(call, { onRetry }))).value).toBeDefined();
     expect(onRetry).toHaveBeenCalledWith({
       method: idempotent,
+      context: expect.objectContaining({ timeoutMs: expect.any(Function) }),
       attempt: 2,
       delayMs: 100,
       error: expect.objectContaining({ rawMessage: "the server is away" }),
+      isHedge: false,
     });
     expect(printed).toHaveBeenCalledTimes(1);
   });

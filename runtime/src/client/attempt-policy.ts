@@ -3,7 +3,7 @@
  * A6).
  */
 import { RETRY_PUSHBACK } from "../call/attempt.ts";
-import type { Method } from "../call/call.ts";
+import type { CallContext, Method } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import type { RetryBudget } from "./retry-budget.ts";
@@ -33,12 +33,16 @@ export type AttemptPolicy = RetryPolicy | HedgingPolicy;
 /** Event before each further attempt of a call. */
 export interface RetryEvent {
   readonly method: Method;
+  /** The context of the call, which is the same for all of its attempts. */
+  readonly context: CallContext;
   /** The number of the next attempt, from 2 on. */
   readonly attempt: number;
   /** Delay before the attempt, in milliseconds. */
   readonly delayMs: number;
   /** The error of the last attempt. `undefined` if a hedged attempt has not been answered yet. */
   readonly error: RpcError | undefined;
+  /** True if the attempt is hedged: made while others may still be running. */
+  readonly isHedge: boolean;
 }
 
 /** Options for retries and hedging of calls (gRFC A6). */

@@ -61,7 +61,9 @@ export function hedge(
       }
       const number = ++started;
       if (number > 1 && onRetry !== undefined) {
-        callHook("the hook onRetry", () => onRetry({ method: request.method, attempt: number, delayMs, error }));
+        const { method, context } = request;
+        const event = { method, context, attempt: number, delayMs, error, isHedge: true };
+        callHook("the hook onRetry", () => onRetry(event));
       }
       const context = new AttemptContext(request.context);
       running.add(context);

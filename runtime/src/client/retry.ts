@@ -100,7 +100,9 @@ async function retry(
       const error = RpcError.from(reason);
       diagnostics.write?.(`retry ${number} of ${method.path} in ${Math.round(delayMs)} ms: ${error.message}`);
       if (onRetry !== undefined) {
-        callHook("the hook onRetry", () => onRetry({ method, attempt: number + 1, delayMs, error }));
+        callHook("the hook onRetry", () =>
+          onRetry({ method, context, attempt: number + 1, delayMs, error, isHedge: false }),
+        );
       }
       await delay(delayMs, context.signal);
     }

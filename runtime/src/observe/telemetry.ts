@@ -26,6 +26,7 @@ import { type Metadata, TripleHeader } from "../call/metadata.ts";
 import type { Peer } from "../call/peer.ts";
 import { VERSION } from "../version.ts";
 import { observe } from "./observer.ts";
+import { createRetryInstruments, recordRetries } from "./retry-telemetry.ts";
 
 export interface TelemetryOptions {
   /** The tracer that creates the spans. Default: the tracer `triple-es` of the global provider. */
@@ -70,7 +71,8 @@ const SERVER_ERRORS: ReadonlySet<Code> = new Set([
  *     createTransport({ baseUrl, interceptors: [createClientTelemetry({ baseUrl })] });
  */
 export function createClientTelemetry(options: ClientTelemetryOptions = {}): Interceptor {
-  const { tracer, histogram, attributes } = prepare("client", options);
+  const { tracer, meter, histogram, attributes } = prepare("client", options);
+  const retries = createRetryInstruments(meter);
   const server = serverAttributes(options.baseUrl);
   return (next) => (request) => {
     const known = { ...attributes, ...server, "rpc.method": methodName(request) };
@@ -83,7 +85,14 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
       setDefault(request.headers, TripleHeader.SpanId, ids.spanId);
     }
     propagation.inject(active, request.headers, metadataSetter);
-    return observe(next, request, record({ span, histogram, known, active, isError: () => true }));
+    const observer = record({ span, histogram, known, active, isError: () => true });
+    return observe(next, request, {
+      run: observer.run,
+      ended(error) {
+        recordRetries(request.context, span, retries, known);
+        observer.ended(error);
+      },
+    });
   };
 }
 
@@ -112,7 +121,7 @@ function prepare(side: "client" | "server", options: TelemetryOptions) {
     description: side === "client" ? "Duration of outbound calls" : "Duration of inbound calls",
     advice: { explicitBucketBoundaries: BUCKETS },
   });
-  return { tracer, histogram, attributes: { "rpc.system.name": options.system ?? "dubbo" } };
+  return { tracer, meter, histogram, attributes: { "rpc.system.name": options.system ?? "dubbo" } };
 }
 
 interface Recording {

@@ -1,0 +1,108 @@
+/**
+ * Discovery for OpenTelemetry: hooks for transports and registrations that count resolutions, connections, ejections and
+ * registrations. Metrics that gRPC defines (gRFC A91, A94) have gRPC's names. Requires the package `@opentelemetry/api`.
+ */
+import { type Attributes, type Meter, metrics } from "@opentelemetry/api";
+import { VERSION } from "../version.ts";
+import { noteRetry, type ObservedRetry } from "./retry-telemetry.ts";
+
+export interface DiscoveryTelemetryOptions {
+  /** The value of the attribute `grpc.target`, such as the name of the service. */
+  readonly target: string;
+  /** The meter that creates the instruments. Default: the meter `triple-es` of the global provider. */
+  readonly meter?: Meter | undefined;
+}
+
+/** A change of a target, such as transports report to `onEndpoint`. */
+export type DiscoveryEvent =
+  | { readonly type: "endpoint"; readonly address: string; readonly state: string }
+  | { readonly type: "removed"; readonly address: string }
+  | { readonly type: "resolved" | "resolver failed" | "invalid endpoint" | "invalid service config" };
+
+/** A transport whose endpoints are counted. */
+export interface ObservedEndpoints {
+  readonly endpoints: () => readonly { readonly state: string }[];
+}
+
+/** Hooks, each for the option of the same name. */
+export interface DiscoveryTelemetry {
+  /** For a transport with a `resolver` or a `registry`. */
+  readonly onEndpoint: (event: DiscoveryEvent) => void;
+  /** For the option `retry` of a transport whose calls are traced by `createClientTelemetry`. */
+  readonly onRetry: (event: ObservedRetry) => void;
+  /** For `register`. */
+  readonly onRegistration: (event: { readonly type: "registered" | "failed" }) => void;
+  /** Counts the endpoints of a transport by state, until the returned function is called. */
+  readonly observe: (transport: ObservedEndpoints) => () => void;
+}
+
+/**
+ * Creates the hooks for one target.
+ *
+ *     const telemetry = createDiscoveryTelemetry({ target: "shop" });
+ *     const transport = createTransport({ registry, onEndpoint: telemetry.onEndpoint });
+ */
+export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): DiscoveryTelemetry {
+  const { target, meter = metrics.getMeter("triple-es", VERSION) } = options;
+  if (typeof target !== "string" || target === "") {
+    throw new TypeError(`target must be a name, not ${JSON.stringify(target)}`);
+  }
+  const common: Attributes = { "grpc.target": target };
+  const counter = (name: string, unit: string, description: string): ((attributes?: Attributes) => void) => {
+    const instrument = meter.createCounter(name, { unit, description });
+    return (attributes) => instrument.add(1, { ...common, ...attributes });
+  };
+  const connected = counter(
+    "grpc.subchannel.connection_attempts_succeeded",
+    "{attempt}",
+    "Endpoints that became ready",
+  );
+  const disconnected = counter("grpc.subchannel.disconnections", "{disconnection}", "Ready endpoints that were lost");
+  const ejected = counter(
+    "grpc.lb.outlier_detection.ejections_enforced",
+    "{ejection}",
+    "Endpoints that were ejected after failures in a row",
+  );
+  const resolved = counter("triple.client.resolutions", "{resolution}", "Lists of endpoints, and failures to get one");
+  const skipped = counter("triple.client.invalid_entries", "{entry}", "Invalid endpoints and service configs");
+  const registered = counter("triple.server.registrations", "{registration}", "Changes of the state of registrations");
+  /** Addresses of endpoints that are ready. */
+  const ready = new Set<string>();
+
+  function endpointChanged(address: string, state: string): void {
+    if (state === "ejected") ejected({ "grpc.lb.outlier_detection.detection_method": "consecutive_failures" });
+    else if (state === "ready") {
+      ready.add(address);
+      connected();
+    } else if (ready.delete(address)) disconnected();
+  }
+
+  return {
+    onEndpoint(event) {
+      if (event.type === "endpoint") endpointChanged(event.address, event.state);
+      // A removed endpoint is closed on purpose, which is no disconnection.
+      else if (event.type === "removed") ready.delete(event.address);
+      else if (event.type === "resolved") resolved({ result: "success" });
+      else if (event.type === "resolver failed") resolved({ result: "failure" });
+      else skipped();
+    },
+    onRetry: noteRetry,
+    onRegistration: ({ type }) => registered({ result: type === "registered" ? "success" : "failure" }),
+    observe(transport) {
+      const gauge = meter.createObservableGauge("triple.client.endpoints", {
+        unit: "{endpoint}",
+        description: "Endpoints of a target by state",
+      });
+      const callback = (result: { observe(value: number, attributes: Attributes): void }): void => {
+        const counts = new Map(STATES.map((state) => [state, 0]));
+        for (const { state } of transport.endpoints()) counts.set(state, (counts.get(state) ?? 0) + 1);
+        for (const [state, count] of counts) result.observe(count, { ...common, state });
+      };
+      gauge.addCallback(callback);
+      return () => gauge.removeCallback(callback);
+    },
+  };
+}
+
+/** States of endpoints. A state without endpoints is reported as 0. */
+const STATES = ["idle", "connecting", "ready", "failing", "ejected"];

@@ -1,0 +1,155 @@
+/** Metrics and span events of discovery and retries, tested with OpenTelemetry's SDK. */
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { Code, createInMemoryTransport, createRetry, createRouter, RpcError } from "triple-es";
+import { type Endpoint, fixed, type ResolverContext } from "triple-es/discovery";
+import { createServer, createTransport, type Server } from "triple-es/node";
+import { createClientTelemetry, createDiscoveryTelemetry } from "triple-es/opentelemetry";
+import { afterAll, beforeEach, expect, it, onTestFinished } from "vitest";
+import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { failureOf, greeter, startServer } from "../support/server.ts";
+
+const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA);
+const meters = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] });
+const meter = meters.getMeter("test");
+const spans = new InMemorySpanExporter();
+const tracers = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
+
+beforeEach(async () => {
+  await meters.forceFlush();
+  exporter.reset();
+});
+afterAll(() => Promise.all([meters.shutdown(), tracers.shutdown()]));
+
+/** Values of all data points by name of their metric and by one attribute. The value of a histogram is its sum. */
+async function recorded(): Promise<Record<string, number>> {
+  exporter.reset();
+  await meters.forceFlush();
+  const all = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
+  return Object.fromEntries(
+    all.flatMap(({ descriptor, dataPoints }) =>
+      dataPoints.map(({ value, attributes }) => {
+        const { result, state } = attributes;
+        const name = [descriptor.name, result ?? state].filter((part) => part !== undefined).join(" ");
+        return [name, typeof value === "number" ? value : (value.sum ?? Number.NaN)];
+      }),
+    ),
+  );
+}
+
+it("counts lists, connections, disconnections and endpoints by state", async () => {
+  const start = async (): Promise<Server> => {
+    const server = await createServer().add(GreetServiceDef, greeter).listen({ port: 0, host: "127.0.0.1" });
+    onTestFinished(() => server.close({ graceMs: 0 }));
+    return server;
+  };
+  const [lost, removed] = [await start(), await start()];
+  const addressOf = ({ address }: Server): Endpoint => ({ address: `127.0.0.1:${address.port}` });
+  let yieldNext: (list: readonly Endpoint[]) => void = () => {};
+  async function* resolver({ signal }: ResolverContext) {
+    yield [lost, removed].map(addressOf);
+    while (!signal.aborted) {
+      yield await new Promise<readonly Endpoint[]>((resolve) => {
+        yieldNext = resolve;
+      });
+    }
+  }
+  const telemetry = createDiscoveryTelemetry({ target: "shop", meter });
+  const transport = createTransport({ resolver, onEndpoint: telemetry.onEndpoint });
+  onTestFinished(() => transport.close({ graceMs: 0 }));
+  const stop = telemetry.observe(transport);
+  await createGreetServiceClient(transport).greet({});
+  await expect.poll(() => transport.endpoints().every(({ state }) => state === "ready")).toBe(true);
+  expect(await recorded()).toMatchObject({
+    "triple.client.resolutions success": 1,
+    "grpc.subchannel.connection_attempts_succeeded": 2,
+    "triple.client.endpoints ready": 2,
+    "triple.client.endpoints failing": 0,
+  });
+
+  // The second is removed from the list, which is no disconnection; the first is lost.
+  yieldNext([addressOf(lost)]);
+  await expect.poll(() => transport.endpoints().length).toBe(1);
+  await lost.close();
+  await expect.poll(() => transport.endpoints()[0]?.state).not.toBe("ready");
+  const after = await recorded();
+  expect(after["grpc.subchannel.disconnections"]).toBe(1);
+  expect(after["triple.client.endpoints ready"]).toBe(0);
+  stop();
+  expect(Object.keys(await recorded()).filter((name) => name.startsWith("triple.client.endpoints"))).toEqual([]);
+});
+
+it("counts a resolver that fails, invalid endpoints, ejections and registrations", async () => {
+  const telemetry = createDiscoveryTelemetry({ target: "shop", meter });
+  // biome-ignore lint/correctness/useYield: it fails before its first list.
+  async function* failing(): AsyncGenerator<readonly Endpoint[]> {
+    throw new Error("no registry");
+  }
+  const transport = createTransport({ resolver: failing, onEndpoint: telemetry.onEndpoint });
+  onTestFinished(() => transport.close({ graceMs: 0 }));
+  await failureOf(createGreetServiceClient(transport).greet({}));
+
+  const refuse = (): never => {
+    throw new RpcError(Code.Unavailable, "busy");
+  };
+  const servers = [await startServer({ greet: refuse }), await startServer({ greet: refuse })];
+  const busy = createTransport({
+    resolver: fixed(servers.map(({ port }) => `127.0.0.1:${port}`)),
+    ejection: { failures: 2 },
+    onEndpoint: telemetry.onEndpoint,
+  });
+  onTestFinished(() => busy.close({ graceMs: 0 }));
+  for (let calls = 0; calls < 5; calls++) await failureOf(createGreetServiceClient(busy).greet({}));
+  // At most half of the endpoints are ejected.
+  await expect.poll(() => busy.endpoints().filter(({ state }) => state === "ejected").length).toBe(1);
+
+  telemetry.onEndpoint({ type: "invalid endpoint" });
+  telemetry.onRegistration({ type: "failed" });
+  telemetry.onRegistration({ type: "registered" });
+  const found = await recorded();
+  expect(found).toMatchObject({
+    "triple.client.resolutions failure": 1,
+    "grpc.lb.outlier_detection.ejections_enforced": 1,
+    "triple.client.invalid_entries": 1,
+    "triple.server.registrations failure": 1,
+    "triple.server.registrations success": 1,
+  });
+});
+
+it("records the retries of a call as events of its span and in gRPC's histograms", async () => {
+  let calls = 0;
+  const router = createRouter({ onError: () => {} });
+  router.add(GreetServiceDef, {
+    ...greeter,
+    greet: () => {
+      if (++calls < 3) throw new RpcError(Code.Unavailable, "not yet");
+      return { greeting: "at last" };
+    },
+  });
+  const telemetry = createDiscoveryTelemetry({ target: "shop", meter });
+  const retry = createRetry({ initialBackoffMs: 1, applies: () => true, onRetry: telemetry.onRetry });
+  const client = createClientTelemetry({ meter, tracer: tracers.getTracer("test") });
+  const transport = createInMemoryTransport(router, { interceptors: [client, retry] });
+  await createGreetServiceClient(transport).greet({});
+  await createGreetServiceClient(transport).greet({});
+  const found = await recorded();
+  expect(found["grpc.client.call.retries"]).toBe(2);
+  expect(found["grpc.client.call.retry_delay"]).toBeGreaterThan(0);
+  expect(found).not.toHaveProperty("grpc.client.call.hedges");
+  const [first, second] = spans.getFinishedSpans();
+  expect(first?.events.map(({ name, attributes }) => [name, attributes?.["rpc.attempt"]])).toEqual([
+    ["retry", 2],
+    ["retry", 3],
+  ]);
+  expect(first?.events[0]?.attributes).toMatchObject({ "rpc.response.status_code": "UNAVAILABLE" });
+  expect(second?.events).toEqual([]);
+});
+
+it("refuses a target without a name", () => {
+  expect(() => createDiscoveryTelemetry({ target: "" })).toThrow(new TypeError('target must be a name, not ""'));
+});
