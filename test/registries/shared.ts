@@ -233,7 +233,10 @@ export function describeCells({
     expect(reports).toEqual(["failed", "registered"]);
     const found = await consumer.client.greet({ name: "x" }, { timeoutMs: 40_000, waitForReady: true });
     expect(found).toMatchObject({ greeting: provider.address });
-    expect(consumer.events.filter(({ type }) => type === "resolver failed")).toHaveLength(1);
+    // A registry that starts may answer once and close the connection again, which is another failure.
+    const kinds = consumer.events.map(({ type }) => type).filter((type) => type.startsWith("resolve"));
+    const repeated = kinds.filter((kind, i) => kind === "resolver failed" && kinds[i - 1] === kind);
+    expect([kinds[0], repeated]).toEqual(["resolver failed", []]);
   });
 
   it("a provider behind a partition longer than its session is registered again; its consumer loses no call", async () => {

@@ -40,15 +40,23 @@ const PUBLIC = "public";
 
 /** The subscription of a connection to a service, which any number of watches share. */
 interface Subscription {
+  /** Resolves when the server has accepted the subscription. */
+  ready: Promise<void>;
   readonly listeners: Set<(instances: readonly NacosInstance[]) => void>;
   last: readonly NacosInstance[] | undefined;
   time: number;
 }
 
+/** The subscriptions of a connection, and those that it is giving up, by the name of the service. */
+interface Subscriptions {
+  readonly current: Map<string, Subscription>;
+  readonly leaving: Map<string, Promise<unknown>>;
+}
+
 export class Naming {
   readonly #client: NacosClient;
   readonly #scope: NamingScope;
-  readonly #subscriptions = new WeakMap<NacosConnection, Map<string, Subscription>>();
+  readonly #subscriptions = new WeakMap<NacosConnection, Subscriptions>();
 
   constructor(client: NacosClient, scope: NamingScope) {
     this.#client = client;
@@ -61,20 +69,15 @@ export class Naming {
       const connection = await this.#client.connected();
       if (signal.aborted) return;
       const all = this.#subscriptionsOf(connection);
-      const isFirst = !all.has(service);
-      const subscription: Subscription = all.get(service) ?? { listeners: new Set(), last: undefined, time: 0 };
-      all.set(service, subscription);
+      const subscription = all.current.get(service) ?? this.#subscribe(connection, all, service);
       subscription.listeners.add(report);
       if (subscription.last !== undefined) report(subscription.last);
       try {
-        if (isFirst) await this.#subscribe(connection, service, subscription);
+        await subscription.ready;
         await lostOrEnded(connection, signal);
       } finally {
         subscription.listeners.delete(report);
-        if (subscription.listeners.size === 0 && all.get(service) === subscription) {
-          all.delete(service);
-          this.#request(connection, "SubscribeServiceRequest", service, UNSUBSCRIBE).catch(() => {});
-        }
+        if (subscription.listeners.size === 0) this.#unsubscribe(connection, all, service);
       }
     });
   }
@@ -106,22 +109,38 @@ export class Naming {
     return connection.request(type, { namespace: namespace || PUBLIC, serviceName, groupName, ...fields });
   }
 
-  #subscriptionsOf(connection: NacosConnection): Map<string, Subscription> {
+  #subscriptionsOf(connection: NacosConnection): Subscriptions {
     const known = this.#subscriptions.get(connection);
     if (known !== undefined) return known;
-    const all = new Map<string, Subscription>();
+    const all: Subscriptions = { current: new Map(), leaving: new Map() };
     this.#subscriptions.set(connection, all);
     connection.on("NotifySubscriberRequest", ({ serviceInfo }) => {
       const info = (serviceInfo ?? {}) as ServiceInfo;
-      const subscription = all.get(nameOf(info));
+      const subscription = all.current.get(nameOf(info));
       if (subscription !== undefined) apply(subscription, info);
     });
     return all;
   }
 
-  async #subscribe(connection: NacosConnection, service: string, subscription: Subscription): Promise<void> {
-    const { serviceInfo } = await this.#request(connection, "SubscribeServiceRequest", service, SUBSCRIBE);
-    apply(subscription, (serviceInfo ?? {}) as ServiceInfo);
+  #subscribe(connection: NacosConnection, { current, leaving }: Subscriptions, service: string): Subscription {
+    const subscribe = async (): Promise<void> => {
+      // The server may handle the requests of a connection in any order.
+      await leaving.get(service);
+      const { serviceInfo } = await this.#request(connection, "SubscribeServiceRequest", service, SUBSCRIBE);
+      apply(subscription, (serviceInfo ?? {}) as ServiceInfo);
+    };
+    const subscription: Subscription = { listeners: new Set(), last: undefined, time: 0, ready: Promise.resolve() };
+    current.set(service, subscription);
+    subscription.ready = subscribe();
+    return subscription;
+  }
+
+  #unsubscribe(connection: NacosConnection, { current, leaving }: Subscriptions, service: string): void {
+    current.delete(service);
+    const left = this.#request(connection, "SubscribeServiceRequest", service, UNSUBSCRIBE)
+      .catch(() => {})
+      .finally(() => leaving.get(service) === left && leaving.delete(service));
+    leaving.set(service, left);
   }
 }
 
