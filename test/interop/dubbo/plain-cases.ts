@@ -106,7 +106,7 @@ export const plainCases = {
   async cycles(client) {
     const boss = await client.boss("Ada");
     equal(boss.name, "Ada");
-    ok(boss.manager === boss, "the manager is somebody else");
+    ok(boss.manager === boss, "the manager is another object");
   },
 
   async objects_of_any_type(client) {

@@ -139,7 +139,7 @@ export function readStat(reader: JuteReader): Stat {
 /** All permissions. */
 const ALL = 31;
 
-/** Writes the access control list of a new node: for everybody, or for those with the credentials of this connection. */
+/** Writes the access control list of a new node: for all clients, or for those with the credentials of this connection. */
 export function writeAcl(writer: JuteWriter, isOwned: boolean): JuteWriter {
   writer.int(1).int(ALL);
   return isOwned ? writer.string("auth").string("") : writer.string("world").string("anyone");

@@ -72,7 +72,7 @@ final class HttpBodies {
         .timeout(Duration.ofSeconds(10))
         .header("content-type", contentType)
         .header("accept", accept)
-        // Servers of ours want to know that no page of somebody else sends this.
+        // Proves to our servers that the request is not from a page of another origin.
         .header("tri-protocol-version", "1.0.0")
         .POST(HttpRequest.BodyPublishers.ofByteArray(body))
         .build();

@@ -17,10 +17,10 @@ final class Setup {
     System.setProperty("dubbo.application.logger", "jdk");
     // Health and reflection.
     System.setProperty("dubbo.tri.builtin.service.init", "true");
-    // Nobody is left to wait for when a server is told to stop.
+    // A server that is told to stop need not wait for running calls.
     System.setProperty("dubbo.service.shutdown.wait", "1");
     ROOT.setLevel(Level.SEVERE);
-    // Where it is told to call 127.0.0.1 Dubbo calls another address of the machine, on which our server does not listen.
+    // Dubbo replaces 127.0.0.1 by another address of the machine, on which our server does not listen.
     Field own = NetUtils.class.getDeclaredField("HOST_ADDRESS");
     own.setAccessible(true);
     own.set(null, "127.0.0.1");
