@@ -52,14 +52,15 @@ const CANNOT_RUN = 3;
 /**
  * The intended differences. A stream error that no honest peer causes is a connection error, because resets that a client
  * provokes cost more than it pays (MadeYouReset, CVE-2025-8671). A malformed request is a stream error, as RFC 9113, section
- * 8.1.1, requires; others close the connection, answer 400 or ignore it. Requests after a GOAWAY of the client are served:
- * section 6.8 forbids them to its receiver only. An acknowledgement of no SETTINGS is counted and has no other
- * effect, because section 6.5.3 defines no error for it.
+ * 8.1.1, requires; others close the connection, answer 400 or ignore it. Frames after a GOAWAY of the client are handled as
+ * before it, because section 6.8 restricts only its receiver; others close the connection. An acknowledgement of no SETTINGS
+ * is counted and has no other effect, because section 6.5.3 defines no error for it.
  */
 function isIntended(own: Outcome, others: readonly Answer[], frames: readonly Buffer[]): boolean {
   if (own === "connection error") return others.some(({ hasReset }) => hasReset);
-  if (own === "stream error") return isMalformed(frames);
-  return frames.some((one) => one[3] === FrameType.GoAway || isAcknowledgement(one));
+  const hasLeft = frames.some((one) => one[3] === FrameType.GoAway);
+  if (own === "stream error") return hasLeft || isMalformed(frames);
+  return hasLeft || frames.some(isAcknowledgement);
 }
 
 const [total = 10_000, seed = Date.now() & 0x3fff_ffff] = process.argv.slice(2).map(Number);
