@@ -3,17 +3,12 @@
  * Slowloris). The process never holds more than its budget for them, and a well-behaved client's calls go on. Live memory is
  * compared, which does not depend on when V8 collects garbage, and resident memory once the garbage has been collected.
  */
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import type { Socket } from "node:net";
-import { fileURLToPath } from "node:url";
-import { createTransport } from "triple-es/node";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { describe, expect, it } from "vitest";
 import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
 import { Flag, frame, RawConnection, request, settings, Type, words } from "../../support/frames.ts";
 import { openSocket, secure } from "../../support/server.ts";
-import type { Health, Orders } from "./victim.ts";
+import { behave, startVictim } from "./victim-process.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -23,12 +18,6 @@ const BUDGET_BYTES = 256 * MIB;
 const HEADROOM_BYTES = 64 * MIB;
 const INITIAL_WINDOW_SIZE = 4;
 const ODD = (index: number): number => 2 * index + 1;
-
-/** A server with default options in a separate process, whose peak of memory is that of one attack. */
-interface Victim {
-  readonly port: number;
-  health(): Promise<Health>;
-}
 
 describe.each([
   ["cleartext", false],
@@ -44,9 +33,10 @@ describe.each([
   ];
 
   it.skipIf(overTls && !hasOpenssl).each(attacks)("%s", { timeout: 60_000 }, async (_, run) => {
-    const victim = await startVictim();
+    const tls = overTls ? createCertificates().server : undefined;
+    const victim = await startVictim({ tls, limits: {}, watchMemory: true });
     const before = await victim.health();
-    const wellBehaved = behave(victim.port);
+    const wellBehaved = behave(victim.port, overTls);
     await run(victim.port);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     await wellBehaved.end();
@@ -115,48 +105,6 @@ describe.each([
     const tcp = await openSocket(port);
     if (!overTls) return tcp.pause();
     return (await secure(tcp, { ALPNProtocols: ["http/1.1"], rejectUnauthorized: false })).pause();
-  }
-
-  async function startVictim(): Promise<Victim> {
-    const child: ChildProcess = fork(fileURLToPath(new URL("victim.ts", import.meta.url)), {
-      execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],
-    });
-    onTestFinished(() => {
-      child.disconnect();
-    });
-    const tls = overTls ? createCertificates().server : undefined;
-    child.send({ tls, limits: {}, watchMemory: true } satisfies Orders);
-    const [port] = (await once(child, "message")) as [number];
-    const health = async (): Promise<Health> => {
-      child.send("how are you?");
-      const [answer] = (await once(child, "message")) as [Health];
-      return answer;
-    };
-    return { port, health };
-  }
-
-  /** A well-behaved client makes calls one after the other until it is stopped. All of them must succeed. */
-  function behave(port: number): { end(): Promise<number> } {
-    const baseUrl = `${overTls ? "https" : "http"}://127.0.0.1:${port}`;
-    const transport = createTransport({ baseUrl, tls: overTls ? { rejectUnauthorized: false } : undefined });
-    const client = createGreetServiceClient(transport);
-    let ending = false;
-    const calling = (async () => {
-      let calls = 0;
-      for (; !ending; calls++) {
-        await client.greet({ name: "Ada" }, { timeoutMs: 20_000 });
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      await transport.close();
-      return calls;
-    })();
-    calling.catch(() => {});
-    return {
-      end: () => {
-        ending = true;
-        return calling;
-      },
-    };
   }
 });
 

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
 import { Flag, frame, RawConnection, request, settings, Type, words } from "../../support/frames.ts";
-import { openSocket, startServer } from "../../support/server.ts";
+import { connectGreeter, openSocket, startServer } from "../../support/server.ts";
+import { behave, startVictim } from "./victim-process.ts";
 
 const INITIAL_WINDOW_SIZE = 4;
 const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
@@ -99,20 +100,61 @@ it("a client that sends the preface and nothing else is disconnected", async () 
   await new Promise((resolve) => socket.once("close", resolve));
 });
 
-it.each<[name: string, limits: object, dribble: boolean]>([
+const DRIPS: [name: string, limits: object, dribble: boolean][] = [
   ["stops in the middle of a message", { messageIdleMs: 200 }, false],
   ["sends a message byte by byte", { messageTimeoutMs: 300 }, true],
-])("a client that %s is disconnected after its time limit", async (_, limits, dribble) => {
-  const { port } = await startServer({}, { limits });
-  const connection = await RawConnection.open(port);
-  connection.write(call());
-  const timer = setInterval(() => connection.write(frame(Type.data, 0, 1, Buffer.alloc(1))), dribble ? 50 : 100_000);
-  const { payload } = await connection.frame(Type.headers, 1);
-  clearInterval(timer);
-  expect(payload.byteLength).toBeGreaterThan(0);
-  // The connection is still usable.
-  connection.write(call(3), frame(Type.data, Flag.endStream, 3, MESSAGE));
-  expect((await connection.frame(Type.data, 3)).payload.toString()).toContain("Hello");
+];
+
+describe.each([
+  ["cleartext", false],
+  ["TLS", true],
+])("over %s", (_, overTls) => {
+  it.skipIf(overTls && !hasOpenssl).each(DRIPS)(
+    "a call of a client that %s fails after its time limit, and others are served",
+    async (_, limits, dribble) => {
+      const certificates = overTls ? createCertificates() : undefined;
+      const { port, baseUrl } = await startServer({}, { limits, tls: certificates?.server });
+      const neighbour = connectGreeter(baseUrl, { tls: certificates && { ca: certificates.ca } });
+      const connection = await RawConnection.open(port, settings(), overTls);
+      connection.write(call());
+      const drip = (): unknown => connection.write(frame(Type.data, 0, 1, Buffer.alloc(1)));
+      drip();
+      const timer = setInterval(drip, dribble ? 50 : 100_000);
+      const answered = connection.frame(Type.headers, 1);
+      for (let i = 0; i < 10; i++) expect((await neighbour.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+      const { flags, payload } = await answered;
+      clearInterval(timer);
+      // A response without a message, which has grpc-status in its headers.
+      expect(flags & Flag.endStream).toBe(Flag.endStream);
+      expect(payload.byteLength).toBeGreaterThan(0);
+      // The connection is still usable.
+      connection.write(call(3), frame(Type.data, Flag.endStream, 3, MESSAGE));
+      expect((await connection.frame(Type.data, 3)).payload.toString()).toContain("Hello");
+    },
+  );
+
+  it.skipIf(overTls && !hasOpenssl)("a hundred clients that drip hold little memory", async () => {
+    const tls = overTls ? createCertificates().server : undefined;
+    const limits = { messageIdleMs: 5_000, messageTimeoutMs: 1_000 };
+    const victim = await startVictim({ tls, limits, watchMemory: true });
+    const before = await victim.health();
+    const neighbour = behave(victim.port, overTls);
+    const connections = await Promise.all(
+      Array.from({ length: 100 }, () => RawConnection.open(victim.port, settings(), overTls)),
+    );
+    // A message of 4 MiB is announced.
+    for (const one of connections) one.write(call(), frame(Type.data, 0, 1, Buffer.from([0, 0, 0x40, 0, 0])));
+    const timer = setInterval(() => {
+      for (const one of connections) one.write(frame(Type.data, 0, 1, Buffer.alloc(1)));
+    }, 50);
+    await Promise.all(connections.map((one) => one.frame(Type.headers, 1)));
+    clearInterval(timer);
+    for (const one of connections) one.tear();
+    expect(await neighbour.end()).toBeGreaterThan(0);
+    const after = await victim.health();
+    expect(after.peakLiveBytes).toBeLessThan(before.liveBytes + 64 * 1024 * 1024);
+    expect(after.uncaught).toEqual([]);
+  });
 });
 
 it("a client that takes no answer has its call reset", async () => {

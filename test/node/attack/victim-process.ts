@@ -1,0 +1,55 @@
+/** Starts the server under attack in a separate process, and a well-behaved client beside the attack. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { createTransport } from "triple-es/node";
+import { onTestFinished } from "vitest";
+import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import type { Health, Orders } from "./victim.ts";
+
+/** A server with its own process, whose peak of memory is that of one attack. */
+export interface Victim {
+  readonly port: number;
+  health(): Promise<Health>;
+}
+
+export async function startVictim(orders: Orders): Promise<Victim> {
+  const child: ChildProcess = fork(fileURLToPath(new URL("victim.ts", import.meta.url)), {
+    execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],
+  });
+  onTestFinished(() => {
+    child.disconnect();
+  });
+  child.send(orders);
+  const [port] = (await once(child, "message")) as [number];
+  const health = async (): Promise<Health> => {
+    child.send("how are you?");
+    const [answer] = (await once(child, "message")) as [Health];
+    return answer;
+  };
+  return { port, health };
+}
+
+/** A well-behaved client makes calls one after the other until it is stopped. All of them must succeed. */
+export function behave(port: number, overTls: boolean): { end(): Promise<number> } {
+  const baseUrl = `${overTls ? "https" : "http"}://127.0.0.1:${port}`;
+  const transport = createTransport({ baseUrl, tls: overTls ? { rejectUnauthorized: false } : undefined });
+  const client = createGreetServiceClient(transport);
+  let ending = false;
+  const calling = (async () => {
+    let calls = 0;
+    for (; !ending || calls === 0; calls++) {
+      await client.greet({ name: "Ada" }, { timeoutMs: 20_000 });
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await transport.close();
+    return calls;
+  })();
+  calling.catch(() => {});
+  return {
+    end: () => {
+      ending = true;
+      return calling;
+    },
+  };
+}
