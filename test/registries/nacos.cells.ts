@@ -1,8 +1,11 @@
 /** The registry in Nacos: providers and consumers of ours on a real server. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import type { Registry } from "triple-es/discovery";
 import { type NacosOptions, nacos } from "triple-es/nacos";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { ROOT } from "../support/documents.ts";
 import { hasNacos, type NacosProcess, startNacos } from "../support/registries/nacos.ts";
 import { figure, openConsumer, startLoad, startProvider, startProviderProcess, timeUntil } from "./fleet.ts";
 
@@ -27,6 +30,21 @@ describe.skipIf(!hasNacos)("nacos", () => {
     const { hosts = [] } = JSON.parse(await server.api(path)) as { hosts?: { ip: string; port: number }[] };
     return hosts.map(({ ip, port }) => `${ip}:${port}`);
   }
+
+  it("the example replaces three providers one by one, and its consumer loses no call", async () => {
+    const flags = ["--conditions=triple-source", "--import", "tsx", "examples/nacos/main.ts", server.address];
+    const program = spawn(process.execPath, flags, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+    onTestFinished(() => void program.kill("SIGKILL"));
+    let printed = "";
+    for (const stream of [program.stdout, program.stderr]) {
+      stream.on("data", (data: Buffer) => {
+        printed += data.toString();
+      });
+    }
+    expect([...(await once(program, "close")), printed]).toEqual([0, null, expect.stringMatching(/, 0 failed\n/)]);
+    expect(printed).toContain("all providers are replaced");
+    figure(/consumer: (\d+ calls, 0 failed)/.exec(printed)?.[1] ?? "");
+  });
 
   it("lists a provider at both levels; consumers find it, and its changes and end", async () => {
     const provider = await startProvider(open(), { application: "shop", attributes: { "dubbo.tag": "gray" } });
