@@ -132,6 +132,8 @@ describe("a wrapper", () => {
     ["a length beyond the end", "0a7f61"],
     ["more arguments than any method has", "1200".repeat(256)],
     ["more types than any method has", "1a00".repeat(256)],
+    ["many unknown fields", "f00100".repeat(1_025)],
+    ["the same field many times", "0a00".repeat(1_025)],
   ])("is refused with %s", (_what, hex) => {
     expect(() => decodeWrapper(bytesOf(hex))).toThrow(Error);
   });

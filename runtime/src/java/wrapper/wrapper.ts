@@ -18,6 +18,8 @@ export interface Wrapper {
 
 /** Most parameters of a Java method (JVM specification, section 4.3.3). */
 const MAX_VALUES = 255;
+/** Most fields of a wrapper, including repeated and unknown ones. Wrappers of peers have no others than those above. */
+const MAX_WRAPPER_FIELDS = 1_024;
 
 /** Encodes all fields, including empty ones, because peers require each field and no others. */
 export function encodeWrapper({ serializeType, values, types }: Wrapper): Uint8Array {
@@ -28,13 +30,14 @@ export function encodeWrapper({ serializeType, values, types }: Wrapper): Uint8A
   return writer.finish();
 }
 
-/** Decodes a wrapper. Throws for malformed bytes, and skips unknown fields. */
+/** Decodes a wrapper. Throws for malformed bytes and for too many fields, and skips unknown fields. */
 export function decodeWrapper(bytes: Uint8Array): Wrapper {
   const reader = new BinaryReader(bytes);
   const values: Uint8Array[] = [];
   const types: string[] = [];
   let serializeType = "";
-  while (reader.pos < reader.len) {
+  for (let fields = 1; reader.pos < reader.len; fields += 1) {
+    if (fields > MAX_WRAPPER_FIELDS) throw new Error(`the message has more than ${MAX_WRAPPER_FIELDS} fields`);
     const [field, wireType] = reader.tag();
     if (field > 3) skip(reader, field, wireType);
     else if (wireType !== WireType.LengthDelimited) throw new Error(`field ${field} has the wire type ${wireType}`);
