@@ -58,6 +58,15 @@ it("XML is parsed in steps to the same text at every place where a step ends", a
   }
 });
 
+it("line ends of XML are line feeds at every place where a step ends", async () => {
+  for (let shift = 0; shift < 4; shift += 1) {
+    const text = "x".repeat(shift) + "\r\n\r\r\n".repeat(10_000);
+    expect(await decode(`<a><fullName>${text}</fullName></a>`)).toEqual({
+      fullName: "x".repeat(shift) + "\n\n\n".repeat(10_000),
+    });
+  }
+});
+
 describe("a message", () => {
   it.each(MESSAGES)("%j is written and read", async (json, content) => {
     const xml = inRoot(content);

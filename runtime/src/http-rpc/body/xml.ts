@@ -20,6 +20,12 @@ import { encodeXml, XML_RESULTS } from "./xml-writer.ts";
 
 const MAX_XML_DEPTH = 100;
 
+/**
+ * Line ends other than a line feed (XML 1.0, section 2.11). The parser also converts them, but allocates a string for each.
+ * Those that XML 1.1 adds are left to it.
+ */
+const LINE_END = /\r\n|\r(?!\u0085)/g;
+
 /** Characters that are parsed in one step. */
 const XML_STEP_CHARACTERS = 16 * 1024;
 
@@ -132,9 +138,13 @@ export function* parseXml(bytes: Uint8Array, charset: string | undefined, maxEle
   });
   parser.on("text", append);
   parser.on("cdata", append);
-  for (let start = 0; start < text.length; start += XML_STEP_CHARACTERS) {
+  for (let start = 0; start < text.length; ) {
     if (start > 0) yield undefined;
-    parser.write(text.slice(start, start + XML_STEP_CHARACTERS));
+    const end = start + XML_STEP_CHARACTERS;
+    // A line end of two characters must not be divided.
+    const next = text[end - 1] === "\r" && text[end] !== "\r" ? end + 1 : end;
+    parser.write(text.slice(start, next).replaceAll(LINE_END, "\n"));
+    start = next;
   }
   parser.close();
   return top.children[0] as OpenElement;
