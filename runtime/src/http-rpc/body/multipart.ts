@@ -2,12 +2,12 @@
  * Multipart bodies: `multipart/form-data` (RFC 7578; spec: Additional request content types). Each part is decoded by
  * its content type; a parameter of bytes receives the undecoded part.
  */
-import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
 import type { BodyContent, BodyPart, NamedValue } from "../../call/method.ts";
-import { StepCounter, type Steps, waitFor } from "../../call/steps.ts";
+import { type Steps, waitFor } from "../../call/steps.ts";
 import type { Codec } from "../../codec/codec.ts";
 import { type BodyJson, decodedLimit, decodeMessage } from "../../codec/large-message.ts";
 import { clipText, quote } from "../../protocol/error.ts";
@@ -16,7 +16,16 @@ import { badRequest } from "../headers.ts";
 import { JSON_TYPE, type MediaType, parseMediaType } from "../media-type.ts";
 import { mapOfPairs } from "./form.ts";
 import type { BodyContext, BodyFormat } from "./format.ts";
-import { bindParameters, DecodedMessage, type FieldValue, holdsBytes, messageFrom, parseText } from "./parameters.ts";
+import {
+  bindParameters,
+  DecodedMessage,
+  type FieldValue,
+  holdsBytes,
+  Items,
+  messageFrom,
+  type PartValue,
+  parseText,
+} from "./parameters.ts";
 
 type MultipartContent = Extract<BodyContent, { shape: "parts" }>;
 
@@ -113,39 +122,31 @@ class Part implements BodyPart {
 /** Decodes parts into a request message: by name, or by position if no name is known. */
 function* decodeParts(json: BodyJson, type: DescMessage, parts: readonly NamedValue<BodyPart>[]): Steps<object> {
   const bodyBytes = parts.reduce((sum, { value }) => sum + value.bytes.byteLength, 0);
-  const counter = new StepCounter();
   const values: FieldValue<PartValue>[] = [];
   for (const { field, value: part } of bindParameters(type, parts)) {
-    for (const value of yield* decodePart(json, field, part as Part, bodyBytes)) {
-      if (counter.add()) yield undefined;
-      values.push({ field, value });
-    }
+    const value = yield* decodePart(json, field, part as Part, bodyBytes);
+    if (value !== undefined) values.push({ field, value });
   }
   return yield* messageFrom(json, type, values);
 }
 
-type PartValue = JsonValue | Uint8Array | DecodedMessage;
-
-/** Decodes the values of a part for its field: one value, none for an empty text, or all items of a JSON list. */
-function* decodePart(json: BodyJson, field: DescField, part: Part, bodyBytes: number): Steps<PartValue[]> {
-  if (holdsBytes(field)) return [part.bytes];
+/** Decodes the value of a part for its field: `undefined` for an empty text, all items for a list in JSON. */
+function* decodePart(json: BodyJson, field: DescField, part: Part, bodyBytes: number): Steps<PartValue | undefined> {
+  if (holdsBytes(field)) return part.bytes;
   const isMap = field.fieldKind === "map";
   const message = isMap ? undefined : field.message;
   if (!part.isText && message !== undefined) {
-    return [new DecodedMessage(message, yield* part.decode(message, bodyBytes))];
+    return new DecodedMessage(message, yield* part.decode(message, bodyBytes));
   }
   if (!part.isText && !(isMap && part.isForm)) throw part.unsupported(isMap ? [FORM_TYPE] : []);
-  return yield* valuesIn(json, field, yield* part.parse());
+  return yield* decodeContent(json, field, yield* part.parse());
 }
 
-function* valuesIn(json: BodyJson, field: DescField, content: BodyContent): Steps<JsonValue[]> {
-  if (content.shape === "text") {
-    const value = yield* parseText(json, field, content.text);
-    return value === undefined ? [] : [value];
-  }
-  if (content.shape === "pairs") return [yield* mapOfPairs(json, field, content.values)];
+function* decodeContent(json: BodyJson, field: DescField, content: BodyContent): Steps<PartValue | undefined> {
+  if (content.shape === "text") return yield* parseText(json, field, content.text);
+  if (content.shape === "pairs") return yield* mapOfPairs(json, field, content.values);
   const value = yield* json.parse((content as Extract<BodyContent, { shape: "json" }>).bytes);
-  return field.fieldKind === "list" && Array.isArray(value) ? value : [value];
+  return field.fieldKind === "list" && Array.isArray(value) ? new Items(value) : value;
 }
 
 const FORM_TYPE = "application/x-www-form-urlencoded";

@@ -15,7 +15,7 @@ import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protob
 import { Code } from "../../call/code.ts";
 import { reasonOf } from "../../call/error.ts";
 import type { NamedValue } from "../../call/method.ts";
-import type { Steps } from "../../call/steps.ts";
+import { StepCounter, type Steps } from "../../call/steps.ts";
 import type { BodyJson } from "../../codec/large-message.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
@@ -65,17 +65,30 @@ export class DecodedMessage {
   }
 }
 
+/** All items of one value of a repeated field. */
+export class Items {
+  readonly values: JsonValue[];
+
+  constructor(values: JsonValue[]) {
+    this.values = values;
+  }
+}
+
+/** A value as JSON, bytes for a field of bytes, or a message. */
+export type PartValue = JsonValue | Items | Uint8Array | DecodedMessage;
+
 /** A value that is set after the other values have been decoded from JSON, with its index in a list. */
 interface PlacedValue extends FieldValue<Uint8Array | DecodedMessage> {
   readonly index: number;
 }
 
-/** Creates a message from the values of its fields: JSON values, bytes for a field of bytes, or messages. */
+/** Creates a message from the values of its fields. */
 export function* messageFrom(
   json: BodyJson,
   type: DescMessage,
-  values: readonly FieldValue<JsonValue | Uint8Array | DecodedMessage>[],
+  values: readonly FieldValue<PartValue>[],
 ): Steps<object> {
+  const counter = new StepCounter();
   const members = new Map<string, JsonValue>();
   const placed: PlacedValue[] = [];
   const counts = new Map<DescField, number>();
@@ -83,10 +96,18 @@ export function* messageFrom(
     const list = field.fieldKind === "list";
     const index = counts.get(field) ?? 0;
     if (!list && index > 0) throw badRequest(`parameter "${field.jsonName}" is given more than once`);
-    counts.set(field, index + 1);
+    counts.set(field, index + (value instanceof Items ? value.values.length : 1));
     const items = members.get(field.jsonName);
     if (value instanceof Uint8Array || value instanceof DecodedMessage) placed.push({ field, value, index });
-    else if (list && Array.isArray(items)) items.push(value);
+    else if (value instanceof Items) {
+      if (!Array.isArray(items)) members.set(field.jsonName, value.values);
+      else {
+        for (const item of value.values) {
+          if (counter.add()) yield undefined;
+          items.push(item);
+        }
+      }
+    } else if (list && Array.isArray(items)) items.push(value);
     else members.set(field.jsonName, list ? [value] : value);
   }
   const message = yield* fromMembers(json, type, members);
