@@ -282,12 +282,48 @@ const JSON_PROTO: Readonly<Record<string, Make>> = {
     ),
   ),
   "unknown text": member("unknown", quoted(text)),
+  "spaces in a list": member("unknown", (bytes) => Buffer.from(`[${" ".repeat(bytes - 2)}]`)),
+  "spaces before lists": member("unknown", (bytes) =>
+    Buffer.from(`${`[${" ".repeat(bytes / 100)}`.repeat(90)}${"]".repeat(90)}`),
+  ),
+  "objects of an integer key": member(
+    "unknown",
+    part(
+      list((i) => `{"${i}":1}`),
+      2,
+    ),
+  ),
+  "lists of an item": member(
+    "unknown",
+    list(() => "[1]"),
+  ),
+  "map of integers far apart": member(
+    "unknown",
+    part(
+      object((i) => `"${(i * 7919) % 10_000_000}":1`),
+      2,
+    ),
+  ),
+  "Any of a mask": member("any", (bytes) =>
+    Buffer.from(`{"@type":"type.googleapis.com/google.protobuf.FieldMask","value":"${"a,".repeat(bytes / 2 - 50)}a"}`),
+  ),
+  "a map, and a field that is set twice": (bytes) =>
+    Buffer.concat([
+      Buffer.from('{"labels":'),
+      object((i) => `"k${i}":""`)(bytes - 50),
+      Buffer.from(',"byLong":{},"by_long":{}}'),
+    ]),
   "one key many times": object(() => '"text":"x"'),
   "many unknown keys": KEYS,
 };
 
 /** Arguments of services without IDL in JSON: `[value]`. */
 const JSON_JAVA: Readonly<Record<string, readonly [method: string, Make]>> = {
+  "objects of a key of their own": [
+    "any",
+    (bytes) => fill(Math.min(bytes, 2_000_000), (i) => `{"k${i}":1}`, "[", "]", ","),
+  ],
+  "objects of an integer key": ["any", (bytes) => fill(Math.min(bytes, 1_500_000), (i) => `{"${i}":1}`, "[", "]", ",")],
   "object of many keys": ["any", KEYS],
   lists: [
     "any",
@@ -332,6 +368,7 @@ const XML: Readonly<Record<string, Make>> = {
   "text of references": (bytes) => fill(bytes, () => "&#65;", "<c><text>", "</text></c>"),
   "text of entities": (bytes) => fill(bytes, () => "&amp;", "<c><text>", "</text></c>"),
   "text of lines": (bytes) => fill(bytes, () => "\r\n", "<c><text>", "</text></c>"),
+  "text of carriage returns": (bytes) => fill(bytes, () => "\r", "<c><text>", "</text></c>"),
   "text of CDATA": (bytes) => fill(bytes, () => "<![CDATA[x]]>", "<c><text>", "</text></c>"),
   messages: (bytes) =>
     fill(Math.min(bytes, 120_000), () => `<wides>${STRING_PARTS}</wides>`.slice(0, 23), "<c>", "</c>"),
@@ -548,6 +585,12 @@ const USER = Buffer.concat([
 const HESSIAN2: Readonly<Record<string, readonly [method: string, Make]>> = {
   "empty maps": ["any", hList(most(249_000, () => Buffer.from("HZ")))],
   "empty lists": ["any", hList(most(249_000, () => Buffer.from([0x78])))],
+  "empty maps at the limit": ["any", hList(most(149_000, () => Buffer.from("HZ")))],
+  "maps of an integer": ["any", hList(most(149_000, () => Buffer.from([0x48, 0x91, 0x91, 0x5a])))],
+  "maps of a text": [
+    "any",
+    hList(most(149_000, (i) => Buffer.concat([Buffer.from("H"), hText(`k${i}`), Buffer.from([0x91, 0x5a])]))),
+  ],
   "small integers": ["any", hList(most(999_000, () => Buffer.from([0x90])))],
   integers: ["any", hList(hInt)],
   longs: ["longs", hList(most(999_000, () => Buffer.from([0xe1])))],
@@ -652,6 +695,19 @@ const MSGPACK: Readonly<Record<string, readonly [method: string, Make]>> = {
   "map of texts": ["any", mMap((i) => Buffer.concat([mText(`k${i}`), Buffer.from([1])]))],
   "map of integers": ["counts", mMap((i) => Buffer.concat([mText(`${i}`), Buffer.from([1])]))],
   objects: ["users", mList((i) => Buffer.concat([Buffer.from([0x81]), mText("name"), mText(`${i}`)]), 190_000)],
+  "map of 64-bit integers": [
+    "any",
+    mMap((i) => Buffer.concat([mText(`${i * 7919}`), Buffer.from([0xd3, 0, 0, 0, 0, 0, 0, 0, 1])])),
+  ],
+  "maps of an integer key": [
+    "any",
+    mList((i) => Buffer.concat([Buffer.from([0x81]), mText(`${i % 9000}`), Buffer.from([1])]), 149_000),
+  ],
+  "maps of a key of their own": [
+    "any",
+    mList((i) => Buffer.concat([Buffer.from([0x81]), mText(`k${i}`), Buffer.from([1])]), 149_000),
+  ],
+  "empty maps at the limit": ["any", mList(() => Buffer.from([0x80]), 149_000)],
   dates: ["dates", mList(() => Buffer.from([0xd6, 0xff, 0, 0, 0, 1]))],
 };
 
@@ -729,6 +785,7 @@ export const ATTACKS: readonly Attack[] = [
     "wrapper",
     {
       "unknown fields": repeated(() => int(30, 0)),
+      "one name many times": repeated(() => field(1, "")),
       "long names": (bytes: number) => encodeWrapper({ serializeType: "x".repeat(bytes - 20), values: [], types: [] }),
     },
     (make) => grpc("proto", make, java("any")),

@@ -77,6 +77,7 @@ export {
   boundedProtoCodec as protoCodec,
   createBoundedJsonCodec as createJsonCodec,
 } from "./codec/large-message.ts";
+export type { DecodeBudget } from "./codec/memory.ts";
 export type { Body, BodyCheck } from "./http/body.ts";
 export type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
 export type { Cost, CostLimits } from "./java/cost.ts";

@@ -10,19 +10,48 @@ import {
   ScalarType,
   toJson,
 } from "@bufbuild/protobuf";
-import { ListValueSchema, StructSchema, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  type Any,
+  AnySchema,
+  anyUnpack,
+  type FieldMask,
+  FieldMaskSchema,
+  ListValueSchema,
+  StructSchema,
+  TypeSchema,
+  ValueSchema,
+} from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { estimateJson } from "../../runtime/src/codec/json-estimate.ts";
 import { decodeJsonInSteps } from "../../runtime/src/codec/json-steps.ts";
 import { estimateJsonText, parseJsonInSteps } from "../../runtime/src/codec/json-text.ts";
+import { boundedJsonCodec } from "../../runtime/src/codec/large-message.ts";
+import { DecodeBudget } from "../../runtime/src/codec/memory.ts";
 import { everySpecial, everything, messagesOf } from "../support/messages.ts";
 
-const registry = createRegistry(TypeSchema);
+const special = everySpecial();
+const registry = createRegistry(
+  TypeSchema,
+  StructSchema,
+  ListValueSchema,
+  ValueSchema,
+  FieldMaskSchema,
+  AnySchema,
+  special,
+  everything("proto2"),
+  everything("proto3"),
+);
 const read = { ignoreUnknownFields: true, registry };
 
 const inSteps = (type: DescMessage, value: JsonValue, limit: number, stepBytes?: number): Promise<Message> =>
-  decodeJsonInSteps(type, value, limit, (one, message, part) => mergeFromJson(one, message, part, read), stepBytes);
+  decodeJsonInSteps(type, value, new DecodeBudget(limit), {
+    mergeJson: (one, message, part) => mergeFromJson(one, message, part, read),
+    registry,
+    stepBytes,
+  });
+const parseInSteps = (text: string | Uint8Array, limit: number, partBytes?: number): Promise<JsonValue> =>
+  parseJsonInSteps(Buffer.from(text as string), new DecodeBudget(limit), partBytes);
 
 /** Returns the JSON of a message, or that of an empty one if the message has values without a representation in JSON. */
 function jsonOf(type: DescMessage, message: object, useProtoFieldName = false): JsonValue {
@@ -72,13 +101,13 @@ describe.each<[name: string, type: DescMessage]>([
         async (given, stepBytes, partBytes) => {
           // Half of the values are decoded from text, in parts.
           const text = partBytes > 30 ? JSON.stringify(given) : undefined;
-          const value = text === undefined ? given : await parseJsonInSteps(Buffer.from(text), 2 ** 30, partBytes - 30);
+          const value = text === undefined ? given : await parseInSteps(text, 2 ** 30, partBytes - 30);
           let expected: Message;
           try {
             expected = fromJson(type, value, read);
           } catch (error) {
             await expect(inSteps(type, value, 2 ** 30, stepBytes)).rejects.toThrow(
-              (error as Error).message.slice(0, 20),
+              (error as Error).message.slice(0, "cannot decode".length),
             );
             return;
           }
@@ -126,8 +155,8 @@ describe("text", () => {
         const estimate = estimateJsonText(bytes);
         expect(estimate).toBeGreaterThanOrEqual(countContainers(value) * 32);
         expect(estimate).toBeLessThanOrEqual(bytes.byteLength * 32);
-        expect(await parseJsonInSteps(bytes, estimate)).toEqual(JSON.parse(text));
-        if (estimate > 0) await expect(parseJsonInSteps(bytes, estimate - 1)).rejects.toThrow("resource_exhausted");
+        expect(await parseInSteps(bytes, estimate)).toEqual(JSON.parse(text));
+        if (estimate > 0) await expect(parseInSteps(bytes, estimate - 1)).rejects.toThrow("resource_exhausted");
       }),
     );
   });
@@ -135,7 +164,7 @@ describe("text", () => {
   it("is judged without what is between quotes", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[\\"[\]{},:a]*$/), (text) => {
-        expect(estimateJsonText(Buffer.from(JSON.stringify([text])))).toBeLessThan(80 + 2 * text.length);
+        expect(estimateJsonText(Buffer.from(JSON.stringify([text])))).toBeLessThan(104 + 2 * text.length);
       }),
     );
   });
@@ -169,4 +198,129 @@ it("an integer of half a million digits in a wrapper, a key or a value of a map 
     (field) => field.fieldKind === "map" && field.scalar === ScalarType.INT64 && field.mapKey === ScalarType.STRING,
   ) as DescField;
   await expect(inSteps(type, { [values.jsonName]: { a: digits } }, 2 ** 30)).rejects.toThrow(refused);
+});
+
+describe("an Any", () => {
+  const anyOf = (type: DescMessage, value: JsonValue, special = false): JsonValue => ({
+    "@type": `type.googleapis.com/${type.typeName}`,
+    ...(special ? { value } : (value as object)),
+  });
+
+  it.each<[name: string, type: DescMessage]>([
+    ["every kind of field in proto3", everything("proto3")],
+    ["maps and well-known messages", special],
+    ["a type's description", TypeSchema],
+    ["a Struct", StructSchema],
+    ["a Value", ValueSchema],
+    ["a ListValue", ListValueSchema],
+    ["an Any", AnySchema],
+  ])("of %s is decoded in steps to the same message or the same failure", async (_, type) => {
+    const isPlain = type === TypeSchema || !type.typeName.startsWith("google.protobuf.");
+    await fc.assert(
+      fc.asyncProperty(changed(isPlain ? type : special), fc.boolean(), async (made, beside) => {
+        const inside = type === ListValueSchema ? [made] : type === AnySchema ? anyOf(special, made) : made;
+        const value = anyOf(type, inside, !isPlain && !beside);
+        let expected: Any;
+        try {
+          expected = fromJson(AnySchema, value, read);
+        } catch {
+          await expect(inSteps(AnySchema, value, 2 ** 30, 1)).rejects.toThrow();
+          return;
+        }
+        const any = (await inSteps(AnySchema, value, 2 ** 30, 1)) as Any;
+        expect(any.typeUrl).toBe(expected.typeUrl);
+        expect(unpacked(any)).toEqual(unpacked(expected));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  /** Returns the message in an Any. The bytes may differ in the order of fields. */
+  const unpacked = (any: Any): unknown => {
+    const message = anyUnpack(any, registry);
+    return message?.$typeName === AnySchema.typeName ? unpacked(message as Any) : message;
+  };
+
+  it("of an unknown type, or without a type, fails as it does at once", async () => {
+    for (const type of ["unknown.Type", "", "/", 1]) {
+      const value = { "@type": type, words: Array.from({ length: 100 }, String) } as JsonValue;
+      let message = "";
+      try {
+        fromJson(AnySchema, value, read);
+      } catch (error) {
+        message = (error as Error).message;
+      }
+      await expect(inSteps(AnySchema, value, 2 ** 30, 1)).rejects.toThrow(message);
+    }
+  });
+
+  it("in itself ninety times is refused by the limit on memory", async () => {
+    let value = anyOf(TypeSchema, { name: "x".repeat(400_000) });
+    for (let i = 0; i < 90; i++) value = anyOf(AnySchema, value, true);
+    await expect(inSteps(AnySchema, value, 4 * 2 ** 20)).rejects.toThrow("resource_exhausted");
+  });
+});
+
+it("a long field mask is decoded in steps, wherever a path is divided", async () => {
+  for (const text of ["aB".repeat(50_000), "a,bC,".repeat(20_000), ",".repeat(40_000), `${"x".repeat(16_383)},y`]) {
+    const { paths } = (await inSteps(FieldMaskSchema, text, 2 ** 30)) as FieldMask;
+    expect(paths).toEqual(fromJson(FieldMaskSchema, text).paths);
+    const any = { "@type": "type.googleapis.com/google.protobuf.FieldMask", value: text };
+    const packed = (await inSteps(AnySchema, { ...any, more: "x".repeat(5_000) }, 2 ** 30, 1)) as Any;
+    expect((anyUnpack(packed, registry) as FieldMask).paths).toEqual(paths);
+  }
+  await expect(inSteps(FieldMaskSchema, "a,".repeat(100_000), 2 ** 20)).rejects.toThrow("resource_exhausted");
+});
+
+it("a field that is set twice does not make the other fields be decoded in one step", async () => {
+  const field = special.fields.find(({ fieldKind }) => fieldKind === "map") as DescField;
+  const oneof = everything("proto3").oneofs[0]?.fields ?? [];
+  expect(oneof.length).toBeGreaterThan(1);
+  let longest = 0;
+  const mergeJson = (type: DescMessage, message: Message, part: JsonValue): void => {
+    longest = Math.max(longest, JSON.stringify(part).length);
+    mergeFromJson(type, message, part, read);
+  };
+  const steps = { mergeJson, registry, stepBytes: 4_096 };
+  const large = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`${i}`, ""]));
+  const twice = { [field.name]: large, [field.jsonName]: {} };
+  if (field.name !== field.jsonName) {
+    const failed = decodeJsonInSteps(special, twice, new DecodeBudget(2 ** 30), steps);
+    await expect(failed).rejects.toThrow("set multiple times");
+  }
+  const list = everything("proto3").fields.find((one) => one.fieldKind === "list" && one.scalar === ScalarType.STRING);
+  const [first, second] = oneof.filter(({ fieldKind }) => fieldKind === "scalar") as DescField[];
+  const value = {
+    [(list as DescField).jsonName]: Array.from({ length: 5_000 }, String),
+    [(first as DescField).jsonName]: null,
+    [(second as DescField).jsonName]: null,
+  };
+  await decodeJsonInSteps(everything("proto3"), value, new DecodeBudget(2 ** 30), steps);
+  expect(longest).toBeLessThan(4_096);
+});
+
+it("the values of JSON text and the message share one limit on memory", async () => {
+  const text = JSON.stringify({ fields: Array.from({ length: 5_000 }, (_, i) => ({ name: `field ${i}` })) });
+  const bytes = Buffer.from(text);
+  const values = estimateJsonText(bytes);
+  const message = estimateJson(TypeSchema, JSON.parse(text));
+  const decode = async (limit: number): Promise<object | undefined> =>
+    boundedJsonCodec.decodeLarge?.(TypeSchema, bytes, limit);
+  await expect(decode(Math.max(values, message) + 1_000)).rejects.toThrow("resource_exhausted");
+  expect(await decode(values + message)).toEqual(fromJson(TypeSchema, JSON.parse(text)));
+});
+
+it.each<[name: string, member: (i: number) => string, bytes: number]>([
+  ["a key of its own", (i) => `{"k${i}":1}`, 130],
+  ["an integer as key", (i) => `{"${i}":1}`, 200],
+  ["an item", () => "[1]", 64],
+  ["a number with a fraction", () => "[1.5]", 72],
+])("objects and lists with %s are counted with the memory that engines need for them", (_, member, bytes) => {
+  const text = `[${Array.from({ length: 1_000 }, (_unused, i) => member(i)).join()}]`;
+  expect(estimateJsonText(Buffer.from(text))).toBeGreaterThan(1_000 * bytes);
+});
+
+it("keys that occur in many objects are counted once", () => {
+  const rows = JSON.stringify(Array.from({ length: 1_000 }, () => ({ aLongNameOfAField: 1, another: 2 })));
+  expect(estimateJsonText(Buffer.from(rows))).toBeLessThan(1_000 * 110);
 });

@@ -3,11 +3,14 @@ import fc from "fast-check";
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { parseJsonInSteps } from "../../runtime/src/codec/json-text.ts";
+import { DecodeBudget } from "../../runtime/src/codec/memory.ts";
+
+const UNLIMITED = new DecodeBudget(Number.POSITIVE_INFINITY);
 
 const MIB = 1024 * 1024;
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const parse = (text: string, partBytes: number): Promise<unknown> =>
-  parseJsonInSteps(encode(text), Number.POSITIVE_INFINITY, partBytes);
+  parseJsonInSteps(encode(text), UNLIMITED, partBytes);
 
 /** Returns the result of `JSON.parse`: the value with the order of its keys, or an error. */
 const expected = (text: string): string => {
@@ -102,7 +105,7 @@ describe("JSON text in parts", () => {
   it("may begin with a byte order mark, and must be UTF-8", async () => {
     expect(await parse('\ufeff["é",2]', 1)).toEqual(["é", 2]);
     const bytes = Uint8Array.of(0x5b, 0x22, 0xff, 0x22, 0x2c, 0x31, 0x5d);
-    await expect(parseJsonInSteps(bytes, 1_000, 1)).rejects.toThrow(TypeError);
+    await expect(parseJsonInSteps(bytes, new DecodeBudget(1_000), 1)).rejects.toThrow(TypeError);
   });
 
   it("is refused beyond 100 levels", async () => {
@@ -111,7 +114,7 @@ describe("JSON text in parts", () => {
   });
 
   it("is refused before it is parsed if its values would exceed the memory limit", async () => {
-    const refused = parseJsonInSteps(encode(`[${"{},".repeat(MIB)}{}]`), 16 * MIB);
+    const refused = parseJsonInSteps(encode(`[${"{},".repeat(MIB)}{}]`), new DecodeBudget(16 * MIB));
     await expect(refused).rejects.toMatchObject({ code: Code.ResourceExhausted });
   });
 
@@ -125,7 +128,7 @@ describe("JSON text in parts", () => {
     const bytes = encode(one);
     let turns = 0;
     const counting = setInterval(() => turns++, 0);
-    await parseJsonInSteps(bytes, Number.POSITIVE_INFINITY);
+    await parseJsonInSteps(bytes, UNLIMITED);
     clearInterval(counting);
     expect(turns).toBeGreaterThan(1);
   });

@@ -18,6 +18,7 @@ import {
 import type { GeneratedCodec } from "../call/method.ts";
 import { assertOneOf } from "../call/option.ts";
 import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, MAX_JSON_DEPTH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-syntax.ts";
+import type { DecodeBudget } from "./memory.ts";
 import { checkWireNames } from "./wire-name.ts";
 
 /**
@@ -61,8 +62,11 @@ export interface Codec {
 export interface JsonValues {
   toValue(type: DescMessage, message: object): JsonValue;
   fromValue(type: DescMessage, value: JsonValue): object;
-  /** Decodes a large value in steps and with a limit on memory, as {@link Codec.decodeLarge} does. Optional. */
-  fromLargeValue?(type: DescMessage, value: JsonValue, maxDecodedBytes: number): Promise<object>;
+  /**
+   * Decodes a large value in steps and takes the memory of the message from the budget, as {@link Codec.decodeLarge} does.
+   * Optional.
+   */
+  fromLargeValue?(type: DescMessage, value: JsonValue, budget: DecodeBudget): Promise<object>;
 }
 
 /** `Buffer` encodes UTF-8 several times faster than `TextEncoder`. */

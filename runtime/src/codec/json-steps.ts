@@ -6,11 +6,15 @@ import {
   create,
   type DescField,
   type DescMessage,
-  type JsonObject,
   type JsonValue,
   type Message,
+  type Registry,
 } from "@bufbuild/protobuf";
 import {
+  type Any,
+  AnySchema,
+  type FieldMask,
+  FieldMaskSchema,
   type ListValue,
   ListValueSchema,
   type Struct,
@@ -18,166 +22,124 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
-import { nextStep } from "../call/time-slice.ts";
-import {
-  checkDigits,
-  estimateAny,
-  estimateField,
-  estimateJson,
-  isObject,
-  isPlain,
-  jsonShape,
-  VALUE_BYTES,
-} from "./json-estimate.ts";
-import { isLargeJson, membersInParts } from "./json-parts.ts";
-import { Memory, STEP_BYTES, tooMuchMemory } from "./memory.ts";
+import { JsonBinary } from "./json-binary.ts";
+import { emptyOf, isCut, isStruct, JsonDivision, type MergeJson } from "./json-division.ts";
+import { checkDigits, estimateField, estimateJson, isObject, isPlain, jsonShape } from "./json-estimate.ts";
+import { isLargeJson, setMember } from "./json-parts.ts";
+import { type DecodeBudget, STEP_BYTES } from "./memory.ts";
 import { emptyMessage, type MessageFields } from "./proto-estimate.ts";
 
-/** Merges a JSON value into a message: the fields that the value contains are added to it. */
-export type MergeJson = (type: DescMessage, message: Message, value: JsonValue) => void;
+export interface JsonStepOptions {
+  readonly mergeJson: MergeJson;
+  /** The types of `google.protobuf.Any`. */
+  readonly registry?: Registry | undefined;
+  /** Approximate memory that one step allocates, in bytes. */
+  readonly stepBytes?: number | undefined;
+}
 
-/**
- * Decodes a value in steps. Throws `resource_exhausted` before the memory of the message, by estimate, exceeds
- * `maxDecodedBytes`. `stepBytes` is the approximate memory that one step allocates.
- */
+/** Decodes a value in steps. Throws `resource_exhausted` before the estimated memory of the message exceeds the budget. */
 export async function decodeJsonInSteps(
   type: DescMessage,
   value: JsonValue,
-  maxDecodedBytes: number,
-  mergeJson: MergeJson,
-  stepBytes: number = STEP_BYTES,
+  budget: DecodeBudget,
+  { mergeJson, registry, stepBytes = STEP_BYTES }: JsonStepOptions,
 ): Promise<Message> {
   const message = create(type);
-  await new JsonSteps(maxDecodedBytes, mergeJson, stepBytes).merge(type, message as MessageFields, value);
+  const steps = new JsonSteps(new JsonDivision(mergeJson, budget, stepBytes), registry);
+  await steps.merge(type, message as MessageFields, value);
   return message;
 }
 
 class JsonSteps {
-  readonly #limit: number;
-  readonly #mergeJson: MergeJson;
-  readonly #stepBytes: number;
-  #memory = 0;
+  readonly #division: JsonDivision;
+  readonly #registry: Registry | undefined;
 
-  constructor(limit: number, mergeJson: MergeJson, stepBytes: number) {
-    this.#limit = limit;
-    this.#mergeJson = mergeJson;
-    this.#stepBytes = stepBytes;
+  constructor(division: JsonDivision, registry: Registry | undefined) {
+    this.#division = division;
+    this.#registry = registry;
   }
 
   async merge(type: DescMessage, message: MessageFields, value: JsonValue): Promise<void> {
-    const { typeName } = type;
-    if (typeName === StructSchema.typeName && isObject(value)) {
+    const division = this.#division;
+    const mergePart = (part: JsonValue): void => division.mergeJson(type, message, part);
+    if (isStruct(type, value)) {
       const { fields } = message as unknown as Struct;
-      return this.#entries(
-        value,
-        (part) => this.#mergeJson(type, message, part),
-        async (key, one) => setEntry(fields, key, await this.#value(one)),
-      );
+      return division.entries(value, mergePart, async (key, one) => setMember(fields, key, await this.#value(one)));
     }
+    const { typeName } = type;
     if (typeName === ListValueSchema.typeName && Array.isArray(value)) {
       const { values } = message as unknown as ListValue;
-      return this.#items(
-        value,
-        (part) => this.#mergeJson(type, message, part),
-        async (item) => values.push(await this.#value(item)),
-      );
+      return division.items(value, mergePart, async (item) => {
+        values.push(await this.#value(item));
+      });
     }
     if (typeName === ValueSchema.typeName && isLargeJson(value)) {
       Object.assign(message, await this.#value(value));
       return;
     }
-    const members = isPlain(type) && isObject(value) ? await this.#known(type, value) : undefined;
-    if (members === undefined) {
-      return this.#step(estimateJson(type, value), () => this.#mergeJson(type, message, value));
+    if (typeName === AnySchema.typeName && isObject(value) && division.isLarge(type, value)) {
+      const { typeUrl, value: bytes } = await new JsonBinary(division, this.#registry).any(value);
+      Object.assign(message as unknown as Any, { typeUrl, value: bytes });
+      return;
     }
-    this.#count(emptyMessage(type));
-    for (const [key, member] of members) await this.#field(type, message, key, member);
-  }
-
-  /**
-   * The members of an object that are fields. `undefined` if a field or a oneof is set more than once. That is an error,
-   * which decoding in steps would not detect.
-   */
-  async #known(type: DescMessage, object: JsonObject): Promise<[string, JsonValue][] | undefined> {
-    const { fields } = jsonShape(type);
-    const known: [string, JsonValue][] = [];
-    const seen = new Set<unknown>();
-    for (const members of membersInParts(object)) {
-      const turn = nextStep();
-      if (turn !== undefined) await turn;
-      for (const member of members) {
-        const [key] = member;
-        const field = fields.get(key);
-        if (field === undefined) {
-          // The key names an extension, which is looked up in the registry.
-          if (key.startsWith("[")) known.push(member);
-          continue;
-        }
-        const group = field.fieldKind !== "list" && field.fieldKind !== "map" && field.oneof ? field.oneof : field;
-        if (seen.has(group)) return undefined;
-        seen.add(group);
-        known.push(member);
-      }
+    if (typeName === FieldMaskSchema.typeName && typeof value === "string" && division.isLarge(type, value)) {
+      const mask = message as unknown as FieldMask;
+      mask.paths = [];
+      return division.paths(value, (paths) => {
+        for (const path of paths) mask.paths.push(path);
+      });
     }
-    return known;
+    if (!isPlain(type) || !isObject(value)) {
+      return division.step(estimateJson(type, value), () => mergePart(value));
+    }
+    division.count(emptyMessage(type));
+    for (const [key, member] of await division.known(type, value)) await this.#field(type, message, key, member);
   }
 
   async #field(type: DescMessage, message: MessageFields, key: string, value: JsonValue): Promise<void> {
+    const division = this.#division;
     const field = jsonShape(type).fields.get(key);
     const mergePart = (part: JsonValue): void => {
       if (field !== undefined) checkDigits(field, part);
-      this.#mergeJson(type, message, { [key]: part });
+      division.mergeJson(type, message, { [key]: part });
     };
     if (field?.fieldKind === "map" && isObject(value)) {
       const { message: inside, localName } = field;
       const set = async (name: string, one: JsonValue): Promise<void> => {
         // An entry with an empty value is merged to find out how protobuf-es converts the key.
         const entry = create(type) as MessageFields;
-        this.#mergeJson(type, entry, { [key]: { [name]: Array.isArray(one) ? [] : {} } });
+        division.mergeJson(type, entry, { [key]: { [name]: emptyOf(one) } });
         const [known = name] = Object.keys(entry[localName] as object);
-        setEntry(message[localName] as Record<string, unknown>, known, await this.#message(inside as DescMessage, one));
+        setMember(message[localName] as object, known, await this.#message(inside as DescMessage, one));
       };
-      return this.#entries(value, mergePart, isCut(inside) ? set : undefined, inside);
+      return division.entries(value, mergePart, isCut(inside) ? set : undefined, inside);
     }
     if (field?.fieldKind === "list" && Array.isArray(value)) {
       const list = message[field.localName] as unknown[];
-      const push = async (item: JsonValue): Promise<unknown> =>
+      const push = async (item: JsonValue): Promise<void> => {
         list.push(await this.#message(field.message as DescMessage, item));
-      return this.#items(value, mergePart, isCut(field.message) ? push : undefined, field.message);
+      };
+      return division.items(value, mergePart, isCut(field.message) ? push : undefined, field.message);
     }
     const inside = field?.fieldKind === "message" ? field.message : undefined;
-    if (field === undefined || !isCut(inside) || !this.#isLarge(inside, value)) {
-      return this.#step(field === undefined ? 0 : estimateField(field, value), () => mergePart(value));
+    if (field === undefined || !isCut(inside) || !division.isLarge(inside, value)) {
+      return division.step(field === undefined ? 0 : estimateField(field, value), () => mergePart(value));
     }
     const { localName, oneof } = field as DescField & { fieldKind: "message" };
-    if (oneof !== undefined) {
-      message[oneof.localName] = { case: localName, value: await this.#message(inside, value) };
-      return;
-    }
-    if (inside.typeName === StructSchema.typeName) {
-      message[localName] = await this.#message(inside, value);
-      return;
-    }
-    message[localName] ??= create(inside);
-    await this.merge(inside, message[localName] as MessageFields, value);
-  }
-
-  /** Reports whether a value is large enough to be decoded in steps of its own. */
-  #isLarge(type: DescMessage | undefined, value: JsonValue): boolean {
-    if (typeof value !== "object" || value === null) return false;
-    return (
-      isLargeJson(value) || (type === undefined ? estimateAny(value) : estimateJson(type, value)) > this.#stepBytes
-    );
+    const made = await this.#message(inside, value);
+    if (oneof === undefined) message[localName] = made;
+    else message[oneof.localName] = { case: localName, value: made };
   }
 
   /**
-   * The value of a field for a large JSON value. For `google.protobuf.Struct` it is the JSON itself, checked as if it
-   * were converted.
+   * The value of a field for a large JSON value. For `google.protobuf.Struct` it is the JSON object itself, as protobuf-es
+   * represents it.
    */
   async #message(type: DescMessage, value: JsonValue): Promise<unknown> {
+    if (isStruct(type, value)) return value;
     const message = create(type);
     await this.merge(type, message as MessageFields, value);
-    return type.typeName === StructSchema.typeName ? value : message;
+    return message;
   }
 
   /** A `google.protobuf.Value` of a large list or object. */
@@ -190,91 +152,4 @@ class JsonSteps {
     made.kind = { case: isList ? "listValue" : "structValue", value: inside } as Value["kind"];
     return made;
   }
-
-  /**
-   * Decodes the items of a list, in each step as many as `stepBytes` allows. `addLarge` decodes a large item in steps of its
-   * own.
-   */
-  async #items(
-    items: readonly JsonValue[],
-    mergePart: (part: JsonValue[]) => void,
-    addLarge?: (item: JsonValue) => Promise<unknown>,
-    type?: DescMessage,
-  ): Promise<void> {
-    let part: JsonValue[] = [];
-    let memory = 0;
-    const flush = async (): Promise<void> => {
-      const done = part;
-      if (done.length > 0) await this.#step(memory, () => mergePart(done));
-      part = [];
-      memory = 0;
-    };
-    for (const item of items) {
-      if (addLarge !== undefined && this.#isLarge(type, item)) {
-        await flush();
-        this.#count(Memory.item);
-        await addLarge(item);
-        continue;
-      }
-      part.push(item);
-      memory += Memory.item + (type === undefined ? VALUE_BYTES + estimateAny(item) : estimateJson(type, item));
-      if (memory >= this.#stepBytes) await flush();
-    }
-    await flush();
-  }
-
-  /** Decodes the entries of a map in the same way. */
-  async #entries(
-    object: JsonObject,
-    mergePart: (part: JsonObject) => void,
-    addLarge?: (key: string, value: JsonValue) => Promise<void>,
-    type?: DescMessage,
-  ): Promise<void> {
-    let part: [string, JsonValue][] = [];
-    let memory = 0;
-    const flush = async (): Promise<void> => {
-      const done = part;
-      if (done.length > 0) await this.#step(memory, () => mergePart(Object.fromEntries(done)));
-      part = [];
-      memory = 0;
-    };
-    for (const members of membersInParts(object)) {
-      for (const member of members) {
-        const [key, value] = member;
-        if (addLarge !== undefined && this.#isLarge(type, value)) {
-          await flush();
-          this.#count(VALUE_BYTES);
-          await addLarge(key, value);
-          continue;
-        }
-        part.push(member);
-        memory += VALUE_BYTES + (type === undefined ? estimateAny(value) : estimateJson(type, value));
-        if (memory >= this.#stepBytes) await flush();
-      }
-    }
-    await flush();
-  }
-
-  #count(memory: number): void {
-    this.#memory += memory;
-    if (this.#memory > this.#limit) throw tooMuchMemory(this.#memory, this.#limit);
-  }
-
-  async #step(memory: number, make: () => void): Promise<void> {
-    this.#count(memory);
-    const turn = nextStep();
-    if (turn !== undefined) await turn;
-    make();
-  }
-}
-
-/** Well-known types whose large values are decoded in steps. */
-const CUT = new Set([ListValueSchema.typeName, StructSchema.typeName, ValueSchema.typeName] as string[]);
-
-function isCut(type: DescMessage | undefined): type is DescMessage {
-  return type !== undefined && (isPlain(type) || CUT.has(type.typeName));
-}
-
-function setEntry(map: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(map, key, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -7,7 +7,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { reasonOf } from "../call/error.ts";
 import { nextStep } from "../call/time-slice.ts";
-import { largeArray, largeObject, setMember } from "./json-parts.ts";
+import { LargeObject, largeArray } from "./json-parts.ts";
 import {
   BACKSLASH,
   CLOSE_ARRAY,
@@ -19,7 +19,7 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from "./json-syntax.ts";
-import { Memory, tooMuchMemory } from "./memory.ts";
+import { type DecodeBudget, Memory } from "./memory.ts";
 
 /**
  * Bytes that are parsed in one step, and up to twice as many if a part ends with a large element. A step takes a few
@@ -36,24 +36,24 @@ const SCAN_BYTES = 64 * 1024;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Parses JSON text. Rejects with `resource_exhausted`, before any value is created, if the values would take more
- * memory than the limit, and with an `Error` for text that is not UTF-8, not JSON or nested too deeply.
+ * Parses JSON text. Rejects with `resource_exhausted`, before any value is created, if the values would exceed the
+ * budget, and with an `Error` for text that is not UTF-8, not JSON or nested too deeply.
  * `parse` parses each part, which is valid JSON text if the whole text is. It throws a `SyntaxError` for any other text.
  */
 export async function parseJsonInSteps(
   bytes: Uint8Array,
-  maxDecodedBytes: number,
+  budget: DecodeBudget,
   partBytes: number = PARSE_PART_BYTES,
   parse: (text: string) => JsonValue = JSON.parse,
 ): Promise<JsonValue> {
   const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   const scan = new Scan(bytes, start, partBytes);
-  while (!scan.run(SCAN_BYTES)) {
-    if (scan.memory > maxDecodedBytes) break;
+  for (let counted = 0, ended = false; !ended; counted = scan.memory) {
+    ended = scan.run(SCAN_BYTES);
+    budget.take(scan.memory - counted);
     const turn = nextStep();
     if (turn !== undefined) await turn;
   }
-  if (scan.memory > maxDecodedBytes) throw tooMuchMemory(scan.memory, maxDecodedBytes);
   return new Parts(bytes, scan.ends, partBytes, parse).whole(start);
 }
 
@@ -66,6 +66,12 @@ class Scan {
   readonly #bytes: Uint8Array;
   readonly #partBytes: number;
   readonly #open: number[] = [];
+  /** The number of members so far, by depth. */
+  readonly #members = new Uint32Array(MAX_JSON_DEPTH + 1);
+  readonly #keys = new KeyTable();
+  /** The last string: the index after its opening quote, and that of its closing quote. */
+  #textStart = 0;
+  #textEnd = 0;
   #at: number;
 
   constructor(bytes: Uint8Array, start: number, partBytes: number) {
@@ -83,15 +89,20 @@ class Scan {
     for (; at < end; at += 1) {
       const byte = bytes[at] as number;
       if (byte === QUOTE) {
-        const start = at;
+        this.#textStart = at + 1;
         at = endOfString(bytes, at);
-        memory += Memory.text(at - start - 1);
-      } else if (byte === COMMA || byte === COLON) memory += Memory.slot;
+        this.#textEnd = at;
+        memory += Memory.text(at - this.#textStart);
+      } else if (byte === COMMA) memory += Memory.slot;
+      else if (byte === COLON) memory += this.#member();
+      else if (byte === DOT || (isExponent(byte) && isDigit(bytes[at - 1] as number))) memory += Memory.number;
       else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
         memory += Memory.slot + (byte === OPEN_OBJECT ? Memory.map : Memory.list);
+        if (byte === OPEN_ARRAY && bytes[at + 1] !== CLOSE_ARRAY) memory += Memory.items;
         this.#open.push(at);
         if (this.#open.length > MAX_JSON_DEPTH)
           throw new Error(`the JSON is nested more than ${MAX_JSON_DEPTH} levels deep`);
+        this.#members[this.#open.length] = 0;
       } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) this.#close(at, byte);
     }
     this.#at = at;
@@ -101,12 +112,51 @@ class Scan {
     return true;
   }
 
+  /**
+   * Estimates the memory of a member whose key is the last string. Objects with the same keys share their layout and the
+   * keys' text, so only a new key takes memory of its own.
+   */
+  #member(): number {
+    const [bytes, start, end] = [this.#bytes, this.#textStart, this.#textEnd];
+    const depth = this.#open.length;
+    const isFirst = this.#members[depth] === 0;
+    this.#members[depth] = 1;
+    if (isDigit(bytes[start] as number)) return Memory.slot + (isFirst ? Memory.firstIndex : Memory.member);
+    return Memory.slot + (this.#keys.has(bytes, start, end) ? -Memory.text(end - start) : Memory.member);
+  }
+
   #close(at: number, byte: number): void {
     const start = this.#open.pop();
     if (start === undefined || this.#bytes[start] !== (byte === CLOSE_ARRAY ? OPEN_ARRAY : OPEN_OBJECT))
       throw unexpected(at);
     if (at - start > this.#partBytes) this.ends.set(start, at);
   }
+}
+
+/** A cache of the keys in a text: each entry is the place of a key. A key may replace another one with the same hash. */
+class KeyTable {
+  readonly #starts = new Int32Array(KEY_TABLE_SIZE);
+  readonly #ends = new Int32Array(KEY_TABLE_SIZE);
+
+  /** Reports whether the table contains the key, and adds it. */
+  has(bytes: Uint8Array, start: number, end: number): boolean {
+    let hash = end - start;
+    for (let at = start; at < end; at += 1) hash = (hash * 31 + (bytes[at] as number)) | 0;
+    const place = hash & (KEY_TABLE_SIZE - 1);
+    const known = this.#starts[place] as number;
+    const same = known > 0 && (this.#ends[place] as number) - known === end - start;
+    this.#starts[place] = start;
+    this.#ends[place] = end;
+    return same && areEqual(bytes, known, start, end - start);
+  }
+}
+
+/** Places in the table, a power of two: more than the keys that the messages of one service have. */
+const KEY_TABLE_SIZE = 4096;
+
+function areEqual(bytes: Uint8Array, first: number, second: number, length: number): boolean {
+  for (let i = 0; i < length; i += 1) if (bytes[first + i] !== bytes[second + i]) return false;
+  return true;
 }
 
 /** Estimates the memory of the values of JSON text, in bytes. For invalid text, it returns any estimate or throws. */
@@ -167,27 +217,21 @@ class Parts {
   }
 
   async #object(start: number, end: number): Promise<JsonObject> {
-    const { object, parts } = largeObject();
+    const large = new LargeObject();
     await this.#each(
       start,
       end,
       (part) => {
-        const members = this.#parse(part.start, part.end, "{", "}") as JsonObject;
-        const keys = Object.keys(members);
-        parts.push(members);
-        for (const key of keys) setMember(object, key, members[key] as JsonValue);
-        return keys.length;
+        const members = Object.entries(this.#parse(part.start, part.end, "{", "}") as JsonObject);
+        for (const [key, value] of members) large.set(key, value);
+        return members.length;
       },
       async (child, from) => {
         const key = this.#keyBefore(child, from);
-        const value = await this.#container(child, this.#ends.get(child) as number);
-        const part: JsonObject = {};
-        setMember(part, key, value);
-        parts.push(part);
-        setMember(object, key, value);
+        large.set(key, await this.#container(child, this.#ends.get(child) as number));
       },
     );
-    return object;
+    return large.object;
   }
 
   /**
@@ -286,6 +330,10 @@ function endOfString(bytes: Uint8Array, start: number): number {
 function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }
+
+const DOT = 0x2e;
+const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
+const isExponent = (byte: number): boolean => byte === 0x65 || byte === 0x45;
 
 function unexpected(at: number): SyntaxError {
   return new SyntaxError(`the JSON is malformed at byte ${at}`);

@@ -16,10 +16,11 @@ import {
   jsonCodec,
   protoCodec,
 } from "./codec.ts";
+import type { MergeJson } from "./json-division.ts";
 import { estimateJson } from "./json-estimate.ts";
 import { decodeJsonInSteps } from "./json-steps.ts";
 import { parseJsonInSteps } from "./json-text.ts";
-import { tooMuchMemory } from "./memory.ts";
+import { DecodeBudget } from "./memory.ts";
 import { decodeProtoInSteps } from "./proto-steps.ts";
 
 /** Maximum size, in bytes, of a message that is decoded at once. Decoding takes at most 20 ms, whatever the content. */
@@ -69,8 +70,8 @@ export function decodeJsonMessage(
   if (bytes.byteLength <= SMALL_BYTES || fromLargeValue === undefined) {
     return values.fromValue(type, change(decodeJson(bytes)));
   }
-  const maxDecodedBytes = decodedLimit(limits);
-  return parseJsonInSteps(bytes, maxDecodedBytes).then((value) => fromLargeValue(type, change(value), maxDecodedBytes));
+  const budget = new DecodeBudget(decodedLimit(limits));
+  return parseJsonInSteps(bytes, budget).then((value) => fromLargeValue(type, change(value), budget));
 }
 
 /** The JSON functions for one body that is not JSON text but contains JSON, with the limit on memory. */
@@ -81,21 +82,20 @@ export interface BodyJson {
   fromValue(type: DescMessage, value: JsonValue): Steps<object>;
 }
 
-/** Creates the JSON functions for a body of `bodyBytes` bytes. */
+/** Creates the JSON functions for a body of `bodyBytes` bytes. All their results share one limit on memory. */
 export function createBodyJson(values: JsonValues, limits: DecodeLimits, bodyBytes: number): BodyJson {
-  const maxDecodedBytes = decodedLimit(limits);
+  const budget = new DecodeBudget(decodedLimit(limits));
   const isLarge = bodyBytes > SMALL_BYTES;
   return {
     *parse(bytes) {
       if (bytes.byteLength <= SMALL_BYTES) return decodeJson(bytes);
-      return yield* waitFor(parseJsonInSteps(bytes, maxDecodedBytes));
+      return yield* waitFor(parseJsonInSteps(bytes, budget));
     },
     *fromValue(type, value) {
       if (isLarge && values.fromLargeValue !== undefined) {
-        return yield* waitFor(values.fromLargeValue(type, value, maxDecodedBytes));
+        return yield* waitFor(values.fromLargeValue(type, value, budget));
       }
-      const estimate = estimateJson(type, value);
-      if (estimate > maxDecodedBytes) throw tooMuchMemory(estimate, maxDecodedBytes);
+      budget.take(estimateJson(type, value));
       return values.fromValue(type, value);
     },
   };
@@ -112,19 +112,23 @@ export const boundedProtoCodec: Codec = {
 export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
   const codec = createJsonCodec(options);
   const read = { ignoreUnknownFields: true, ...(options.registry && { registry: options.registry }) };
-  const fromLargeValue = (type: DescMessage, value: JsonValue, maxDecodedBytes: number): Promise<object> =>
-    decodeJsonInSteps(type, value, maxDecodedBytes, (one, message, part) => {
-      try {
-        mergeFromJson(one, message, part, read);
-      } catch (cause) {
-        throw inWords(cause);
-      }
-    });
+  const mergeJson: MergeJson = (type, message, part) => {
+    try {
+      mergeFromJson(type, message, part, read);
+    } catch (cause) {
+      throw inWords(cause);
+    }
+  };
+  const steps = { mergeJson, registry: options.registry };
+  const fromLargeValue: JsonValues["fromLargeValue"] = (type, value, budget) =>
+    decodeJsonInSteps(type, value, budget, steps);
   return {
     ...codec,
     values: { ...(codec.values as JsonValues), fromLargeValue },
-    decodeLarge: async (type, bytes, maxDecodedBytes) =>
-      fromLargeValue(type, await parseJsonInSteps(bytes, maxDecodedBytes), maxDecodedBytes),
+    decodeLarge: async (type, bytes, maxDecodedBytes) => {
+      const budget = new DecodeBudget(maxDecodedBytes);
+      return decodeJsonInSteps(type, await parseJsonInSteps(bytes, budget), budget, steps);
+    },
   };
 }
 

@@ -5,7 +5,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { StepCounter, type Steps } from "../../call/steps.ts";
-import { largeObject, setMember } from "../../codec/json-parts.ts";
+import { LargeObject, setMember } from "../../codec/json-parts.ts";
 import type { Cost } from "../cost.ts";
 
 /** Deepest nesting accepted, as in JSON. */
@@ -14,8 +14,8 @@ const MAX_MSGPACK_DEPTH = 100;
 /** The extension type of timestamps. */
 const TIMESTAMP = -1;
 
-/** Members of an object with more of them are kept in parts of this number. */
-const PART_MEMBERS = 256;
+/** Most members of an object whose keys are listed in one step. */
+const SMALL_MAP = 256;
 
 /** Byte order marks are characters here, so they are kept. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -80,17 +80,8 @@ class Reader {
 
   *#map(length: number, depth: number): Steps<JsonObject> {
     this.#announce(2 * length);
-    if (length <= PART_MEMBERS) return yield* this.#members({}, length, depth);
-    const { object, parts } = largeObject();
-    for (let rest = length; rest > 0; rest -= PART_MEMBERS) {
-      const part = yield* this.#members({}, Math.min(rest, PART_MEMBERS), depth);
-      parts.push(part);
-      for (const [key, member] of Object.entries(part)) setMember(object, key, member);
-    }
-    return object;
-  }
-
-  *#members(object: JsonObject, length: number, depth: number): Steps<JsonObject> {
+    const object: JsonObject = {};
+    const large = length <= SMALL_MAP ? undefined : new LargeObject();
     for (let i = 0; i < length; i += 1) {
       if (this.#counter.add(2)) yield undefined;
       const key = this.#scalar(this.#format());
@@ -98,9 +89,10 @@ class Reader {
         throw new Error("a key of a map is neither text nor a number");
       const format = this.#format();
       const value = isContainer(format) ? yield* this.#container(format, depth) : this.#scalar(format);
-      setMember(object, String(key), value);
+      if (large === undefined) setMember(object, String(key), value);
+      else large.set(String(key), value);
     }
-    return object;
+    return large?.object ?? object;
   }
 
   /** Throws for more items than there are bytes: an item takes at least one. */
