@@ -4,7 +4,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -18,6 +18,45 @@ const bundle = {
   format: "esm",
   target: "node20.19",
   logLevel: "warning",
+};
+
+/**
+ * Tiers of the runtime on Node: an entry point of the list loads all modules of the tier before it. esbuild puts modules into one
+ * file if the same entry points load them, and opening a file takes Node longer than compiling it: without tiers, the
+ * 200 modules of `triple-es/node` were in 40 files.
+ */
+const tiers = {
+  index: [
+    "fetch",
+    "health",
+    "hessian2",
+    "java",
+    "json",
+    "msgpack",
+    "node",
+    "opentelemetry",
+    "proto",
+    "reflection",
+    "snappy",
+  ],
+  node: ["discovery", "etcd", "fastify", "nacos", "zookeeper"],
+};
+
+/** The plugin of esbuild that adds the import of their tier to entry points. */
+const wholeTiers = {
+  name: "whole tiers",
+  setup(build) {
+    // The package declares that its modules have no side effects, so that esbuild would drop these imports.
+    build.onResolve({ filter: /^\.\.?\// }, ({ resolveDir, path }) => ({
+      path: resolve(resolveDir, path),
+      sideEffects: true,
+    }));
+    for (const [tier, names] of Object.entries(tiers)) {
+      build.onLoad({ filter: new RegExp(`runtime.dist.(${names.join("|")})\\.js$`) }, ({ path }) => ({
+        contents: `import "./${tier}.js";\n${readFileSync(path, "utf8")}`,
+      }));
+    }
+  },
 };
 
 const parts = {
@@ -46,6 +85,7 @@ const parts = {
       sourcemap: true,
       sourcesContent: false,
       chunkNames: "shared-[hash]",
+      plugins: [wholeTiers],
     });
   },
 
