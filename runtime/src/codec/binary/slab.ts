@@ -48,8 +48,10 @@ export function reserve(writer: MessageWriter, size: number): void {
   writer.pos = length;
 }
 
+/** On Node, memory that is not set to zero first, which costs a large message as much as copying it. */
 function allocate(writer: MessageWriter, size: number): void {
-  writer.bytes = new Uint8Array(size);
+  writer.bytes =
+    typeof Buffer === "function" ? new Uint8Array(Buffer.allocUnsafeSlow(size).buffer) : new Uint8Array(size);
   writer.view = new DataView(writer.bytes.buffer);
   writer.start = 0;
   writer.pos = 0;
