@@ -347,3 +347,23 @@ it("a frame too many on a stream that has ended leaves the other streams of the 
   stop.resolve();
   expect(server.connections).toHaveLength(1);
 });
+
+it("spaces at the ends of a message are part of it, and those of metadata are not", async () => {
+  const server = await startRawServer((stream) => {
+    const fields: Fields = [
+      [":status", "200"],
+      ["content-type", "application/grpc"],
+      ["x-padded", "\t a b "],
+      ["x-blank", " "],
+    ];
+    headers(stream, Flag.endHeaders, ...fields);
+    headers(stream, END, ["grpc-status", "5"], ["grpc-message", " no user: "], ["x-late", "1 "]);
+  });
+  const error = await failureOf(connectGreeter(server.baseUrl).greet({}));
+  expect([error.code, error.rawMessage]).toEqual([Code.NotFound, " no user: "]);
+  expect([error.headers.get("x-padded"), error.headers.get("x-blank"), error.trailers.get("x-late")]).toEqual([
+    "a b",
+    "",
+    "1",
+  ]);
+});

@@ -7,6 +7,7 @@
 import { ConnectionError, ErrorCode, Flag, FrameType, MAX_31_BITS, viewOf } from "./codes.ts";
 import { DataStreams, flowControlError } from "./data.ts";
 import type { ConnectionEvent, ConnectionHandler, OutputOwner, PingKind, Segments } from "./events.ts";
+import { PING_MARKS } from "./events.ts";
 import { readUint31, readUint32, writeGoAway, writePing, writeSettings, writeSettingsAck } from "./frame.ts";
 import { HeaderReader } from "./header-reader.ts";
 import type { Latin1Decoder } from "./hpack/decoder.ts";
@@ -23,13 +24,6 @@ export interface EngineOptions {
   /** The platform's fast conversion of Latin-1 bytes to a string, if it has one. */
   readonly latin1?: Latin1Decoder | undefined;
 }
-
-/** First bytes of our PINGs, by kind. */
-const PING_MARKS: Readonly<Record<PingKind, number>> = {
-  keepalive: 0x74726b61,
-  shutdown: 0x74727364,
-  receipt: 0x74727263,
-};
 
 export abstract class EngineConnection extends DataStreams implements FrameHandler {
   state: "open" | "leaving" | "over" = "open";

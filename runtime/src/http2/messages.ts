@@ -48,6 +48,8 @@ const Kind = {
   Host: 8,
   Te: 9,
   Malformed: 10,
+  /** A field like `Plain` with a space or tab at an end of its value. */
+  Padded: 11,
 } as const;
 
 const NAME_KINDS: ReadonlyMap<string, number> = new Map([
@@ -79,18 +81,21 @@ const REQUEST_PATH = /^(?:\/[!-~]*|\*)$/;
 // No userinfo (RFC 9113, section 8.3.1).
 const AUTHORITY = /^[!-?A-~]*$/;
 const DIGITS = /^[0-9]{1,16}$/;
+const PADDING = /^[ \t]+|[ \t]+$/g;
 
-/** Reports whether a value has no control characters but tab, only bytes as characters, and no space or tab at either end. */
-function isValue(value: string): boolean {
+/** Returns the kind of a value: malformed if it has control characters but tab, or characters that are not bytes. */
+function kindOfValue(value: string): number {
   const { length } = value;
-  if (length === 0) return true;
+  if (length === 0) return Kind.Plain;
   for (let i = 0; i < length; i++) {
     const character = value.charCodeAt(i);
-    if (character < 0x20 ? character !== 0x09 : character === 0x7f || character > 0xff) return false;
+    if (character < 0x20 ? character !== 0x09 : character === 0x7f || character > 0xff) return Kind.Malformed;
   }
-  const first = value.charCodeAt(0);
-  const last = value.charCodeAt(length - 1);
-  return first !== 0x20 && first !== 0x09 && last !== 0x20 && last !== 0x09;
+  return isPadding(value.charCodeAt(0)) || isPadding(value.charCodeAt(length - 1)) ? Kind.Padded : Kind.Plain;
+}
+
+function isPadding(character: number): boolean {
+  return character === 0x20 || character === 0x09;
 }
 
 function isContentLength(value: string): boolean {
@@ -103,9 +108,10 @@ export const MESSAGE_RULES: FieldRules = {
   fieldKind(nameKind, value) {
     switch (nameKind) {
       case Kind.Plain:
+        return kindOfValue(value);
       case Kind.Cookie:
       case Kind.Host:
-        return isValue(value) ? nameKind : Kind.Malformed;
+        return kindOfValue(value) === Kind.Plain ? nameKind : Kind.Malformed;
       case Kind.Method:
         return METHOD.test(value) ? nameKind : Kind.Malformed;
       case Kind.Path:
@@ -136,7 +142,7 @@ export function checkOutgoing(fields: readonly string[]): void {
     if (
       isPseudo ||
       name === "http2-settings" ||
-      MESSAGE_RULES.fieldKind(nameKind, fields[i + 1] as string) === Kind.Malformed
+      MESSAGE_RULES.fieldKind(nameKind, fields[i + 1] as string) >= Kind.Malformed
     ) {
       throw new TypeError(`the field ${JSON.stringify(name)} cannot be sent over HTTP/2, or not with this value`);
     }
@@ -195,7 +201,17 @@ export class BlockBuilder implements FieldSink {
       if (this.#hasHost) this.problem ??= "host occurs twice";
       this.#hasHost = true;
       this.#fields.push(name, value);
-    } else this.problem ??= "a field is invalid";
+    } else if (kind === Kind.Padded && this.#blockKind !== BlockKind.Request) this.#onPadded(name, value);
+    else this.problem ??= "a field is invalid";
+  }
+
+  /**
+   * RFC 9113, section 8.2.1, forbids spaces at the ends of a value. gRPC allows them in responses: they are part of
+   * `grpc-message`, and may be removed from metadata (gRPC over HTTP/2: Responses, Custom-Metadata). A request with one is
+   * malformed.
+   */
+  #onPadded(name: string, value: string): void {
+    this.#fields.push(name, name === "grpc-message" ? value : value.replace(PADDING, ""));
   }
 
   #onPseudo(name: string, value: string, kind: number): void {

@@ -140,10 +140,11 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   }
 
   /**
-   * Closes a stream and releases its resources. `isEnd` is true if the peer has ended its side: it can then have sent nothing
-   * that crossed our reset.
+   * Closes a stream and releases its resources. `isEnd` is true if it is reset for a violation after the peer has ended its
+   * side: the peer can then have sent nothing that crossed our reset. After a reset on request, later frames are ignored in any
+   * case, so that they do not end the other streams.
    */
-  protected close(stream: Stream, state: State, isEnd: boolean = stream.ended): void {
+  protected close(stream: Stream, state: State, isEnd = false): void {
     if (stream.closed) return;
     stream.closed = true;
     stream.state = state;
