@@ -53,7 +53,7 @@ export function keepRegistered<S extends Session>(
   const updates = new Set<Deferred<void>>();
   let instance = given;
   let closing: Promise<void> | undefined;
-
+  let entries: Entries<S> | undefined;
   let state: RegistrationEvent["type"] | undefined;
 
   /** Reports a change of state, not each failed attempt. */
@@ -67,13 +67,12 @@ export function keepRegistered<S extends Session>(
   async function hold(session: S): Promise<void> {
     const wake = changes.set;
     session.lost.addEventListener("abort", wake);
-    let earlier: Instance | undefined;
+    if (entries?.session !== session) entries = new Entries(publisher, session);
     try {
       while (!session.lost.aborted && !ended.signal.aborted) {
         const current = instance;
         const waiting = [...updates];
-        if (current !== earlier) await publisher.publish(session, current, earlier);
-        earlier = current;
+        await entries.publish(current);
         if (session.lost.aborted) return;
         ready.resolve();
         notify({ type: "registered" });
@@ -86,9 +85,6 @@ export function keepRegistered<S extends Session>(
     } finally {
       session.lost.removeEventListener("abort", wake);
     }
-    if (ended.signal.aborted && !session.lost.aborted && earlier !== undefined) {
-      await publisher.withdraw(session, earlier);
-    }
   }
 
   async function run(): Promise<void> {
@@ -96,16 +92,18 @@ export function keepRegistered<S extends Session>(
     while (!ended.signal.aborted) {
       try {
         const session = await publisher.open(ended.signal);
-        if (ended.signal.aborted) return;
+        if (ended.signal.aborted) break;
         await hold(session);
         retry.reset();
       } catch (reason) {
         // The registry is unreachable, or has refused an entry: both may be temporary.
-        if (ended.signal.aborted) return;
+        if (ended.signal.aborted) break;
         notify({ type: "failed", error: RpcError.from(reason, Code.Unavailable) });
         await delayInBackground(retry.next(), ended.signal);
       }
     }
+    // Without an answer, the entries are removed when the session ends.
+    await entries?.withdraw().catch(() => {});
   }
 
   const running = run();
@@ -134,6 +132,40 @@ export function keepRegistered<S extends Session>(
       return closing;
     },
   };
+}
+
+/** The entries that a session holds. */
+class Entries<S extends Session> {
+  readonly session: S;
+  readonly #publisher: Publisher<S>;
+  /** The states of the instance that may have entries: the current one, and those whose removal has failed. */
+  #written: Instance[] = [];
+  /** True if the last state was written completely. */
+  #isComplete = false;
+
+  constructor(publisher: Publisher<S>, session: S) {
+    this.#publisher = publisher;
+    this.session = session;
+  }
+
+  /** Writes a state of the instance, and removes the entries of earlier states, also of those that were written in part. */
+  async publish(current: Instance): Promise<void> {
+    const earlier = this.#written.filter((one) => one !== current);
+    const wasComplete = this.#isComplete;
+    if (wasComplete && earlier.length === 0) return;
+    this.#written = [...earlier, current];
+    this.#isComplete = false;
+    if (!wasComplete) await this.#publisher.publish(this.session, current, undefined);
+    for (const one of earlier) await this.#publisher.publish(this.session, current, one);
+    this.#written = [current];
+    this.#isComplete = true;
+  }
+
+  async withdraw(): Promise<void> {
+    if (this.session.lost.aborted) return;
+    for (const one of this.#written) await this.#publisher.withdraw(this.session, one);
+    this.#written = [];
+  }
 }
 
 interface Deferred<T> {
