@@ -77,7 +77,9 @@ beforeAll(async () => {
     if (!ports.has(port)) ports.set(port, await freePort());
   }
   linkPackages();
-  cpSync(`${ROOT}proto/greet`, join(project, "proto/greet"), { recursive: true });
+  for (const protos of ["proto/greet", "proto/google/api"]) {
+    cpSync(`${ROOT}${protos}`, join(project, protos), { recursive: true });
+  }
   if (hasOpenssl) writeCertificates(join(project, "certs"));
   for (const block of blocks) writeBlock(block);
   await run("npx", ["buf", "generate"], { cwd: project, env: environment });

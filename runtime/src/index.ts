@@ -73,6 +73,7 @@ export type { RetryBudget } from "./client/retry-budget.ts";
 export type { Codec, JsonCodecOptions, JsonValues } from "./codec/codec.ts";
 export type { Compression } from "./codec/compression.ts";
 export {
+  type BodyJson,
   boundedJsonCodec as jsonCodec,
   boundedProtoCodec as protoCodec,
   createBoundedJsonCodec as createJsonCodec,
@@ -87,12 +88,14 @@ export type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { FieldLimits, FieldLimitsInit, HeaderLimitsInit } from "./protocol/header-limits.ts";
 export type { BodyLimits } from "./protocol/options.ts";
+export type { AddedService } from "./server/added-service.ts";
 export type { CallLimits, ServiceLimits } from "./server/call-limits.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";
+export type { MessageBinding } from "./server/message-binding.ts";
 export type { BaseRouterOptions } from "./server/options.ts";
-export type { RequestTarget, Resource } from "./server/resource.ts";
-export type { AddedService, Router, ServiceOptions, VersionMatch } from "./server/router.ts";
+export type { BoundCall, RequestTarget, Resource } from "./server/resource.ts";
+export type { Router, ServiceOptions, VersionMatch } from "./server/router.ts";
 
 /** Options of a router. */
 export interface RouterOptions extends BaseRouterOptions {

@@ -1,8 +1,8 @@
 /**
  * `npm run corpus`: generates code for every proto of google-proto-files that has a service, in several modes, and
  * type-checks all of it; then codecs of all messages, which encode and decode a random value of each message beside
- * protobuf-es. The messages of protoc-gen-es take most of the time; they are kept for the next run. `--only` runs one
- * mode; `--compiler` names the package of another TypeScript: `ts59` or `ts60`.
+ * protobuf-es; then the routes of all rules of google.api.http. The messages of protoc-gen-es take most of the time; they are
+ * kept for the next run. `--only` runs one mode; `--compiler` names the package of another TypeScript: `ts59` or `ts60`.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import { compileCorpus } from "./descriptors.ts";
 import { typeCheck, writeMessages } from "./messages.ts";
 import { writeFiles } from "./output.ts";
 import { ROUND_TRIP_PARAMETER, roundTrip } from "./round-trip.ts";
+import { KNOWN_CONFLICTS, routeCorpus } from "./routes.ts";
 
 interface Mode {
   readonly name: string;
@@ -34,15 +35,16 @@ const modes: readonly Mode[] = [
   { name: "json", parameter: "target=ts,import_extension=js,messages=json", isPlain: true },
   { name: "codecs", parameter: "target=ts,import_extension=js,codecs=true", isWhole: true },
 ];
-/** A further value of `--only`. */
+/** Further values of `--only`. */
 const ROUND_TRIP = "round-trip";
+const ROUTES = "routes";
 
 const { values } = parseArgs({
   options: { only: { type: "string" }, compiler: { type: "string", default: "typescript" } },
 });
 const isWanted = (name: string): boolean => (values.only ?? name) === name;
-if (![...modes.map(({ name }) => name), ROUND_TRIP].some(isWanted)) {
-  throw new Error(`--only is one of ${modes.map(({ name }) => name).join(", ")}, ${ROUND_TRIP}`);
+if (![...modes.map(({ name }) => name), ROUND_TRIP, ROUTES].some(isWanted)) {
+  throw new Error(`--only is one of ${modes.map(({ name }) => name).join(", ")}, ${ROUND_TRIP}, ${ROUTES}`);
 }
 const folder = join(root, ".ci/cache/corpus");
 const begun = performance.now();
@@ -90,6 +92,17 @@ if (isWanted(ROUND_TRIP)) {
   failures += differing.length;
   done(`${ROUND_TRIP} (${ROUND_TRIP_PARAMETER}): ${messages} messages, ${differing.length} failures`);
   for (const line of differing.slice(0, 20)) console.log(`  ${line}`);
+}
+if (isWanted(ROUTES)) {
+  say(`${ROUTES}: reading the rules of google.api.http`);
+  const { routes, invalid, conflicts, lost } = routeCorpus(set);
+  const unknown = conflicts.filter((one) => !KNOWN_CONFLICTS.some((known) => known.test(one)));
+  failures += unknown.length + lost.length;
+  done(
+    `${ROUTES}: ${routes} routes, ${lost.length} that another one hides, ${conflicts.length} conflicts, ` +
+      `${unknown.length} of them unknown, ${invalid.length} invalid rules`,
+  );
+  for (const line of [...invalid, ...unknown, ...lost].slice(0, 40)) console.log(`  ${line}`);
 }
 console.log(`${failures} diagnostics and failures in all, after ${((performance.now() - begun) / 1000).toFixed(0)} s`);
 process.exitCode = failures === 0 ? 0 : 1;

@@ -113,6 +113,8 @@ describe("the protocol", () => {
   });
   const settings = {
     bodyKinds: [],
+    codecs: [],
+    maxMessageBytes: 1_000,
     interceptors: [],
     onError: () => {},
     versionMatch: "exact" as const,

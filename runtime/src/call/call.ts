@@ -3,7 +3,7 @@
  * protocols and handlers use these types, on clients and on servers.
  */
 import type { Metadata } from "./metadata.ts";
-import type { Method } from "./method.ts";
+import type { JsonPayloadCall, Method } from "./method.ts";
 import type { Peer } from "./peer.ts";
 
 export type { Method, MethodKind } from "./method.ts";
@@ -133,10 +133,15 @@ export interface Handler {
   readonly call: Call;
   /** Kinds of request body that the method accepts in addition to the formats of the codecs. Default: none. */
   readonly bodies?: readonly string[];
-  /** True if requests from other origins are refused when their body needs no CORS preflight. Default: true. */
-  readonly csrf?: boolean;
+  /**
+   * True if requests from other origins are refused when their body needs no CORS preflight; `always` if all requests from
+   * other origins are. Default: true.
+   */
+  readonly csrf?: boolean | "always";
   /** Limits of the calls of this method: size of messages in bytes, timeout in milliseconds. Default: those of the router. */
   readonly limits?: { readonly maxMessageBytes?: number | undefined; readonly maxTimeoutMs?: number | undefined };
   /** Other methods with the same path; the payload distinguishes them. Default: none. */
   readonly overloads?: readonly Handler[];
+  /** The encoding of the messages over sub-protocol A, for a single call. Default: that of the codec or payload. */
+  readonly binding?: JsonPayloadCall;
 }

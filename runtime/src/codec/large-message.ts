@@ -82,6 +82,11 @@ export interface BodyJson {
   fromValue(type: DescMessage, value: JsonValue): Steps<object>;
 }
 
+/** Returns the JSON functions of the first codec that has some, or those of the built-in codec. */
+export function jsonValuesOf(codecs: readonly Codec[]): JsonValues {
+  return codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
+}
+
 /** Creates the JSON functions for a body of `bodyBytes` bytes. All their results share one limit on memory. */
 export function createBodyJson(values: JsonValues, limits: DecodeLimits, bodyBytes: number): BodyJson {
   const budget = new DecodeBudget(decodedLimit(limits));

@@ -102,9 +102,9 @@ class FetchRequest implements HttpRequest {
   #unlink = (): void => {};
   #closed = false;
 
-  constructor(request: Request, { host, pathname }: URL, pathOf: (target: string) => string) {
+  constructor(request: Request, { host, pathname, search }: URL, pathOf: (target: string) => string) {
     this.method = request.method;
-    this.path = pathOf(pathname);
+    this.path = pathOf(pathname) + search;
     this.authority = host;
     this.headers = readHeaders(request.headers);
     this.body = readBody(request.body, request, () => "the body of the request ended early");

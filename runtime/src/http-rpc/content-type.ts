@@ -8,8 +8,8 @@ import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { BodyContent, GeneratedCodec, HttpRpcPayloadCall, Method, PayloadBody } from "../call/method.ts";
 import { immediate, runInSteps, type Steps, waitFor } from "../call/steps.ts";
-import { type Codec, type JsonValues, jsonCodec } from "../codec/codec.ts";
-import { createBodyJson, type DecodeLimits } from "../codec/large-message.ts";
+import { type Codec, jsonCodec } from "../codec/codec.ts";
+import { createBodyJson, type DecodeLimits, jsonValuesOf } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { decodeArguments } from "./arguments.ts";
@@ -50,7 +50,7 @@ export interface Formats {
 
 /** Prepares all formats, which do not depend on a request. */
 export function createFormats(options: ServerProtocolOptions): Formats {
-  const json = options.codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
+  const json = jsonValuesOf(options.codecs);
   const ownNames = options.codecs.map(({ name }) => `application/${name}`);
   const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec, ownNames).map((name) => [name, codec])));
   const requests = new Map(Array.from(codecs, ([name, codec]) => [name, codecFormat(name, codec, options)]));
@@ -64,8 +64,8 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   const asJson = responseFormat(JSON_TYPE, encodeJson);
 
   /**
-   * The formats of methods whose messages have no schema. They accept JSON even without a JSON codec, because codecs
-   * encode messages with schemas.
+   * The formats of methods whose messages have no schema, and of calls with a binding. They accept JSON even without a JSON
+   * codec, because codecs encode messages with schemas.
    */
   const payloadRequests: ReadonlyMap<string, RequestFormat> = new Map([
     [JSON_TYPE, { ...codecFormat(JSON_TYPE, jsonCodec, options), response: asJson }],
@@ -105,8 +105,8 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     };
   }
 
-  const codecsOf = ({ method }: Handler): ReadonlyMap<string, RequestFormat> =>
-    method.payload === undefined ? requests : payloadRequests;
+  const codecsOf = ({ method, binding }: Handler): ReadonlyMap<string, RequestFormat> =>
+    method.payload === undefined && binding === undefined ? requests : payloadRequests;
 
   function findOther(contentType: string | undefined, handler: Handler): RequestFormat {
     const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);

@@ -64,9 +64,9 @@ export type OriginPolicy = (origin: string, withCredentials: boolean) => boolean
  * CORS preflight. It applies the rules of Go's `http.CrossOriginProtection`: a request is refused if the browser's
  * `sec-fetch-site` is cross-site or same-site or, without that field, if its `origin` has another host. Current
  * browsers send one of the two fields. A request passes if `cors` allows its origin, or if it has
- * `tri-protocol-version`, which a page cannot send to another site without a preflight.
+ * `tri-protocol-version`, which a page cannot send to another site without a preflight. `what` names the request in the error.
  */
-export function checkOrigin(request: HttpRequest, allowsOrigin: OriginPolicy = () => false): void {
+export function checkOrigin(request: HttpRequest, what: string, allowsOrigin: OriginPolicy = () => false): void {
   const { headers } = request;
   if (headers.has("tri-protocol-version")) return;
   const origin = headers.get("origin");
@@ -79,7 +79,7 @@ export function checkOrigin(request: HttpRequest, allowsOrigin: OriginPolicy = (
   throw new Refusal(
     403,
     Code.PermissionDenied,
-    `content type ${headers.get("content-type")} is refused from pages of other sites (${field}); ` +
+    `${what} is refused from pages of other sites (${field}); ` +
       `allow the origin with the option cors, or send tri-protocol-version: ${PROTOCOL_VERSION}`,
   );
 }

@@ -51,7 +51,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const failed = (reason: unknown): HttpResponse => {
       const error = asRpcError(reason, request.path);
       context?.answered(error);
-      return failure(error, options.registry);
+      return rpcErrorResponse(error, options.registry);
     };
     let call: HttpRpcCall;
     try {
@@ -67,7 +67,9 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const handler = checkRequest(request, found);
     const requestFormat = formats.findRequest(request.headers.get("content-type"), handler);
     const headers = readCallHeaders(request.headers, options, negotiate);
-    if (requestFormat.safelisted && handler.csrf !== false) checkOrigin(request, options.allowsOrigin);
+    const { csrf = true } = handler;
+    if (csrf === "always") checkOrigin(request, "a request without a JSON body", options.allowsOrigin);
+    else if (csrf && requestFormat.safelisted) checkOrigin(request, contentTypeOf(request), options.allowsOrigin);
     const responseFormat = formats.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;
     const context = new ServerContext(request, limitTimeout(timeoutMs, handler.limits));
@@ -124,6 +126,10 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
   return { accepts: () => true, serve };
 }
 
+function contentTypeOf({ headers }: HttpRequest): string {
+  return `content type ${headers.get("content-type")}`;
+}
+
 /** Throws for requests that are invalid whatever their body, and returns the handler of all others. */
 function checkRequest(request: HttpRequest, handler: Handler | undefined): Handler {
   if (handler === undefined) {
@@ -161,22 +167,25 @@ function responseHeaders(
 
 function decode(call: HttpRpcCall, bytes: Uint8Array): object | Promise<object> {
   const { requestFormat, payload } = call;
-  const { method } = call.handler;
+  const { method, binding } = call.handler;
   const failed = (cause: unknown): never => {
     throw decodeError(method.input === undefined ? `the arguments of ${method.path}` : method.input.typeName, cause);
   };
   try {
     const message =
-      method.payload === undefined
+      method.payload === undefined && binding === undefined
         ? requestFormat.decode(method.input, bytes, method.codecs?.input)
-        : (payload as HttpRpcPayloadCall).decode(requestFormat.openBody(bytes));
+        : (binding ?? (payload as HttpRpcPayloadCall)).decode(requestFormat.openBody(bytes));
     return message instanceof Promise ? message.catch(failed) : message;
   } catch (cause) {
     return failed(cause);
   }
 }
 
-function encode({ handler: { method }, responseFormat, payload }: HttpRpcCall, message: object): Uint8Array {
+function encode(call: HttpRpcCall, message: object): Uint8Array {
+  const { responseFormat, payload } = call;
+  const { method, binding } = call.handler;
+  if (binding !== undefined) return binding.encode(message);
   if (method.payload === undefined) return responseFormat.encode(method.output, message, method.codecs?.output);
   return responseFormat.encodeResult(payload as HttpRpcPayloadCall, message);
 }
@@ -195,8 +204,8 @@ const ERROR_FIELDS = responseFields("application/json");
  */
 const UNSUPPORTED_FIELDS = responseFields("application/json; charset=utf-8");
 
-/** Creates the response for an error. */
-function failure(error: RpcError, registry: Registry | undefined): HttpResponse {
+/** Creates the response for an error. `registry` has the types of the details that are also sent as JSON. */
+export function rpcErrorResponse(error: RpcError, registry?: Registry | undefined): HttpResponse {
   const status = httpStatusOf(error);
   const headers = new Metadata(status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS);
   // Protocol headers are taken only from a refusal. Other errors may come from a user's code or from a call to another

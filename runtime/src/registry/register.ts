@@ -13,7 +13,8 @@ import type {
   RegistrationMode,
   Registry,
 } from "../discovery/registry.ts";
-import type { AddedService, Router } from "../server/router.ts";
+import type { AddedService } from "../server/added-service.ts";
+import type { Router } from "../server/router.ts";
 import { checkAttributes } from "./dubbo/attributes.ts";
 import { serveMetadata } from "./metadata-service.ts";
 

@@ -23,10 +23,14 @@ export interface CorsOptions {
 const DEFAULT_MAX_AGE_S = 7_200;
 
 /**
- * Answers preflight requests, and adds to responses the fields that allow pages to read them. Throws a `TypeError` or
- * `RangeError` for invalid options.
+ * Answers preflight requests, and adds to responses the fields that allow pages to read them. `servesMethod` reports whether
+ * pages may use another HTTP method than POST at a path. Throws a `TypeError` or `RangeError` for invalid options.
  */
-export function withCors(exchange: Exchange, options: CorsOptions): Exchange {
+export function withCors(
+  exchange: Exchange,
+  options: CorsOptions,
+  servesMethod: (method: string, path: string) => boolean,
+): Exchange {
   const { origins, credentials = false, maxAge = DEFAULT_MAX_AGE_S } = checkOptions(options);
   const allowed = new Set(origins);
 
@@ -38,10 +42,12 @@ export function withCors(exchange: Exchange, options: CorsOptions): Exchange {
     return credentials ? fields.append("access-control-allow-credentials", "true") : fields;
   }
 
-  function answerPreflight(origin: string, { headers }: HttpRequest): HttpResponse {
+  function answerPreflight(origin: string, { headers, path }: HttpRequest): HttpResponse {
     const granted = grant(origin);
     if (granted === undefined) return refusal(origin);
-    granted.append("access-control-allow-methods", "POST");
+    const method = headers.get("access-control-request-method") ?? "";
+    const isServed = METHOD_NAME.test(method) && method !== "POST" && servesMethod(method, path);
+    granted.append("access-control-allow-methods", isServed ? method : "POST");
     // The names of metadata are not known in advance, so every name that the page requests is allowed.
     const wanted = headers.get("access-control-request-headers") ?? "";
     if (HEADER_LIST.test(wanted)) granted.append("access-control-allow-headers", wanted);
@@ -74,6 +80,9 @@ export function createOriginPolicy({ origins, credentials }: CorsOptions) {
   return (origin: string, withCredentials: boolean): boolean =>
     (origins === "*" || origins.includes(origin)) && (!withCredentials || credentials === true);
 }
+
+/** The name of an HTTP method that pages may use. */
+const METHOD_NAME = /^[A-Z]+$/;
 
 // 1#field-name, the form in which preflight requests list names
 const HEADER_LIST = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;

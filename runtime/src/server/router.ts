@@ -8,10 +8,12 @@ import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
+import type { AddedService } from "./added-service.ts";
 import { ConcurrencyLimiter, checkServiceLimits, type ServiceLimits } from "./call-limits.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
 import { checkService, createHandlers } from "./handler.ts";
-import type { RequestTarget, Resource } from "./resource.ts";
+import { type BindingOptions, bindHandler } from "./message-binding.ts";
+import type { BoundCall, RequestTarget, Resource } from "./resource.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
@@ -32,12 +34,6 @@ export interface ServiceOptions extends Selector {
   readonly limits?: ServiceLimits | undefined;
 }
 
-/** A service that has been added to a router, with its version and group. */
-export interface AddedService {
-  readonly service: ServiceDef<object, object>;
-  readonly selector: Selector;
-}
-
 export interface Router {
   /**
    * Adds a service. The implementation is an object or a class instance with a function for every method.
@@ -52,7 +48,10 @@ export interface Router {
   ) => this;
   /** The added services, in order. A service with two versions or groups is listed twice. */
   readonly services: readonly AddedService[];
-  /** Adds a resource: plain HTTP for paths that are not paths of methods. The first resource that serves a request answers. */
+  /**
+   * Adds a resource: plain HTTP for requests that are not calls, because no method has their path, or because their HTTP method
+   * is not POST. The first resource that serves a request answers.
+   */
   readonly mount: (resource: Resource) => this;
   /** Reports whether a request belongs to a service of the router, even if its method is unknown, or to a resource. */
   readonly serves: (request: RequestTarget) => boolean;
@@ -78,7 +77,7 @@ export interface RouterPolicy {
   readonly cors: CorsOptions | undefined;
 }
 
-export interface RouterSettings extends RouterPolicy {
+export interface RouterSettings extends RouterPolicy, BindingOptions {
   /** Protocols in the order in which they are tried. The last one answers requests that no other accepts. */
   readonly protocols: readonly ServerProtocol[];
   /** The kinds of body that the protocols support. */
@@ -133,6 +132,17 @@ export function createRouterWith(settings: RouterSettings): Router {
     for (const one of [name, alias.method]) aliases.set(`/${alias.service}/${one}`, path);
   }
 
+  const callBound: BoundCall = (request, binding) => {
+    const handler = find(withoutQuery(request.path), readSelector(request.headers));
+    return defaultProtocol().serve(request, handler && bindHandler(handler, binding, settings));
+  };
+
+  function defaultProtocol(): ServerProtocol {
+    const protocol = protocols.at(-1);
+    if (protocol === undefined) throw new Error("a router needs a protocol");
+    return protocol;
+  }
+
   const router: Router = {
     services,
     add(service, implementation, options = {}) {
@@ -157,29 +167,35 @@ export function createRouterWith(settings: RouterSettings): Router {
       }
       services.push({ service, selector });
       names.add(service.typeName);
+      for (const resource of resources) resource.onAdd?.({ service, selector });
       return router;
     },
     mount(resource) {
+      for (const added of services) resource.onAdd?.(added);
       resources.push(resource);
       return router;
     },
     serves({ method, path }) {
       return names.has(serviceOf(path)) || findResource({ method, path: withoutQuery(path) }) !== undefined;
     },
-    exchange: cors === undefined ? answer : withCors(answer, cors),
+    exchange: cors === undefined ? answer : withCors(answer, cors, servesMethod),
   };
   return router;
+
+  /** Reports whether pages may use the HTTP method at the path: a resource takes others than POST. */
+  function servesMethod(method: string, target: string): boolean {
+    return findResource({ method, path: withoutQuery(target) }) !== undefined;
+  }
 
   function answer(request: HttpRequest): Promise<HttpResponse> {
     const path = withoutQuery(request.path);
     const handler = find(path, readSelector(request.headers));
-    if (handler === undefined && resources.length > 0) {
+    if (resources.length > 0 && (handler === undefined || request.method !== "POST")) {
       const resource = findResource({ method: request.method, path });
-      if (resource !== undefined) return resource.exchange(request);
+      if (resource !== undefined) return resource.exchange(request, callBound);
     }
     const contentType = request.headers.get("content-type") ?? "";
-    const protocol = protocols.find((one) => one.accepts(contentType)) ?? protocols.at(-1);
-    if (protocol === undefined) throw new Error("a router needs a protocol");
+    const protocol = protocols.find((one) => one.accepts(contentType)) ?? defaultProtocol();
     return protocol.serve(request, handler);
   }
 }

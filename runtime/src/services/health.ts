@@ -6,7 +6,8 @@ import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
 import { HealthDef, type HealthHandler } from "../gen/grpc/health/v1/health_triple.ts";
-import type { AddedService, Router, ServiceOptions } from "../server/router.ts";
+import type { AddedService } from "../server/added-service.ts";
+import type { Router, ServiceOptions } from "../server/router.ts";
 import { createProbes, type ProbePaths } from "./probes.ts";
 
 export { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";

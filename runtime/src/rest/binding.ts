@@ -1,0 +1,111 @@
+/**
+ * The encoding of a call at a route: the request message is in the path, the query and the body; the response message, or a
+ * field of it, is the body.
+ */
+import { create, type DescField, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { RpcError } from "../call/error.ts";
+import type { Steps } from "../call/steps.ts";
+import type { JsonValues } from "../codec/codec.ts";
+import type { BodyJson } from "../codec/large-message.ts";
+import { isTextual } from "../http-rpc/body/parameters.ts";
+import { badRequest } from "../http-rpc/headers.ts";
+import { decodingReason, quote } from "../protocol/error.ts";
+import { setAtPath } from "./field-path.ts";
+import { parseQuery, parseValue } from "./query.ts";
+import type { RouteMatch } from "./route-table.ts";
+import type { Route } from "./rule.ts";
+import { decodeSegment, type TemplateVariable } from "./template.ts";
+
+/** Decodes the request message of a call at a route. Throws a bad request for a malformed part of it. */
+export function* decodeRequest(
+  { route, segments }: RouteMatch<Route>,
+  query: string,
+  body: Uint8Array,
+  json: BodyJson,
+): Steps<object> {
+  const { target, variables, template } = route;
+  const members = yield* parseQuery(json, route, query);
+  for (const [index, path] of variables.entries()) {
+    const variable = template.variables[index] as TemplateVariable;
+    const name = variable.fieldPath.join(".");
+    const value = yield* parseValue(json, path, capture(variable, segments), `${quote(name)} in the path`);
+    if (value !== undefined) members.push({ path, value });
+  }
+  const message = yield* decodeBody(route, body, json);
+  if (members.length > 0 && !isObject(message)) throw badRequest("the body must be a JSON object");
+  for (const { path, value } of members) setAtPath(message as JsonObject, path, value);
+  try {
+    return yield* json.fromValue(target.input, message);
+  } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
+    throw badRequest(`the request cannot be decoded as ${target.input.typeName}: ${decodingReason(cause)}`, cause);
+  }
+}
+
+/** Returns the text of a variable. The text of several segments keeps `%2F`, so that slashes in a segment remain visible. */
+function capture({ start, end, isMulti, fieldPath }: TemplateVariable, segments: readonly string[]): string {
+  const raw = segments.slice(start, end).join("/");
+  const text = decodeSegment(isMulti ? raw.replaceAll(/%(?=2[fF])/g, "%25") : raw);
+  if (text !== undefined) return text;
+  throw badRequest(`"${fieldPath.join(".")}" in the path is not percent-encoded UTF-8: ${quote(raw)}`);
+}
+
+/** Returns the JSON of the request message without the fields of path and query. */
+function* decodeBody({ body, method, template, target }: Route, bytes: Uint8Array, json: BodyJson): Steps<JsonValue> {
+  if (bytes.byteLength === 0) return {};
+  if (body === undefined) throw badRequest(`${method} ${template.text} takes no body`);
+  let value: JsonValue;
+  try {
+    value = yield* json.parse(bytes);
+  } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
+    throw badRequest(`the body is not JSON: ${decodingReason(cause)}`, cause);
+  }
+  if (body !== "*") return { [body.jsonName]: value };
+  // The JSON of a message such as Value need not be an object.
+  if (isObject(value) || isTextual(target.input)) return value;
+  throw badRequest(`the body must be a JSON object, the fields of ${target.input.typeName}`);
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Encodes the response of a call at a route as JSON. A field that is not set has its default value. */
+export function encodeResponse({ target, responseBody }: Route, message: object, values: JsonValues): JsonValue {
+  const value = values.toValue(target.output, message);
+  if (responseBody === undefined) return value;
+  return (value as JsonObject)[responseBody.jsonName] ?? defaultOf(responseBody, values);
+}
+
+function defaultOf(field: DescField, values: JsonValues): JsonValue {
+  switch (field.fieldKind) {
+    case "list":
+      return [];
+    case "map":
+      return {};
+    case "message":
+      return field.message.typeName === "google.protobuf.Value"
+        ? null
+        : values.toValue(field.message, create(field.message));
+    case "enum":
+      return field.enum.values[0]?.name ?? 0;
+    case "scalar":
+      return defaultOfScalar(field.scalar);
+  }
+}
+
+/** 64-bit integers are strings in JSON. */
+const LONGS: readonly ScalarType[] = [
+  ScalarType.INT64,
+  ScalarType.UINT64,
+  ScalarType.SINT64,
+  ScalarType.FIXED64,
+  ScalarType.SFIXED64,
+];
+
+function defaultOfScalar(scalar: ScalarType): JsonValue {
+  if (scalar === ScalarType.BOOL) return false;
+  if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return "";
+  return LONGS.includes(scalar) ? "0" : 0;
+}

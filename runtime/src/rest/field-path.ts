@@ -1,0 +1,77 @@
+/**
+ * Field paths such as `sub.subfield`: the fields of a request message that path templates and query parameters name.
+ */
+import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { MAX_JSON_DEPTH } from "../codec/json-syntax.ts";
+import { findField, isTextual } from "../http-rpc/body/parameters.ts";
+import { badRequest } from "../http-rpc/headers.ts";
+
+/** The fields from a message to one of its leaves, outermost first. */
+export type FieldPath = readonly [DescField, ...DescField[]];
+
+/** A field path, or the reason why the names are none. */
+export type ResolvedPath = { readonly path: FieldPath } | { readonly problem: string } | undefined;
+
+/**
+ * Finds the fields with the names, which are JSON names or names in the proto file. Returns `undefined` if there is no such
+ * field, and a problem if a field on the way has no fields of its own, or the last one cannot be given as text.
+ */
+export function resolvePath(type: DescMessage, names: readonly string[]): ResolvedPath {
+  if (names.length > MAX_JSON_DEPTH) return { problem: `has more than ${MAX_JSON_DEPTH} names` };
+  const path: DescField[] = [];
+  let parent: DescMessage | undefined = type;
+  for (const name of names) {
+    if (parent === undefined) {
+      return {
+        problem: `has a name after "${path.at(-1)?.name}", which has no fields that have parameters of their own`,
+      };
+    }
+    const field = findField(parent, name);
+    if (field === undefined) return undefined;
+    path.push(field);
+    parent = field.fieldKind === "message" && !isTextual(field.message) ? field.message : undefined;
+  }
+  const [first, ...others] = path;
+  const last = path.at(-1);
+  if (first === undefined || last === undefined) return undefined;
+  if (parent !== undefined)
+    return { problem: `is a message; name one of its fields, such as ${exampleOf(names, parent)}` };
+  if (last.fieldKind === "map") return { problem: "is a map, which text cannot give" };
+  if (last.fieldKind === "list" && last.message !== undefined && !isTextual(last.message)) {
+    return { problem: "is a list of messages, which text cannot give" };
+  }
+  return { path: [first, ...others] };
+}
+
+function exampleOf(names: readonly string[], { fields }: DescMessage): string {
+  return [...names, fields[0]?.jsonName ?? "field"].join(".");
+}
+
+/** The key of a field path, which is equal for all spellings of its names. */
+export function keyOf(path: FieldPath): string {
+  return path.map(({ jsonName }) => jsonName).join(".");
+}
+
+/**
+ * Sets the member at the field path in the JSON of a message. It replaces a member that the JSON has under either name of the
+ * field. Throws a bad request if a member on the way is no object.
+ */
+export function setAtPath(json: JsonObject, path: FieldPath, value: JsonValue): void {
+  let parent = json;
+  const last = path.length - 1;
+  for (const [index, field] of path.entries()) {
+    const { jsonName, name } = field;
+    if (index === last) {
+      if (name !== jsonName) delete parent[name];
+      parent[jsonName] = value;
+      return;
+    }
+    const known: JsonValue = (Object.hasOwn(parent, jsonName) ? parent[jsonName] : parent[name]) ?? {};
+    if (typeof known !== "object" || known === null || Array.isArray(known)) {
+      throw badRequest(`the member "${jsonName}" of the body must be an object`);
+    }
+    if (name !== jsonName) delete parent[name];
+    parent[jsonName] = known;
+    parent = known;
+  }
+}
