@@ -1,6 +1,7 @@
 /** The functions and types that generated codecs import. */
 export * from "./map.ts";
 export { createMessageCodec, type DecodeMessage, type MessageCodec } from "./message.ts";
+export type { Long } from "./numbers.ts";
 export * from "./reader.ts";
 export {
   MessageReader,
@@ -26,7 +27,6 @@ export {
 export { MessageWriter } from "./slab.ts";
 export { structFromJson, structToJson } from "./struct.ts";
 export type { UnknownField } from "./unknown.ts";
-export type { Long } from "./writer.ts";
 export {
   beginField,
   checkType,

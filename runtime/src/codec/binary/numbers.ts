@@ -1,7 +1,19 @@
 /** Conversion of field values to numbers: accepts and rejects the same values as protobuf-es, and throws for rejected ones. */
 
-/** A buffer for numbers of several bytes, in little-endian order. */
-export const scratch: DataView = new DataView(new ArrayBuffer(8));
+/** The values that protobuf-es accepts for 64-bit integers. */
+export type Long = bigint | string | number;
+
+/** Memory for one number of eight bytes. Views of it are faster than the methods of `DataView` for 64-bit integers. */
+const memory = /*@__PURE__*/ new ArrayBuffer(8);
+export const signed: BigInt64Array = /*@__PURE__*/ new BigInt64Array(memory);
+export const unsigned: BigUint64Array = /*@__PURE__*/ new BigUint64Array(memory);
+export const doubles: Float64Array = /*@__PURE__*/ new Float64Array(memory);
+export const floats: Float32Array = /*@__PURE__*/ new Float32Array(memory);
+/** The halves of the number. Their indexes, {@link LOW} and {@link HIGH}, depend on the byte order of the machine. */
+export const words: Int32Array = /*@__PURE__*/ new Int32Array(memory);
+doubles[0] = 1;
+export const HIGH: number = words[0] === 0 ? 1 : 0;
+export const LOW: number = 1 - HIGH;
 
 /** Converts a number or string to a signed 32-bit integer. */
 export function toInt32(value: unknown): number {
@@ -32,12 +44,11 @@ export function toFloat(value: unknown): number {
   throw invalid("float", value);
 }
 
-/** Converts to a 64-bit integer, in a buffer that the next call overwrites. */
-export function toLong(value: bigint | string | number, isSigned: boolean): DataView {
+/** Converts to a 64-bit integer in `view`, which is {@link signed} or {@link unsigned}, and thereby in {@link words}. */
+export function toLong(value: Long, view: BigInt64Array | BigUint64Array): void {
   const long = typeof value === "bigint" ? value : BigInt(value);
-  scratch.setBigInt64(0, long, true);
-  if ((isSigned ? scratch.getBigInt64(0, true) : scratch.getBigUint64(0, true)) === long) return scratch;
-  throw invalid(isSigned ? "int64" : "uint64", value);
+  view[0] = long;
+  if (view[0] !== long) throw invalid(view === signed ? "int64" : "uint64", value);
 }
 
 function invalid(type: string, value: unknown): Error {

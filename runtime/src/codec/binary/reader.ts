@@ -10,7 +10,6 @@ import { encodeInto, writeInt32 } from "./writer.ts";
 
 /** Messages that are nested deeper than this are rejected, as in protobuf-es and protobuf's own implementations. */
 const RECURSION_LIMIT = 100;
-const END_GROUP = 4;
 
 /** The default of bytes fields. It is shared, because it has no bytes that could be changed. */
 export const EMPTY_BYTES: Uint8Array = new Uint8Array(0);
@@ -35,16 +34,10 @@ export function leaveMessage(reader: MessageReader, end: number): void {
 /** Reads a tag: the field number, shifted by three, and the wire type. Generated code decides by the field number only. */
 export function readTag(reader: MessageReader): number {
   const start = reader.pos;
-  const byte = reader.bytes[start] as number;
-  if (byte > 7 && byte < 0x80 && (byte & 7) < 6) {
-    reader.pos = start + 1;
-    return byte;
-  }
   const tag = readVarint32(reader);
-  const size = reader.pos - start;
   // A tag has at most 32 bits: four of its fifth byte.
-  const isTooLong = size > 4 && (size > 5 || (reader.bytes[start + 4] as number) > 0x0f);
-  if (isTooLong || tag < 8 || (tag & 7) > 5) throw new Error(`illegal tag ${tag}`);
+  const isTooLong = reader.pos - start > 4 && (reader.bytes[start + 4] as number) > 0x0f;
+  if (tag < 8 || (tag & 7) > 5 || isTooLong) throw new Error(`illegal tag ${tag}`);
   return tag;
 }
 
@@ -67,7 +60,8 @@ export function unknownEnum(fields: UnknownField[] | undefined, tag: number, val
 
 /** Reports whether the tag ends the group with the field number `no`. Throws for the end tag of another group. */
 export function endsGroup(reader: MessageReader, tag: number, no: number): boolean {
-  if ((tag & 7) !== END_GROUP) return false;
+  // The wire type 4 is the end of a group.
+  if ((tag & 7) !== 4) return false;
   checkGroup(tag >>> 3 === no);
   reader.groupEnded = true;
   return true;

@@ -2,14 +2,14 @@
  * Cursor over received bytes, and functions that read the scalar types of protobuf from it (Encoding, "Message Structure").
  * They are functions and not methods, so that a bundle has those only that its messages need.
  */
-import { scratch } from "./numbers.ts";
-import { readUtf8 } from "./text.ts";
+import { doubles, floats, HIGH, LOW, signed, unsigned, words } from "./numbers.ts";
+import { lenient, readUtf8, strict } from "./text.ts";
 
 export class MessageReader {
-  readonly bytes: Uint8Array;
+  declare readonly bytes: Uint8Array;
   /** Offset of the next byte to read. A malformed length may move it past `length`; the next read then fails. */
   pos = 0;
-  readonly length: number;
+  declare readonly length: number;
   /** The number of messages and groups around the offset. */
   depth = 0;
   groupEnded = false;
@@ -28,18 +28,20 @@ export function readEndOffset(reader: MessageReader): number {
 
 /** Reads a varint of up to ten bytes. Returns its lower 32 bits. */
 export function readVarint32(reader: MessageReader): number {
+  const byte = reader.bytes[reader.pos] as number;
+  // Past the end, it is undefined.
+  if (!(byte < 0x80)) return readLongVarint(reader);
+  reader.pos++;
+  return byte;
+}
+
+/** Reads a varint of more than one byte. */
+function readLongVarint(reader: MessageReader): number {
   const { bytes, pos } = reader;
-  const byte = bytes[pos] as number;
-  if (byte < 0x80) {
-    reader.pos = pos + 1;
-    return byte;
-  }
   const next = bytes[pos + 1] as number;
-  if (next < 0x80) {
-    reader.pos = pos + 2;
-    return (byte & 0x7f) | (next << 7);
-  }
-  return varint(reader).getUint32(0, true);
+  if (!(next < 0x80)) return varint(reader);
+  reader.pos = pos + 2;
+  return ((bytes[pos] as number) & 0x7f) | (next << 7);
 }
 
 export function readInt32(reader: MessageReader): number {
@@ -58,17 +60,19 @@ export function readEnum<Value extends number>(reader: MessageReader): Value {
 
 export function readBool(reader: MessageReader): boolean {
   const byte = reader.bytes[reader.pos] as number;
-  if (!(byte < 2)) return readUint64(reader) !== 0n;
+  if (!(byte < 2)) return readInt64(reader) !== 0n;
   reader.pos++;
   return byte === 1;
 }
 
 export function readInt64(reader: MessageReader): bigint {
-  return varint(reader).getBigInt64(0, true);
+  varint(reader);
+  return signed[0] as bigint;
 }
 
 export function readUint64(reader: MessageReader): bigint {
-  return varint(reader).getBigUint64(0, true);
+  varint(reader);
+  return unsigned[0] as bigint;
 }
 
 export function readSint64(reader: MessageReader): bigint {
@@ -77,27 +81,34 @@ export function readSint64(reader: MessageReader): bigint {
 }
 
 export function readFixed32(reader: MessageReader): number {
-  return fixed(reader, 4).getUint32(0, true);
+  return readSfixed32(reader) >>> 0;
 }
 
 export function readSfixed32(reader: MessageReader): number {
-  return fixed(reader, 4).getInt32(0, true);
+  const { bytes } = reader;
+  const at = advance(reader, 4);
+  const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
+  return low | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24);
 }
 
 export function readFixed64(reader: MessageReader): bigint {
-  return fixed(reader, 8).getBigUint64(0, true);
+  fixed64(reader);
+  return unsigned[0] as bigint;
 }
 
 export function readSfixed64(reader: MessageReader): bigint {
-  return fixed(reader, 8).getBigInt64(0, true);
+  fixed64(reader);
+  return signed[0] as bigint;
 }
 
 export function readFloat(reader: MessageReader): number {
-  return fixed(reader, 4).getFloat32(0, true);
+  words[0] = readSfixed32(reader);
+  return floats[0] as number;
 }
 
 export function readDouble(reader: MessageReader): number {
-  return fixed(reader, 8).getFloat64(0, true);
+  fixed64(reader);
+  return doubles[0] as number;
 }
 
 /** Reads a bytes field as a view of the received bytes, without a copy. */
@@ -107,12 +118,12 @@ export function readBytes(reader: MessageReader): Uint8Array {
 
 /** Reads UTF-8 text. Throws for invalid UTF-8, as proto3 requires. */
 export function readString(reader: MessageReader): string {
-  return readUtf8(reader.bytes, delimited(reader), reader.pos, true);
+  return readUtf8(reader.bytes, delimited(reader), reader.pos, strict);
 }
 
 /** Reads UTF-8 text, and replaces invalid UTF-8 with U+FFFD, as in proto2. */
 export function readLenientString(reader: MessageReader): string {
-  return readUtf8(reader.bytes, delimited(reader), reader.pos, false);
+  return readUtf8(reader.bytes, delimited(reader), reader.pos, lenient);
 }
 
 /** Returns a view of the bytes that have been read since `start`. */
@@ -133,18 +144,14 @@ export function delimited(reader: MessageReader): number {
   return advance(reader, readVarint32(reader));
 }
 
-function fixed(reader: MessageReader, size: number): DataView {
-  const { bytes } = reader;
-  let from = advance(reader, size);
-  for (let at = 0; at < size; at += 4) {
-    const low = (bytes[from++] as number) | ((bytes[from++] as number) << 8);
-    scratch.setInt32(at, low | ((bytes[from++] as number) << 16) | ((bytes[from++] as number) << 24), true);
-  }
-  return scratch;
+/** Reads eight bytes into the views of `numbers.ts`. */
+function fixed64(reader: MessageReader): void {
+  words[LOW] = readSfixed32(reader);
+  words[HIGH] = readSfixed32(reader);
 }
 
-/** Reads a varint as a 64-bit integer. Bits over 64 are dropped. */
-function varint(reader: MessageReader): DataView {
+/** Reads a varint into the views of `numbers.ts`. Returns its lower 32 bits. Bits over 64 are dropped. */
+function varint(reader: MessageReader): number {
   const { bytes } = reader;
   let { pos } = reader;
   let low = 0;
@@ -160,7 +167,7 @@ function varint(reader: MessageReader): DataView {
     if (shift > 27) high |= shift > 28 ? bits << shift : bits >> 4;
   }
   advance(reader, pos - reader.pos);
-  scratch.setInt32(0, low, true);
-  scratch.setInt32(4, high, true);
-  return scratch;
+  words[LOW] = low;
+  words[HIGH] = high;
+  return low >>> 0;
 }

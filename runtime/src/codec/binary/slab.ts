@@ -12,19 +12,16 @@ const LEAST_FILLED = 3 / 4;
 
 /** Writes messages into a slab. Functions write the fields, so that a bundle has those only that its messages need. */
 export class MessageWriter {
-  bytes: Uint8Array = new Uint8Array(SIZE);
-  view: DataView = new DataView(this.bytes.buffer);
+  declare bytes: Uint8Array;
+  declare view: DataView;
   /** The offset at which the message begins. */
-  start = 0;
+  declare start: number;
   /** The offset of the next byte to write. */
-  pos = 0;
-}
+  declare pos: number;
 
-/** Begins a message after `headroom` bytes. Drops an unfinished message. */
-export function beginMessage(writer: MessageWriter, headroom: number): void {
-  writer.pos = writer.start;
-  reserve(writer, headroom);
-  writer.pos += headroom;
+  constructor() {
+    allocate(this, SIZE);
+  }
 }
 
 /** Ends the message. Returns its bytes, including the headroom. */
@@ -38,10 +35,14 @@ export function finishMessage(writer: MessageWriter): Uint8Array {
   return result.length < bytes.length * LEAST_FILLED ? result.slice() : result;
 }
 
-/** Makes room for `size` more bytes: moves the message to a larger slab if it has to. */
+/** Reserves `size` more bytes. */
 export function reserve(writer: MessageWriter, size: number): void {
+  if (writer.pos + size > writer.bytes.length) grow(writer, size);
+}
+
+/** Moves the message to a larger slab. It is a separate function, so that {@link reserve} is small enough to be inlined. */
+function grow(writer: MessageWriter, size: number): void {
   const { bytes, start, pos } = writer;
-  if (pos + size <= bytes.length) return;
   const length = pos - start;
   allocate(writer, Math.max(SIZE, 2 * length, length + size));
   writer.bytes.set(bytes.subarray(start, pos));

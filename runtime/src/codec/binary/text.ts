@@ -1,12 +1,14 @@
 /** Decoding of UTF-8 text in received messages. */
 
-/** ASCII text up to this length is decoded here, because a call of the platform costs more. */
-const SHORT = 14;
-/** Bytes of text up to this length are checked here, because a search in the text costs more. */
-const MEDIUM = 24;
+type Decoder = InstanceType<typeof TextDecoder>;
 
-const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
-const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
+/** ASCII text up to this length is decoded here, because a call of the platform costs more. */
+const SHORT = 36;
+
+/** Inserts U+FFFD for invalid UTF-8. */
+export const lenient: Decoder = /*@__PURE__*/ new TextDecoder("utf-8", { ignoreBOM: true });
+/** Throws for invalid UTF-8. */
+export const strict: Decoder = /*@__PURE__*/ new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 
 /** Methods of Node's `Buffer` that work on any array of bytes, at an offset. */
 interface TextMethods {
@@ -22,19 +24,37 @@ export const nodeText: TextMethods | undefined =
   typeof Buffer === "function" ? (Buffer.prototype as unknown as TextMethods) : undefined;
 
 /** For each short length an array of as many character codes, because one call with all of them makes one flat string. */
-const codesOf: readonly number[][] = Array.from({ length: SHORT + 1 }, (_, length) => Array.from({ length }, () => 0));
+const codesOf: readonly number[][] = Array.from({ length: SHORT + 1 }, (_, length) => [...Array(length).keys()]);
 
-/** Decodes UTF-8. For invalid UTF-8 it throws if `isStrict`, and otherwise inserts U+FFFD. */
-export function readUtf8(bytes: Uint8Array, start: number, end: number, isStrict: boolean): string {
+/** Decodes UTF-8. `decoder` handles text that may be invalid. */
+export function readUtf8(bytes: Uint8Array, start: number, end: number, decoder: Decoder): string {
   const length = end - start;
-  let bits = length > MEDIUM ? 0x80 : 0;
-  if (length <= SHORT) {
-    const codes = codesOf[length] as number[];
-    for (let index = 0; index < length; index++) bits |= codes[index] = bytes[start + index] as number;
-    if (bits < 0x80) return String.fromCharCode(...codes);
-  } else if (length <= MEDIUM) for (let index = start; index < end; index++) bits |= bytes[index] as number;
+  if (length > SHORT) return decodeText(bytes, start, end, decoder);
+  const codes = codesOf[length] as number[];
+  let bits = 0;
+  let index = 0;
+  // Four bytes at a time take four fifths of the time.
+  for (; index < length - 3; index += 4) {
+    const at = start + index;
+    const a = bytes[at] as number;
+    const b = bytes[at + 1] as number;
+    const c = bytes[at + 2] as number;
+    const d = bytes[at + 3] as number;
+    bits |= a | b | c | d;
+    codes[index] = a;
+    codes[index + 1] = b;
+    codes[index + 2] = c;
+    codes[index + 3] = d;
+  }
+  for (; index < length; index++) {
+    const code = bytes[start + index] as number;
+    bits |= code;
+    codes[index] = code;
+  }
+  return bits < 0x80 ? String.fromCharCode(...codes) : decodeText(bytes, start, end, decoder);
+}
+
+function decodeText(bytes: Uint8Array, start: number, end: number, decoder: Decoder): string {
   const text = nodeText?.utf8Slice.call(bytes, start, end) ?? "\ufffd";
-  return bits > 0x7f && text.includes("\ufffd")
-    ? (isStrict ? strict : lenient).decode(bytes.subarray(start, end))
-    : text;
+  return text.includes("\ufffd") ? decoder.decode(bytes.subarray(start, end)) : text;
 }
