@@ -37,7 +37,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   readonly #handler: ConnectionHandler;
   readonly #reader: HeaderReader;
   /** The numbers of the PINGs that wait for their acknowledgement, by kind. */
-  readonly #pings = new Map<PingKind, number>();
+  #pings: Map<PingKind, number> | undefined;
   #pingCount = 0;
   /** Number of frames that our DATA may have caused: WINDOW_UPDATE, and PING to measure bandwidth. */
   #caused = 0;
@@ -158,8 +158,9 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
 
   /** Sends a PING, whose acknowledgement is an event. Returns false if one of that kind is still unacknowledged. */
   ping(kind: PingKind): boolean {
-    if (this.state === "over" || this.#pings.has(kind)) return false;
+    if (this.state === "over" || this.#pings?.has(kind)) return false;
     this.#pingCount++;
+    this.#pings ??= new Map();
     this.#pings.set(kind, this.#pingCount);
     writePing(this.output, false, PING_MARKS[kind], this.#pingCount);
     return true;
@@ -296,9 +297,9 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
 
   #onPing(isAck: boolean, high: number, low: number): void {
     if (isAck) {
-      for (const [kind, count] of this.#pings) {
+      for (const [kind, count] of this.#pings ?? []) {
         if (PING_MARKS[kind] !== high || count !== low) continue;
-        this.#pings.delete(kind);
+        this.#pings?.delete(kind);
         this.emit({ type: "pong", kind });
         return;
       }

@@ -8,13 +8,15 @@ import type { OutputOwner, Segments } from "./events.ts";
 /** Payloads up to this size are copied, because that costs less than a segment of their own. */
 const MAX_COPIED_BYTES = 8 * 1024;
 
+const EMPTY = new Uint8Array(0);
+
 export const NO_SEGMENTS: Segments = { parts: [], slabs: [], bytes: 0 };
 
 export class Output {
   /** Number of bytes that wait to be taken. */
   bytes = 0;
   /** Position for writing. Valid after {@link reserve}. */
-  slab: Uint8Array = new Uint8Array(0);
+  slab: Uint8Array = EMPTY;
   at = 0;
   /** Start of the segment that is being written. */
   #start = 0;
@@ -85,5 +87,3 @@ export class Output {
     this.#start = this.at;
   }
 }
-
-const EMPTY = new Uint8Array(0);

@@ -37,7 +37,7 @@ export class Receiver {
   readonly #handler: FrameHandler;
   #phase: number;
   /** The received part of an incomplete frame: its nine-byte header, then its payload. */
-  readonly #header = new Uint8Array(FRAME_HEADER_BYTES);
+  #header: Uint8Array | undefined;
   #held: Uint8Array = NO_OCTETS;
   /** Received bytes of the preface, the header or the payload. */
   #got = 0;
@@ -124,11 +124,13 @@ export class Receiver {
       this.#onPayload(chunk, at, at + this.#length);
       return at + this.#length;
     }
+    this.#header ??= new Uint8Array(FRAME_HEADER_BYTES);
+    const header = this.#header;
     let at = start;
-    while (at < end && this.#got < FRAME_HEADER_BYTES) this.#header[this.#got++] = chunk[at++] as number;
+    while (at < end && this.#got < FRAME_HEADER_BYTES) header[this.#got++] = chunk[at++] as number;
     if (this.#got === FRAME_HEADER_BYTES) {
       this.#got = 0;
-      this.#onHeader(this.#header, 0);
+      this.#onHeader(header, 0);
       this.#finishIfEmpty();
     }
     return at;

@@ -6,7 +6,7 @@
  */
 import type { Stream } from "./stream.ts";
 
-const MIN_SLOTS = 16;
+const MIN_SLOTS = 4;
 
 export class StreamTable {
   size = 0;

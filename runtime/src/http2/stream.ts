@@ -90,10 +90,14 @@ class IdRing {
   }
 
   add(id: number): void {
-    this.#ids ??= new Array<number>(this.#size).fill(0);
-    if (this.#ids[this.#next] !== 0) this.hasForgotten = true;
-    this.#ids[this.#next] = id;
-    this.#next = (this.#next + 1) % this.#size;
+    // The ring grows with its ids, because most connections have few.
+    if (this.#ids === undefined) this.#ids = [id];
+    else if (this.#ids.length < this.#size) this.#ids.push(id);
+    else {
+      this.hasForgotten = true;
+      this.#ids[this.#next] = id;
+      this.#next = (this.#next + 1) % this.#size;
+    }
   }
 
   has(id: number): boolean {

@@ -20,7 +20,8 @@ interface Slot<Block> {
 
 /** The cache of one connection. A cache shared between connections would be an oracle for the headers of other clients. */
 export class BlockCache<Block> {
-  readonly #slots: (Slot<Block> | undefined)[] = new Array<Slot<Block> | undefined>(SLOTS).fill(undefined);
+  /** Created with the first block. An idle connection has none. */
+  #slots: (Slot<Block> | undefined)[] | undefined;
   #misses = 0;
   #pause = 0;
   /** An upper bound of the memory of all cached blocks, in bytes. */
@@ -32,7 +33,7 @@ export class BlockCache<Block> {
       this.#pause--;
       return undefined;
     }
-    const slot = this.#slots[slotOf(bytes, start, end)];
+    const slot = this.#slots?.[slotOf(bytes, start, end)];
     if (slot !== undefined && slot.generation === generation && equals(slot.bytes, bytes, start, end)) {
       this.#misses = 0;
       return slot.block;
@@ -49,6 +50,7 @@ export class BlockCache<Block> {
   keep(bytes: Uint8Array, start: number, end: number, generation: number, block: Block, decodedBytes: number): void {
     if (this.#pause > 0 || end - start > MAX_ENCODED_BYTES || decodedBytes > MAX_DECODED_BYTES) return;
     const index = slotOf(bytes, start, end);
+    this.#slots ??= new Array<Slot<Block> | undefined>(SLOTS).fill(undefined);
     if (this.#slots[index] === undefined) this.held += MAX_ENCODED_BYTES + MAX_DECODED_BYTES;
     this.#slots[index] = { bytes: bytes.slice(start, end), generation, block };
   }
@@ -57,7 +59,7 @@ export class BlockCache<Block> {
   clear(): void {
     if (this.held === 0) return;
     this.held = 0;
-    this.#slots.fill(undefined);
+    this.#slots = undefined;
   }
 }
 

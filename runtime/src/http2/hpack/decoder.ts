@@ -60,6 +60,9 @@ export const decodeLatin1: Latin1Decoder = (bytes, start, end) => {
   return text;
 };
 
+/** The buffer of all decoders for decoded Huffman strings. It grows when a longer string arrives. */
+let scratch = new Uint8Array(256);
+
 export class Decoder {
   /** The number of fields and the decoded size of the last block in bytes, including fields beyond the limits. */
   count = 0;
@@ -77,8 +80,6 @@ export class Decoder {
   readonly #limits: DecoderLimits;
   readonly #latin1: Latin1Decoder;
   readonly #integers = new IntegerReader();
-  /** The buffer for decoded Huffman strings. It grows when a longer string arrives. */
-  #scratch = new Uint8Array(256);
 
   constructor(rules: FieldRules, limits: DecoderLimits, latin1: Latin1Decoder = decodeLatin1) {
     this.#rules = rules;
@@ -178,9 +179,9 @@ export class Decoder {
     if (!isWanted || length === 0) return "";
     if (!isHuffman) return this.#text(bytes, at, at + length);
     const needed = maxDecodedLength(length);
-    if (needed > this.#scratch.length) this.#scratch = new Uint8Array(2 * needed);
-    const decoded = decodeHuffman(bytes, at, at + length, this.#scratch);
-    return this.#text(this.#scratch, 0, decoded);
+    if (needed > scratch.length) scratch = new Uint8Array(2 * needed);
+    const decoded = decodeHuffman(bytes, at, at + length, scratch);
+    return this.#text(scratch, 0, decoded);
   }
 
   #text(bytes: Uint8Array, start: number, end: number): string {

@@ -64,7 +64,8 @@ export class Encoder {
   readonly #inserted = new Map<string, Inserted>();
   readonly #memos: Memo[] = new Array<Memo>(MEMOS).fill(NO_MEMO);
   #nextMemo = 0;
-  #pathsSeen = new Set<string>();
+  /** Clients only. */
+  #pathsSeen: Set<string> | undefined;
   #mustResize = false;
   readonly #check: (fields: readonly string[]) => void;
 
@@ -177,6 +178,7 @@ export class Encoder {
   #isWorthIndexing(path: string): boolean {
     if (this.#inserted.get(":path")?.positions.has(path)) return true;
     if (this.#pathBytes + path.length + 37 > this.#maxBytes / 2) return false;
+    this.#pathsSeen ??= new Set();
     if (this.#pathsSeen.has(path)) return true;
     if (this.#pathsSeen.size >= MAX_PATHS_SEEN) this.#pathsSeen.clear();
     this.#pathsSeen.add(path);
