@@ -10,7 +10,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
-import { FeatureSet_FieldPresence, StructSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
+import { FeatureSet_FieldPresence, StructSchema, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { Memory } from "../../runtime/src/codec/memory.ts";
@@ -29,10 +29,23 @@ const TYPES: [name: string, type: DescMessage][] = [
 const estimate = (type: DescMessage, bytes: Uint8Array): number =>
   new ProtoEstimator(bytes, Number.POSITIVE_INFINITY).fields(shapeOf(type), bytes.length);
 
-/** Returns the same estimate for a decoded message, whose text had at least `sizeOf` bytes. */
-function weigh(message: ReflectMessage, sizeOf: (text: string) => number): number {
+interface Weights {
+  /** Returns the least number of bytes that a text had. */
+  readonly sizeOf: (text: string) => number;
+  /** Memory of the value null in a Struct. In JSON, it is also the value of an entry that had no bytes for it. */
+  readonly nullValue: number;
+}
+
+/** The memory of a message whose bytes protobuf-es would write. */
+const written: Weights = { sizeOf: Buffer.byteLength, nullValue: Memory.object + Memory.slot };
+/** The least memory of a message that any bytes may encode. */
+const least: Weights = { sizeOf: (text) => text.length, nullValue: 0 };
+
+/** Returns the same estimate for a decoded message. */
+function weigh(message: ReflectMessage, weights: Weights): number {
+  const { sizeOf, nullValue } = weights;
   const weighValue = (field: DescField, value: unknown): number => {
-    if (field.message !== undefined) return weigh(value as ReflectMessage, sizeOf);
+    if (field.message !== undefined) return weigh(value as ReflectMessage, weights);
     return field.scalar === undefined ? 0 : weighScalar(field.scalar, value, field.fieldKind === "list");
   };
   const weighScalar = (scalar: ScalarType, value: unknown, listed: boolean): number => {
@@ -44,7 +57,9 @@ function weigh(message: ReflectMessage, sizeOf: (text: string) => number): numbe
   let memory = emptyMessage(message.desc);
   for (const field of message.sortedFields) {
     if (!message.isSet(field)) continue;
-    const own = ("oneof" in field && field.oneof ? Memory.object : 0) + explicit(field);
+    const isNull =
+      message.desc.typeName === ValueSchema.typeName && field.number === ValueSchema.field.nullValue.number;
+    const own = isNull ? nullValue : ("oneof" in field && field.oneof ? Memory.object : 0) + explicit(field);
     if (field.fieldKind === "list") {
       for (const item of message.get(field)) memory += Memory.item + weighValue(field, item);
     } else if (field.fieldKind === "map") {
@@ -77,9 +92,7 @@ describe.each(TYPES)("of %s", (_, type) => {
     fc.assert(
       fc.property(messagesOf(type, 2, 4), (message) => {
         const bytes = toBinary(type, message as Message);
-        expect(estimate(type, bytes) + emptyMessage(type)).toBe(
-          weigh(reflect(type, message as Message), Buffer.byteLength),
-        );
+        expect(estimate(type, bytes) + emptyMessage(type)).toBe(weigh(reflect(type, message as Message), written));
       }),
     );
   });
@@ -93,9 +106,7 @@ describe.each(TYPES)("of %s", (_, type) => {
         } catch {
           return;
         }
-        expect(estimate(type, bytes) + emptyMessage(type)).toBeGreaterThanOrEqual(
-          weigh(reflect(type, message), (text) => text.length),
-        );
+        expect(estimate(type, bytes) + emptyMessage(type)).toBeGreaterThanOrEqual(weigh(reflect(type, message), least));
       }),
       { numRuns: 500 },
     );
@@ -141,6 +152,14 @@ describe.each(TYPES)("of %s", (_, type) => {
       { numRuns: 50 },
     );
   });
+});
+
+it("the estimate of an entry of a Struct field without a value is that of the value null", () => {
+  const type = everySpecial();
+  // The field 2, a Struct, with an entry of no bytes.
+  const bytes = Uint8Array.of(0x12, 2, 0x0a, 0);
+  const message = reflect(type, fromBinary(type, bytes));
+  expect(estimate(type, bytes) + emptyMessage(type)).toBe(weigh(message, least));
 });
 
 it("steps keep numbers in a Struct field that JSON text does not have", async () => {
