@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { etcd } from "triple-es/etcd";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { writeGoInstance } from "../../runtime/src/registry/dubbo/service-instance.ts";
 import { createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { type EtcdProcess, hasEtcd, startEtcd } from "../support/registries/etcd.ts";
 import { openConsumer, startProvider, timeUntil } from "./fleet.ts";
@@ -23,9 +24,12 @@ describe.skipIf(!hasEtcd)("etcd", () => {
       return Object.keys(entries).filter((key) => !key.startsWith("/dubbo/mapping/"));
     },
     write: (server, path, content) => (server as EtcdProcess).put(path, content),
-    async writeAll(server, paths) {
-      for (let from = 0; from < paths.length; from += 100) {
-        const success = paths.slice(from, from + 100).map((path) => ({ requestPut: { key: btoa(path) } }));
+    writeInstance: writeGoInstance,
+    async writeAll(server, entries) {
+      for (let from = 0; from < entries.length; from += 100) {
+        const success = entries
+          .slice(from, from + 100)
+          .map(([path, content]) => ({ requestPut: { key: btoa(path), value: btoa(content) } }));
         await (server as EtcdProcess).call("/v3/kv/txn", { success });
       }
     },

@@ -15,7 +15,6 @@ import { hasKubernetes, type KubernetesProcess, startKubernetes } from "../suppo
 import { greeter } from "../support/server.ts";
 import { figure, timeUntil } from "./fleet.ts";
 
-
 /** The paths of the objects of a kind. */
 const PATHS: Readonly<Record<string, string>> = {
   Namespace: "/api/v1/namespaces",

@@ -2,7 +2,7 @@
  * The cells that every registry must pass: a real server, providers and consumers of ours, and the bad situations of
  * both. Each has a bound on lost calls and on time.
  */
-import type { Registry } from "triple-es/discovery";
+import type { Instance, Registry } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
 import { expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -25,8 +25,10 @@ export interface RegistryUnderTest {
   ephemeral(server: RegistryProcess): Promise<string[]>;
   /** Writes a persistent entry. */
   write(server: RegistryProcess, path: string, content: string): Promise<void>;
-  /** Writes many empty entries at once. */
-  writeAll(server: RegistryProcess, paths: readonly string[]): Promise<void>;
+  /** Writes many entries at once, each a path and its content. */
+  writeAll(server: RegistryProcess, entries: readonly (readonly [path: string, content: string])[]): Promise<void>;
+  /** Writes an instance as the registry's providers do. */
+  writeInstance(instance: Instance): string;
   read(server: RegistryProcess, path: string): Promise<string | undefined>;
 }
 
@@ -38,6 +40,7 @@ export function describeCells({
   ephemeral,
   write,
   writeAll,
+  writeInstance,
   read,
 }: RegistryUnderTest): void {
   async function startServer(): Promise<RegistryProcess> {
@@ -310,32 +313,43 @@ export function describeCells({
     await timeUntil(() => consumer.addresses().length === 5, 5_000);
   });
 
-  it("a list of 10,000 providers is read without a long block of the event loop", async () => {
-    const server = await startServer();
-    const paths = Array.from({ length: 10_000 }, (_, index) => {
-      const host = `10.${index >> 12}.${(index >> 6) & 63}.${index & 63}`;
-      const instance = { application: "crowd", host, port: 50_051, services: [] };
-      return `/dubbo/${SERVICE}/providers/${encodeURIComponent(writeProviderUrl(instance, { service: SERVICE }))}`;
-    });
-    expect(new Set(paths).size).toBe(10_000);
-    await writeAll(server, paths);
-    const registry = open(server, { levels: "interface" });
-    const { transport } = openConsumer(registry, { subset: 5, connectTimeoutMs: 200 });
-    let longest = 0;
-    let last = performance.now();
-    const timer = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last - 5);
-      last = performance.now();
-    }, 5);
-    const start = performance.now();
-    void createGreetServiceClient(transport)
-      .greet({}, { timeoutMs: 5_000 })
-      .catch(() => {});
-    await timeUntil(() => transport.endpoints().length === 5, 20_000);
-    clearInterval(timer);
-    figure(
-      `10,000 providers after ${Math.round(performance.now() - start)} ms; longest block ${Math.round(longest)} ms`,
-    );
-    await transport.close({ graceMs: 0 });
-  });
+  it.each(["interface", "instance"] as const)(
+    "a list of 10,000 providers at the level %s is read without a long block of the event loop",
+    async (levels) => {
+      const server = await startServer();
+      const entries = Array.from({ length: 10_000 }, (_, index): readonly [string, string] => {
+        const host = `10.${index >> 12}.${(index >> 6) & 63}.${index & 63}`;
+        const instance = { application: "crowd", host, port: 50_051, services: [{ service: SERVICE }] };
+        if (levels === "interface") {
+          const url = writeProviderUrl(instance, { service: SERVICE });
+          return [`/dubbo/${SERVICE}/providers/${encodeURIComponent(url)}`, ""];
+        }
+        // Instances of this version are not asked for their metadata.
+        const content = writeInstance(instance).replace('"meta-v":"2.0.0"', '"meta-v":"1.0.0"');
+        return [`/services/crowd/${host}:50051`, content];
+      });
+      expect(new Set(entries.map(([path]) => path)).size).toBe(10_000);
+      await writeAll(server, entries);
+      const registry = open(server, { levels, ...(levels === "instance" && { providedBy: { [SERVICE]: ["crowd"] } }) });
+      const { transport, events } = openConsumer(registry, { subset: 5, connectTimeoutMs: 200 });
+      let longest = 0;
+      let last = performance.now();
+      const timer = setInterval(() => {
+        longest = Math.max(longest, performance.now() - last - 5);
+        last = performance.now();
+      }, 5);
+      const start = performance.now();
+      void createGreetServiceClient(transport)
+        .greet({}, { timeoutMs: 5_000 })
+        .catch(() => {});
+      await timeUntil(() => transport.endpoints().length === 5, 20_000);
+      clearInterval(timer);
+      expect(events.filter(({ type }) => type === "invalid endpoint")).toEqual([]);
+      expect(events.find(({ type }) => type === "resolved")).toMatchObject({ endpoints: 10_000 });
+      figure(
+        `10,000 providers after ${Math.round(performance.now() - start)} ms; longest block ${Math.round(longest)} ms`,
+      );
+      await transport.close({ graceMs: 0 });
+    },
+  );
 }

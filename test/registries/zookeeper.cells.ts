@@ -2,6 +2,7 @@
 import type { Registry } from "triple-es/discovery";
 import { zookeeper } from "triple-es/zookeeper";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { writeCuratorInstance } from "../../runtime/src/registry/dubbo/service-instance.ts";
 import { ZooKeeperClient } from "../../runtime/src/registry/zookeeper/client.ts";
 import { createZooKeeperTree } from "../../runtime/src/registry/zookeeper/tree.ts";
 import type { RegistryProcess } from "../support/registries/process.ts";
@@ -38,10 +39,12 @@ describe.skipIf(!hasZooKeeper)("zookeeper", () => {
     // Ephemeral nodes are the indented paths below the sessions of the command `dump`.
     ephemeral: async ({ port }) => [...(await ask(port, "dump")).matchAll(/^\t(\/.*)$/gm)].map(([, path = ""]) => path),
     write: (server, path, content) => using(server, (tree) => tree.change(path, () => content)),
-    writeAll: (server, paths) =>
+    writeInstance: (instance) => writeCuratorInstance(instance, 0),
+    writeAll: (server, entries) =>
       using(server, async (tree) => {
-        await tree.change(paths[0] ?? "", () => "");
-        await Promise.all(paths.slice(1).map((path) => tree.change(path, () => "")));
+        const put = ([path, content]: readonly [string, string]) => tree.change(path, () => content);
+        for (const first of entries.slice(0, 1)) await put(first);
+        await Promise.all(entries.slice(1).map(put));
       }),
     read: (server, path) => using(server, (tree) => tree.read(path, new AbortController().signal)),
   });
