@@ -43,15 +43,18 @@ export async function startProvider(
     readonly listenPort?: number;
     readonly group?: string;
     readonly version?: string;
+    /** Time that a call takes, in milliseconds. */
+    readonly delayMs?: number;
   } = {},
 ): Promise<Provider> {
-  const { listenPort = 0, group, version, ...registering } = options;
+  const { listenPort = 0, group, version, delayMs = 0, ...registering } = options;
   const executed: string[] = [];
   const server: Server = createServer().add(
     GreetServiceDef,
     {
-      greet: ({ name }) => {
+      greet: async ({ name }) => {
         executed.push(name);
+        if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
         return { greeting: `127.0.0.1:${server.address.port}` };
       },
       greetEach: unused,
@@ -98,14 +101,18 @@ export interface Load {
 }
 
 /** Callers that call one after the other until they are stopped. */
-export function startLoad({ client }: Consumer, callers = 10): { stop(): Promise<Load>; readonly made: () => number } {
+export function startLoad(
+  { client }: Consumer,
+  callers = 10,
+  timeoutMs = 10_000,
+): { stop(): Promise<Load>; readonly made: () => number } {
   let isStopped = false;
   let made = 0;
   const lost: RpcError[] = [];
   const running = Array.from({ length: callers }, async (_, caller) => {
     while (!isStopped) {
       const name = `${caller}-${made++}`;
-      await client.greet({ name }, { timeoutMs: 10_000 }).catch((error: unknown) => lost.push(RpcError.from(error)));
+      await client.greet({ name }, { timeoutMs }).catch((error: unknown) => lost.push(RpcError.from(error)));
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   });

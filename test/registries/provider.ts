@@ -14,6 +14,8 @@ const [kind, address = "", application = ""] = process.argv.slice(2);
 const servers = [address];
 const connect: Readonly<Record<string, () => Registry>> = {
   etcd: () => etcd({ servers, ttlMs: 1_000 }),
+  // Its entries stay for a minute after it has stopped to renew them.
+  "etcd-slow": () => etcd({ servers, ttlMs: 60_000 }),
   nacos: () => nacos({ servers }),
   zookeeper: () => zookeeper({ servers, sessionTimeoutMs: 1_000 }),
 };
