@@ -1,12 +1,14 @@
 /** The client of sub-protocol B: its requests, and its results for the responses of other servers. */
-import { Code, jsonCodec, RpcError } from "triple-es";
+import { Code, type Interceptor, jsonCodec, protoCodec, RpcError } from "triple-es";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it, vi } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { intercept } from "../../runtime/src/call/call.ts";
 import type { CallOptions } from "../../runtime/src/client/client.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { streamBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpResponse } from "../../runtime/src/http/exchange.ts";
-import type { ClientProtocolOptions } from "../../runtime/src/protocol/options.ts";
+import { type ClientProtocolOptions, resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import {
   envelope,
   type Fields,
@@ -35,6 +37,26 @@ async function failure(given: GivenResponse, options: Partial<ClientProtocolOpti
   expect(stream.code).toBe(unary.code);
   return unary;
 }
+
+it.each([0, 1, 2])("cancels the body of a stream whose reader leaves after %i messages", async (count) => {
+  const cancelled = vi.fn(async () => ({ done: true as const, value: undefined }));
+  const chunks: AsyncIterable<Uint8Array> = {
+    [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false, value: hi }), return: cancelled }),
+  };
+  const options = resolveClientOptions({ codec: protoCodec, compressions: [] });
+  const call = createGrpcClient(async () => ({ ...ok(), body: streamBody(chunks) }), options);
+  const leaves: Interceptor = (next) => async (request) => {
+    const answer = await next(request);
+    if (!answer.stream) throw new Error("not a stream");
+    const messages = answer.messages[Symbol.asyncIterator]();
+    for (let i = 0; i < count; i++) await messages.next();
+    await messages.return?.();
+    throw new RpcError(Code.Aborted, `left after ${count}`);
+  };
+  const client = createGreetServiceClient({ call: intercept(call, [leaves]) });
+  expect((await failureOf(client.greetEach({}))).rawMessage).toBe(`left after ${count}`);
+  await expect.poll(() => cancelled.mock.calls.length).toBe(1);
+});
 
 describe("a request", () => {
   it("has the headers of the specification", async () => {

@@ -1,5 +1,5 @@
 /** The server of sub-protocol B: the requests that it accepts, and its responses and errors. */
-import { Code, type RouterOptions, RpcError } from "triple-es";
+import { Code, jsonCodec, type RouterOptions, RpcError } from "triple-es";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
 import { encodeEnvelope } from "../../runtime/src/grpc/envelope.ts";
@@ -111,6 +111,14 @@ describe("the content type", () => {
       expect(answer.headers.get("accept-post")).toContain("application/grpc");
     },
   );
+
+  it("application/grpc alone is unsupported without a codec for proto", async () => {
+    const { exchange } = routeGreeter({}, { codecs: [jsonCodec] });
+    for (const type of ["application/grpc", "application/grpc+proto"]) {
+      const answer = await exchange(grpcRequest({ headers: { "content-type": type } }));
+      expect([answer.status, answer.headers.get("accept-post")]).toEqual([415, "application/grpc+json"]);
+    }
+  });
 
   it("is repeated in an answer without messages", async () => {
     const headers = { "content-type": "application/grpc" };

@@ -145,6 +145,9 @@ describe("writing", () => {
     };
     const bytes = hessian2.encode({ class: () => Both }, { list: shared, set: shared, long: shared });
     expect(hessian2.decode({ class: () => Both }, bytes)).toEqual({ list: [1], set: new Set([1]), long: [1n] });
+    const Lists: JavaClass = { name: "L", fields: { ints: { list: "int" }, longs: { list: "long" } } };
+    const lists = hessian2.encode({ class: () => Lists }, { ints: shared, longs: shared });
+    expect(hexOf(lists)).toBe(`43${text("L")}92${text("ints")}${text("longs")}60799179e1`);
   });
 
   it("counts references in the order in which Java does", () => {
@@ -225,6 +228,14 @@ describe("exceptions", () => {
     const names = Array.from({ length: bad }, (_, index) => text(`f${index}`)).join("");
     const bytes = `43${text("X")}90 43${text("E")} ${int(bad + 1)} ${names} ${text("last")} 61 ${"7960".repeat(bad)} 7991`;
     expect(hessian2.decodeException?.(hex(bytes)).fields["last"]).toEqual([1]);
+  });
+
+  it("have traces in the form that Java prints, without a line or file that is not known", () => {
+    const names = ["declaringClass", "methodName", "fileName", "lineNumber"].map(text).join("");
+    const element = `43${text("T")}94${names}`;
+    const calls = [`60${text("A")}${text("b")}${text("A.java")}${int(12)}`, `60${text("A")}${text("c")}4e8f`];
+    const bytes = `${element} 43${text("E")}91${text("stackTrace")} 61 7a ${calls.join("")}`;
+    expect(hessian2.decodeException?.(hex(bytes)).trace).toEqual(["A.b(A.java:12)", "A.c(Unknown Source)"]);
   });
 
   it("have names and traces of bounded length", () => {

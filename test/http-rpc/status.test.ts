@@ -350,6 +350,9 @@ describe("the error bodies of other implementations", () => {
     const details = [
       { type, value: "CgJBYg==" },
       { type, value: "CgJBYg" },
+      // The name is "?>~" in both alphabets of base64.
+      { type, value: "CgM/Pn4=" },
+      { type, value: "Cgg_Pn4_Pj8-fg" },
       { type, value: "*" },
       { type },
       { value: "" },
@@ -357,6 +360,6 @@ describe("the error bodies of other implementations", () => {
       7,
     ];
     const error = await failure(400, { message: "m", details });
-    expect(findDetails(error, GreetRequestSchema).map(({ name }) => name)).toEqual(["Ab", "Ab"]);
+    expect(findDetails(error, GreetRequestSchema).map(({ name }) => name)).toEqual(["Ab", "Ab", "?>~", "?>~?>?>~"]);
   });
 });

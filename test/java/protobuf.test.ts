@@ -45,8 +45,15 @@ describe("the serialization protobuf", () => {
     ["java.lang.String", null, "null is not a valid java.lang.String"],
     ["int", 2 ** 31, "2147483648 is not a valid int"],
     [Greeting, null, "null is not a valid com.acme.Greeting"],
+    [Greeting, "Ann", '"Ann" is not a valid com.acme.Greeting'],
   ])("refuses what has no message: %j", (type, value, message) => {
     expect(() => protobuf.encode(type, value)).toThrow(message);
+  });
+
+  it("refuses a number that its type cannot have", () => {
+    const bytes = protobuf.encode("int", 300);
+    expect(protobuf.decode("short", bytes)).toBe(300);
+    expect(() => protobuf.decode("byte", bytes)).toThrow("300 is not a valid byte");
   });
 
   it("decodes any bytes to a value or an error", () => {
