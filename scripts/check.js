@@ -33,6 +33,7 @@ const OTHER_PACKAGES = [
   "test/platforms/runtimes",
   "test/platforms/next",
   "test/interop/grpc-web",
+  "test/validate/protovalidate",
   "test/protobuf-conformance",
 ];
 

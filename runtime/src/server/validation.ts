@@ -1,0 +1,110 @@
+/**
+ * Validation of messages by a validator of the rules in their proto files, such as protovalidate.
+ */
+import { create, type DescMessage, isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { type Path, pathToString } from "@bufbuild/protobuf/reflect";
+import type { Interceptor } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { createDetail } from "../call/error-detail.ts";
+import { iteration } from "../call/message-stream.ts";
+import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.ts";
+import { clipText } from "../protocol/error.ts";
+
+/** A violated rule, as protovalidate describes it. */
+export interface RuleViolation {
+  /** Describes the violation for people. */
+  readonly message: string;
+  /** The identifier of the rule, such as `string.min_len`. */
+  readonly ruleId: string;
+  /** The path of the field; empty for a rule of the whole message. */
+  readonly field: Path;
+}
+
+/** The result of validating a message: `error` if the rules themselves are invalid. */
+export interface ValidationOutcome {
+  readonly kind: "valid" | "invalid" | "error";
+  readonly error: Error | undefined;
+  readonly violations: readonly RuleViolation[] | undefined;
+}
+
+/** A validator of messages. `createValidator()` of `@bufbuild/protovalidate` returns one. */
+export interface MessageValidator {
+  validate(schema: DescMessage, message: Message): ValidationOutcome;
+}
+
+/**
+ * Creates an interceptor that validates the request messages of a server or a client, those of streams one by one when they are
+ * read. A call with an invalid message fails with `invalid_argument`, and with the detail `google.rpc.BadRequest`, which has a
+ * violation for each violated rule: its field, its description and, as its reason, the rule in UPPER_SNAKE_CASE.
+ *
+ * An error of the rules themselves fails the call as other errors do: on a server, the client sees `unknown`, and `onError` receives
+ * the error. Messages of methods without schemas are not validated. Throws a `TypeError` for a value that is not a validator.
+ */
+export function createValidation(validator: MessageValidator): Interceptor {
+  if (typeof validator?.validate !== "function") {
+    throw new TypeError(
+      "createValidation takes a validator, such as createValidator() of @bufbuild/protovalidate returns",
+    );
+  }
+  return (next) => async (request) => {
+    const { input } = request.method;
+    if (input === undefined) return next(request);
+    if (request.stream) return next({ ...request, messages: validated(validator, input, request.messages) });
+    check(validator, input, request.message);
+    return await next(request);
+  };
+}
+
+function check(validator: MessageValidator, schema: DescMessage, message: object): void {
+  const { kind, error, violations = [] } = validator.validate(schema, asMessage(schema, message));
+  if (kind === "error") throw error;
+  if (kind === "invalid") throw invalidMessage(schema, violations);
+}
+
+/** Messages of clients may be init objects. */
+function asMessage(schema: DescMessage, message: object): Message {
+  return isMessage(message, schema) ? message : create(schema, message as MessageInitShape<DescMessage>);
+}
+
+/** Validates the messages of a stream. The first invalid one ends it. */
+function validated(
+  validator: MessageValidator,
+  schema: DescMessage,
+  messages: AsyncIterable<object>,
+): AsyncIterable<object> {
+  const source = messages[Symbol.asyncIterator]();
+  return iteration(
+    async () => {
+      const step = await source.next();
+      if (step.done) return step;
+      try {
+        check(validator, schema, step.value);
+      } catch (reason) {
+        source.return?.().catch(() => {});
+        throw reason;
+      }
+      return step;
+    },
+    async () => source.return?.(),
+  );
+}
+
+/** Maximum number of violations in the text of an error. The details have all of them. */
+const SHOWN_VIOLATIONS = 3;
+
+function invalidMessage({ typeName }: DescMessage, violations: readonly RuleViolation[]): RpcError {
+  const fieldViolations = violations.map(({ field, message, ruleId }) => ({
+    field: pathToString(field),
+    description: message,
+    reason: ruleId.replaceAll(/\W+/g, "_").toUpperCase(),
+  }));
+  const shown = fieldViolations
+    .slice(0, SHOWN_VIOLATIONS)
+    .map(({ field, description }) => (field === "" ? description : `${field}: ${description}`));
+  const more = fieldViolations.length - shown.length;
+  const text = `${typeName} is invalid: ${shown.join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
+  return new RpcError(Code.InvalidArgument, clipText(text), {
+    details: [createDetail(BadRequestSchema, { fieldViolations })],
+  });
+}

@@ -1,0 +1,7 @@
+/** Entry point `triple-es/validate`: validation of request messages by the rules in their proto files. */
+export {
+  createValidation,
+  type MessageValidator,
+  type RuleViolation,
+  type ValidationOutcome,
+} from "./server/validation.ts";
