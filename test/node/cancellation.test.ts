@@ -297,6 +297,24 @@ describe("a stream", () => {
     never.resolve();
   });
 
+  it("passes on no message after its caller has cancelled it, even if more have arrived", async () => {
+    const message = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
+    const { baseUrl } = await startRawServer((stream) => {
+      respond(stream);
+      stream.connection.write(frame(Type.data, 0, stream.id, Buffer.concat([message, message, message])));
+    });
+    const controller = new AbortController();
+    const received: string[] = [];
+    const call = (async () => {
+      const options = { signal: controller.signal, timeoutMs: 60_000 };
+      for await (const { greeting } of connectGreeter(baseUrl).greetEach({}, options)) {
+        if (received.push(greeting) === 2) controller.abort();
+      }
+    })();
+    expect((await failureOf(call)).code).toBe(Code.Canceled);
+    expect(received).toEqual(["Ada", "Ada"]);
+  });
+
   it("is closed if it contains requests and its call ends early", async () => {
     const closed = signalled();
     const { baseUrl } = await startServer({

@@ -215,7 +215,7 @@ class ResponseStream extends MessageStream {
   #context: StreamContext | undefined;
   #responses: AsyncIterator<object> | undefined;
   #response: StreamResponse | undefined;
-  /** `#responses`, if messages can be taken from it. */
+  /** The messages of the response, if those that have been received can be taken without a race with the end of the call. */
   #stream: MessageStream | undefined;
   #isOver = false;
 
@@ -235,7 +235,7 @@ class ResponseStream extends MessageStream {
   }
 
   protected ready(): object | undefined {
-    return this.#isOver ? undefined : this.#stream?.take();
+    return this.#isOver || this.#context?.signal.aborted ? undefined : this.#stream?.take();
   }
 
   protected async wait(): Promise<IteratorResult<object, undefined>> {
@@ -282,10 +282,9 @@ class ResponseStream extends MessageStream {
     options.onHeaders?.(response.headers);
     context.waitsFor = "next message";
     this.#response = response;
-    const responses = eachWithin(context, response.messages)[Symbol.asyncIterator]();
-    this.#responses = responses;
-    if (responses instanceof MessageStream) this.#stream = responses;
-    return responses;
+    if (response.messages instanceof MessageStream) this.#stream = response.messages;
+    this.#responses = eachWithin(context, response.messages)[Symbol.asyncIterator]();
+    return this.#responses;
   }
 
   #end(): void {
